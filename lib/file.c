@@ -1,0 +1,138 @@
+/* Reading and replacing whole files. */
+#include "lib/file.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int file_fail(struct error *err, const char *verb, const char *path)
+{
+    return error_set(err, -errno, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
+              struct error *err)
+{
+    int result = 0;
+    struct text text = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return file_fail(err, "open", path);
+    struct stat status;
+    if (fstat(fd, &status) < 0) {
+        result = file_fail(err, "read", path);
+        goto out;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        int code = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+        result = error_set(err, code, "cannot read %s: it is %s", path,
+                           S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+        goto out;
+    }
+    char chunk[16384];
+    ssize_t size;
+    while ((size = read(fd, chunk, sizeof chunk)) > 0) {
+        text_add_bytes(&text, chunk, (size_t)size);
+        if (text.size > size_max) {
+            result = error_set(err, -EFBIG, "cannot read %s: larger than %zu bytes", path,
+                               size_max);
+            goto out;
+        }
+    }
+    if (size < 0) {
+        result = file_fail(err, "read", path);
+        goto out;
+    }
+    if (ret_size)
+        *ret_size = text.size;
+    *ret_data = text_steal(&text);
+out:
+    text_fini(&text);
+    (void)close(fd); /* was only read */
+    return result;
+}
+
+static int file_write_all(int fd, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t written = write(fd, data, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        data += written;
+        size -= (size_t)written;
+    }
+    return fsync(fd);
+}
+
+static int file_sync_folder(const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        abort();
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(copy);
+    if (fd < 0)
+        return -1;
+    int result = fsync(fd);
+    (void)close(fd); /* fsync has told all there is to tell */
+    return result;
+}
+
+int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err)
+{
+    int result = 0;
+    char *temporary = text_format("%s.new-%d", path, (int)getpid());
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (fd < 0) {
+        result = file_fail(err, "create", temporary);
+        goto out;
+    }
+    if (file_write_all(fd, data, size) < 0)
+        result = file_fail(err, "write", temporary);
+    if (close(fd) < 0 && result == 0)
+        result = file_fail(err, "write", temporary);
+    if (result == 0 && rename(temporary, path) < 0)
+        result = file_fail(err, "replace", path);
+    if (result < 0) {
+        (void)unlink(temporary); /* nothing more can be done about it */
+        goto out;
+    }
+    if (file_sync_folder(path) < 0)
+        result = file_fail(err, "sync the folder of", path);
+out:
+    free(temporary);
+    return result;
+}
+
+int file_make_folders(const char *path, mode_t mode, struct error *err)
+{
+    int result = 0;
+    char *copy = strdup(path);
+    if (!copy)
+        abort();
+    for (char *at = copy + 1;; at++) {
+        char saved = *at;
+        if (saved != '/' && saved != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(copy, mode) < 0 && errno != EEXIST) {
+            result = file_fail(err, "make the folder", copy);
+            break;
+        }
+        *at = saved;
+        if (saved == '\0')
+            break;
+    }
+    free(copy);
+    return result;
+}

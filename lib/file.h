@@ -1,0 +1,24 @@
+/* Whole files and folders: read with a bound, replaced by rename so that no reader ever sees half,
+ * made with their parents. Errors name the path. */
+#ifndef PHASED_LIB_FILE_H
+#define PHASED_LIB_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct error;
+
+/* Reads the regular file at `path`, at most `size_max` bytes, into a new NUL-terminated buffer,
+ * the caller's to free(). `ret_size` may be NULL. Returns -EISDIR for a folder, -EFBIG for one
+ * that is larger, another negative errno otherwise. */
+int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_size,
+              struct error *err);
+
+/* Replaces `path` by these bytes: a temporary file beside it, fsync, rename, fsync of the folder.
+ * On failure what was there is still there. */
+int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);
+
+/* Makes `path` and its missing parents, each with `mode`. It being there already is no error. */
+int file_make_folders(const char *path, mode_t mode, struct error *err);
+
+#endif

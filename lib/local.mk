@@ -1,0 +1,8 @@
+# lib: shared by every program. Knows neither libuv, SQLite nor Slurm.
+noinst_LIBRARIES += lib/libphased.a
+lib_libphased_a_SOURCES = \
+	lib/error.c lib/error.h \
+	lib/text.c lib/text.h \
+	lib/file.c lib/file.h
+include lib/expr/local.mk
+include lib/spec/local.mk

@@ -1,0 +1,165 @@
+/* Growing strings, and the few string questions asked everywhere. */
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_NAME_MAX = 64 }; /* longer names are not compared for suggestions */
+
+static void text_reserve(struct text *text, size_t more)
+{
+    size_t needed = text->size + more + 1;
+    if (needed <= text->capacity)
+        return;
+    size_t capacity = text->capacity ? text->capacity : 64;
+    while (capacity < needed)
+        capacity *= 2;
+    text->data = realloc(text->data, capacity);
+    if (!text->data)
+        abort();
+    text->capacity = capacity;
+}
+
+void text_fini(struct text *text)
+{
+    if (!text)
+        return;
+    free(text->data);
+    *text = (struct text){0};
+}
+
+void text_clear(struct text *text)
+{
+    text->size = 0;
+    if (text->data)
+        text->data[0] = '\0';
+}
+
+void text_add(struct text *text, const char *string)
+{
+    text_add_bytes(text, string, strlen(string));
+}
+
+void text_add_bytes(struct text *text, const void *bytes, size_t size)
+{
+    text_reserve(text, size);
+    if (size)
+        memcpy(text->data + text->size, bytes, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+void text_addf(struct text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_addv(text, format, args);
+    va_end(args);
+}
+
+void text_addv(struct text *text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    assert(size >= 0);
+    text_reserve(text, (size_t)size);
+    (void)vsnprintf(text->data + text->size, (size_t)size + 1, format, args); /* measured above */
+    text->size += (size_t)size;
+}
+
+void text_add_quoted(struct text *text, const char *string)
+{
+    text_add(text, "'");
+    for (; *string; string++) {
+        if (*string == '\'')
+            text_add(text, "'\\''");
+        else
+            text_add_bytes(text, string, 1);
+    }
+    text_add(text, "'");
+}
+
+const char *text_string(const struct text *text)
+{
+    return text->data ? text->data : "";
+}
+
+char *text_steal(struct text *text)
+{
+    text_reserve(text, 0);
+    text->data[text->size] = '\0';
+    char *data = text->data;
+    *text = (struct text){0};
+    return data;
+}
+
+char *text_format(const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    return text_steal(&text);
+}
+
+bool text_equal(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+bool text_starts(const char *string, const char *prefix)
+{
+    return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends(const char *string, const char *suffix)
+{
+    size_t size = strlen(string), suffix_size = strlen(suffix);
+    return size >= suffix_size && text_equal(string + size - suffix_size, suffix);
+}
+
+/* Levenshtein's distance; one row of the table at a time. */
+static size_t text_distance(const char *a, const char *b)
+{
+    size_t row[TEXT_NAME_MAX + 1];
+    size_t b_size = strlen(b);
+    for (size_t j = 0; j <= b_size; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_size; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[b_size];
+}
+
+const char *text_nearest(const char *name, const char *const *names, size_t count)
+{
+    const char *nearest = NULL;
+    size_t least = strlen(name) / 3 + 1;
+    if (strlen(name) > TEXT_NAME_MAX)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(names[i]) > TEXT_NAME_MAX)
+            continue;
+        size_t distance = text_distance(name, names[i]);
+        if (distance <= least && (!nearest || distance < least)) {
+            nearest = names[i];
+            least = distance;
+        }
+    }
+    return nearest;
+}

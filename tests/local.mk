@@ -1,0 +1,10 @@
+# tests: each program or script is one entry in TESTS and prints TAP.
+if HAVE_CMOCKA
+UNIT_TESTS =
+include tests/unit/local.mk
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+endif
+include tests/tidy/local.mk
+include tests/system/local.mk
+include tests/fuzz/local.mk

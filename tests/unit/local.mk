@@ -1,0 +1,11 @@
+# tests/unit: one program a module. Add a program to UNIT_TESTS and say what it is made of.
+UNIT_LDADD = lib/libphased.a $(CMOCKA_LIBS) $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
+	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
+
+UNIT_TESTS += tests/unit/test_error
+tests_unit_test_error_SOURCES = tests/unit/test_error.c
+tests_unit_test_error_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_text
+tests_unit_test_text_SOURCES = tests/unit/test_text.c
+tests_unit_test_text_LDADD = $(UNIT_LDADD)

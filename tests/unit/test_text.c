@@ -1,0 +1,73 @@
+/* Growing strings, quoting and suggestions; whole files. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void a_text_grows_as_needed(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    assert_string_equal(text_string(&text), "");
+    for (int i = 0; i < 1000; i++)
+        text_addf(&text, "%d,", i);
+    assert_int_equal(text.size, 3890);
+    assert_true(text_starts(text_string(&text), "0,1,2,"));
+    assert_true(text_ends(text_string(&text), ",999,"));
+    text_fini(&text);
+}
+
+static void a_quoted_word_survives_a_shell(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_add_quoted(&text, "it's $HOME");
+    assert_string_equal(text_string(&text), "'it'\\''s $HOME'");
+    text_fini(&text);
+}
+
+static void the_nearest_name_is_suggested_only_when_near(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"resources", "params", "gate", "guards"};
+    assert_string_equal(text_nearest("resorces", names, 4), "resources");
+    assert_string_equal(text_nearest("param", names, 4), "params");
+    assert_null(text_nearest("elephant", names, 4));
+}
+
+static void a_replaced_file_reads_back(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/phased-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *deep = text_format("%s/a/b", folder), *path = text_format("%s/a/b/c", folder);
+    struct error err;
+    char *data;
+    assert_int_equal(file_make_folders(deep, 0700, &err), 0);
+    assert_int_equal(file_replace(path, "hello", 5, 0600, &err), 0);
+    assert_int_equal(file_read(path, 5, &data, NULL, &err), 0);
+    assert_string_equal(data, "hello");
+    free(data);
+    assert_int_equal(file_read(path, 4, &data, NULL, &err), -EFBIG);
+    assert_int_equal(file_read(deep, 4, &data, NULL, &err), -EISDIR);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(deep), 0);
+    free(deep);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_grows_as_needed),
+        cmocka_unit_test(a_quoted_word_survives_a_shell),
+        cmocka_unit_test(the_nearest_name_is_suggested_only_when_near),
+        cmocka_unit_test(a_replaced_file_reads_back),
+    };
+    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}
