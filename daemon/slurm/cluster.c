@@ -1,0 +1,116 @@
+/* The names of the cluster's words, and the calls through its operations. */
+#include "daemon/slurm/cluster.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const char *const kind_names[] = {
+#define X(symbol, name) [CLUSTER_##symbol] = name,
+    CLUSTER_KINDS(X)
+#undef X
+};
+
+static const char *const outcome_names[] = {
+#define X(symbol, name) [CLUSTER_##symbol] = name,
+    CLUSTER_OUTCOMES(X)
+#undef X
+};
+
+static const struct {
+    const char *name;
+    bool final;
+} job_states[] = {
+#define X(symbol, name, final) [CLUSTER_JOB_##symbol] = {name, final},
+    CLUSTER_JOB_STATES(X)
+#undef X
+};
+
+int cluster_submit(struct cluster *cluster, uint64_t key,
+                   const struct cluster_description *description, struct error *err)
+{
+    return cluster->operations->submit(cluster, key, description, err);
+}
+
+int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err)
+{
+    return cluster->operations->lookup(cluster, key, token, err);
+}
+
+int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
+{
+    return cluster->operations->poll(cluster, key, err);
+}
+
+int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, int signal,
+                   struct error *err)
+{
+    return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, signal, err);
+}
+
+int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+{
+    return cluster->operations->change(cluster, key, CLUSTER_REQUEUE, job_id, 0, err);
+}
+
+int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+{
+    return cluster->operations->change(cluster, key, CLUSTER_HOLD, job_id, 0, err);
+}
+
+int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+{
+    return cluster->operations->change(cluster, key, CLUSTER_RELEASE, job_id, 0, err);
+}
+
+int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, int64_t time,
+                  struct error *err)
+{
+    return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, time, err);
+}
+
+bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
+{
+    return cluster->operations->take(cluster, ret_result);
+}
+
+void cluster_result_fini(struct cluster_result *result)
+{
+    if (!result)
+        return;
+    for (size_t i = 0; i < result->job_count; i++) {
+        free(result->jobs[i].reason);
+        free(result->jobs[i].nodes);
+    }
+    free(result->jobs);
+    *result = (struct cluster_result){0};
+}
+
+void cluster_free(struct cluster *cluster)
+{
+    if (cluster)
+        cluster->operations->free(cluster);
+}
+
+const char *cluster_kind_name(enum cluster_kind kind)
+{
+    assert((size_t)kind < sizeof kind_names / sizeof kind_names[0]);
+    return kind_names[kind];
+}
+
+const char *cluster_outcome_name(enum cluster_outcome outcome)
+{
+    assert((size_t)outcome < sizeof outcome_names / sizeof outcome_names[0]);
+    return outcome_names[outcome];
+}
+
+const char *cluster_job_state_name(enum cluster_job_state state)
+{
+    assert((size_t)state < sizeof job_states / sizeof job_states[0]);
+    return job_states[state].name;
+}
+
+bool cluster_job_is_final(const struct cluster_job *job)
+{
+    assert((size_t)job->state < sizeof job_states / sizeof job_states[0]);
+    return job_states[job->state].final && !job->completing && !job->requeuing;
+}

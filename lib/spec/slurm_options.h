@@ -1,0 +1,78 @@
+/* The options of sbatch that a spec's `slurm:` map may hold, under sbatch's long names. This is
+ * the only list of them; daemon/slurm puts each into a job's description.
+ *
+ * Names are written with '_'; sbatch's own spelling with '-' is taken too. Those that the spec says
+ * elsewhere (nodes, gpus, time, output, requeue, signal ...) are not here and thus are unknown. */
+#ifndef PHASED_LIB_SPEC_SLURM_OPTIONS_H
+#define PHASED_LIB_SPEC_SLURM_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+/* {symbol, name, type}, in the order of their names. */
+#define SLURM_OPTIONS(X)                                                                           \
+    X(ACCOUNT, "account", STRING)                                                                  \
+    X(ACCTG_FREQ, "acctg_freq", STRING)                                                            \
+    X(BB, "bb", STRING)                                                                            \
+    X(BEGIN, "begin", TIME)                                                                        \
+    X(COMMENT, "comment", STRING)                                                                  \
+    X(CONSTRAINT, "constraint", STRING)                                                            \
+    X(CONTIGUOUS, "contiguous", FLAG)                                                              \
+    X(CORE_SPEC, "core_spec", INTEGER)                                                             \
+    X(DEADLINE, "deadline", TIME)                                                                  \
+    X(DEPENDENCY, "dependency", STRING)                                                            \
+    X(EXCLUDE, "exclude", STRING)                                                                  \
+    X(EXCLUSIVE, "exclusive", FLAG)                                                                \
+    X(GPU_FREQ, "gpu_freq", STRING)                                                                \
+    X(GRES, "gres", STRING)                                                                        \
+    X(LICENSES, "licenses", STRING)                                                                \
+    X(MAIL_TYPE, "mail_type", STRING)                                                              \
+    X(MAIL_USER, "mail_user", STRING)                                                              \
+    X(MCS_LABEL, "mcs_label", STRING)                                                              \
+    X(MEM, "mem", MEMORY)                                                                          \
+    X(MEM_PER_CPU, "mem_per_cpu", MEMORY)                                                          \
+    X(MEM_PER_GPU, "mem_per_gpu", MEMORY)                                                          \
+    X(NETWORK, "network", STRING)                                                                  \
+    X(NICE, "nice", INTEGER)                                                                       \
+    X(NODELIST, "nodelist", STRING)                                                                \
+    X(OVERSUBSCRIBE, "oversubscribe", FLAG)                                                        \
+    X(PARTITION, "partition", STRING)                                                              \
+    X(PREFER, "prefer", STRING)                                                                    \
+    X(PRIORITY, "priority", INTEGER)                                                               \
+    X(QOS, "qos", STRING)                                                                          \
+    X(RESERVATION, "reservation", STRING)                                                          \
+    X(SWITCHES, "switches", STRING)                                                                \
+    X(THREADS_PER_CORE, "threads_per_core", INTEGER)                                               \
+    X(TIME_MIN, "time_min", DURATION)                                                              \
+    X(TMP, "tmp", MEMORY)                                                                          \
+    X(WCKEY, "wckey", STRING)
+
+enum slurm_option {
+#define X(symbol, name, type) SLURM_OPTION_##symbol,
+    SLURM_OPTIONS(X)
+#undef X
+        SLURM_OPTION_COUNT,
+};
+
+enum slurm_option_type {
+    SLURM_VALUE_STRING,   /* not empty */
+    SLURM_VALUE_INTEGER,  /* 64; nice may be negative */
+    SLURM_VALUE_MEMORY,   /* in MiB: 256G, 4000; K, M, G, T are powers of 1024, as in sbatch */
+    SLURM_VALUE_FLAG,     /* 0 or 1: true or false */
+    SLURM_VALUE_DURATION, /* in minutes: 1h30m, or as in sbatch 90, [D-]HH:MM[:SS] */
+    SLURM_VALUE_TIME,     /* in s since 1970: 2026-01-31T18:00[:00], 18:00[:00], now+90minutes */
+};
+
+const char *slurm_option_name(enum slurm_option option);
+enum slurm_option_type slurm_option_type(enum slurm_option option);
+/* The option called `name`, or -ENOENT with the nearest name in `err`. */
+int slurm_option_find(const char *name, struct error *err);
+/* Reads `value` as the option's type wants it. `now` is what relative times start from. The number
+ * (in the unit named above; 0 for strings) goes to `ret_number`, which may be NULL. -EINVAL when
+ * the value does not suit. */
+int slurm_option_read(enum slurm_option option, const char *value, int64_t now, int64_t *ret_number,
+                      struct error *err);
+
+#endif
