@@ -1,0 +1,83 @@
+/* One phase of a resolved workflow (lib/spec/spec.h), typed: what the daemon submits and the worker
+ * runs.
+ *
+ * It keeps a reference to the JSON it was loaded from; strings and JSON values in it are borrowed
+ * from there, so that document must not be changed meanwhile. Checks stay JSON: lib/expr reads
+ * them. */
+#ifndef PHASED_LIB_SPEC_PHASE_H
+#define PHASED_LIB_SPEC_PHASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct error;
+
+enum phase_launch { PHASE_LAUNCH_NODE, PHASE_LAUNCH_RANK };
+enum phase_promote { PHASE_PROMOTE_AUTO, PHASE_PROMOTE_MANUAL };
+enum phase_on_fail { PHASE_ON_FAIL_HOLD, PHASE_ON_FAIL_FAIL };
+enum phase_metrics_kind { PHASE_METRICS_AUTO, PHASE_METRICS_PATTERN, PHASE_METRICS_FILE };
+
+struct phase_resources {
+    uint32_t nodes;        /* at least 1 */
+    uint32_t gpus;         /* per node; 0: none */
+    const char *gpu_type;  /* NULL: any */
+    uint32_t cpus;         /* per node; 0: not asked for */
+    uint32_t cpus_per_gpu; /* 0: not asked for */
+    uint64_t mem_mb;       /* per node; 0: not asked for */
+    uint32_t time_s;       /* at least 1 */
+};
+
+struct phase_metrics {
+    enum phase_metrics_kind kind;
+    const char *pattern; /* PCRE2; only of kind PATTERN */
+    const char *path;    /* of a JSON-lines file, may hold $PHASED_...; only of kind FILE */
+};
+
+struct phase_progress {
+    const char *step; /* the metric that counts; NULL: the phase tells no progress */
+    double total;
+};
+
+struct phase_checkpoint {
+    const char *path; /* holds {step} once, may hold $PHASED_...; NULL: no checkpoints */
+    int stop_signal;  /* SIGTERM, SIGUSR1, SIGUSR2 or SIGINT */
+    uint32_t save_time_s;
+    uint32_t keep; /* 0: all */
+};
+
+struct phase_spec {
+    json_t *json;
+    const char *name;
+    const char **after; /* the phases before it */
+    size_t after_count;
+    struct phase_resources resources;
+    const json_t *slurm; /* object: names of lib/spec/slurm_options.h to strings, numbers, bools */
+    enum phase_launch launch;
+    const json_t *params; /* object: numbers, strings, bools */
+    const char *run;      /* a bash script */
+    const char *workdir;  /* NULL: where `submit` was called */
+    const json_t *env;    /* object: names to strings, which may hold $PHASED_... */
+    struct phase_metrics metrics;
+    struct phase_progress progress;
+    struct phase_checkpoint checkpoint;
+    const json_t *gate, *guards; /* objects: names of checks to checks, in the file's order */
+    bool nan_ok;
+    enum phase_promote promote;
+    enum phase_on_fail on_fail;
+    uint32_t linger_s;
+};
+
+/* Loads `json`, one member of the resolved document's `phases`. Takes a reference of its own.
+ * Returns -EINVAL when it is none (a damaged run.json), naming the member. */
+int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
+
+/* Accepts a zeroed one. */
+void phase_spec_fini(struct phase_spec *phase);
+
+/* The member named `name` of the resolved document's phases, borrowed; NULL when there is none. */
+json_t *phase_spec_find(const json_t *workflow, const char *name);
+
+#endif

@@ -1,0 +1,49 @@
+/* What is wrong with a workflow file: all of it, in the order of the file.
+ *
+ * A problem names the place (line and column, the path of keys) and says what is the matter. Errors
+ * keep a workflow from being submitted; warnings are shown and nothing more. The strings belong to
+ * the list. Zero-initialised is a valid empty list. */
+#ifndef PHASED_LIB_SPEC_PROBLEMS_H
+#define PHASED_LIB_SPEC_PROBLEMS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct text;
+
+enum spec_severity { SPEC_ERROR, SPEC_WARNING };
+
+struct spec_problem {
+    enum spec_severity severity;
+    unsigned line, column; /* from 1; 0: no position, as for --set or a file that is not there */
+    char *path;            /* `phases.validate.gate`; empty for the file as a whole */
+    char *message;
+};
+
+struct spec_problems {
+    char *file; /* as named in messages; NULL: the messages name it themselves */
+    struct spec_problem *items;
+    size_t count, error_count;
+};
+
+/* The most that are kept of one file: enough for any honest mistake, a bound for hostile ones. */
+enum { SPEC_PROBLEMS_MAX = 1000 };
+
+void spec_problems_fini(struct spec_problems *problems);
+
+/* Adds one, unless the same was said of the same place before. An empty `path` is the file. */
+void spec_problems_add(struct spec_problems *problems, enum spec_severity severity, unsigned line,
+                       unsigned column, const char *path, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+void spec_problems_addv(struct spec_problems *problems, enum spec_severity severity, unsigned line,
+                        unsigned column, const char *path, const char *format, va_list args)
+    __attribute__((format(printf, 6, 0)));
+
+/* Brings them into the order of the file; those without a position come first. */
+void spec_problems_sort(struct spec_problems *problems);
+
+/* Adds one line for each: "trm.yaml:12:7: phases.validate.run: missing". A warning says so after
+ * the position. */
+void spec_problems_text(const struct spec_problems *problems, struct text *text);
+
+#endif

@@ -1,0 +1,43 @@
+/* The workflow file: one YAML (or JSON) text in, one resolved JSON document out, or every problem
+ * there is.
+ *
+ * In the resolved document nothing is left to look up: `extends`, `defaults`, `--set`, derived
+ * params and `$param` references are applied, amounts are plain numbers, phases stand in an order
+ * in which each comes after those it waits for. It is what the daemon stores and what the worker
+ * gets; lib/spec/phase.h reads one phase of it. lib/spec/README.md specifies it. */
+#ifndef PHASED_LIB_SPEC_SPEC_H
+#define PHASED_LIB_SPEC_SPEC_H
+
+#include "lib/spec/problems.h"
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+enum {
+    SPEC_SIZE_MAX = 1 << 20,           /* bytes of the file */
+    SPEC_PHASES_MAX = 1000,            /* phases of a workflow */
+    SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of it */
+};
+
+/* What `--set` gave: texts `validate.iterations=10`, or `iterations=10` for every phase that has
+ * this param. Later ones win. */
+struct spec_overrides {
+    const char *const *texts;
+    size_t count;
+};
+
+/* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may
+ * be NULL. Returns 0 and a new document, the caller's to json_decref(), when there are no errors,
+ * else -EINVAL. `problems` must be empty or zeroed; it is filled either way (warnings) and is the
+ * caller's to end. */
+int spec_parse(const char *file, const char *data, size_t size,
+               const struct spec_overrides *overrides, json_t **ret_json,
+               struct spec_problems *problems);
+
+/* The same for the file at `path`. One that cannot be read (it is absent, a folder, too large) is
+ * a problem like any other; then the errno of that is returned. */
+int spec_parse_file(const char *path, const struct spec_overrides *overrides, json_t **ret_json,
+                    struct spec_problems *problems);
+
+#endif
