@@ -3,6 +3,7 @@ noinst_LIBRARIES += lib/libphased.a
 lib_libphased_a_SOURCES = \
 	lib/error.c lib/error.h \
 	lib/text.c lib/text.h \
-	lib/file.c lib/file.h
+	lib/file.c lib/file.h \
+	lib/mac.c lib/mac.h
 include lib/expr/local.mk
 include lib/spec/local.mk

@@ -9,3 +9,7 @@ tests_unit_test_error_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_mac
+tests_unit_test_mac_SOURCES = tests/unit/test_mac.c
+tests_unit_test_mac_LDADD = $(UNIT_LDADD)

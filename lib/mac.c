@@ -1,0 +1,119 @@
+/* Secrets, random texts and message authentication codes, all by libsodium. */
+#include "lib/mac.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)MAC_SECRET_BYTES == crypto_auth_hmacsha512256_KEYBYTES,
+               "the key of crypto_auth");
+_Static_assert((int)MAC_SIZE == 2 * crypto_auth_hmacsha512256_BYTES + 1, "the code of crypto_auth");
+
+/* sodium_init() may be called any number of times and from any thread. */
+static void mac_ready(void)
+{
+    int code = sodium_init();
+    assert(code >= 0);
+    (void)code; /* its positive value only says that it was called before */
+}
+
+void mac_random(char *buffer, size_t size)
+{
+    unsigned char bytes[MAC_SECRET_BYTES];
+    assert(size % 2 == 1 && size / 2 <= sizeof(bytes));
+    mac_ready();
+    randombytes_buf(bytes, size / 2);
+    sodium_bin2hex(buffer, size, bytes, size / 2);
+    sodium_memzero(bytes, sizeof(bytes));
+}
+
+bool mac_is_hex(const char *text, size_t digits)
+{
+    size_t count = 0;
+    while (isxdigit((unsigned char)text[count]))
+        count++;
+    return count == digits && text[count] == '\0';
+}
+
+int mac_secret_parse(const char *text, struct mac_secret *ret_secret, struct error *err)
+{
+    struct mac_secret secret;
+    size_t size;
+    const char *end;
+    mac_ready();
+    int code =
+        sodium_hex2bin(secret.key, sizeof(secret.key), text, strlen(text), NULL, &size, &end);
+    if (code != 0 || size != sizeof(secret.key) || (*end != '\0' && strcmp(end, "\n") != 0))
+        return error_set(err, -EINVAL, "not a secret: wanted %d hex digits", MAC_SECRET_SIZE - 1);
+    *ret_secret = secret;
+    sodium_memzero(&secret, sizeof(secret));
+    return 0;
+}
+
+int mac_secret_read(const char *path, struct mac_secret *ret_secret, struct error *err)
+{
+    char *text;
+    size_t size;
+    int result = file_read(path, MAC_SECRET_SIZE, &text, &size, err);
+    if (result < 0)
+        return result;
+    result = mac_secret_parse(text, ret_secret, err);
+    if (result < 0)
+        error_prefix(err, "cannot use %s", path);
+    sodium_memzero(text, size);
+    free(text);
+    return result;
+}
+
+static void mac_add(crypto_auth_hmacsha512256_state *state, const char *line)
+{
+    crypto_auth_hmacsha512256_update(state, (const unsigned char *)line, strlen(line));
+    crypto_auth_hmacsha512256_update(state, (const unsigned char *)"\n", 1);
+}
+
+/* The code of some lines, each followed by a newline, and a body. */
+static void mac_make(const struct mac_secret *secret, const char *const *lines, size_t count,
+                     const void *body, size_t body_size, char ret_mac[MAC_SIZE])
+{
+    crypto_auth_hmacsha512256_state state;
+    unsigned char code[crypto_auth_hmacsha512256_BYTES];
+    mac_ready();
+    crypto_auth_hmacsha512256_init(&state, secret->key, sizeof(secret->key));
+    for (size_t i = 0; i < count; i++)
+        mac_add(&state, lines[i]);
+    if (body_size)
+        crypto_auth_hmacsha512256_update(&state, body, body_size);
+    crypto_auth_hmacsha512256_final(&state, code);
+    sodium_bin2hex(ret_mac, MAC_SIZE, code, sizeof(code));
+    sodium_memzero(&state, sizeof(state));
+}
+
+void mac_request(const struct mac_secret *secret, const char *method, const char *path,
+                 const char *nonce, const void *body, size_t body_size, char ret_mac[MAC_SIZE])
+{
+    const char *lines[] = {"request", method, path, nonce};
+    mac_make(secret, lines, sizeof(lines) / sizeof(lines[0]), body, body_size, ret_mac);
+}
+
+void mac_reply(const struct mac_secret *secret, const char *nonce, int status, const void *body,
+               size_t body_size, char ret_mac[MAC_SIZE])
+{
+    char number[16];
+    (void)snprintf(number, sizeof(number), "%d", status); /* an int always fits */
+    const char *lines[] = {"reply", nonce, number};
+    mac_make(secret, lines, sizeof(lines) / sizeof(lines[0]), body, body_size, ret_mac);
+}
+
+bool mac_equal(const char *a, const char *b)
+{
+    if (!a || !b || !mac_is_hex(a, MAC_SIZE - 1) || !mac_is_hex(b, MAC_SIZE - 1))
+        return false;
+    return sodium_memcmp(a, b, MAC_SIZE - 1) == 0;
+}
