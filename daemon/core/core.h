@@ -1,0 +1,183 @@
+/* The decisions of the daemon, and nothing else: an event goes in, effects come out.
+ *
+ * No I/O, clock, libuv, SQL or Slurm in here, so that a simulator can drive it in virtual time. The
+ * loop (daemon/loop) drains its events, steps the core with each, commits one transaction with all
+ * rows that the effects name and with the effects themselves (the outbox), and only then carries
+ * the effects out. An effect's result comes back as an event, whose transaction deletes it from the
+ * outbox. At a start the loop loads the live workflows and carries out what the outbox holds, once
+ * more: every effect is idempotent. (A submission in the outbox may have happened: it begins as a
+ * look-up of its token.) */
+#ifndef PHASED_DAEMON_CORE_CORE_H
+#define PHASED_DAEMON_CORE_CORE_H
+
+#include "daemon/core/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct core;
+struct error;
+
+/* --- Events ---------------------------------------------------------------------------------- */
+
+#define CORE_EVENTS(X)                                                                             \
+    X(ADDED, "added")             /* a workflow: it was given to core_add(), nothing has begun */  \
+    X(SUBMITTED, "submitted")     /* a job: Slurm has it, under slurm_id (also adopted ones) */    \
+    X(REFUSED, "refused")         /* a job: Slurm will never take it; message */                   \
+    X(LIMITED, "limited")         /* a job: a site's limit; nothing exists; try later */           \
+    X(UNSURE, "unsure")           /* a job: nobody answered; it may exist */                       \
+    X(UNKNOWN, "unknown")         /* a job: a controller that answers does not know the token */   \
+    X(JOB_SEEN, "job-seen")       /* a job: as Slurm has it */                                     \
+    X(JOB_ABSENT, "job-absent")   /* a job: not in a poll that a controller answered */            \
+    X(RUN_STARTED, "run-started") /* a run: its lead has reported */                               \
+    X(RUN_STOPPING, "run-stopping")                                                                \
+    X(RUN_ENDED, "run-ended")   /* a run: outcome known, and all its journals are committed */     \
+    X(RUN_SILENT, "run-silent") /* a run: its job has ended, and there is no outcome file */       \
+    X(CHECKPOINT, "checkpoint") /* a run: a whole checkpoint: path, step */                        \
+    X(PROGRESS, "progress")     /* a run: step */                                                  \
+    X(JUDGED, "judged")         /* a phase: the gate's verdict */                                  \
+    X(COMMAND, "command")       /* a phase: what a person wants */                                 \
+    X(TIME, "time")             /* the deadline of core_deadline() has come */
+
+enum core_event_kind {
+#define X(symbol, name) EV_##symbol,
+    CORE_EVENTS(X)
+#undef X
+        EV_COUNT
+};
+
+#define CORE_COMMANDS(X)                                                                           \
+    X(PROMOTE, "promote")                                                                          \
+    X(HOLD, "hold") X(RELEASE, "release") X(CANCEL, "cancel") X(RETRY, "retry")
+
+enum core_command {
+#define X(symbol, name) COMMAND_##symbol,
+    CORE_COMMANDS(X)
+#undef X
+        COMMAND_COUNT
+};
+
+enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT };
+
+/* Borrowed pointers of the model; text is copied. Members that the kind does not need are 0. */
+struct core_event {
+    enum core_event_kind kind;
+    int64_t now_ms;
+    struct workflow *workflow;
+    struct phase *phase;
+    struct run *run;
+    struct job *job;
+    uint32_t slurm_id;
+    /* JOB_SEEN: */
+    struct {
+        const char *state; /* as cluster_job_state_name() has it */
+        const char *reason, *nodes;
+        bool is_final, is_running;
+        int64_t started_ms;
+    } seen;
+    /* RUN_STARTED, RUN_ENDED: */
+    enum run_outcome outcome;
+    enum run_cause cause;
+    int exit_code, signal;
+    int64_t started_ms, ended_ms; /* as the worker's clock had it */
+    int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
+    const char *path;             /* CHECKPOINT */
+    const char *message;
+    enum gate_result gate;     /* JUDGED */
+    enum core_command command; /* COMMAND */
+    bool hold;                 /* ADDED: first phases are held */
+};
+
+/* --- Effects --------------------------------------------------------------------------------- */
+
+/* {symbol, stored name, whether it stands in the outbox until its result has come} */
+#define CORE_EFFECTS(X)                                                                            \
+    X(SAVE_WORKFLOW, "save-workflow", false)                                                       \
+    X(SAVE_PHASE, "save-phase", false)                                                             \
+    X(SAVE_RUN, "save-run", false)                                                                 \
+    X(SAVE_JOB, "save-job", false)                                                                 \
+    X(HISTORY, "history", false)      /* a line of history: phase or run, from, to, message */     \
+    X(SUBMIT, "submit", true)         /* job (run: its first): until EV_SUBMITTED and the like */  \
+    X(LOOKUP, "lookup", true)         /* job: likewise, or EV_UNKNOWN */                           \
+    X(CANCEL_JOB, "cancel-job", true) /* job: until it is gone */                                  \
+    X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
+    X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
+    X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
+    X(TELL_NEXT, "tell-next",                                                                      \
+      true)                       /* run: the lead of its job goes on with it; until it starts */  \
+    X(TELL_END, "tell-end", true) /* run: its lead may leave; until the job has ended */
+
+enum core_effect_kind {
+#define X(symbol, name, kept) FX_##symbol,
+    CORE_EFFECTS(X)
+#undef X
+        FX_COUNT
+};
+
+/* Borrowed pointers of the model; valid until the workflow is dropped. */
+struct core_effect {
+    enum core_effect_kind kind;
+    struct workflow *workflow;
+    struct phase *phase;
+    struct run *run;
+    struct job *job;
+    bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
+    int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
+    const char *from, *to; /* HISTORY: state names, static; may be NULL */
+    char message[REASON_MAX]; /* HISTORY */
+};
+
+struct core_effects {
+    struct core_effect *items;
+    size_t count, capacity;
+};
+
+void core_effects_clear(struct core_effects *effects);
+void core_effects_fini(struct core_effects *effects);
+const char *core_effect_name(enum core_effect_kind kind);
+int core_effect_parse(const char *name); /* -1: none */
+bool core_effect_is_kept(enum core_effect_kind kind);
+const char *core_event_name(enum core_event_kind kind);
+const char *core_command_name(enum core_command command);
+int core_command_parse(const char *name); /* -1: none */
+
+/* --- The core -------------------------------------------------------------------------------- */
+
+struct core_config {
+    /* Fills in TOKEN_LENGTH random hexadecimal digits and a NUL. Of the daemon: libsodium; of a
+     * simulation: its seed. */
+    void (*token)(void *arg, char ret_token[TOKEN_LENGTH + 1]);
+    void *arg;
+    /* The highest ids in the record; new ones follow. */
+    uint64_t last_workflow, last_phase, last_run, last_job;
+};
+
+struct core *core_new(const struct core_config *config);
+void core_free(struct core *core);
+
+/* Gives ids to a new workflow and its phases (id 0), or takes back one that was loaded; the core
+ * owns it from now on. EV_ADDED starts a new one. */
+void core_add(struct core *core, struct workflow *workflow);
+/* Forgets (frees) a workflow: a final one that is no longer needed in memory. */
+void core_drop(struct core *core, struct workflow *workflow);
+
+/* Decides. Appends to `effects`. The same core and the same events give the same effects. */
+void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);
+
+/* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
+ * why not and what to do instead. */
+int core_command_check(const struct phase *phase, enum core_command command, struct error *err);
+
+/* When EV_TIME is due: the nearest deadline; INT64_MAX when there is none. */
+int64_t core_deadline(const struct core *core);
+/* Whether something starts or ends right now, so that polling often pays. */
+bool core_is_busy(const struct core *core);
+
+struct workflow *core_workflow(const struct core *core, uint64_t id); /* NULL: not in memory */
+struct run *core_run(const struct core *core, uint64_t id);
+struct job *core_job_by_token(const struct core *core, const char *token);
+size_t core_workflow_count(const struct core *core);
+struct workflow *core_workflow_at(const struct core *core, size_t index); /* oldest first */
+
+#endif

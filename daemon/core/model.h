@@ -1,0 +1,114 @@
+/* What the core knows: workflows, their phases, runs and jobs, as plain data.
+ *
+ * Only daemon/core changes these, only in core_step(), and a state only through phase_move() and
+ * run_move(). The store writes the rows that an effect names and reads them back at start; the API
+ * reads them. Strings are owned by the workflow and freed with it. Times are milliseconds since
+ * 1970 (0: not yet). */
+#ifndef PHASED_DAEMON_CORE_MODEL_H
+#define PHASED_DAEMON_CORE_MODEL_H
+
+#include "daemon/core/state.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TOKEN_LENGTH = 32,
+    REASON_MAX = 256,
+    NODES_MAX = 256, /* bytes of a node list as Slurm abbreviates it */
+};
+
+/* One Slurm job: an intent to submit, and what became of it. It may serve several runs, one after
+ * another. Identity is the token; the id is not, since a controller gives ids out again. */
+struct job {
+    uint64_t id; /* ours */
+    char token[TOKEN_LENGTH + 1];
+    uint32_t slurm_id; /* 0: not known to exist */
+    bool ended;        /* Slurm says that it is over, or it was absent too long */
+    char state[24];    /* Slurm's, as cluster_job_state_name() has it; empty: never seen */
+    char reason[REASON_MAX];
+    char nodes[NODES_MAX];
+    unsigned node_count, gpus_per_node; /* as asked for */
+    unsigned time_s;                    /* the limit asked for */
+    int64_t submitted_ms, started_ms, ended_ms;
+    int64_t absent_since_ms;
+};
+
+/* One attempt at a phase. */
+struct run {
+    uint64_t id;
+    struct phase *phase;
+    unsigned attempt; /* from 1 within the phase */
+    enum run_state state;
+    enum run_outcome outcome; /* of an ended run */
+    enum run_cause cause;     /* of a failed run */
+    char message[REASON_MAX];
+    struct job *job; /* always there; shared after a promotion in place */
+    bool in_place;   /* went on in the job of the run before */
+    bool has_begun;  /* its lead has reported */
+    /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
+    enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
+    char *resume_path; /* the checkpoint it starts from; NULL: from the start */
+    int64_t resume_step, last_step;
+    int exit_code, signal;
+    int64_t submitted_ms, started_ms, ended_ms;
+    int64_t silent_since_ms; /* its job has ended, but no outcome was found yet */
+    int64_t told_ms;         /* when it was last told to stop, or to go on */
+};
+
+struct phase {
+    struct workflow *workflow;
+    uint64_t id;
+    unsigned index; /* in the workflow */
+    char *name;
+    enum phase_state state;
+    enum phase_hold hold;
+    char reason[REASON_MAX]; /* why it is where it is, for people */
+
+    /* From the spec; never changes. */
+    size_t after_count;
+    unsigned *after; /* indexes of the phases before it */
+    bool promote_manual;
+    bool fail_finally; /* `on_fail: fail`: nobody is asked */
+    bool has_checkpoint;
+    unsigned nodes, gpus_per_node, cpus_per_node, time_s, stop_s, linger_s;
+    char *gpu_type;      /* NULL: any */
+    char *slurm_options; /* the spec's `slurm:` as sorted JSON: allocations with equal ones fit */
+
+    /* The newest whole checkpoint of any of its runs; NULL: none. */
+    char *checkpoint_path;
+    int64_t checkpoint_step;
+
+    unsigned attempts;
+    unsigned failures[CAUSE_COUNT]; /* since the last command of a person */
+    unsigned losses, stalls;        /* likewise */
+    struct run *run;                /* the newest, NULL before the first */
+    bool is_overridden;             /* a person promoted it */
+};
+
+struct workflow {
+    uint64_t id;
+    char *name;
+    int64_t submitted_ms, ended_ms;
+    size_t phase_count;
+    struct phase *phases; /* in topological order */
+    /* Runs and jobs in order of creation; those of earlier attempts stay until the workflow goes.
+     */
+    size_t run_count, job_count;
+    struct run **runs;
+    struct job **jobs;
+};
+
+/* Derived from the phases: running, held (some phase is, and none moves), succeeded, failed,
+ * cancelled. */
+const char *workflow_state(const struct workflow *workflow);
+bool workflow_is_final(const struct workflow *workflow);
+
+/* Frees a workflow with all it owns; NULL is fine. */
+void workflow_free(struct workflow *workflow);
+
+/* Adds an empty run or job to the workflow, which owns it. The store uses these when it loads. */
+struct run *workflow_add_run(struct workflow *workflow, struct phase *phase);
+struct job *workflow_add_job(struct workflow *workflow);
+
+#endif
