@@ -1,7 +1,9 @@
 # lib: shared by every program. Knows neither libuv, SQLite nor Slurm.
 noinst_LIBRARIES += lib/libphased.a
 lib_libphased_a_SOURCES = \
+	lib/address.c lib/address.h \
 	lib/error.c lib/error.h \
+	lib/home.c lib/home.h \
 	lib/text.c lib/text.h \
 	lib/file.c lib/file.h \
 	lib/mac.c lib/mac.h

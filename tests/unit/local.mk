@@ -13,3 +13,11 @@ tests_unit_test_text_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_mac
 tests_unit_test_mac_SOURCES = tests/unit/test_mac.c
 tests_unit_test_mac_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_address
+tests_unit_test_address_SOURCES = tests/unit/test_address.c
+tests_unit_test_address_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_home
+tests_unit_test_home_SOURCES = tests/unit/test_home.c
+tests_unit_test_home_LDADD = $(UNIT_LDADD)
