@@ -21,3 +21,6 @@ tests_unit_test_address_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_home
 tests_unit_test_home_SOURCES = tests/unit/test_home.c
 tests_unit_test_home_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_metrics
+tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c
+tests_unit_test_metrics_LDADD = $(UNIT_LDADD)

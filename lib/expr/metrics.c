@@ -1,0 +1,216 @@
+/* Series by name: a hash table over arrays of rows, sorted when somebody reads.
+ *
+ * Rows come almost always in order and are appended. A row out of order makes its series unsorted;
+ * it is sorted at the next reading, or when half of it is unsorted, so that repeated steps cannot
+ * make it grow without bound. */
+#include "lib/expr/metrics.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct series {
+    char *name;
+    struct metrics_row *rows;
+    size_t count, capacity;
+    size_t sorted; /* so many rows at the front are sorted, each step once */
+};
+
+struct metrics {
+    struct series *series;
+    size_t count, capacity;
+    size_t *slots; /* index + 1 into series, or 0; open addressing, at most half full */
+    size_t slot_count;
+};
+
+static void *metrics_grow(void *memory, size_t count, size_t size)
+{
+    void *grown = reallocarray(memory, count, size);
+    if (!grown)
+        abort();
+    return grown;
+}
+
+/* FNV-1a: short names, no enemy who gains from collisions but a slower own run. */
+static size_t metrics_hash(const char *name)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return (size_t)(hash ^ (hash >> 32));
+}
+
+/* The slot that holds `name`, or the empty one where it belongs. */
+static size_t *metrics_slot(const struct metrics *metrics, const char *name)
+{
+    size_t mask = metrics->slot_count - 1;
+    size_t at = metrics_hash(name) & mask;
+    while (metrics->slots[at] && !text_equal(metrics->series[metrics->slots[at] - 1].name, name))
+        at = (at + 1) & mask;
+    return &metrics->slots[at];
+}
+
+static void metrics_make_slots(struct metrics *metrics, size_t slot_count)
+{
+    free(metrics->slots);
+    metrics->slots = calloc(slot_count, sizeof *metrics->slots);
+    if (!metrics->slots)
+        abort();
+    metrics->slot_count = slot_count;
+    for (size_t i = 0; i < metrics->count; i++)
+        *metrics_slot(metrics, metrics->series[i].name) = i + 1;
+}
+
+static struct series *metrics_make_series(struct metrics *metrics, const char *name)
+{
+    if (metrics->count == metrics->capacity) {
+        metrics->capacity = metrics->capacity ? 2 * metrics->capacity : 16;
+        metrics->series = metrics_grow(metrics->series, metrics->capacity, sizeof *metrics->series);
+    }
+    if (2 * (metrics->count + 1) > metrics->slot_count)
+        metrics_make_slots(metrics, 2 * metrics->slot_count);
+    size_t *slot = metrics_slot(metrics, name);
+    struct series *series = &metrics->series[metrics->count];
+    *series = (struct series){.name = strdup(name)};
+    if (!series->name)
+        abort();
+    *slot = ++metrics->count;
+    return series;
+}
+
+/* Stable, since of equal steps the one added last must stay last; qsort promises no such thing. */
+static void rows_sort(struct metrics_row *rows, struct metrics_row *scratch, size_t count)
+{
+    if (count < 2)
+        return;
+    size_t half = count / 2;
+    rows_sort(rows, scratch, half);
+    rows_sort(rows + half, scratch, count - half);
+    memcpy(scratch, rows, half * sizeof *rows);
+    for (size_t a = 0, b = half, to = 0; a < half; to++) {
+        if (b < count && rows[b].step < scratch[a].step)
+            rows[to] = rows[b++];
+        else
+            rows[to] = scratch[a++];
+    }
+}
+
+/* Merges the unsorted tail into the sorted front. Of each step the row added last stays. */
+static void series_sort(struct series *series)
+{
+    size_t front_count = series->sorted, tail_count = series->count - series->sorted;
+    if (!tail_count)
+        return;
+    struct metrics_row *front = series->rows, *tail = front + front_count;
+    struct metrics_row *merged = metrics_grow(NULL, series->count, sizeof *merged);
+    rows_sort(tail, merged, tail_count);
+    size_t f = 0, t = 0, count = 0;
+    while (f < front_count || t < tail_count) {
+        bool from_tail = f == front_count || (t < tail_count && tail[t].step <= front[f].step);
+        struct metrics_row row = from_tail ? tail[t++] : front[f++];
+        if (count && merged[count - 1].step == row.step) {
+            if (from_tail)
+                merged[count - 1] = row;
+            continue;
+        }
+        merged[count++] = row;
+    }
+    free(series->rows);
+    series->rows = merged;
+    series->capacity = series->count;
+    series->count = series->sorted = count;
+}
+
+/* The row of that step among the sorted ones, or NULL. */
+static struct metrics_row *series_row(struct series *series, int64_t step)
+{
+    size_t low = 0, high = series->sorted;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (series->rows[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < series->sorted && series->rows[low].step == step)
+        return &series->rows[low];
+    return NULL;
+}
+
+static void series_append(struct series *series, struct metrics_row row)
+{
+    if (series->count == series->capacity && series->count - series->sorted > series->sorted)
+        series_sort(series);
+    if (series->count == series->capacity) {
+        series->capacity = series->capacity ? 2 * series->capacity : 16;
+        series->rows = metrics_grow(series->rows, series->capacity, sizeof *series->rows);
+    }
+    series->rows[series->count++] = row;
+}
+
+struct metrics *metrics_new(void)
+{
+    struct metrics *metrics = calloc(1, sizeof *metrics);
+    if (!metrics)
+        abort();
+    metrics_make_slots(metrics, 32);
+    return metrics;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (!metrics)
+        return;
+    for (size_t i = 0; i < metrics->count; i++) {
+        free(metrics->series[i].name);
+        free(metrics->series[i].rows);
+    }
+    free(metrics->series);
+    free(metrics->slots);
+    free(metrics);
+}
+
+void metrics_add(struct metrics *metrics, const char *name, int64_t step, double time_s,
+                 double value)
+{
+    struct metrics_row row = {.step = step, .time_s = time_s, .value = value};
+    size_t slot = *metrics_slot(metrics, name);
+    struct series *series = slot ? &metrics->series[slot - 1] : metrics_make_series(metrics, name);
+    bool in_order = series->sorted == series->count &&
+                    (!series->count || series->rows[series->count - 1].step < step);
+    if (in_order) {
+        series_append(series, row);
+        series->sorted++;
+        return;
+    }
+    /* A tail that is not sorted yet may hold the step too: then only appending keeps the order. */
+    struct metrics_row *same = series->sorted == series->count ? series_row(series, step) : NULL;
+    if (same)
+        *same = row;
+    else
+        series_append(series, row);
+}
+
+struct metrics_series metrics_find(struct metrics *metrics, const char *name)
+{
+    size_t slot = *metrics_slot(metrics, name);
+    if (!slot)
+        return (struct metrics_series){0};
+    struct series *series = &metrics->series[slot - 1];
+    series_sort(series);
+    return (struct metrics_series){.rows = series->rows, .count = series->count};
+}
+
+size_t metrics_name_count(const struct metrics *metrics)
+{
+    return metrics->count;
+}
+
+const char *metrics_name(const struct metrics *metrics, size_t i)
+{
+    assert(i < metrics->count);
+    return metrics->series[i].name;
+}
