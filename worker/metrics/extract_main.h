@@ -1,0 +1,9 @@
+/* `phase-worker extract < log`: what would be read from a log, one JSON object a line. */
+#ifndef PHASED_WORKER_METRICS_EXTRACT_MAIN_H
+#define PHASED_WORKER_METRICS_EXTRACT_MAIN_H
+
+/* argv[0] is "extract". Reads standard input, writes standard output; returns the exit status:
+ * 0, 1 when reading or writing failed, 2 for wrong usage. */
+int extract_main(int argc, char **argv);
+
+#endif
