@@ -24,3 +24,6 @@ tests_unit_test_home_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_metrics
 tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c
 tests_unit_test_metrics_LDADD = $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_http
+tests_unit_test_http_SOURCES = tests/unit/test_http.c
+tests_unit_test_http_LDADD = $(UNIT_LDADD)

@@ -1,0 +1,253 @@
+/* The blocking HTTP client, over libcurl's easy interface. */
+#include "lib/http.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_CONNECT_MS = 5000, HTTP_TOTAL_MS = 60000 };
+
+struct http_client {
+    CURL *curl;
+    char *peer;    /* who is there, for messages */
+    char *address; /* where, for messages: a path or host:port */
+    char *base;    /* of each URL */
+    char *socket_path;
+    long connect_ms, total_ms;
+    bool is_signed;
+    struct mac_secret secret;
+};
+
+/* What a transfer in progress has received. */
+struct http_receiver {
+    struct text body;
+    char mac[MAC_SIZE];
+    bool is_too_large;
+};
+
+static pthread_once_t http_once = PTHREAD_ONCE_INIT;
+
+static void http_start(void)
+{
+    CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    assert(code == CURLE_OK);
+    (void)code; /* it fails only without memory */
+}
+
+void http_reply_fini(struct http_reply *reply)
+{
+    if (!reply)
+        return;
+    free(reply->body);
+    *reply = (struct http_reply){0};
+}
+
+static struct http_client *http_client_new(const char *peer, char *address, char *base)
+{
+    int code = pthread_once(&http_once, http_start);
+    assert(code == 0);
+    (void)code; /* cannot fail for a static control */
+    struct http_client *client = calloc(1, sizeof(*client));
+    if (!client || !(client->curl = curl_easy_init()))
+        abort();
+    client->peer = text_format("%s", peer);
+    client->address = address;
+    client->base = base;
+    client->connect_ms = HTTP_CONNECT_MS;
+    client->total_ms = HTTP_TOTAL_MS;
+    return client;
+}
+
+struct http_client *http_client_new_unix(const char *peer, const char *socket_path)
+{
+    struct http_client *client =
+        http_client_new(peer, text_format("%s", socket_path), text_format("http://localhost"));
+    client->socket_path = text_format("%s", socket_path);
+    return client;
+}
+
+struct http_client *http_client_new_tcp(const char *peer, const char *host, unsigned port)
+{
+    bool is_ipv6 = strchr(host, ':') != NULL;
+    char *address = text_format(is_ipv6 ? "[%s]:%u" : "%s:%u", host, port);
+    return http_client_new(peer, address, text_format("http://%s", address));
+}
+
+void http_client_free(struct http_client *client)
+{
+    if (!client)
+        return;
+    curl_easy_cleanup(client->curl);
+    free(client->peer);
+    free(client->address);
+    free(client->base);
+    free(client->socket_path);
+    free(client);
+}
+
+void http_client_set_timeouts(struct http_client *client, long connect_ms, long total_ms)
+{
+    client->connect_ms = connect_ms;
+    client->total_ms = total_ms;
+}
+
+void http_client_sign(struct http_client *client, const struct mac_secret *secret)
+{
+    client->secret = *secret;
+    client->is_signed = true;
+}
+
+static size_t http_receive_body(char *data, size_t size, size_t count, void *context)
+{
+    struct http_receiver *receiver = context;
+    if (receiver->body.size + size * count > HTTP_REPLY_MAX) {
+        receiver->is_too_large = true;
+        return 0;
+    }
+    text_add_bytes(&receiver->body, data, size * count);
+    return size * count;
+}
+
+/* Keeps the value of Phased-MAC. A new status line (after "100 Continue") starts again. */
+static size_t http_receive_header(char *data, size_t size, size_t count, void *context)
+{
+    static const char name[] = MAC_HEADER ":";
+    struct http_receiver *receiver = context;
+    size_t length = size * count, at = sizeof(name) - 1;
+    if (length >= 5 && memcmp(data, "HTTP/", 5) == 0)
+        receiver->mac[0] = '\0';
+    if (length <= at || strncasecmp(data, name, at) != 0)
+        return length;
+    size_t end = length;
+    while (at < end && isspace((unsigned char)data[at]))
+        at++;
+    while (end > at && isspace((unsigned char)data[end - 1]))
+        end--;
+    if (end - at < MAC_SIZE) {
+        memcpy(receiver->mac, data + at, end - at);
+        receiver->mac[end - at] = '\0';
+    }
+    return length;
+}
+
+static struct curl_slist *http_add_header(struct curl_slist *headers, const char *name,
+                                          const char *value)
+{
+    char *line = text_format("%s: %s", name, value);
+    struct curl_slist *more = curl_slist_append(headers, line);
+    if (!more)
+        abort();
+    free(line);
+    return more;
+}
+
+/* What libcurl says, as an errno, and in the words of the system where there are any. */
+static int http_fail(const struct http_client *client, CURLcode code, struct error *err)
+{
+    long number = 0;
+    char reason[128];
+    (void)curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number); /* 0 when it has none */
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        number = ETIMEDOUT;
+    else if (code == CURLE_COULDNT_RESOLVE_HOST)
+        number = EHOSTUNREACH;
+    else if (code != CURLE_COULDNT_CONNECT)
+        number = 0;
+    const char *words = number ? strerror((int)number) : curl_easy_strerror(code);
+    size_t length = strnlen(words, sizeof(reason) - 1);
+    memcpy(reason, words, length);
+    reason[length] = '\0';
+    reason[0] = (char)tolower((unsigned char)reason[0]);
+    return error_set(err, number ? -(int)number : -EIO, "cannot reach %s at %s: %s", client->peer,
+                     client->address, reason);
+}
+
+static void http_prepare(struct http_client *client, const char *method, const char *url,
+                         const void *body, size_t body_size, struct curl_slist *headers,
+                         struct http_receiver *receiver)
+{
+    CURL *curl = client->curl;
+    curl_easy_reset(curl); /* keeps the connection */
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, client->connect_ms);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->total_ms);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_receive_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, receiver);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_receive_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, receiver);
+    if (body || strcmp(method, "POST") == 0) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body ? body : "");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body_size);
+    }
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+}
+
+/* Refuses a reply that does not carry the code of `nonce` under the client's secret. */
+static int http_check_reply(const struct http_client *client, const char *nonce,
+                            const struct http_reply *reply, struct error *err)
+{
+    char mac[MAC_SIZE];
+    mac_reply(&client->secret, nonce, reply->status, reply->body, reply->body_size, mac);
+    if (mac_equal(mac, reply->mac))
+        return 0;
+    return error_set(err, -EBADMSG, "the reply from %s (status %d) does not carry the right code",
+                     client->address, reply->status);
+}
+
+int http_request(struct http_client *client, const char *method, const char *path, const void *body,
+                 size_t body_size, struct http_reply *ret_reply, struct error *err)
+{
+    int result = 0;
+    struct http_receiver receiver = {0};
+    struct curl_slist *headers = NULL;
+    char nonce[MAC_NONCE_SIZE], mac[MAC_SIZE];
+    char *url = text_format("%s%s", client->base, path);
+    /* "Expect: 100-continue" would cost a round trip for each large body. */
+    headers = http_add_header(headers, "Content-Type", "application/json");
+    headers = http_add_header(headers, "Expect", "");
+    if (client->is_signed) {
+        mac_random(nonce, sizeof(nonce));
+        mac_request(&client->secret, method, path, nonce, body, body_size, mac);
+        headers = http_add_header(headers, MAC_NONCE_HEADER, nonce);
+        headers = http_add_header(headers, MAC_HEADER, mac);
+    }
+    http_prepare(client, method, url, body, body_size, headers, &receiver);
+    CURLcode code = curl_easy_perform(client->curl);
+    if (receiver.is_too_large) {
+        result = error_set(err, -EFBIG, "the reply from %s is larger than %d bytes",
+                           client->address, HTTP_REPLY_MAX);
+        goto out;
+    }
+    if (code != CURLE_OK) {
+        result = http_fail(client, code, err);
+        goto out;
+    }
+    long status = 0;
+    (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status); /* always known here */
+    struct http_reply reply = {.status = (int)status, .body_size = receiver.body.size};
+    reply.body = text_steal(&receiver.body);
+    memcpy(reply.mac, receiver.mac, sizeof(reply.mac));
+    if (client->is_signed)
+        result = http_check_reply(client, nonce, &reply, err);
+    if (result == 0)
+        *ret_reply = reply;
+    else
+        http_reply_fini(&reply);
+out:
+    curl_slist_free_all(headers);
+    text_fini(&receiver.body);
+    free(url);
+    return result;
+}
