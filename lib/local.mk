@@ -6,6 +6,7 @@ lib_libphased_a_SOURCES = \
 	lib/home.c lib/home.h \
 	lib/text.c lib/text.h \
 	lib/file.c lib/file.h \
+	lib/units.c lib/units.h \
 	lib/mac.c lib/mac.h \
 	lib/http.c lib/http.h
 include lib/expr/local.mk

@@ -27,3 +27,7 @@ tests_unit_test_metrics_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_http
 tests_unit_test_http_SOURCES = tests/unit/test_http.c
 tests_unit_test_http_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_units
+tests_unit_test_units_SOURCES = tests/unit/test_units.c
+tests_unit_test_units_LDADD = $(UNIT_LDADD)

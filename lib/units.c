@@ -1,0 +1,161 @@
+/* Reading and writing amounts with units. Numbers are read by hand: strtoull() takes signs, blanks
+ * and other bases, none of which belongs here. */
+#include "lib/units.h"
+
+#include "lib/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Far above every bound of this file, and ten times it still fits. */
+#define UNITS_NUMBER_MAX (UINT64_MAX / 100)
+
+static const struct {
+    char letter;
+    uint32_t seconds;
+} units_durations[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+
+enum { UNITS_DURATIONS = sizeof units_durations / sizeof units_durations[0] };
+
+/* Reads digits at `*at` and moves it behind them; false when there are none or too many. */
+static bool units_number(const char **at, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    if (!isdigit((unsigned char)**at))
+        return false;
+    for (; isdigit((unsigned char)**at); (*at)++) {
+        if (number > UNITS_NUMBER_MAX / 10)
+            return false;
+        number = number * 10 + (uint64_t)(**at - '0');
+    }
+    *ret_number = number;
+    return true;
+}
+
+static bool units_is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool units_is_clock(const char *text)
+{
+    return strchr(text, ':') && text[strspn(text, "0123456789:-")] == '\0';
+}
+
+static int units_not_a_duration(const char *text, struct error *err)
+{
+    if (units_is_number(text))
+        return error_set(err, -EINVAL, "not a duration: it needs a unit (%.20ss, %.20sm, %.20sh)",
+                         text, text, text);
+    if (units_is_clock(text))
+        return error_set(err, -EINVAL, "not a duration: write 1h30m rather than 01:30:00");
+    return error_set(err, -EINVAL, "not a duration (such as 90s, 30m, 1h30m or 2d)");
+}
+
+int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *err)
+{
+    uint64_t total = 0;
+    size_t next = 0; /* units before this one were used, or passed over */
+    if (strcmp(text, "0") == 0) {
+        *ret_seconds = 0;
+        return 0;
+    }
+    const char *at = text;
+    do {
+        uint64_t number;
+        if (!units_number(&at, &number))
+            return units_not_a_duration(text, err);
+        while (next < UNITS_DURATIONS && units_durations[next].letter != *at)
+            next++;
+        if (next == UNITS_DURATIONS)
+            return units_not_a_duration(text, err);
+        if (number > UNITS_DURATION_MAX_S)
+            return error_set(err, -ERANGE, "a duration of more than a year");
+        total += number * units_durations[next++].seconds;
+        at++;
+    } while (*at);
+    if (total > UNITS_DURATION_MAX_S)
+        return error_set(err, -ERANGE, "a duration of more than a year");
+    *ret_seconds = (uint32_t)total;
+    return 0;
+}
+
+int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err)
+{
+    static const char letters[] = "KMGT";
+    const char *at = text;
+    uint64_t number;
+    if (strcmp(text, "0") == 0) {
+        *ret_mb = 0;
+        return 0;
+    }
+    if (units_is_number(text))
+        return error_set(err, -EINVAL, "not an amount of memory: it needs a unit (%.20sG, %.20sM)",
+                         text, text);
+    if (!units_number(&at, &number) || !*at || !strchr(letters, *at))
+        return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
+    size_t power = (size_t)(strchr(letters, *at++) - letters);
+    if (strcmp(at, "") != 0 && strcmp(at, "B") != 0 && strcmp(at, "iB") != 0)
+        return error_set(err, -EINVAL, "not an amount of memory (such as 256G or 512M)");
+    if (number > (UINT64_C(1) << 40) >> (10 * power))
+        return error_set(err, -ERANGE, "more memory than there is");
+    uint64_t kb = number << (10 * power);
+    *ret_mb = (kb + 1023) / 1024;
+    return 0;
+}
+
+int units_parse_gpus(const char *text, char ret_type[UNITS_GPU_TYPE_SIZE], uint32_t *ret_count,
+                     struct error *err)
+{
+    const char *colon = strrchr(text, ':');
+    const char *at = colon ? colon + 1 : text;
+    size_t type_size = colon ? (size_t)(colon - text) : 0;
+    uint64_t count;
+    if (type_size >= UNITS_GPU_TYPE_SIZE)
+        return error_set(err, -EINVAL, "the GPU's type is longer than %d letters",
+                         UNITS_GPU_TYPE_SIZE - 1);
+    bool is_good = !colon || type_size > 0;
+    for (size_t i = 0; i < type_size; i++)
+        is_good = is_good && (isalnum((unsigned char)text[i]) || strchr("_-.", text[i]));
+    is_good = is_good && units_number(&at, &count) && !*at;
+    if (!is_good)
+        return error_set(err, -EINVAL, "not a number of GPUs (such as 8 or h100:8)");
+    if (count > UNITS_GPUS_MAX)
+        return error_set(err, -ERANGE, "more than %d GPUs in a node", UNITS_GPUS_MAX);
+    memcpy(ret_type, text, type_size);
+    ret_type[type_size] = '\0';
+    *ret_count = (uint32_t)count;
+    return 0;
+}
+
+const char *units_format_duration(uint64_t seconds, char *buffer, size_t size)
+{
+    size_t used = 0;
+    (void)snprintf(buffer, size, "0s"); /* cut is fine, here and below: the caller's size */
+    for (size_t i = 0; i < UNITS_DURATIONS; i++) {
+        uint64_t number = seconds / units_durations[i].seconds;
+        seconds %= units_durations[i].seconds;
+        if (number == 0 || used >= size)
+            continue;
+        int added = snprintf(buffer + used, size - used, "%" PRIu64 "%c", number,
+                             units_durations[i].letter);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    return buffer;
+}
+
+const char *units_format_memory(uint64_t mb, char *buffer, size_t size)
+{
+    static const char letters[] = "MGT";
+    size_t power = 0;
+    while (power < 2 && mb && mb % 1024 == 0) {
+        mb /= 1024;
+        power++;
+    }
+    (void)snprintf(buffer, size, "%" PRIu64 "%c", mb, letters[power]); /* cut is fine */
+    return buffer;
+}

@@ -1,0 +1,207 @@
+/* Durations, memory and GPUs: what is read, what is refused, and that writing is reading undone. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/units.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct row {
+    const char *text;
+    int64_t value;       /* negative: refused */
+    const char *message; /* what the refusal says, from its beginning */
+};
+
+static const struct row durations[] = {
+    {"0", 0, NULL},
+    {"0s", 0, NULL},
+    {"90s", 90, NULL},
+    {"1m", 60, NULL},
+    {"30m", 1800, NULL},
+    {"1h", 3600, NULL},
+    {"1h30m", 5400, NULL},
+    {"1h30m5s", 5405, NULL},
+    {"2d", 172800, NULL},
+    {"1d12h", 129600, NULL},
+    {"1d1s", 86401, NULL},
+    {"007s", 7, NULL},
+    {"366d", 366 * 86400, NULL},
+    {"366d1s", -1, "a duration of more than a year"},
+    {"99999999999999999999999s", -1, "not a duration (such as"},
+    {"31622401s", -1, "a duration of more than a year"},
+    {"9999999999h", -1, "a duration of more than a year"},
+    {"90", -1, "not a duration: it needs a unit (90s, 90m, 90h)"},
+    {"00", -1, "not a duration: it needs a unit"},
+    {"01:30:00", -1, "not a duration: write 1h30m"},
+    {"1-00:00:00", -1, "not a duration: write 1h30m"},
+    {"", -1, "not a duration (such as"},
+    {"h", -1, "not a duration (such as"},
+    {"1h30", -1, "not a duration (such as"},
+    {"30m1h", -1, "not a duration (such as"},
+    {"1h1h", -1, "not a duration (such as"},
+    {"1.5h", -1, "not a duration (such as"},
+    {"-1h", -1, "not a duration (such as"},
+    {"+1h", -1, "not a duration (such as"},
+    {" 1h", -1, "not a duration (such as"},
+    {"1h ", -1, "not a duration (such as"},
+    {"1 h", -1, "not a duration (such as"},
+    {"1H", -1, "not a duration (such as"},
+    {"1w", -1, "not a duration (such as"},
+    {"1ms", -1, "not a duration (such as"},
+};
+
+static const struct row memories[] = {
+    {"0", 0, NULL},
+    {"1M", 1, NULL},
+    {"512M", 512, NULL},
+    {"256G", 262144, NULL},
+    {"256GB", 262144, NULL},
+    {"256GiB", 262144, NULL},
+    {"2T", 2097152, NULL},
+    {"2048K", 2, NULL},
+    {"2049K", 3, NULL},
+    {"1K", 1, NULL},
+    {"0G", 0, NULL},
+    {"1024T", 1 << 30, NULL},
+    {"1025T", -1, "more memory than there is"},
+    {"99999999999999999999T", -1, "not an amount of memory (such as"},
+    {"256", -1, "not an amount of memory: it needs a unit (256G, 256M)"},
+    {"", -1, "not an amount of memory (such as"},
+    {"G", -1, "not an amount of memory (such as"},
+    {"256g", -1, "not an amount of memory (such as"},
+    {"256Gb", -1, "not an amount of memory (such as"},
+    {"1.5T", -1, "not an amount of memory (such as"},
+    {"-1G", -1, "not an amount of memory (such as"},
+    {"1G1M", -1, "not an amount of memory (such as"},
+};
+
+static const struct row gpus[] = {
+    {"0", 0, NULL},
+    {"8", 8, NULL},
+    {"h100:8", 8, NULL},
+    {"nvidia_h100_80gb_hbm3:4", 4, NULL},
+    {"1g.10gb:7", 7, NULL},
+    {"1024", 1024, NULL},
+    {"1025", -1, "more than 1024 GPUs in a node"},
+    {"99999999999999999999999", -1, "not a number of GPUs"},
+    {"", -1, "not a number of GPUs"},
+    {":8", -1, "not a number of GPUs"},
+    {"h100", -1, "not a number of GPUs"},
+    {"h100:", -1, "not a number of GPUs"},
+    {"gpu:h100:8", -1, "not a number of GPUs"},
+    {"h 100:8", -1, "not a number of GPUs"},
+    {"h100:8 ", -1, "not a number of GPUs"},
+    {"-1", -1, "not a number of GPUs"},
+    {"8.0", -1, "not a number of GPUs"},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:8", -1,
+     "the GPU's type is longer than 63 letters"},
+};
+
+static int64_t parse_duration(const char *text, struct error *err)
+{
+    uint32_t seconds;
+    int result = units_parse_duration(text, &seconds, err);
+    return result < 0 ? result : (int64_t)seconds;
+}
+
+static int64_t parse_memory(const char *text, struct error *err)
+{
+    uint64_t mb;
+    int result = units_parse_memory(text, &mb, err);
+    return result < 0 ? result : (int64_t)mb;
+}
+
+static int64_t parse_gpus(const char *text, struct error *err)
+{
+    char type[UNITS_GPU_TYPE_SIZE];
+    uint32_t count;
+    int result = units_parse_gpus(text, type, &count, err);
+    return result < 0 ? result : (int64_t)count;
+}
+
+static void check_rows(const struct row *rows, size_t count,
+                       int64_t (*parse)(const char *text, struct error *err))
+{
+    for (size_t i = 0; i < count; i++) {
+        struct error err = {0};
+        int64_t value = parse(rows[i].text, &err);
+        if (rows[i].value >= 0) {
+            if (value != rows[i].value)
+                fail_msg("'%s' is %lld: %s", rows[i].text, (long long)value, err.message);
+            continue;
+        }
+        if (value >= 0)
+            fail_msg("'%s' is taken as %lld", rows[i].text, (long long)value);
+        if (strncmp(err.message, rows[i].message, strlen(rows[i].message)) != 0)
+            fail_msg("'%s' says: %s", rows[i].text, err.message);
+        assert_int_equal(parse(rows[i].text, NULL), value);
+    }
+}
+
+static void durations_are_days_to_seconds_with_units(void **state)
+{
+    (void)state;
+    check_rows(durations, sizeof durations / sizeof durations[0], parse_duration);
+}
+
+static void memory_is_in_powers_of_1024(void **state)
+{
+    (void)state;
+    check_rows(memories, sizeof memories / sizeof memories[0], parse_memory);
+}
+
+static void gpus_are_a_count_with_or_without_a_type(void **state)
+{
+    (void)state;
+    check_rows(gpus, sizeof gpus / sizeof gpus[0], parse_gpus);
+    char type[UNITS_GPU_TYPE_SIZE];
+    uint32_t count;
+    assert_int_equal(units_parse_gpus("h100:8", type, &count, NULL), 0);
+    assert_string_equal(type, "h100");
+    assert_int_equal(units_parse_gpus("8", type, &count, NULL), 0);
+    assert_string_equal(type, "");
+}
+
+static void every_written_duration_reads_back(void **state)
+{
+    (void)state;
+    char buffer[64];
+    uint32_t seconds;
+    for (uint32_t i = 0; i <= UNITS_DURATION_MAX_S; i += i < 100000 ? 1 : 99991) {
+        const char *text = units_format_duration(i, buffer, sizeof buffer);
+        if (units_parse_duration(text, &seconds, NULL) < 0 || seconds != i)
+            fail_msg("%u was written as %s", i, text);
+    }
+    assert_string_equal(units_format_duration(5400, buffer, sizeof buffer), "1h30m");
+    assert_string_equal(units_format_duration(0, buffer, sizeof buffer), "0s");
+    assert_string_equal(units_format_duration(86401, buffer, sizeof buffer), "1d1s");
+    assert_string_equal(units_format_duration(93784, buffer, 4), "1d2");
+}
+
+static void every_written_memory_reads_back(void **state)
+{
+    (void)state;
+    char buffer[64];
+    uint64_t mb;
+    for (uint64_t i = 0; i <= 1 << 30; i += i < 100000 ? 1 : 99991) {
+        const char *text = units_format_memory(i, buffer, sizeof buffer);
+        if (units_parse_memory(text, &mb, NULL) < 0 || mb != i)
+            fail_msg("%llu was written as %s", (unsigned long long)i, text);
+    }
+    assert_string_equal(units_format_memory(262144, buffer, sizeof buffer), "256G");
+    assert_string_equal(units_format_memory(1500, buffer, sizeof buffer), "1500M");
+    assert_string_equal(units_format_memory(1 << 20, buffer, sizeof buffer), "1T");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_days_to_seconds_with_units),
+        cmocka_unit_test(memory_is_in_powers_of_1024),
+        cmocka_unit_test(gpus_are_a_count_with_or_without_a_type),
+        cmocka_unit_test(every_written_duration_reads_back),
+        cmocka_unit_test(every_written_memory_reads_back),
+    };
+    return cmocka_run_group_tests_name("units", tests, NULL, NULL);
+}
