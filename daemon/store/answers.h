@@ -1,0 +1,52 @@
+/* What the API answers from the record, in the shapes of doc/api.md: WORKFLOW, PHASE, RUN, EVENT,
+ * metrics and gates. It reads alone, and sees what was committed or written in this transaction.
+ *
+ * Each gives a new reference. -ENOENT names what is not there ("no workflow 9"). `now_ms` is for
+ * what is not over yet: GPU seconds, cost, the time to go. */
+#ifndef PHASED_DAEMON_STORE_ANSWERS_H
+#define PHASED_DAEMON_STORE_ANSWERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct error;
+struct store;
+
+/* {"workflows": [WORKFLOW]}, newest first: those that are not over or ended less than a day ago;
+ * or all. */
+enum answer_scope { ANSWER_RECENT, ANSWER_ALL };
+int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_ms,
+                     json_t **ret_json, struct error *err);
+/* WORKFLOW with `phases`. */
+int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
+                    struct error *err);
+/* PHASE with its `runs`, newest first. */
+int answer_phase(struct store *store, uint64_t workflow, const char *phase, int64_t now_ms,
+                 json_t **ret_json, struct error *err);
+/* {"runs": [RUN]}, newest first; workflow 0: of all, at most `limit`. */
+int answer_runs(struct store *store, uint64_t workflow, unsigned limit, int64_t now_ms,
+                json_t **ret_json, struct error *err);
+/* RUN. */
+int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
+               int64_t now_ms, json_t **ret_json, struct error *err);
+/* The run's own id (`run` of RUN), for answer_metrics(). */
+int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
+                  uint64_t *ret_run, struct error *err);
+
+/* {"steps": [...], "series": {"loss": [...]}}: the newest `last` steps (0: all) of these names;
+ * without names, of all. */
+int answer_metrics(struct store *store, uint64_t run, const char *const *names, size_t name_count,
+                   unsigned last, json_t **ret_json, struct error *err);
+/* {"phase", "decided", "decided_by", "time", "checks": [VERDICT]}; what is not known yet is null.
+ */
+int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
+                struct error *err);
+/* {"events": [EVENT], "last": 130}: those after event `after`, oldest first, at most `limit`;
+ * workflow 0: of all. `last` is where to go on. */
+int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsigned limit,
+                  json_t **ret_json, struct error *err);
+
+#endif

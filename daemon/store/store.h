@@ -1,0 +1,205 @@
+/* The record: everything that phased knows, in one SQLite file, and the only place that speaks SQL.
+ *
+ * One writer: the daemon, which holds the home's lock. Everything is written between store_begin()
+ * and store_commit(). A write that failed spoils its transaction: store_commit() then rolls back
+ * and returns that first failure, so a caller may check the commit alone. Nothing is ever half
+ * written. After a failed commit the same transaction may be tried again later.
+ *
+ * Failures a caller may act on, besides those named below: -ENOSPC (the disk or the quota is full),
+ * -EROFS, -EBUSY (another program holds the file: try again), -EIO,
+ * -EUCLEAN (the file is damaged). Times are milliseconds since 1970. Not for more than one thread.
+ *
+ * store/answers.h has what the API answers. doc/record.md is the schema for people. */
+#ifndef PHASED_DAEMON_STORE_STORE_H
+#define PHASED_DAEMON_STORE_STORE_H
+
+#include "lib/mac.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct core;
+struct core_config;
+struct core_effect;
+struct error;
+struct metrics;
+struct store;
+struct workflow;
+
+/* --- The file -------------------------------------------------------------------------------- */
+
+/* Opens the record at `path`, making it (mode 0600) or bringing it up to date where needed. `runs`
+ * is the folder of runs, for paths in answers. Where the file system is a network's, whose memory
+ * maps and locks cannot be trusted, the file is held exclusively and kept without WAL.
+ *
+ * -EINVAL: the file is no phased record. -ENOTSUP: it was written by a newer phased. */
+int store_open(const char *path, const char *runs, struct store **ret_store, struct error *err);
+/* Rolls back what was not committed. Accepts NULL. */
+void store_close(struct store *store);
+
+/* Reads every page; -EUCLEAN with SQLite's first complaint. store_open() does it for small files;
+ * a large one would delay the start. */
+int store_check(struct store *store, struct error *err);
+
+int store_begin(struct store *store, struct error *err);
+int store_commit(struct store *store, struct error *err);
+/* Fine without a transaction. */
+void store_rollback(struct store *store);
+
+/* --- Workflows ------------------------------------------------------------------------------- */
+
+/* What came with a workflow and the core does not need. All borrowed. */
+struct store_submission {
+    const char *file;          /* as the client named it */
+    const char *spec;          /* its text */
+    const json_t *set;         /* object, or NULL */
+    const json_t *resolved;    /* the whole document of lib/spec/spec.h */
+    const char *workdir;       /* where submit was called */
+    const json_t *environment; /* object of strings */
+    unsigned umask;
+    const json_t *limits; /* list of "NOFILE=1024" */
+    const char *host;     /* of the client */
+    const char *key;      /* the client's, so that it may ask again; NULL: none */
+};
+
+/* Writes a new workflow, to which core_add() has given ids, with its phases and edges. From then
+ * on store_apply() keeps them. -EEXIST: the key is there already. */
+int store_workflow_insert(struct store *store, const struct workflow *workflow,
+                          const struct store_submission *submission, struct error *err);
+/* The workflow that was submitted with this key; -ENOENT. */
+int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
+
+/* Writes the row that a SAVE_* names, as the model has it now; a line of history; or puts a kept
+ * effect into the outbox, or, when it is done, takes it out. */
+int store_apply(struct store *store, const struct core_effect *effect, int64_t now_ms,
+                struct error *err);
+
+/* --- At the start ---------------------------------------------------------------------------- */
+
+/* Fills in the highest ids given out, of `config`. */
+int store_last_ids(struct store *store, struct core_config *config, struct error *err);
+/* Gives the core every workflow that is not over, or for which something stands in the outbox. */
+int store_load(struct store *store, struct core *core, struct error *err);
+/* One workflow, over or not: the caller's to workflow_free() or to core_add(). -ENOENT. */
+int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_workflow,
+                        struct error *err);
+/* Calls `each` for what stands in the outbox, oldest first, with pointers into the core's model;
+ * after store_load(). A callback that does not return 0 ends it, and that is returned. It must not
+ * write. */
+int store_outbox(struct store *store, const struct core *core,
+                 int (*each)(void *arg, const struct core_effect *effect), void *arg,
+                 struct error *err);
+
+/* --- What a run needs ------------------------------------------------------------------------ */
+
+/* The parts of run.json that the model does not have. */
+struct store_launch {
+    json_t *spec;        /* the resolved phase */
+    json_t *environment; /* object */
+    json_t *limits;      /* list */
+    char *workdir;
+    unsigned umask;
+};
+
+/* -ENOENT. The result is the caller's to store_launch_fini(). */
+int store_launch_load(struct store *store, uint64_t phase, struct store_launch *ret_launch,
+                      struct error *err);
+void store_launch_fini(struct store_launch *launch);
+
+/* The resolved phase alone, a new reference; for gates. -ENOENT. */
+int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err);
+
+/* The key of a run's messages: 64 hexadecimal digits. The run's row must be there. -ENOENT
+ * also for a run that was given none. */
+int store_secret_set(struct store *store, uint64_t run, const char *secret, struct error *err);
+int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
+                 struct error *err);
+
+/* --- What runs tell -------------------------------------------------------------------------- */
+
+/* The highest sequence number of this node's journal that is in the record; 0: none yet. It is set
+ * in the transaction that writes what the entries say, so that a repeated entry is known. */
+int store_journal_committed(struct store *store, uint64_t run, const char *node,
+                            uint64_t *ret_sequence, struct error *err);
+int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,
+                      struct error *err);
+
+/* One value of a metric, which may be NaN or infinite. A later one of the same step replaces it. */
+int store_metric_add(struct store *store, uint64_t run, int64_t step, const char *name,
+                     double value, int64_t time_ms, struct error *err);
+
+/* Adds to `metrics` what led to a phase's newest run: its rows, and of the runs it resumed from the
+ * rows up to the step of the checkpoint. Times count the seconds of training, without the waits
+ * between runs; `ret_elapsed_s` (or NULL) gets how many there were so far. */
+int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
+                       double *ret_elapsed_s, struct error *err);
+
+struct store_checkpoint {
+    uint64_t run;
+    const char *path;
+    int64_t step;
+    int64_t bytes; /* -1: not known */
+    int64_t time_ms;
+};
+
+/* Adds one, or replaces what is known of this path. */
+int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
+                         struct error *err);
+/* Calls `each` for those of all runs of a phase, newest step first; the strings are borrowed for
+ * the call. It ends as store_outbox() does. */
+int store_checkpoints(struct store *store, uint64_t phase,
+                      int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
+                      struct error *err);
+
+/* --- Decisions ------------------------------------------------------------------------------- */
+
+/* Replaces the verdicts on a run's gate by this list of what verdict_to_json() makes. */
+int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,
+                       struct error *err);
+/* Adds the verdict of a guard. */
+int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
+                    struct error *err);
+
+/* What let the phases after `phase` start. Its evidence is the verdicts on `run`. */
+struct store_promotion {
+    uint64_t phase;
+    uint64_t to;     /* a phase; 0: all that come after */
+    uint64_t run;    /* 0: none */
+    const char *who; /* the person; NULL: the gate decided */
+    enum store_way { STORE_WAY_NONE, STORE_WAY_IN_PLACE, STORE_WAY_SUBMITTED } way;
+    int64_t time_ms;
+};
+
+int store_promotion_add(struct store *store, const struct store_promotion *promotion,
+                        struct error *err);
+
+/* {symbol, stored name}: what a line of history is about. */
+#define STORE_EVENTS(X)                                                                            \
+    X(WORKFLOW, "workflow")                                                                        \
+    X(PHASE, "phase")                                                                              \
+    X(RUN, "run")                                                                                  \
+    X(GATE, "gate")                                                                                \
+    X(PROMOTION, "promotion") X(GUARD, "guard") X(CHECKPOINT, "checkpoint") X(WARNING, "warning")
+
+enum store_event_type {
+#define X(symbol, name) STORE_EVENT_##symbol,
+    STORE_EVENTS(X)
+#undef X
+        STORE_EVENT_COUNT
+};
+
+struct store_event {
+    enum store_event_type type;
+    int64_t time_ms;
+    uint64_t workflow, phase, run; /* phase, run: 0: none */
+    const char *from, *to;         /* NULL: none */
+    const char *message;
+};
+
+/* A line of history beyond those that FX_HISTORY makes. */
+int store_event_add(struct store *store, const struct store_event *event, struct error *err);
+
+#endif
