@@ -6,7 +6,8 @@
  * the effects out. An effect's result comes back as an event, whose transaction deletes it from the
  * outbox. At a start the loop loads the live workflows and carries out what the outbox holds, once
  * more: every effect is idempotent. (A submission in the outbox may have happened: it begins as a
- * look-up of its token.) */
+ * look-up of its token.) CANCEL_JOB and the TELL_ effects stay until what they want has come about:
+ * the loop carries them out again whenever Slurm or the lead could not be reached. */
 #ifndef PHASED_DAEMON_CORE_CORE_H
 #define PHASED_DAEMON_CORE_CORE_H
 
@@ -60,7 +61,8 @@ enum core_command {
 
 enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT };
 
-/* Borrowed pointers of the model; text is copied. Members that the kind does not need are 0. */
+/* Borrowed pointers of the model; text is copied. `workflow` is always there but for EV_TIME, and
+ * with it the one object that the kind is about; members that the kind does not need are 0. */
 struct core_event {
     enum core_event_kind kind;
     int64_t now_ms;
@@ -97,10 +99,11 @@ struct core_event {
     X(SAVE_PHASE, "save-phase", false)                                                             \
     X(SAVE_RUN, "save-run", false)                                                                 \
     X(SAVE_JOB, "save-job", false)                                                                 \
-    X(HISTORY, "history", false)      /* a line of history: phase or run, from, to, message */     \
-    X(SUBMIT, "submit", true)         /* job (run: its first): until EV_SUBMITTED and the like */  \
-    X(LOOKUP, "lookup", true)         /* job: likewise, or EV_UNKNOWN */                           \
-    X(CANCEL_JOB, "cancel-job", true) /* job: until it is gone */                                  \
+    X(HISTORY, "history", false)     /* a line of history: phase or run, from, to, message */      \
+    X(PROMOTION, "promotion", false) /* phase: promoted by `message`; run: begun by it, or NULL */ \
+    X(SUBMIT, "submit", true)        /* job (run: its first): until EV_SUBMITTED and the like */   \
+    X(LOOKUP, "lookup", true)        /* job: likewise, or EV_UNKNOWN */                            \
+    X(CANCEL_JOB, "cancel-job", true)     /* job: until it is gone */                              \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
     X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
@@ -125,7 +128,7 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY */
+    char message[REASON_MAX]; /* HISTORY; PROMOTION: who or what decided */
 };
 
 struct core_effects {
@@ -172,10 +175,11 @@ int core_command_check(const struct phase *phase, enum core_command command, str
 /* When EV_TIME is due: the nearest deadline; INT64_MAX when there is none. */
 int64_t core_deadline(const struct core *core);
 /* Whether something starts or ends right now, so that polling often pays. */
-bool core_is_busy(const struct core *core);
+bool core_is_busy(const struct core *core, int64_t now_ms);
 
 struct workflow *core_workflow(const struct core *core, uint64_t id); /* NULL: not in memory */
 struct run *core_run(const struct core *core, uint64_t id);
+struct job *core_job(const struct core *core, uint64_t id);
 struct job *core_job_by_token(const struct core *core, const char *token);
 size_t core_workflow_count(const struct core *core);
 struct workflow *core_workflow_at(const struct core *core, size_t index); /* oldest first */

@@ -31,7 +31,8 @@ struct job {
     unsigned node_count, gpus_per_node; /* as asked for */
     unsigned time_s;                    /* the limit asked for */
     int64_t submitted_ms, started_ms, ended_ms;
-    int64_t absent_since_ms;
+    int64_t absent_since_ms; /* continuously, from a controller that answers */
+    unsigned tries;          /* submissions and look-ups without an answer in a row; not stored */
 };
 
 /* One attempt at a phase. */
@@ -52,7 +53,7 @@ struct run {
     int64_t resume_step, last_step;
     int exit_code, signal;
     int64_t submitted_ms, started_ms, ended_ms;
-    int64_t silent_since_ms; /* its job has ended, but no outcome was found yet */
+    int64_t silent_since_ms; /* its job has ended; when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
 };
 

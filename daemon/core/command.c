@@ -1,0 +1,158 @@
+/* What a person wants of a phase: whether it can be, and doing it. */
+#include "daemon/core/step.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const command_names[] = {
+#define X(symbol, name) [COMMAND_##symbol] = name,
+    CORE_COMMANDS(X)
+#undef X
+};
+
+const char *core_command_name(enum core_command command)
+{
+    assert(command < COMMAND_COUNT);
+    return command_names[command];
+}
+
+int core_command_parse(const char *name)
+{
+    for (int command = 0; command < COMMAND_COUNT; command++)
+        if (text_equal(command_names[command], name))
+            return command;
+    return -1;
+}
+
+static int command_deny(const struct phase *phase, enum core_command command, const char *advice,
+                        struct error *err)
+{
+    return error_set(err, -EPERM, "cannot %s phase %s: it is %s%s%s%s%s",
+                     core_command_name(command), phase->name, phase_state_name(phase->state),
+                     phase->state == PHASE_HELD ? " (" : "",
+                     phase->state == PHASE_HELD ? phase_hold_name(phase->hold) : "",
+                     phase->state == PHASE_HELD ? ")" : "", advice);
+}
+
+static bool phase_wishes(const struct phase *phase, enum run_wish wish)
+{
+    return phase->run && phase->run->state != RUN_ENDED && phase->run->wish == wish;
+}
+
+int core_command_check(const struct phase *phase, enum core_command command, struct error *err)
+{
+    bool is_held = phase->state == PHASE_HELD;
+    bool is_open = phase->state == PHASE_BLOCKED || phase->state == PHASE_QUEUED ||
+                   phase->state == PHASE_ACTIVE;
+    switch (command) {
+    case COMMAND_PROMOTE:
+        if (is_held && (phase->hold == HOLD_GATE || phase->hold == HOLD_MANUAL))
+            return 0;
+        return command_deny(phase, command, "; only a phase held by its gate can be promoted", err);
+    case COMMAND_HOLD:
+        if (is_open && !phase_wishes(phase, WISH_CANCEL) && !phase_wishes(phase, WISH_HOLD))
+            return 0;
+        return command_deny(phase, command, is_open ? "; it is being stopped already" : "", err);
+    case COMMAND_RELEASE:
+        if (is_held && phase->hold == HOLD_USER)
+            return 0;
+        return command_deny(phase, command,
+                            is_held ? "; promote it or retry it" : "; there is nothing to release",
+                            err);
+    case COMMAND_CANCEL:
+        if (!phase_state_is_final(phase->state) && !phase_wishes(phase, WISH_CANCEL))
+            return 0;
+        return command_deny(
+            phase, command,
+            phase_state_is_final(phase->state) ? "" : "; it is being cancelled already", err);
+    case COMMAND_RETRY:
+        if (phase->state == PHASE_FAILED || (phase->state == PHASE_CANCELLED) ||
+            (is_held && phase->hold != HOLD_USER && phase->hold != HOLD_MANUAL))
+            return 0;
+        return command_deny(phase, command,
+                            is_held && phase->hold == HOLD_USER ? "; release it" : "", err);
+    case COMMAND_COUNT:
+        break;
+    }
+    assert(!"a command of the table");
+    return -EINVAL;
+}
+
+static void command_by(char text[REASON_MAX], const char *verb, const char *who)
+{
+    (void)snprintf(text, REASON_MAX, "%s by %.100s", verb, who && *who ? who : "a person");
+}
+
+/* From the checkpoint after a failure; from the start where a gate has judged the whole phase,
+ * since the same steps would be judged the same. */
+static void command_retry(struct step *step, struct phase *phase, const char *reason)
+{
+    if (phase->state == PHASE_HELD && phase->hold == HOLD_GATE) {
+        free(phase->checkpoint_path);
+        phase->checkpoint_path = NULL;
+        phase->checkpoint_step = 0;
+    }
+    memset(phase->failures, 0, sizeof phase->failures);
+    phase->losses = phase->stalls = 0;
+    bool was_final = phase_state_is_final(phase->state);
+    if (phase_is_ready(phase))
+        phase_start(step, phase, reason);
+    else
+        phase_move(step, phase, PHASE_BLOCKED, reason);
+    if (was_final)
+        phase_revive_after(step, phase);
+}
+
+static void command_stop(struct step *step, struct phase *phase, enum core_command command,
+                         const char *reason)
+{
+    bool is_hold = command == COMMAND_HOLD;
+    if (phase->run && phase->run->state != RUN_ENDED)
+        run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL);
+    else if (is_hold)
+        phase_move_held(step, phase, HOLD_USER, reason);
+    else
+        phase_cancel(step, phase, reason);
+}
+
+void command_carry_out(struct step *step, struct phase *phase)
+{
+    const struct core_event *event = step->event;
+    char text[REASON_MAX];
+    if (core_command_check(phase, event->command, NULL) < 0)
+        return; /* it changed since the asker was told that it can be */
+    switch (event->command) {
+    case COMMAND_PROMOTE:
+        command_by(text, "promoted", event->message);
+        phase->is_overridden = phase->hold == HOLD_GATE;
+        phase_promote(step, phase, text);
+        break;
+    case COMMAND_HOLD:
+        command_by(text, "held", event->message);
+        command_stop(step, phase, event->command, text);
+        break;
+    case COMMAND_CANCEL:
+        command_by(text, "cancelled", event->message);
+        command_stop(step, phase, event->command, text);
+        break;
+    case COMMAND_RELEASE:
+        command_by(text, "released", event->message);
+        if (phase_is_ready(phase))
+            phase_start(step, phase, text);
+        else
+            phase_move(step, phase, PHASE_BLOCKED, text);
+        break;
+    case COMMAND_RETRY:
+        command_by(text, "retried", event->message);
+        command_retry(step, phase, text);
+        break;
+    case COMMAND_COUNT:
+        assert(!"a command of the table");
+    }
+}

@@ -1,0 +1,254 @@
+/* The core: all workflows in memory, and the one table from events to decisions. */
+#include "daemon/core/core.h"
+
+#include "daemon/core/step.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct core {
+    struct core_config config;
+    struct workflow **workflows; /* oldest first */
+    size_t count, capacity;
+    uint64_t last_workflow, last_phase, last_run, last_job;
+};
+
+static const char *const event_names[] = {
+#define X(symbol, name) [EV_##symbol] = name,
+    CORE_EVENTS(X)
+#undef X
+};
+
+const char *core_event_name(enum core_event_kind kind)
+{
+    assert(kind < EV_COUNT);
+    return event_names[kind];
+}
+
+struct core *core_new(const struct core_config *config)
+{
+    struct core *core = calloc(1, sizeof *core);
+    if (!core)
+        abort();
+    *core = (struct core){
+        .config = *config,
+        .last_workflow = config->last_workflow,
+        .last_phase = config->last_phase,
+        .last_run = config->last_run,
+        .last_job = config->last_job,
+    };
+    return core;
+}
+
+void core_free(struct core *core)
+{
+    if (!core)
+        return;
+    for (size_t i = 0; i < core->count; i++)
+        workflow_free(core->workflows[i]);
+    free(core->workflows);
+    free(core);
+}
+
+uint64_t core_next_run(struct core *core)
+{
+    return ++core->last_run;
+}
+
+uint64_t core_next_job(struct core *core, char ret_token[TOKEN_LENGTH + 1])
+{
+    core->config.token(core->config.arg, ret_token);
+    return ++core->last_job;
+}
+
+void core_add(struct core *core, struct workflow *workflow)
+{
+    if (core->count == core->capacity) {
+        core->capacity = core->capacity ? 2 * core->capacity : 16;
+        core->workflows = realloc(core->workflows, core->capacity * sizeof(struct workflow *));
+        if (!core->workflows)
+            abort();
+    }
+    bool is_new = workflow->id == 0;
+    if (is_new)
+        workflow->id = ++core->last_workflow;
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        struct phase *phase = &workflow->phases[i];
+        assert(phase->workflow == workflow && phase->index == i);
+        if (is_new)
+            phase->id = ++core->last_phase;
+    }
+    size_t at = core->count++;
+    for (; at > 0 && core->workflows[at - 1]->id > workflow->id; at--)
+        core->workflows[at] = core->workflows[at - 1];
+    core->workflows[at] = workflow;
+}
+
+/* The first workflow whose id is not below; they are sorted by it. */
+static size_t core_find(const struct core *core, uint64_t id)
+{
+    size_t low = 0, high = core->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (core->workflows[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void core_drop(struct core *core, struct workflow *workflow)
+{
+    size_t at = core_find(core, workflow->id);
+    assert(at < core->count && core->workflows[at] == workflow);
+    core->count--;
+    for (; at < core->count; at++)
+        core->workflows[at] = core->workflows[at + 1];
+    workflow_free(workflow);
+}
+
+struct workflow *core_workflow(const struct core *core, uint64_t id)
+{
+    size_t at = core_find(core, id);
+    return at < core->count && core->workflows[at]->id == id ? core->workflows[at] : NULL;
+}
+
+struct run *core_run(const struct core *core, uint64_t id)
+{
+    for (size_t i = core->count; i-- > 0;)
+        for (size_t j = 0; j < core->workflows[i]->run_count; j++)
+            if (core->workflows[i]->runs[j]->id == id)
+                return core->workflows[i]->runs[j];
+    return NULL;
+}
+
+struct job *core_job(const struct core *core, uint64_t id)
+{
+    for (size_t i = core->count; i-- > 0;)
+        for (size_t j = 0; j < core->workflows[i]->job_count; j++)
+            if (core->workflows[i]->jobs[j]->id == id)
+                return core->workflows[i]->jobs[j];
+    return NULL;
+}
+
+struct job *core_job_by_token(const struct core *core, const char *token)
+{
+    for (size_t i = core->count; i-- > 0;)
+        for (size_t j = 0; j < core->workflows[i]->job_count; j++)
+            if (text_equal(core->workflows[i]->jobs[j]->token, token))
+                return core->workflows[i]->jobs[j];
+    return NULL;
+}
+
+size_t core_workflow_count(const struct core *core)
+{
+    return core->count;
+}
+
+struct workflow *core_workflow_at(const struct core *core, size_t index)
+{
+    assert(index < core->count);
+    return core->workflows[index];
+}
+
+/* --- Events ---------------------------------------------------------------------------------- */
+
+static void core_on_added(struct step *step, struct workflow *workflow)
+{
+    workflow->submitted_ms = step->now_ms;
+    step_save_workflow(step, workflow);
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        struct phase *phase = &workflow->phases[i];
+        step_save_phase(step, phase);
+        if (!phase_is_ready(phase))
+            continue;
+        if (step->event->hold)
+            phase_move_held(step, phase, HOLD_USER, "held at its submission");
+        else
+            phase_start(step, phase, "");
+    }
+}
+
+static void core_on_time(struct step *step)
+{
+    const struct core *core = step->core;
+    for (size_t i = 0; i < core->count; i++) {
+        struct workflow *workflow = core->workflows[i];
+        for (size_t j = 0; j < workflow->phase_count; j++)
+            if (workflow->phases[j].run)
+                run_on_time(step, workflow->phases[j].run);
+    }
+}
+
+typedef void job_handler(struct step *step, struct workflow *workflow, struct job *job);
+typedef void run_handler(struct step *step, struct run *run);
+typedef void phase_handler(struct step *step, struct phase *phase);
+
+/* What an event is about, and who decides. */
+static const struct {
+    job_handler *job;
+    run_handler *run;
+    phase_handler *phase;
+} handlers[EV_COUNT] = {
+    [EV_SUBMITTED] = {.job = job_on_submitted},   [EV_REFUSED] = {.job = job_on_refused},
+    [EV_LIMITED] = {.job = job_on_limited},       [EV_UNSURE] = {.job = job_on_unsure},
+    [EV_UNKNOWN] = {.job = job_on_unknown},       [EV_JOB_SEEN] = {.job = job_on_seen},
+    [EV_JOB_ABSENT] = {.job = job_on_absent},     [EV_RUN_STARTED] = {.run = run_on_started},
+    [EV_RUN_STOPPING] = {.run = run_on_stopping}, [EV_RUN_ENDED] = {.run = run_on_ended},
+    [EV_RUN_SILENT] = {.run = run_on_silent},     [EV_CHECKPOINT] = {.run = run_on_checkpoint},
+    [EV_PROGRESS] = {.run = run_on_progress},     [EV_JUDGED] = {.phase = phase_on_judged},
+    [EV_COMMAND] = {.phase = command_carry_out},
+};
+
+void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)
+{
+    struct step step = {core, event, effects, event->now_ms};
+    struct workflow *workflow = event->workflow;
+    assert(event->kind < EV_COUNT);
+    if (event->kind == EV_TIME) {
+        core_on_time(&step);
+        return;
+    }
+    assert(workflow);
+    if (event->kind == EV_ADDED) {
+        core_on_added(&step, workflow);
+    } else if (handlers[event->kind].job) {
+        assert(event->job);
+        handlers[event->kind].job(&step, workflow, event->job);
+    } else if (handlers[event->kind].run) {
+        assert(event->run && event->run->phase->workflow == workflow);
+        handlers[event->kind].run(&step, event->run);
+    } else {
+        assert(event->phase && event->phase->workflow == workflow);
+        handlers[event->kind].phase(&step, event->phase);
+    }
+    workflow_settle(&step, workflow);
+}
+
+int64_t core_deadline(const struct core *core)
+{
+    int64_t nearest = INT64_MAX;
+    for (size_t i = 0; i < core->count; i++) {
+        const struct workflow *workflow = core->workflows[i];
+        for (size_t j = 0; j < workflow->phase_count; j++) {
+            const struct run *run = workflow->phases[j].run;
+            int64_t deadline = run ? run_deadline(run) : INT64_MAX;
+            if (deadline < nearest)
+                nearest = deadline;
+        }
+    }
+    return nearest;
+}
+
+bool core_is_busy(const struct core *core, int64_t now_ms)
+{
+    for (size_t i = 0; i < core->count; i++) {
+        const struct workflow *workflow = core->workflows[i];
+        for (size_t j = 0; j < workflow->phase_count; j++)
+            if (workflow->phases[j].run && run_is_busy(workflow->phases[j].run, now_ms))
+                return true;
+    }
+    return false;
+}

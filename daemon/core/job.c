@@ -1,0 +1,172 @@
+/* What Slurm tells of jobs: submissions that came about or not, states, absence. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+struct run *job_run(const struct workflow *workflow, const struct job *job)
+{
+    for (size_t i = workflow->run_count; i-- > 0;)
+        if (workflow->runs[i]->job == job)
+            return workflow->runs[i];
+    assert(!"a job without a run");
+    return NULL;
+}
+
+static void job_set_reason(struct job *job, const char *reason)
+{
+    (void)snprintf(job->reason, sizeof job->reason, "%s", reason ? reason : "");
+}
+
+static void job_stop_asking(struct step *step, struct run *run)
+{
+    step_done(step, FX_SUBMIT, run);
+    step_done(step, FX_LOOKUP, run);
+}
+
+/* When to ask again, after one more try without success. */
+static int64_t job_back_off(struct step *step, struct job *job)
+{
+    int64_t delay_ms = RETRY_FIRST_MS << (job->tries < 5 ? job->tries : 5);
+    job->tries++;
+    return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
+}
+
+void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job_stop_asking(step, run);
+    job->tries = 0;
+    if (job->ended)
+        return;
+    job->slurm_id = step->event->slurm_id;
+    job->submitted_ms = step->now_ms;
+    job_set_reason(job, "");
+    step_save_job(step, run, job);
+    if (run->state == RUN_SUBMITTING)
+        run_move(step, run, RUN_PENDING, "");
+    if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun)
+        (void)step_do(step, FX_CANCEL_JOB, run); /* at once */
+}
+
+/* A run that was not submitted, and need not be any more. */
+static bool job_gives_up(struct step *step, struct run *run)
+{
+    if (run->state != RUN_SUBMITTING || run->wish == WISH_NONE)
+        return false;
+    run->job->ended = true;
+    step_save_job(step, run, run->job);
+    run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+    return true;
+}
+
+void job_on_refused(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job_stop_asking(step, run);
+    if (job->ended || run->state != RUN_SUBMITTING)
+        return;
+    job->ended = true;
+    job_set_reason(job, step->event->message);
+    step_save_job(step, run, job);
+    /* The same again would be refused again: nobody but a person can help. */
+    run->phase->failures[CAUSE_LAUNCH] = run_cause_retries(CAUSE_LAUNCH);
+    char message[REASON_MAX];
+    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", job->reason);
+    run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+}
+
+void job_on_limited(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job_stop_asking(step, run);
+    if (run->state != RUN_SUBMITTING || job_gives_up(step, run))
+        return;
+    job_set_reason(job, step->event->message);
+    step_save_job(step, run, job);
+    step_do(step, FX_SUBMIT, run)->due_ms = job_back_off(step, job);
+}
+
+void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job_stop_asking(step, run);
+    if (job->slurm_id || job->ended)
+        return;
+    job_set_reason(job, step->event->message);
+    step_save_job(step, run, job);
+    step_do(step, FX_LOOKUP, run)->due_ms = job_back_off(step, job);
+}
+
+void job_on_unknown(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job_stop_asking(step, run);
+    if (job->slurm_id || run->state != RUN_SUBMITTING || job_gives_up(step, run))
+        return;
+    (void)step_do(step, FX_SUBMIT, run); /* at once: the controller answers */
+}
+
+/* The job serves nobody any more. A run it served may have left its outcome in a file. */
+static void job_end(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job->ended = true;
+    job->ended_ms = step->now_ms;
+    step_save_job(step, run, job);
+    step_done(step, FX_CANCEL_JOB, run);
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->job == job)
+            step_done(step, FX_TELL_END, workflow->runs[i]);
+    if (run->state == RUN_ENDED)
+        return;
+    if (!run->silent_since_ms)
+        run->silent_since_ms = step->now_ms;
+    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
+}
+
+void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
+{
+    const struct core_event *event = step->event;
+    struct run *run = job_run(workflow, job);
+    if (job->ended)
+        return;
+    const char *reason = event->seen.reason ? event->seen.reason : "";
+    const char *nodes = event->seen.nodes ? event->seen.nodes : "";
+    bool is_news = job->absent_since_ms || !text_equal(job->state, event->seen.state) ||
+                   !text_equal(job->reason, reason) || !text_equal(job->nodes, nodes);
+    job->absent_since_ms = 0;
+    (void)snprintf(job->state, sizeof job->state, "%s", event->seen.state);
+    (void)snprintf(job->nodes, sizeof job->nodes, "%s", nodes);
+    job_set_reason(job, reason);
+    if (event->seen.is_running && !job->started_ms)
+        job->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
+    if (event->seen.is_final) {
+        job_end(step, workflow, job);
+        return;
+    }
+    if (is_news)
+        step_save_job(step, run, job);
+    if (event->seen.is_running && run->state == RUN_PENDING)
+        run_move(step, run, RUN_STARTING, nodes);
+}
+
+void job_on_absent(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    if (job->ended || !job->slurm_id)
+        return;
+    if (!job->absent_since_ms) {
+        job->absent_since_ms = step->now_ms;
+        step_save_job(step, run, job);
+        if (run->state != RUN_ENDED) /* its end may have been missed */
+            (void)step_do(step, FX_READ_OUTCOME, run);
+    }
+    bool is_over = run->state == RUN_ENDED || (run->wish != WISH_NONE && !run->has_begun);
+    if (is_over || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
+        job->state[0] = '\0';
+        job_end(step, workflow, job);
+    }
+}

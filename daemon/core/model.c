@@ -1,0 +1,89 @@
+/* The memory of workflows, and what their state is as a whole. */
+#include "daemon/core/model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A new zeroed element at the end of a growing array of pointers. */
+static void *array_add(void ***array, size_t *count, size_t size)
+{
+    void **grown = realloc(*array, (*count + 1) * sizeof **array);
+    void *element = calloc(1, size);
+    if (!grown || !element)
+        abort();
+    grown[(*count)++] = element;
+    *array = grown;
+    return element;
+}
+
+static void phase_fini(struct phase *phase)
+{
+    free(phase->name);
+    free(phase->after);
+    free(phase->gpu_type);
+    free(phase->slurm_options);
+    free(phase->checkpoint_path);
+}
+
+struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)
+{
+    assert(phase->workflow == workflow);
+    void **runs = (void **)workflow->runs;
+    struct run *run = array_add(&runs, &workflow->run_count, sizeof *run);
+    workflow->runs = (struct run **)runs;
+    run->phase = phase;
+    run->resume_step = run->last_step = -1;
+    phase->run = run;
+    return run;
+}
+
+struct job *workflow_add_job(struct workflow *workflow)
+{
+    void **jobs = (void **)workflow->jobs;
+    struct job *job = array_add(&jobs, &workflow->job_count, sizeof *job);
+    workflow->jobs = (struct job **)jobs;
+    return job;
+}
+
+bool workflow_is_final(const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (!phase_state_is_final(workflow->phases[i].state))
+            return false;
+    return true;
+}
+
+const char *workflow_state(const struct workflow *workflow)
+{
+    unsigned counts[PHASE_STATE_COUNT] = {0};
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        counts[workflow->phases[i].state]++;
+    if (counts[PHASE_QUEUED] || counts[PHASE_ACTIVE] || counts[PHASE_DECIDING])
+        return "running";
+    if (counts[PHASE_HELD])
+        return "held";
+    if (counts[PHASE_BLOCKED])
+        return "running";
+    if (counts[PHASE_FAILED])
+        return "failed";
+    return counts[PHASE_CANCELLED] ? "cancelled" : "succeeded";
+}
+
+void workflow_free(struct workflow *workflow)
+{
+    if (!workflow)
+        return;
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        phase_fini(&workflow->phases[i]);
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        free(workflow->runs[i]->resume_path);
+        free(workflow->runs[i]);
+    }
+    for (size_t i = 0; i < workflow->job_count; i++)
+        free(workflow->jobs[i]);
+    free(workflow->phases);
+    free(workflow->runs);
+    free(workflow->jobs);
+    free(workflow->name);
+    free(workflow);
+}

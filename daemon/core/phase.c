@@ -1,0 +1,220 @@
+/* What follows for phases: starting them, judging them, promoting to those after them. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool phase_is_after(const struct phase *phase, const struct phase *before)
+{
+    for (size_t i = 0; i < phase->after_count; i++)
+        if (phase->after[i] == before->index)
+            return true;
+    return false;
+}
+
+bool phase_is_ready(const struct phase *phase)
+{
+    for (size_t i = 0; i < phase->after_count; i++)
+        if (phase->workflow->phases[phase->after[i]].state != PHASE_SUCCEEDED)
+            return false;
+    return true;
+}
+
+/* A new run, from the newest whole checkpoint where there is one. */
+static struct run *phase_add_run(struct step *step, struct phase *phase)
+{
+    struct run *run = workflow_add_run(phase->workflow, phase);
+    run->id = core_next_run(step->core);
+    run->attempt = ++phase->attempts;
+    run->submitted_ms = step->now_ms;
+    if (phase->checkpoint_path) {
+        run->resume_path = strdup(phase->checkpoint_path);
+        if (!run->resume_path)
+            abort();
+        run->resume_step = phase->checkpoint_step;
+    }
+    return run;
+}
+
+void phase_start(struct step *step, struct phase *phase, const char *reason)
+{
+    struct run *run = phase_add_run(step, phase);
+    struct job *job = workflow_add_job(phase->workflow);
+    job->id = core_next_job(step->core, job->token);
+    job->node_count = phase->nodes;
+    job->gpus_per_node = phase->gpus_per_node;
+    job->time_s = phase->time_s;
+    run->job = job;
+    run->state = RUN_SUBMITTING;
+    if (phase->state == PHASE_QUEUED)
+        step_save_phase(step, phase);
+    else
+        phase_move(step, phase, PHASE_QUEUED, reason);
+    step_save_job(step, run, job);
+    step_save_run(step, run);
+    (void)step_do(step, FX_SUBMIT, run); /* at once */
+}
+
+/* Whether the phase can go on in the allocation that this ended run still keeps. Equal shape, since
+ * more would waste what is not used; enough time, where one that can chain needs less. */
+static bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
+{
+    const struct phase *from = donor->phase;
+    const struct job *job = donor->job;
+    int64_t leaves_ms = donor->ended_ms + 1000 * (int64_t)from->linger_s - NEXT_MARGIN_MS;
+    if (!donor->has_begun || job->ended || now_ms >= leaves_ms || !job->started_ms)
+        return false;
+    if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
+        phase->cpus_per_node > from->cpus_per_node ||
+        !text_equal(phase->slurm_options, from->slurm_options))
+        return false;
+    if (phase->gpu_type && (!from->gpu_type || !text_equal(phase->gpu_type, from->gpu_type)))
+        return false;
+    int64_t needed_s = phase->time_s;
+    if (phase->has_checkpoint) { /* ten minutes or a tenth, and twice what a stop takes */
+        needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
+        if (needed_s < 2 * (int64_t)phase->stop_s)
+            needed_s = 2 * (int64_t)phase->stop_s;
+    }
+    return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
+}
+
+static struct run *phase_start_in_place(struct step *step, struct phase *phase, struct run *donor)
+{
+    struct run *run = phase_add_run(step, phase);
+    run->job = donor->job;
+    run->in_place = true;
+    run->state = RUN_STARTING;
+    run->told_ms = step->now_ms;
+    phase_move(step, phase, PHASE_QUEUED, "in place");
+    step_save_run(step, run);
+    (void)step_do(step, FX_TELL_NEXT, run); /* at once */
+    return run;
+}
+
+void phase_let_go(struct step *step, struct phase *phase)
+{
+    struct run *run = phase->run;
+    if (run && run->state == RUN_ENDED && run->has_begun && !run->job->ended &&
+        job_run(phase->workflow, run->job) == run)
+        (void)step_do(step, FX_TELL_END, run); /* at once */
+}
+
+void phase_again(struct step *step, struct phase *phase, const char *reason)
+{
+    const struct run *run = phase->run;
+    phase_let_go(step, phase);
+    if (run->has_begun)
+        phase->stalls = run->last_step > run->resume_step ? 0 : phase->stalls + 1;
+    if (phase->stalls >= STALLED_RESUMES_MAX) {
+        char text[REASON_MAX];
+        (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
+                       phase->stalls, reason);
+        phase_move_held(step, phase, HOLD_PROGRESS, text);
+        return;
+    }
+    if (phase->state != PHASE_QUEUED)
+        phase_move(step, phase, PHASE_QUEUED, reason);
+    phase_start(step, phase, reason);
+}
+
+/* Those after a phase that ended otherwise than succeeded will not run. */
+static void phase_skip_after(struct step *step, struct phase *phase)
+{
+    struct workflow *workflow = phase->workflow;
+    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
+        struct phase *next = &workflow->phases[i];
+        bool waits = next->state == PHASE_BLOCKED ||
+                     (next->state == PHASE_HELD && next->hold == HOLD_USER && !next->run);
+        if (!waits || !phase_is_after(next, phase))
+            continue;
+        char reason[REASON_MAX];
+        (void)snprintf(reason, sizeof reason, "%.100s %s", phase->name,
+                       phase_state_name(phase->state));
+        phase_move(step, next, PHASE_SKIPPED, reason);
+        phase_skip_after(step, next);
+    }
+}
+
+void phase_revive_after(struct step *step, struct phase *phase)
+{
+    struct workflow *workflow = phase->workflow;
+    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
+        struct phase *next = &workflow->phases[i];
+        if (next->state != PHASE_SKIPPED || !phase_is_after(next, phase))
+            continue;
+        phase_move(step, next, PHASE_BLOCKED, "");
+        phase_revive_after(step, next);
+    }
+}
+
+void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason)
+{
+    phase_let_go(step, phase);
+    if (!phase->fail_finally) {
+        phase_move_held(step, phase, hold, reason);
+        return;
+    }
+    phase_move(step, phase, PHASE_FAILED, reason);
+    phase_skip_after(step, phase);
+}
+
+void phase_cancel(struct step *step, struct phase *phase, const char *reason)
+{
+    phase_let_go(step, phase);
+    phase_move(step, phase, PHASE_CANCELLED, reason);
+    phase_skip_after(step, phase);
+}
+
+void phase_promote(struct step *step, struct phase *phase, const char *who)
+{
+    struct workflow *workflow = phase->workflow;
+    struct run *donor = phase->run, *begun = NULL;
+    phase_move(step, phase, PHASE_SUCCEEDED, who);
+    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
+        struct phase *next = &workflow->phases[i];
+        if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
+            continue;
+        if (donor && !begun && phase_fits(next, donor, step->now_ms))
+            begun = phase_start_in_place(step, next, donor);
+        else
+            phase_start(step, next, "submitted");
+        struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);
+        promotion->phase = phase;
+        (void)snprintf(promotion->message, sizeof promotion->message, "%s", who);
+    }
+    if (!begun)
+        phase_let_go(step, phase);
+}
+
+void phase_on_judged(struct step *step, struct phase *phase)
+{
+    const struct core_event *event = step->event;
+    struct core_effect *done = step_add(step, FX_JUDGE, phase->workflow);
+    done->phase = phase;
+    done->is_done = true;
+    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */
+        return;
+    const char *message = event->message ? event->message : "";
+    if (event->gate != GATE_PASSED) {
+        phase_fail(step, phase, HOLD_GATE, message);
+    } else if (phase->promote_manual) {
+        phase_let_go(step, phase);
+        phase_move_held(step, phase, HOLD_MANUAL, "its gate passed; waiting for `promote`");
+    } else {
+        phase_promote(step, phase, "gate");
+    }
+}
+
+void workflow_settle(struct step *step, struct workflow *workflow)
+{
+    bool is_final = workflow_is_final(workflow);
+    if (is_final == (workflow->ended_ms != 0))
+        return;
+    workflow->ended_ms = is_final ? step->now_ms : 0;
+    step_save_workflow(step, workflow);
+}

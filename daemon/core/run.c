@@ -1,0 +1,269 @@
+/* What workers tell of runs: that they began, how far they are, how they ended. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void run_set_message(struct run *run, const char *message)
+{
+    (void)snprintf(run->message, sizeof run->message, "%s", message ? message : "");
+}
+
+void run_stop(struct step *step, struct run *run, enum run_wish wish)
+{
+    assert(wish != WISH_NONE && run->state != RUN_ENDED);
+    run->wish = wish;
+    run->told_ms = step->now_ms;
+    step_save_run(step, run);
+    if (run->state == RUN_RUNNING)
+        run_move(step, run, RUN_STOPPING, wish == WISH_HOLD ? "hold" : "cancel");
+    if (run->has_begun)
+        (void)step_do(step, FX_TELL_STOP, run); /* at once */
+    else if (run->state != RUN_SUBMITTING)      /* else when the submission's answer has come */
+        (void)step_do(step, FX_CANCEL_JOB, run);
+}
+
+/* Another run, or a person, by the count of this cause. */
+static void run_retry(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    bool is_lost = run->outcome == OUTCOME_LOST;
+    unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
+    unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
+    char reason[REASON_MAX];
+    (void)snprintf(reason, sizeof reason, "%s%s%s%s%.150s",
+                   is_lost ? "lost" : run_cause_name(run->cause), count > 1 ? " again" : "",
+                   run->message[0] ? ": " : "", "", run->message);
+    if (count <= allowed)
+        phase_again(step, phase, reason);
+    else
+        phase_fail(step, phase, HOLD_FAILURE, reason);
+}
+
+/* The run has ended; what becomes of its phase. */
+static void run_follow(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    if (run->wish == WISH_CANCEL) {
+        phase_cancel(step, phase, "cancelled by a person");
+        return;
+    }
+    if (run->outcome == OUTCOME_SUCCEEDED) {
+        phase->stalls = 0;
+        phase_move(step, phase, PHASE_DECIDING, "");
+        struct core_effect *judge = step_add(step, FX_JUDGE, phase->workflow);
+        judge->phase = phase;
+        return;
+    }
+    if (run->wish == WISH_HOLD) {
+        phase_let_go(step, phase);
+        phase_move_held(step, phase, HOLD_USER, "held by a person");
+        return;
+    }
+    switch (run->outcome) {
+    case OUTCOME_PREEMPTED:
+    case OUTCOME_TIMED_OUT:
+        phase_again(step, phase, run_outcome_name(run->outcome));
+        break;
+    case OUTCOME_CANCELLED: {
+        char reason[REASON_MAX];
+        (void)snprintf(reason, sizeof reason, "its job was cancelled, and not by phased%s%.150s",
+                       run->message[0] ? ": " : "", run->message);
+        phase_fail(step, phase, HOLD_FAILURE, reason);
+        break;
+    }
+    case OUTCOME_FAILED:
+    case OUTCOME_LOST:
+        run_retry(step, run);
+        break;
+    case OUTCOME_NONE:
+    case OUTCOME_SUCCEEDED:
+    case OUTCOME_COUNT:
+        assert(!"an ended run has an outcome");
+    }
+}
+
+void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
+             const char *message)
+{
+    assert(outcome != OUTCOME_NONE && (outcome == OUTCOME_FAILED) == (cause != CAUSE_NONE));
+    run->outcome = outcome;
+    run->cause = cause;
+    if (!run->ended_ms)
+        run->ended_ms = step->now_ms;
+    run_set_message(run, message);
+    char text[REASON_MAX];
+    (void)snprintf(text, sizeof text, "%s%s%s%s%.150s", run_outcome_name(outcome),
+                   cause != CAUSE_NONE ? " " : "", cause != CAUSE_NONE ? run_cause_name(cause) : "",
+                   run->message[0] ? ": " : "", run->message);
+    run_move(step, run, RUN_ENDED, text);
+    step_done(step, FX_READ_OUTCOME, run);
+    step_done(step, FX_TELL_STOP, run);
+    step_done(step, FX_TELL_NEXT, run);
+    run_follow(step, run);
+}
+
+void run_on_started(struct step *step, struct run *run)
+{
+    const struct core_event *event = step->event;
+    struct job *job = run->job;
+    if (run->state == RUN_ENDED || run->has_begun)
+        return;
+    run->has_begun = true;
+    run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
+    if (event->slurm_id)
+        job->slurm_id = event->slurm_id;
+    if (!job->started_ms)
+        job->started_ms = run->started_ms;
+    step_save_job(step, run, job);
+    step_done(step, FX_TELL_NEXT, run);
+    run_move(step, run, RUN_RUNNING, event->message ? event->message : "");
+    if (run->wish != WISH_NONE)
+        run_stop(step, run, run->wish);
+}
+
+void run_on_stopping(struct step *step, struct run *run)
+{
+    if (run->state != RUN_RUNNING)
+        return;
+    run->told_ms = step->now_ms;
+    run_move(step, run, RUN_STOPPING, step->event->message ? step->event->message : "");
+}
+
+void run_on_ended(struct step *step, struct run *run)
+{
+    const struct core_event *event = step->event;
+    if (run->state == RUN_ENDED)
+        return;
+    run->has_begun = true;
+    run->exit_code = event->exit_code;
+    run->signal = event->signal;
+    if (event->started_ms)
+        run->started_ms = event->started_ms;
+    if (event->ended_ms)
+        run->ended_ms = event->ended_ms;
+    if (event->step > run->last_step)
+        run->last_step = event->step;
+    run_end(step, run, event->outcome, event->cause, event->message);
+}
+
+/* What Slurm's last word on the job says of a run that left none of its own. */
+static void run_end_by_job(struct step *step, struct run *run)
+{
+    static const struct {
+        const char *state;
+        enum run_outcome outcome;
+        enum run_cause cause;
+        const char *message;
+    } words[] = {
+        {"timeout", OUTCOME_TIMED_OUT, CAUSE_NONE, "ended by Slurm at its time limit"},
+        {"preempted", OUTCOME_PREEMPTED, CAUSE_NONE, "ended by Slurm"},
+        {"node_fail", OUTCOME_FAILED, CAUSE_NODE_FAIL, "Slurm lost a node"},
+        {"boot_fail", OUTCOME_FAILED, CAUSE_NODE_FAIL, "a node did not boot"},
+        {"out_of_memory", OUTCOME_FAILED, CAUSE_OOM, "killed by Slurm: out of memory"},
+        {"deadline", OUTCOME_FAILED, CAUSE_LAUNCH, "Slurm could not start it by its deadline"},
+        {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
+    };
+    const struct job *job = run->job;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!text_equal(job->state, words[i].state))
+            continue;
+        run_end(step, run, words[i].outcome, words[i].cause, words[i].message);
+        return;
+    }
+    char message[REASON_MAX];
+    if (!job->state[0]) {
+        run_end(step, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
+    } else if (!run->has_begun) {
+        (void)snprintf(message, sizeof message, "%s; Slurm: %s, %.150s",
+                       run->in_place ? "its allocation was gone before it could go on in place"
+                                     : "its job ended before the worker had started",
+                       job->state, job->reason);
+        run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+    } else {
+        (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s, %.150s",
+                       job->state, job->reason);
+        run_end(step, run, OUTCOME_LOST, CAUSE_NONE, message);
+    }
+}
+
+void run_on_silent(struct step *step, struct run *run)
+{
+    step_done(step, FX_READ_OUTCOME, run);
+    if (run->state == RUN_ENDED || !run->job->ended)
+        return;
+    bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
+    if (was_stopped_early || step->now_ms - run->job->ended_ms >= OUTCOME_GRACE_MS)
+        run_end_by_job(step, run);
+}
+
+void run_on_checkpoint(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    const struct core_event *event = step->event;
+    if (!event->path || event->step < 0 || run != phase->run || run->state == RUN_ENDED)
+        return;
+    if (phase->checkpoint_path && event->step < phase->checkpoint_step)
+        return;
+    char *path = strdup(event->path);
+    if (!path)
+        abort();
+    free(phase->checkpoint_path);
+    phase->checkpoint_path = path;
+    phase->checkpoint_step = event->step;
+    step_save_phase(step, phase);
+}
+
+void run_on_progress(struct step *step, struct run *run)
+{
+    if (step->event->step <= run->last_step || run->state == RUN_ENDED)
+        return;
+    run->last_step = step->event->step;
+    step_save_run(step, run);
+}
+
+/* When a job whose run does not stop is cancelled; INT64_MAX: that is not wanted. */
+static int64_t run_cancel_time(const struct run *run)
+{
+    if (run->state != RUN_STOPPING || run->wish == WISH_NONE || run->job->ended)
+        return INT64_MAX;
+    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
+}
+
+static int64_t run_silence_time(const struct run *run)
+{
+    if (run->state == RUN_ENDED || !run->silent_since_ms || !run->job->ended)
+        return INT64_MAX;
+    return run->silent_since_ms + OUTCOME_GRACE_MS;
+}
+
+void run_on_time(struct step *step, struct run *run)
+{
+    if (step->now_ms >= run_cancel_time(run)) {
+        run->told_ms = step->now_ms; /* and again after as long, should that fail */
+        step_save_run(step, run);
+        (void)step_do(step, FX_CANCEL_JOB, run);
+    }
+    if (step->now_ms >= run_silence_time(run)) {
+        run->silent_since_ms = step->now_ms;
+        (void)step_do(step, FX_READ_OUTCOME, run);
+    }
+}
+
+int64_t run_deadline(const struct run *run)
+{
+    int64_t cancel = run_cancel_time(run), silence = run_silence_time(run);
+    return cancel < silence ? cancel : silence;
+}
+
+bool run_is_busy(const struct run *run, int64_t now_ms)
+{
+    if (run->state == RUN_ENDED)
+        return !run->job->ended && now_ms - run->ended_ms < 60 * 1000;
+    return run->state == RUN_STARTING || run->state == RUN_STOPPING || run->silent_since_ms ||
+           (run->state == RUN_PENDING && now_ms - run->submitted_ms < 60 * 1000);
+}

@@ -1,0 +1,146 @@
+/* Effects, and the two functions that assign a state. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const effect_names[] = {
+#define X(symbol, name, kept) [FX_##symbol] = name,
+    CORE_EFFECTS(X)
+#undef X
+};
+
+static const bool effect_keeps[] = {
+#define X(symbol, name, kept) [FX_##symbol] = kept,
+    CORE_EFFECTS(X)
+#undef X
+};
+
+void core_effects_clear(struct core_effects *effects)
+{
+    effects->count = 0;
+}
+
+void core_effects_fini(struct core_effects *effects)
+{
+    free(effects->items);
+    *effects = (struct core_effects){0};
+}
+
+const char *core_effect_name(enum core_effect_kind kind)
+{
+    assert(kind < FX_COUNT);
+    return effect_names[kind];
+}
+
+int core_effect_parse(const char *name)
+{
+    for (int kind = 0; kind < FX_COUNT; kind++)
+        if (text_equal(effect_names[kind], name))
+            return kind;
+    return -1;
+}
+
+bool core_effect_is_kept(enum core_effect_kind kind)
+{
+    assert(kind < FX_COUNT);
+    return effect_keeps[kind];
+}
+
+struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
+                             struct workflow *workflow)
+{
+    struct core_effects *effects = step->effects;
+    if (effects->count == effects->capacity) {
+        effects->capacity = effects->capacity ? 2 * effects->capacity : 32;
+        effects->items = realloc(effects->items, effects->capacity * sizeof *effects->items);
+        if (!effects->items)
+            abort();
+    }
+    struct core_effect *effect = &effects->items[effects->count++];
+    *effect = (struct core_effect){.kind = kind, .workflow = workflow};
+    return effect;
+}
+
+void step_save_workflow(struct step *step, struct workflow *workflow)
+{
+    (void)step_add(step, FX_SAVE_WORKFLOW, workflow); /* nothing to add to it */
+}
+
+void step_save_phase(struct step *step, struct phase *phase)
+{
+    step_add(step, FX_SAVE_PHASE, phase->workflow)->phase = phase;
+}
+
+void step_save_run(struct step *step, struct run *run)
+{
+    struct core_effect *effect = step_add(step, FX_SAVE_RUN, run->phase->workflow);
+    effect->phase = run->phase;
+    effect->run = run;
+}
+
+void step_save_job(struct step *step, struct run *run, struct job *job)
+{
+    struct core_effect *effect = step_add(step, FX_SAVE_JOB, run->phase->workflow);
+    effect->phase = run->phase;
+    effect->run = run;
+    effect->job = job;
+}
+
+struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run)
+{
+    struct core_effect *effect = step_add(step, kind, run->phase->workflow);
+    effect->phase = run->phase;
+    effect->run = run;
+    effect->job = run->job;
+    return effect;
+}
+
+void step_done(struct step *step, enum core_effect_kind kind, struct run *run)
+{
+    step_do(step, kind, run)->is_done = true;
+}
+
+static void step_history(struct step *step, struct phase *phase, struct run *run, const char *from,
+                         const char *to, const char *message)
+{
+    struct core_effect *effect = step_add(step, FX_HISTORY, phase->workflow);
+    effect->phase = phase;
+    effect->run = run;
+    effect->from = from;
+    effect->to = to;
+    (void)snprintf(effect->message, sizeof effect->message, "%s", message);
+}
+
+void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason)
+{
+    assert(phase_move_is_allowed(phase->state, to));
+    const char *from = phase_state_name(phase->state);
+    phase->state = to;
+    phase->hold = HOLD_NONE;
+    (void)snprintf(phase->reason, sizeof phase->reason, "%s", reason);
+    step_save_phase(step, phase);
+    step_history(step, phase, NULL, from, phase_state_name(to), reason);
+}
+
+void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
+                     const char *reason)
+{
+    phase_move(step, phase, PHASE_HELD, reason);
+    phase->hold = hold;
+}
+
+void run_move(struct step *step, struct run *run, enum run_state to, const char *message)
+{
+    assert(run_move_is_allowed(run->state, to));
+    const char *from = run_state_name(run->state);
+    run->state = to;
+    step_save_run(step, run);
+    step_history(step, run->phase, run, from, run_state_name(to), message);
+    struct phase *phase = run->phase;
+    if ((to == RUN_STARTING || to == RUN_RUNNING) && phase->state == PHASE_QUEUED)
+        phase_move(step, phase, PHASE_ACTIVE, "");
+}

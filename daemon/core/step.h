@@ -1,0 +1,106 @@
+/* Inside daemon/core: one step in the making. Every decision takes a struct step, reads the event's
+ * time from it and adds effects to it. The functions are grouped by the file that holds them. */
+#ifndef PHASED_DAEMON_CORE_STEP_H
+#define PHASED_DAEMON_CORE_STEP_H
+
+#include "daemon/core/core.h"
+
+struct step {
+    struct core *core;
+    const struct core_event *event;
+    struct core_effects *effects;
+    int64_t now_ms;
+};
+
+enum {
+    OUTCOME_GRACE_MS = 5000,      /* from a job's end to the belief that no outcome comes */
+    ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
+    CANCEL_MARGIN_MS = 30 * 1000, /* beyond its stop time, before a job is cancelled */
+    NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
+    RETRY_FIRST_MS = 1000,        /* back-off of submissions and look-ups ... */
+    RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this */
+};
+
+/* --- step.c: adding effects, and the only places that assign a state ---------------------------
+ */
+
+struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
+                             struct workflow *workflow);
+void step_save_workflow(struct step *step, struct workflow *workflow);
+void step_save_phase(struct step *step, struct phase *phase);
+void step_save_run(struct step *step, struct run *run);
+void step_save_job(struct step *step, struct run *run, struct job *job);
+/* Effects on a run and its job; `done` takes them out of the outbox again. */
+struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
+void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
+
+/* Moves the phase, which must be allowed to, and records why. `reason` may be empty. */
+void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason);
+/* Moves to PHASE_HELD, for this. */
+void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
+                     const char *reason);
+void run_move(struct step *step, struct run *run, enum run_state to, const char *message);
+
+/* --- phase.c: what follows for phases ----------------------------------------------------------
+ */
+
+bool phase_is_ready(const struct phase *phase);
+/* Gives the phase a new run in a new job. */
+void phase_start(struct step *step, struct phase *phase, const char *reason);
+/* After the end of a run that another shall follow; holds the phase where it makes no progress. */
+void phase_again(struct step *step, struct phase *phase, const char *reason);
+/* The allocation that the phase's ended run keeps is not needed any more. */
+void phase_let_go(struct step *step, struct phase *phase);
+/* A person is asked, or the phase fails for good, as its spec says. */
+void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason);
+/* The phase has succeeded: those after it begin, the first fitting one in place. */
+void phase_promote(struct step *step, struct phase *phase, const char *who);
+void phase_cancel(struct step *step, struct phase *phase, const char *reason);
+/* What waited for a phase that was skipped over may wait for it again. */
+void phase_revive_after(struct step *step, struct phase *phase);
+void phase_on_judged(struct step *step, struct phase *phase);
+/* Ends the workflow when all its phases are final, and opens it again when one is not. */
+void workflow_settle(struct step *step, struct workflow *workflow);
+
+/* --- run.c: what a run's worker tells ----------------------------------------------------------
+ */
+
+/* Wants the run to stop; it is told, or its job cancelled, now or as soon as that is possible. */
+void run_stop(struct step *step, struct run *run, enum run_wish wish);
+void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
+             const char *message);
+void run_on_started(struct step *step, struct run *run);
+void run_on_stopping(struct step *step, struct run *run);
+void run_on_ended(struct step *step, struct run *run);
+void run_on_silent(struct step *step, struct run *run);
+void run_on_checkpoint(struct step *step, struct run *run);
+void run_on_progress(struct step *step, struct run *run);
+void run_on_time(struct step *step, struct run *run);
+int64_t run_deadline(const struct run *run);
+bool run_is_busy(const struct run *run, int64_t now_ms);
+
+/* --- job.c: what Slurm tells -------------------------------------------------------------------
+ */
+
+/* The run that the job serves or will serve: the newest of its runs; never NULL. */
+struct run *job_run(const struct workflow *workflow, const struct job *job);
+void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job);
+void job_on_refused(struct step *step, struct workflow *workflow, struct job *job);
+void job_on_limited(struct step *step, struct workflow *workflow, struct job *job);
+void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job);
+void job_on_unknown(struct step *step, struct workflow *workflow, struct job *job);
+void job_on_seen(struct step *step, struct workflow *workflow, struct job *job);
+void job_on_absent(struct step *step, struct workflow *workflow, struct job *job);
+
+/* --- command.c ---------------------------------------------------------------------------------
+ */
+
+void command_carry_out(struct step *step, struct phase *phase);
+
+/* --- core.c ------------------------------------------------------------------------------------
+ */
+
+uint64_t core_next_run(struct core *core);
+uint64_t core_next_job(struct core *core, char ret_token[TOKEN_LENGTH + 1]);
+
+#endif
