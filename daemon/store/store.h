@@ -72,8 +72,8 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 /* The workflow that was submitted with this key; -ENOENT. */
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
 
-/* Writes the row that a SAVE_* names, as the model has it now; a line of history; or puts a kept
- * effect into the outbox, or, when it is done, takes it out. */
+/* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion with
+ * its line of history; or puts a kept effect into the outbox, or, when it is done, takes it out. */
 int store_apply(struct store *store, const struct core_effect *effect, int64_t now_ms,
                 struct error *err);
 
@@ -162,19 +162,6 @@ int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts
 /* Adds the verdict of a guard. */
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
                     struct error *err);
-
-/* What let the phases after `phase` start. Its evidence is the verdicts on `run`. */
-struct store_promotion {
-    uint64_t phase;
-    uint64_t to;     /* a phase; 0: all that come after */
-    uint64_t run;    /* 0: none */
-    const char *who; /* the person; NULL: the gate decided */
-    enum store_way { STORE_WAY_NONE, STORE_WAY_IN_PLACE, STORE_WAY_SUBMITTED } way;
-    int64_t time_ms;
-};
-
-int store_promotion_add(struct store *store, const struct store_promotion *promotion,
-                        struct error *err);
 
 /* {symbol, stored name}: what a line of history is about. */
 #define STORE_EVENTS(X)                                                                            \
