@@ -84,9 +84,14 @@ int core_command_check(const struct phase *phase, enum core_command command, str
     return -EINVAL;
 }
 
-static void command_by(char text[REASON_MAX], const char *verb, const char *who)
+static const char *command_who(const struct core_event *event)
 {
-    (void)snprintf(text, REASON_MAX, "%s by %.100s", verb, who && *who ? who : "a person");
+    return event->message && *event->message ? event->message : "a person";
+}
+
+static void command_by(char text[REASON_MAX], const char *verb, const struct core_event *event)
+{
+    (void)snprintf(text, REASON_MAX, "%s by %.100s", verb, command_who(event));
 }
 
 /* From the checkpoint after a failure; from the start where a gate has judged the whole phase,
@@ -129,27 +134,26 @@ void command_carry_out(struct step *step, struct phase *phase)
         return; /* it changed since the asker was told that it can be */
     switch (event->command) {
     case COMMAND_PROMOTE:
-        command_by(text, "promoted", event->message);
         phase->is_overridden = phase->hold == HOLD_GATE;
-        phase_promote(step, phase, text);
+        phase_promote(step, phase, command_who(event));
         break;
     case COMMAND_HOLD:
-        command_by(text, "held", event->message);
+        command_by(text, "held", event);
         command_stop(step, phase, event->command, text);
         break;
     case COMMAND_CANCEL:
-        command_by(text, "cancelled", event->message);
+        command_by(text, "cancelled", event);
         command_stop(step, phase, event->command, text);
         break;
     case COMMAND_RELEASE:
-        command_by(text, "released", event->message);
+        command_by(text, "released", event);
         if (phase_is_ready(phase))
             phase_start(step, phase, text);
         else
             phase_move(step, phase, PHASE_BLOCKED, text);
         break;
     case COMMAND_RETRY:
-        command_by(text, "retried", event->message);
+        command_by(text, "retried", event);
         command_retry(step, phase, text);
         break;
     case COMMAND_COUNT:

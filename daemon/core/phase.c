@@ -117,8 +117,6 @@ void phase_again(struct step *step, struct phase *phase, const char *reason)
         phase_move_held(step, phase, HOLD_PROGRESS, text);
         return;
     }
-    if (phase->state != PHASE_QUEUED)
-        phase_move(step, phase, PHASE_QUEUED, reason);
     phase_start(step, phase, reason);
 }
 
@@ -174,7 +172,9 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
 {
     struct workflow *workflow = phase->workflow;
     struct run *donor = phase->run, *begun = NULL;
-    phase_move(step, phase, PHASE_SUCCEEDED, who);
+    char reason[REASON_MAX];
+    (void)snprintf(reason, sizeof reason, "promoted by %.200s", who);
+    phase_move(step, phase, PHASE_SUCCEEDED, reason);
     for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
         struct phase *next = &workflow->phases[i];
         if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
@@ -206,7 +206,7 @@ void phase_on_judged(struct step *step, struct phase *phase)
         phase_let_go(step, phase);
         phase_move_held(step, phase, HOLD_MANUAL, "its gate passed; waiting for `promote`");
     } else {
-        phase_promote(step, phase, "gate");
+        phase_promote(step, phase, "its gate");
     }
 }
 

@@ -31,3 +31,14 @@ tests_unit_test_http_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_units
 tests_unit_test_units_SOURCES = tests/unit/test_units.c
 tests_unit_test_units_LDADD = $(UNIT_LDADD)
+
+CORE_WORLD = tests/unit/core_world.c tests/unit/core_world.h
+CORE_LDADD = daemon/core/libcore.a $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_core
+tests_unit_test_core_SOURCES = tests/unit/test_core.c $(CORE_WORLD)
+tests_unit_test_core_LDADD = $(CORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_core_walk
+tests_unit_test_core_walk_SOURCES = tests/unit/test_core_walk.c $(CORE_WORLD)
+tests_unit_test_core_walk_LDADD = $(CORE_LDADD)

@@ -1,0 +1,362 @@
+/* The core's decisions, as traces: what happened, and what the core wants done about it. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/core_world.h"
+
+#include "lib/error.h"
+
+#include <string.h>
+
+static int setup(void **state)
+{
+    static struct world world;
+    world_init(&world);
+    *state = &world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world_fini(*state);
+    return 0;
+}
+
+/* As far as a phase whose rank trains. */
+static void phase_runs(struct world *world, const char *phase)
+{
+    world_event(world, EV_SUBMITTED, phase);
+    world_event(world, EV_RUN_STARTED, phase);
+    (void)world_trace(world); /* seen by the first test */
+}
+
+static void two_phases_run_to_their_end_in_one_allocation(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    assert_string_equal(world_trace(world), "validate: blocked -> queued\n"
+                                            "submit validate#1\n");
+    world_event(world, EV_SUBMITTED, "validate");
+    assert_string_equal(world_trace(world), "validate#1: submitting -> pending\n");
+    world_seen(world, "validate", "running", false);
+    assert_string_equal(world_trace(world), "validate#1: pending -> starting\n"
+                                            "validate: queued -> active\n");
+    world_event(world, EV_RUN_STARTED, "validate");
+    assert_string_equal(world_trace(world), "validate#1: starting -> running\n");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "validate: active -> deciding\n"
+                                            "judge validate\n");
+    world_judged(world, "validate", GATE_PASSED);
+    assert_string_equal(world_trace(world), "validate: deciding -> succeeded\n"
+                                            "production: blocked -> queued\n"
+                                            "tell-next production#1\n"
+                                            "promotion of validate by its gate, in place\n");
+    world_event(world, EV_RUN_STARTED, "production");
+    assert_string_equal(world_trace(world), "production#1: starting -> running\n"
+                                            "production: queued -> active\n");
+    world_ended(world, "production", OUTCOME_SUCCEEDED, CAUSE_NONE, 5000);
+    world_judged(world, "production", GATE_PASSED);
+    assert_string_equal(world_trace(world), "production#1: running -> ended\n"
+                                            "production: active -> deciding\n"
+                                            "judge production\n"
+                                            "production: deciding -> succeeded\n"
+                                            "tell-end production#1\n");
+    assert_string_equal(workflow_state(world->workflow), "succeeded");
+    assert_int_equal(world->workflow->ended_ms, world->now_ms);
+}
+
+static void a_phase_of_another_shape_is_submitted(void **state)
+{
+    struct world *world = *state;
+    world->workflow->phases[1].nodes = 2;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    (void)world_trace(world);
+    world_judged(world, "validate", GATE_PASSED);
+    assert_string_equal(world_trace(world), "validate: deciding -> succeeded\n"
+                                            "production: blocked -> queued\n"
+                                            "submit production#1\n"
+                                            "promotion of validate by its gate\n"
+                                            "tell-end validate#1\n");
+}
+
+static void a_late_verdict_finds_the_allocation_gone(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    world->now_ms += 19 * 1000; /* of 20 s, too late to reach the lead */
+    (void)world_trace(world);
+    world_judged(world, "validate", GATE_PASSED);
+    assert_non_null(strstr(world_trace(world), "submit production#1\n"));
+}
+
+static void too_little_time_left_means_a_new_submission(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world->now_ms += 3400 * 1000; /* 200 s are left; a tenth of production's hour is 360 s */
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    (void)world_trace(world);
+    world_judged(world, "validate", GATE_PASSED);
+    assert_non_null(strstr(world_trace(world), "submit production#1\n"));
+}
+
+static void a_failed_gate_holds_and_a_person_may_promote(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    (void)world_trace(world);
+    world_judged(world, "validate", GATE_FAILED);
+    assert_string_equal(world_trace(world), "tell-end validate#1\n"
+                                            "validate: deciding -> held\n");
+    assert_string_equal(workflow_state(world->workflow), "held");
+    world->now_ms += 60 * 1000;
+    world_seen(world, "validate", "completed", true);
+    world_command(world, "validate", COMMAND_PROMOTE);
+    assert_string_equal(world_trace(world), "validate: held -> succeeded\n"
+                                            "production: blocked -> queued\n"
+                                            "submit production#1\n"
+                                            "promotion of validate by anna\n");
+    assert_true(world_phase(world, "validate")->is_overridden);
+}
+
+static void on_fail_fail_skips_what_comes_after(void **state)
+{
+    struct world *world = *state;
+    world->workflow->phases[0].fail_finally = true;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 3);
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "tell-end validate#1\n"
+                                            "validate: active -> failed\n"
+                                            "production: blocked -> skipped\n");
+    assert_string_equal(workflow_state(world->workflow), "failed");
+    world_command(world, "validate", COMMAND_RETRY);
+    assert_string_equal(world_trace(world), "validate: failed -> queued\n"
+                                            "submit validate#2\n"
+                                            "production: skipped -> blocked\n");
+    assert_int_equal(world->workflow->ended_ms, 0);
+}
+
+static void a_preempted_run_is_followed_from_its_checkpoint(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .path = "/out/step_500",
+                                          .step = 500});
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "tell-end validate#1\n"
+                                            "validate: active -> queued\n"
+                                            "submit validate#2\n");
+    assert_string_equal(world_phase(world, "validate")->run->resume_path, "/out/step_500");
+    assert_int_equal(world_phase(world, "validate")->run->resume_step, 500);
+}
+
+static void three_resumptions_without_a_step_hold_the_phase(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+        phase_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
+    }
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
+}
+
+static void a_submission_without_an_answer_is_looked_up_first(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    (void)world_trace(world);
+    world_event(world, EV_UNSURE, "validate");
+    assert_string_equal(world_trace(world), "lookup validate#1\n");
+    world_event(world, EV_UNSURE, "validate");
+    assert_string_equal(world_trace(world), "lookup validate#1\n");
+    world_event(world, EV_UNKNOWN, "validate");
+    assert_string_equal(world_trace(world), "submit validate#1\n");
+    world_event(world, EV_UNSURE, "validate");
+    world_event(world, EV_SUBMITTED, "validate"); /* found: adopted */
+    assert_string_equal(world_trace(world), "lookup validate#1\n"
+                                            "validate#1: submitting -> pending\n");
+    assert_int_equal(world->workflow->job_count, 1);
+}
+
+static void a_refused_job_asks_a_person_at_once(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    (void)world_trace(world);
+    world_event(world, EV_REFUSED, "validate");
+    assert_string_equal(world_trace(world), "validate#1: submitting -> ended\n"
+                                            "validate: queued -> held\n");
+}
+
+static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_event(world, EV_JOB_ABSENT, "validate");
+    assert_string_equal(world_trace(world), "read-outcome validate#1\n");
+    world->now_ms += 299 * 1000;
+    world_event(world, EV_JOB_ABSENT, "validate");
+    assert_string_equal(world_trace(world), "");
+    world_seen(world, "validate", "running", false); /* continuous absence counts */
+    world->now_ms += 2000;
+    world_event(world, EV_JOB_ABSENT, "validate");
+    world->now_ms += 301 * 1000;
+    world_event(world, EV_JOB_ABSENT, "validate");
+    (void)world_trace(world);
+    world->now_ms += 5000;
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "validate: active -> queued\n"
+                                            "submit validate#2\n");
+}
+
+static void an_ended_job_waits_for_the_outcome_file(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_seen(world, "validate", "completed", true);
+    world_event(world, EV_RUN_SILENT, "validate"); /* too early to give up */
+    assert_string_equal(world_trace(world), "read-outcome validate#1\n");
+    world_wait(world, 5000);
+    assert_string_equal(world_trace(world), "read-outcome validate#1\n");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    assert_non_null(strstr(world_trace(world), "judge validate\n"));
+}
+
+static void a_batch_script_that_ends_well_without_an_outcome_is_no_success(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_seen(world, "validate", "completed", true);
+    world_wait(world, 5000);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(world->workflow->runs[0]->outcome, OUTCOME_LOST);
+}
+
+static void cancelling_climbs_the_ladder(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_command(world, "validate", COMMAND_CANCEL);
+    assert_string_equal(world_trace(world), "validate#1: running -> stopping\n"
+                                            "tell-stop validate#1\n");
+    world_wait(world, (90 + 30) * 1000);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+    world_seen(world, "validate", "cancelled", true);
+    world_wait(world, 5000);
+    (void)world_trace(world);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#1: stopping -> ended\n"
+                                            "validate: active -> cancelled\n"
+                                            "production: blocked -> skipped\n");
+    assert_string_equal(workflow_state(world->workflow), "cancelled");
+}
+
+static void a_cancel_before_the_submissions_answer_is_not_forgotten(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_command(world, "validate", COMMAND_CANCEL);
+    (void)world_trace(world);
+    world_event(world, EV_SUBMITTED, "validate");
+    assert_string_equal(world_trace(world), "validate#1: submitting -> pending\n"
+                                            "cancel-job validate#1\n");
+}
+
+static void holding_a_run_stops_it_and_release_resumes(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_command(world, "validate", COMMAND_HOLD);
+    assert_non_null(strstr(world_trace(world), "tell-stop validate#1\n"));
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    assert_non_null(strstr(world_trace(world), "validate: active -> held\n"));
+    world_command(world, "validate", COMMAND_RELEASE);
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "submit validate#2\n");
+}
+
+static void a_workflow_submitted_held_waits_for_release(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, true);
+    assert_string_equal(world_trace(world), "validate: blocked -> held\n");
+    world_command(world, "validate", COMMAND_RELEASE);
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "submit validate#1\n");
+}
+
+static void a_denied_command_says_why(void **state)
+{
+    struct world *world = *state;
+    struct error err;
+    world_begin(world, true);
+    struct phase *phase = world_phase(world, "validate");
+    assert_true(core_command_check(phase, COMMAND_PROMOTE, &err) < 0);
+    assert_string_equal(err.message, "cannot promote phase validate: it is held (user); only a "
+                                     "phase held by its gate can be promoted");
+    (void)world_trace(world);
+    world_command(world, "validate", COMMAND_PROMOTE);
+    assert_string_equal(world_trace(world), "");
+}
+
+static void duplicates_of_an_end_change_nothing(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    (void)world_trace(world);
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 1000);
+    world_event(world, EV_RUN_STARTED, "validate");
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "");
+}
+
+#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(two_phases_run_to_their_end_in_one_allocation),
+        WORLD_TEST(a_phase_of_another_shape_is_submitted),
+        WORLD_TEST(a_late_verdict_finds_the_allocation_gone),
+        WORLD_TEST(too_little_time_left_means_a_new_submission),
+        WORLD_TEST(a_failed_gate_holds_and_a_person_may_promote),
+        WORLD_TEST(on_fail_fail_skips_what_comes_after),
+        WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
+        WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
+        WORLD_TEST(a_submission_without_an_answer_is_looked_up_first),
+        WORLD_TEST(a_refused_job_asks_a_person_at_once),
+        WORLD_TEST(a_run_is_lost_after_five_minutes_of_absence_only),
+        WORLD_TEST(an_ended_job_waits_for_the_outcome_file),
+        WORLD_TEST(a_batch_script_that_ends_well_without_an_outcome_is_no_success),
+        WORLD_TEST(cancelling_climbs_the_ladder),
+        WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
+        WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
+        WORLD_TEST(a_workflow_submitted_held_waits_for_release),
+        WORLD_TEST(a_denied_command_says_why),
+        WORLD_TEST(duplicates_of_an_end_change_nothing),
+    };
+    return cmocka_run_group_tests_name("core", tests, NULL, NULL);
+}
