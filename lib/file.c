@@ -42,8 +42,8 @@ int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_si
     while ((size = read(fd, chunk, sizeof chunk)) > 0) {
         text_add_bytes(&text, chunk, (size_t)size);
         if (text.size > size_max) {
-            result = error_set(err, -EFBIG, "cannot read %s: larger than %zu bytes", path,
-                               size_max);
+            result =
+                error_set(err, -EFBIG, "cannot read %s: larger than %zu bytes", path, size_max);
             goto out;
         }
     }
