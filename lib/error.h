@@ -1,8 +1,8 @@
 /* One error: what went wrong, where, and a code that callers may act on.
  *
  * A function that can fail takes `struct error *err` last and returns a negative errno. The caller
- * A function that can fail takes `struct error *err` last and returns a negative errno; the caller
- * owns the struct, NULL means that it wants the code alone. It is filled on failure only. */
+ * owns the struct; a NULL asks for the code alone. It is filled on failure only. */
+#ifndef PHASED_LIB_ERROR_H
 #define PHASED_LIB_ERROR_H
 
 #include <stddef.h>
