@@ -1,1 +1,3 @@
-# tests/system
+# tests/system: whole programs, most of them on a sandbox.
+TESTS += tests/system/sandbox.bats
+EXTRA_DIST += tests/system/sandbox.bats

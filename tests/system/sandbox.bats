@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# The sandbox: a private Slurm that starts, is repaired, and leaves nothing behind.
+
+setup() {
+    command -v slurmctld slurmd munged >/dev/null || PATH=$PATH:/usr/sbin
+    command -v slurmctld slurmd munged >/dev/null || skip "Slurm's daemons are not installed"
+    sandbox=${SRC:-$BATS_TEST_DIRNAME/../..}/etc/sandbox/sandbox
+    folder=$(mktemp -d /tmp/phased-test-XXXXXX)
+    unset SLURM_CONF
+}
+
+teardown() {
+    local conf
+    find "$folder" -name slurm.conf | while read -r conf; do
+        "$sandbox" stop "${conf%/slurm.conf}" || true
+    done
+    rm -rf "$folder"
+}
+
+# Processes that name this test's folder; a zombie that nobody reaps names nothing.
+leftovers() {
+    grep -lzFs "$folder" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | while read -r path; do
+        case $(cat "${path%/*}/comm") in
+        slurm* | munged | srun | sleep) echo "$path" ;;
+        esac
+    done 2>/dev/null
+}
+
+wait_for() {
+    local tries=200
+    until "$@"; do
+        tries=$((tries - 1))
+        [ "$tries" -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+running_jobs_are() {
+    [ "$(squeue -h -t running | wc -l)" = "$1" ]
+}
+
+@test "a sandbox has four idle nodes with eight GPUs each, and runs a job on them" {
+    "$sandbox" start "$folder/a"
+    export SLURM_CONF=$folder/a/slurm.conf
+    [ "$(sinfo -h -p prod -o '%D %t %G')" = "4 idle gpu:h100:8" ]
+    [ "$(sinfo -h -p preempt -o '%D %t %G')" = "4 idle gpu:h100:8" ]
+    run srun -N 2 --gres=gpu:h100:4 sh -c 'echo $CUDA_VISIBLE_DEVICES'
+    [ "$output" = $'0,1,2,3\n0,1,2,3' ]
+}
+
+@test "status is 0 with every part running, 3 otherwise" {
+    run "$sandbox" status "$folder/a"
+    [ "$status" = 3 ]
+    "$sandbox" start "$folder/a" --nodes 1
+    run "$sandbox" status "$folder/a"
+    [ "$status" = 0 ]
+    [[ "$output" = *slurmctld*running*n1*running*"export SLURM_CONF=$folder/a/slurm.conf"* ]]
+    kill -KILL "$(cat "$folder/a/pid/n1")"
+    run "$sandbox" status "$folder/a"
+    [ "$status" = 3 ]
+    [[ "$output" = *n1*"not running"* ]]
+}
+
+@test "a second start changes nothing and says so" {
+    "$sandbox" start "$folder/a" --nodes 1
+    before=$(cat "$folder"/a/pid/*)
+    run "$sandbox" start "$folder/a"
+    [ "$status" = 0 ]
+    [[ "$output" = *"already running"* ]]
+    [ "$(cat "$folder"/a/pid/*)" = "$before" ]
+}
+
+@test "start repairs what has died and keeps the job that runs" {
+    "$sandbox" start "$folder/a" --nodes 2
+    export SLURM_CONF=$folder/a/slurm.conf
+    sbatch -Q -N 1 -w n1 -o /dev/null --wrap 'sleep 1000'
+    wait_for running_jobs_are 1
+    # Ended in good order, the controller saves its state; killed, it may forget what ran.
+    controller=$(cat "$folder/a/pid/slurmctld")
+    kill -TERM "$controller"
+    kill -KILL "$(cat "$folder/a/pid/n2")"
+    wait_for test ! -e "/proc/$controller/exe"
+    "$sandbox" start "$folder/a"
+    [ "$(squeue -h -o '%t %N')" = "R n1" ]
+}
+
+@test "two sandboxes side by side do not see each other's jobs" {
+    "$sandbox" start "$folder/a" --nodes 1
+    "$sandbox" start "$folder/b" --nodes 1
+    SLURM_CONF=$folder/a/slurm.conf sbatch -Q -H -o /dev/null --wrap 'sleep 1'
+    [ "$(SLURM_CONF=$folder/a/slurm.conf squeue -h | wc -l)" = 1 ]
+    [ "$(SLURM_CONF=$folder/b/slurm.conf squeue -h | wc -l)" = 0 ]
+    "$sandbox" stop "$folder/a"
+    "$sandbox" status "$folder/b"
+}
+
+@test "stop leaves no process and no socket, also of jobs that ignore signals" {
+    "$sandbox" start "$folder/a" --nodes 1
+    export SLURM_CONF=$folder/a/slurm.conf
+    sbatch -Q -o "$folder/out" --wrap "trap '' TERM; srun sh -c 'trap \"\" TERM; echo up; sleep 1000; true' $folder"
+    wait_for grep -qs up "$folder/out"
+    kill -KILL "$(cat "$folder/a/pid/slurmctld")"
+    "$sandbox" stop "$folder/a"
+    [ -z "$(leftovers)" ]
+    [ -z "$(find "$folder" -type s)" ]
+}
+
+@test "a queue outlives stop and start: what ran is queued again" {
+    "$sandbox" start "$folder/a" --nodes 1
+    export SLURM_CONF=$folder/a/slurm.conf
+    sbatch -Q -o /dev/null --wrap 'sleep 1000'
+    sbatch -Q -H -o /dev/null --wrap 'sleep 1'
+    wait_for running_jobs_are 1
+    "$sandbox" stop "$folder/a"
+    "$sandbox" start "$folder/a" --nodes 1
+    [ "$(squeue -h -o '%i %t' | sort)" = $'1 PD\n2 PD' ]
+}
+
+@test "a long path with a space in it works and leaves no link behind" {
+    long="$folder/a folder with a name that is far too long for the path of a socket/and one more/s"
+    "$sandbox" start "$long" --nodes 1
+    [ "$(SLURM_CONF=$long/slurm.conf srun echo ran)" = ran ]
+    link=$(sed -n 's/^StateSaveLocation=\(.*\)\/state$/\1/p' "$long/slurm.conf")
+    [ -h "$link" ]
+    "$sandbox" stop "$long"
+    [ ! -h "$link" ]
+}
+
+@test "a pid file that names someone else's process does no harm" {
+    "$sandbox" start "$folder/a" --nodes 1
+    "$sandbox" stop "$folder/a"
+    mkdir -p "$folder/a/pid"
+    sleep 1000 3>&- &
+    other=$!
+    echo "$other" >"$folder/a/pid/slurmctld"
+    "$sandbox" stop "$folder/a"
+    kill -0 "$other"
+    kill "$other"
+}
+
+@test "wrong usage is one line and exit 2, a folder that cannot be is one line and exit 1" {
+    run "$sandbox" start
+    [ "$status" = 2 ]
+    [ "${#lines[@]}" = 1 ]
+    touch "$folder/file"
+    run "$sandbox" start "$folder/file"
+    [ "$status" = 1 ]
+    [ "$output" = "sandbox: cannot make the folder $folder/file" ]
+    run "$sandbox" start "$folder/a" --nodes none
+    [ "$status" = 1 ]
+    [ "$output" = "sandbox: --nodes wants a number from 1 to 99, not 'none'" ]
+}
