@@ -1,1 +1,40 @@
-# cli
+# cli: phasectl. Links neither libuv, SQLite, Slurm nor libmicrohttpd.
+bin_PROGRAMS += bin/phasectl
+bin_phasectl_SOURCES = \
+	cli/action.c \
+	cli/cli.h cli/main.c \
+	cli/daemon.c \
+	cli/gate.c \
+	cli/logs.c \
+	cli/metrics.c \
+	cli/program.c cli/program.h \
+	cli/runs.c \
+	cli/sandbox.c \
+	cli/status.c \
+	cli/submit.c \
+	cli/verbs.c cli/verbs.h \
+	cli/watch.c cli/watch.h
+bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
+bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
+	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
+
+# What unit tests link too.
+noinst_LIBRARIES += cli/libcli.a
+cli_libcli_a_SOURCES = \
+	cli/client.c cli/client.h \
+	cli/event.c cli/event.h \
+	cli/field.c cli/field.h \
+	cli/format.c cli/format.h \
+	cli/live.c cli/live.h \
+	cli/options.c cli/options.h \
+	cli/problems.c cli/problems.h \
+	cli/summary.c cli/summary.h \
+	cli/table.c cli/table.h \
+	cli/terminal.c cli/terminal.h \
+	cli/view.c cli/view.h
+
+# The build folder looks like an installation: programs in bin/, helpers in libexec/phased/.
+noinst_DATA += libexec/phased
+CLEANFILES += libexec/phased
+libexec/phased:
+	$(AM_V_at)$(MKDIR_P) libexec && ln -sfn '$(abs_top_srcdir)/etc/sandbox' $@

@@ -42,3 +42,7 @@ tests_unit_test_core_LDADD = $(CORE_LDADD)
 UNIT_TESTS += tests/unit/test_core_walk
 tests_unit_test_core_walk_SOURCES = tests/unit/test_core_walk.c $(CORE_WORLD)
 tests_unit_test_core_walk_LDADD = $(CORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_cli
+tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
+tests_unit_test_cli_LDADD = cli/libcli.a $(UNIT_LDADD)

@@ -1,0 +1,69 @@
+/* phasectl promote, hold, release, cancel, retry: the daemon acts, and says on which phases. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Who decides, for the record; the caller's to free(). */
+static char *action_who(void)
+{
+    const struct passwd *entry = getpwuid(getuid());
+    return entry ? text_format("%s", entry->pw_name) : text_format("uid %u", getuid());
+}
+
+static void action_print(const struct cli *cli, const json_t *reply)
+{
+    static const struct {
+        const char *verb, *past;
+    } words[] = {
+        {"promote", "promoted"},        {"hold", "held"},
+        {"release", "released"},        {"cancel", "cancelled"},
+        {"retry", "will be run again"},
+    };
+    const char *past = cli->verb->name;
+    const json_t *phase;
+    size_t i;
+    for (i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (text_equal(words[i].verb, cli->verb->name))
+            past = words[i].past;
+    }
+    json_array_foreach(json_object_get(reply, "phases"), i, phase)
+        printf("%s %s\n", json_string_value(phase), past);
+}
+
+int action_verb(struct cli *cli, char **words)
+{
+    const struct option_rule rules[] = {{0}};
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    json_t *reply;
+    char buffer[ADDRESS_PATH_SIZE];
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    if (address_kind(&address) == ADDRESS_RUN)
+        return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
+    char *path = text_format("%s/%s", address_path(&address, buffer), cli->verb->name);
+    char *who = action_who();
+    json_t *body = json_pack("{s:s}", "who", who);
+    int code = client_post(cli, path, body, &reply, NULL, &err);
+    json_decref(body);
+    free(who);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    action_print(cli, reply);
+    json_decref(reply);
+    return CLI_OK;
+}

@@ -1,0 +1,42 @@
+/* What every verb of phasectl gets: where the home is, how to print, and how to ask the daemon.
+ *
+ * A verb is a function that reads its words, does its work and returns the exit status of the
+ * program. It prints its own results; errors go through cli_fail(), one line each. */
+#ifndef PHASED_CLI_CLI_H
+#define PHASED_CLI_CLI_H
+
+#include "cli/terminal.h"
+#include "lib/home.h"
+
+struct error;
+struct http_client;
+
+enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct cli;
+
+struct verb {
+    const char *name;
+    int (*function)(struct cli *cli, char **words); /* `words` are those after the name */
+    const char *synopsis;                           /* of the words: "FILE [options]" */
+    const char *help;                               /* one line */
+    const char *details;                            /* paragraphs for `--help`; may be NULL */
+};
+
+struct cli {
+    const struct verb *verb;
+    struct home home;
+    struct terminal out;        /* standard output */
+    struct http_client *client; /* NULL until the daemon is first asked */
+};
+
+/* Prints "phasectl: MESSAGE" to standard error and returns CLI_FAILED. */
+int cli_fail(const struct error *err);
+
+/* The same for wrong words, with a hint at the verb's help; returns CLI_USAGE. */
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Sleeps; returns early when a signal was caught. */
+void cli_wait(unsigned milliseconds);
+
+#endif

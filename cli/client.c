@@ -1,0 +1,153 @@
+/* Requests, and the daemon's errors turned into ours. */
+#include "cli/client.h"
+
+#include "cli/cli.h"
+#include "cli/field.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/http.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int client_open(struct cli *cli, struct error *err)
+{
+    char address[HOME_SOCKET_ADDRESS_SIZE];
+    if (cli->client)
+        return 0;
+    int code = home_socket_address(&cli->home, address, err);
+    if (code == 0)
+        cli->client = http_client_new_unix("the daemon", address);
+    return code;
+}
+
+static int client_away(const struct cli *cli, struct error *err)
+{
+    return error_set(err, -ECONNREFUSED,
+                     "no daemon is running for %s; start it with 'phasectl daemon start'",
+                     cli->home.path);
+}
+
+/* Fills `err` from the daemon's `{"error": ...}` and returns its code. */
+static int client_refused(int status, const json_t *reply, struct error *err)
+{
+    static const struct {
+        const char *name;
+        int code;
+    } codes[] = {
+        {"bad_request", -EINVAL}, {"bad_spec", -EINVAL},       {"not_found", -ENOENT},
+        {"conflict", -EBUSY},     {"not_supported", -ENOTSUP}, {"unavailable", -EAGAIN},
+        {"internal", -EPROTO},
+    };
+    const json_t *error = json_object_get(reply, "error");
+    const char *name = field_text(error, "code"), *message = field_text(error, "message");
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (strcmp(codes[i].name, name) == 0)
+            return error_set(err, codes[i].code, "%s", message);
+    }
+    return error_set(err, -EPROTO, "the daemon answered with status %d%s%s", status,
+                     message[0] ? ": " : "", message);
+}
+
+static int client_ask(struct cli *cli, const char *method, const char *path, const char *body,
+                      json_t **ret_json, json_t **ret_problems, struct error *err)
+{
+    struct http_reply reply = {0};
+    json_t *json = NULL;
+    int code = client_open(cli, err);
+    if (code == -ENOENT)
+        return client_away(cli, err);
+    if (code < 0)
+        return code;
+    code = http_request(cli->client, method, path, body, body ? strlen(body) : 0, &reply, err);
+    if (code == -ENOENT || code == -ECONNREFUSED)
+        return client_away(cli, err);
+    if (code < 0)
+        return code;
+    json = json_loadb(reply.body, reply.body_size, 0, NULL);
+    if (reply.status < 200 || reply.status > 299) {
+        code = client_refused(reply.status, json, err);
+        json_t *problems = json_object_get(json_object_get(json, "error"), "problems");
+        if (ret_problems && json_array_size(problems))
+            *ret_problems = json_incref(problems);
+    } else if (!json) {
+        code = error_set(err, -EPROTO, "the daemon's answer to %s is not JSON", path);
+    } else {
+        code = 0;
+        *ret_json = json_incref(json);
+    }
+    json_decref(json);
+    http_reply_fini(&reply);
+    return code;
+}
+
+int client_get(struct cli *cli, const char *path, json_t **ret_json, struct error *err)
+{
+    return client_ask(cli, "GET", path, NULL, ret_json, NULL, err);
+}
+
+int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,
+                json_t **ret_problems, struct error *err)
+{
+    char *data = json_dumps(body, JSON_COMPACT);
+    if (body && !data)
+        abort();
+    int code = client_ask(cli, "POST", path, data, ret_json, ret_problems, err);
+    free(data);
+    return code;
+}
+
+int client_get_address(struct cli *cli, const struct address *address, json_t **ret_json,
+                       struct error *err)
+{
+    char path[ADDRESS_PATH_SIZE];
+    return client_get(cli, address_path(address, path), ret_json, err);
+}
+
+/* The newest run among the phases of `json`, or of the phase that it is. */
+static const json_t *client_newest_run(const json_t *json)
+{
+    const json_t *phases = json_object_get(json, "phases"), *phase, *newest = NULL;
+    size_t i;
+    if (!phases)
+        return json_object_get(json, "run");
+    json_array_foreach(phases, i, phase)
+    {
+        const json_t *run = json_object_get(phase, "run");
+        if (json_is_object(run) &&
+            (!newest || field_integer(run, "run") > field_integer(newest, "run")))
+            newest = run;
+    }
+    return newest;
+}
+
+int client_find_run(struct cli *cli, struct address *address, struct error *err)
+{
+    char text[ADDRESS_TEXT_SIZE];
+    if (address_kind(address) == ADDRESS_RUN)
+        return 0;
+    json_t *json;
+    int code = client_get_address(cli, address, &json, err);
+    if (code < 0)
+        return code;
+    const json_t *run = client_newest_run(json);
+    if (json_is_object(run))
+        code = address_parse(field_text(run, "address"), address, err);
+    else
+        code = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));
+    json_decref(json);
+    return code;
+}
+
+bool client_may_retry(int code)
+{
+    return code == -ECONNREFUSED || code == -ETIMEDOUT || code == -EIO || code == -EAGAIN;
+}
+
+void client_print_json(const json_t *json)
+{
+    (void)json_dumpf(json, stdout, JSON_INDENT(2)); /* main() looks at standard output's errors */
+    (void)putchar('\n');
+}

@@ -1,0 +1,211 @@
+/* phasectl daemon start|stop|status. The daemon is a process of its own: started in a session of
+ * its own with its output in the home's log, and stopped by SIGTERM. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    DAEMON_POLL_MS = 50,
+    DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
+    DAEMON_STOP_MAX_S = 40,  /* a call to a Slurm that does not answer takes up to 18 s */
+    DAEMON_TAIL_LINES = 10,
+    DAEMON_TAIL_SIZE = 16384,
+};
+
+static int daemon_ping(struct cli *cli, json_t **ret_json, struct error *err)
+{
+    return client_get(cli, "/v1/ping", ret_json, err);
+}
+
+/* Prints the last lines that the daemon has written since its log was `from` bytes long. */
+static void daemon_print_log(const struct cli *cli, off_t from)
+{
+    char buffer[DAEMON_TAIL_SIZE + 1];
+    int fd = open(cli->home.log, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    off_t size = lseek(fd, 0, SEEK_END);
+    off_t start = size - from > DAEMON_TAIL_SIZE ? size - DAEMON_TAIL_SIZE : from;
+    ssize_t got = pread(fd, buffer, DAEMON_TAIL_SIZE, start);
+    (void)close(fd); /* was only read */
+    if (got <= 0)
+        return;
+    buffer[got] = '\0';
+    char *line = buffer + got;
+    for (int lines = 0; line > buffer; line--) {
+        if (line[-1] == '\n' && line[0] && ++lines == DAEMON_TAIL_LINES)
+            break;
+    }
+    (void)fprintf(stderr, "%s%s", line, buffer[got - 1] == '\n' ? "" : "\n");
+}
+
+/* In the child: becomes the daemon. What fails here stands in the log. */
+static void daemon_become(const struct cli *cli, const char *program, int log, bool sandbox)
+{
+    int null = open("/dev/null", O_RDONLY);
+    if (setsid() < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
+        dup2(log, STDERR_FILENO) < 0 || chdir("/") < 0 ||
+        setenv("PHASED_HOME", cli->home.path, 1) < 0 ||
+        (sandbox && setenv("SLURM_CONF", cli->home.slurm_conf, 1) < 0)) {
+        perror("phasectl: could not prepare the daemon");
+        return;
+    }
+    (void)signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
+    (void)execl(program, program, (char *)NULL);
+    perror("phasectl: could not run phased");
+}
+
+/* Waits until `pid` answers, or has ended. */
+static int daemon_wait_started(struct cli *cli, pid_t pid, json_t **ret_json, struct error *err)
+{
+    time_t deadline = time(NULL) + DAEMON_START_MAX_S;
+    while (time(NULL) < deadline) {
+        int status;
+        if (waitpid(pid, &status, WNOHANG) == pid) {
+            if (WIFSIGNALED(status))
+                return error_set(err, -ECHILD, "phased was ended by signal %d (%s)",
+                                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+            return error_set(err, -ECHILD, "phased ended with code %d", WEXITSTATUS(status));
+        }
+        if (daemon_ping(cli, ret_json, NULL) == 0)
+            return 0;
+        cli_wait(DAEMON_POLL_MS);
+    }
+    return error_set(err, -ETIMEDOUT, "phased (pid %d) did not answer within %d s; its log is %s",
+                     (int)pid, DAEMON_START_MAX_S, cli->home.log);
+}
+
+static void daemon_print_ping(const struct cli *cli, const json_t *ping, const char *word)
+{
+    const json_t *cluster = json_object_get(ping, "cluster");
+    const char *message = field_text(cluster, "message");
+    printf("phased %s %s (pid %lld, home %s)\n", field_text(ping, "version"), word,
+           field_integer(ping, "pid"), cli->home.path);
+    if (field_is_true(cluster, "answering"))
+        printf("Slurm cluster %s answers\n", field_text(cluster, "name"));
+    else
+        printf("Slurm does not answer%s%s\n", message[0] ? ": " : "", message);
+}
+
+static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)
+{
+    bool sandbox = !getenv("SLURM_CONF") && program_sandbox_is_running(cli);
+    int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log < 0) {
+        int code = -errno;
+        return error_set(err, code, "cannot open %s: %s", cli->home.log, strerror(-code));
+    }
+    off_t from = lseek(log, 0, SEEK_END);
+    pid_t pid = fork();
+    if (pid == 0) {
+        daemon_become(cli, program, log, sandbox);
+        _exit(127); /* the parent's buffers are not ours to write */
+    }
+    int code = pid < 0 ? error_set(err, -errno, "could not fork: %s", strerror(errno))
+                       : daemon_wait_started(cli, pid, ret_json, err);
+    (void)close(log); /* the daemon has its own */
+    if (code < 0)
+        daemon_print_log(cli, from);
+    return code;
+}
+
+static int daemon_start(struct cli *cli)
+{
+    struct error err;
+    char *program = NULL;
+    json_t *ping = NULL;
+    int status = CLI_OK;
+    if (daemon_ping(cli, &ping, NULL) == 0) {
+        daemon_print_ping(cli, ping, "is running already");
+    } else if (program_beside("phased", &program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
+               daemon_launch(cli, program, &ping, &err) < 0) {
+        status = cli_fail(&err);
+    } else {
+        daemon_print_ping(cli, ping, "started");
+    }
+    json_decref(ping);
+    free(program);
+    return status;
+}
+
+static int daemon_stop(struct cli *cli)
+{
+    struct error err;
+    json_t *ping;
+    int code = daemon_ping(cli, &ping, &err);
+    if (code == -ECONNREFUSED) {
+        printf("phased is not running\n");
+        return CLI_OK;
+    }
+    if (code < 0)
+        return cli_fail(&err);
+    pid_t pid = (pid_t)field_integer(ping, "pid");
+    json_decref(ping);
+    if (pid <= 1 || kill(pid, SIGTERM) < 0) {
+        (void)error_set(&err, -EPERM, "could not signal phased (pid %d): %s", (int)pid,
+                        strerror(errno));
+        return cli_fail(&err);
+    }
+    time_t deadline = time(NULL) + DAEMON_STOP_MAX_S;
+    while (kill(pid, 0) == 0 && time(NULL) < deadline)
+        cli_wait(DAEMON_POLL_MS);
+    if (kill(pid, 0) == 0) {
+        (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) is still there after %d s", (int)pid,
+                        DAEMON_STOP_MAX_S);
+        return cli_fail(&err);
+    }
+    printf("phased stopped\n");
+    return CLI_OK;
+}
+
+static int daemon_status(struct cli *cli, bool as_json)
+{
+    struct error err;
+    json_t *ping;
+    if (daemon_ping(cli, &ping, &err) < 0)
+        return cli_fail(&err);
+    if (as_json)
+        client_print_json(ping);
+    else
+        daemon_print_ping(cli, ping, "is running");
+    json_decref(ping);
+    return CLI_OK;
+}
+
+int daemon_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {.name = "json", .flag = &as_json, .help = "with status: print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (text_equal(arguments.items[0], "start"))
+        return daemon_start(cli);
+    if (text_equal(arguments.items[0], "stop"))
+        return daemon_stop(cli);
+    if (text_equal(arguments.items[0], "status"))
+        return daemon_status(cli, as_json);
+    return cli_usage(cli, "what to do: start, stop or status, not '%s'", arguments.items[0]);
+}

@@ -1,0 +1,15 @@
+/* One event of the history as a line. */
+#ifndef PHASED_CLI_EVENT_H
+#define PHASED_CLI_EVENT_H
+
+#include <jansson.h>
+
+struct terminal;
+struct text;
+
+enum { EVENT_INDENT = 10 }; /* columns before what belongs to an event: its time stands there */
+
+/* Adds `14:02:11  validate  running on n1`. */
+void event_write(const struct terminal *terminal, const json_t *event, struct text *text);
+
+#endif

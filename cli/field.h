@@ -1,0 +1,18 @@
+/* Members of the daemon's answers. An answer may come from a newer or older daemon, so what is not
+ * there, or null, or of another kind, is simply nothing: an empty text, NaN, 0, NULL. */
+#ifndef PHASED_CLI_FIELD_H
+#define PHASED_CLI_FIELD_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+const char *field_text(const json_t *object, const char *name);
+/* The strings nan, inf and -inf are numbers here. */
+double field_number(const json_t *object, const char *name);
+long long field_integer(const json_t *object, const char *name);
+bool field_is_true(const json_t *object, const char *name);
+
+double field_as_number(const json_t *value);
+
+#endif

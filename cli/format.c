@@ -1,0 +1,90 @@
+/* Durations, numbers, money, times and bars. */
+#include "cli/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *format_duration(double seconds, char buffer[FORMAT_SIZE])
+{
+    if (!(seconds >= 0) || seconds > 1e15) {
+        (void)snprintf(buffer, FORMAT_SIZE, "-");
+        return buffer;
+    }
+    if (seconds < 9.95 && seconds > 0) { /* what would round to 10.0 is shown whole */
+        (void)snprintf(buffer, FORMAT_SIZE, "%.1fs", seconds);
+        return buffer;
+    }
+    unsigned long long whole = (unsigned long long)llround(seconds);
+    unsigned long long days = whole / 86400, hours = whole / 3600 % 24;
+    unsigned long long minutes = whole / 60 % 60, rest = whole % 60;
+    if (days)
+        (void)snprintf(buffer, FORMAT_SIZE, "%llud%02lluh", days, hours);
+    else if (hours)
+        (void)snprintf(buffer, FORMAT_SIZE, "%lluh%02llum", hours, minutes);
+    else if (minutes)
+        (void)snprintf(buffer, FORMAT_SIZE, "%llum%02llus", minutes, rest);
+    else
+        (void)snprintf(buffer, FORMAT_SIZE, "%llus", rest);
+    return buffer;
+}
+
+const char *format_number(double number, char buffer[FORMAT_SIZE])
+{
+    if (isnan(number))
+        (void)snprintf(buffer, FORMAT_SIZE, "nan"); /* never "-nan" */
+    else if (fabs(number) >= 1000 && fabs(number) < 1e9)
+        (void)snprintf(buffer, FORMAT_SIZE, "%.0f", number);
+    else
+        (void)snprintf(buffer, FORMAT_SIZE, "%.4g", number);
+    return buffer;
+}
+
+const char *format_cost(double dollars, char buffer[FORMAT_SIZE])
+{
+    if (isnan(dollars))
+        (void)snprintf(buffer, FORMAT_SIZE, "-");
+    else if (dollars > 0 && dollars < 0.01)
+        (void)snprintf(buffer, FORMAT_SIZE, "<$0.01");
+    else
+        (void)snprintf(buffer, FORMAT_SIZE, "$%.2f", dollars);
+    return buffer;
+}
+
+const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE])
+{
+    time_t then = (time_t)seconds;
+    struct tm then_parts, now_parts;
+    if (isnan(seconds) || !localtime_r(&then, &then_parts) || !localtime_r(&now, &now_parts)) {
+        (void)snprintf(buffer, FORMAT_SIZE, "-");
+        return buffer;
+    }
+    bool today = then_parts.tm_year == now_parts.tm_year && then_parts.tm_yday == now_parts.tm_yday;
+    (void)strftime(buffer, FORMAT_SIZE, today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then_parts);
+    return buffer;
+}
+
+const char *format_bytes(double bytes, char buffer[FORMAT_SIZE])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        bytes /= 1024;
+    (void)snprintf(buffer, FORMAT_SIZE, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return buffer;
+}
+
+const char *format_bar(double part, double whole, bool unicode, char buffer[FORMAT_BAR_SIZE])
+{
+    double share = whole > 0 && part > 0 ? part / whole : 0;
+    int full = share >= 1 ? FORMAT_BAR_COLUMNS : (int)(share * FORMAT_BAR_COLUMNS);
+    char *at = buffer;
+    for (int i = 0; i < FORMAT_BAR_COLUMNS; i++) {
+        const char *sign = i < full ? (unicode ? "█" : "#") : (unicode ? "░" : ".");
+        size_t size = strlen(sign);
+        memcpy(at, sign, size);
+        at += size;
+    }
+    *at = '\0';
+    return buffer;
+}

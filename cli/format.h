@@ -1,0 +1,31 @@
+/* Numbers for people: each writes into the caller's buffer and returns it. */
+#ifndef PHASED_CLI_FORMAT_H
+#define PHASED_CLI_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+enum { FORMAT_SIZE = 32 };
+
+/* The two largest units: `0.4s`, `12s`, `1m04s`, `1h30m`, `2d03h`; negative or NaN: `-`. */
+const char *format_duration(double seconds, char buffer[FORMAT_SIZE]);
+
+/* Four significant digits: `5.148`, `58679`, `0.0012`, `1.2e-07`, `nan`. */
+const char *format_number(double number, char buffer[FORMAT_SIZE]);
+
+/* US dollars: `$3.20`, `<$0.01`; NaN: `-`. */
+const char *format_cost(double dollars, char buffer[FORMAT_SIZE]);
+
+/* The local time: `14:02:11`, and with the date when that is another day than `now`'s. */
+const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE]);
+
+/* Bytes: `512 B`, `3.2 MiB`. */
+const char *format_bytes(double bytes, char buffer[FORMAT_SIZE]);
+
+enum { FORMAT_BAR_COLUMNS = 20, FORMAT_BAR_SIZE = FORMAT_BAR_COLUMNS * 3 + 1 };
+
+/* A bar of FORMAT_BAR_COLUMNS for `part` of `whole`. */
+const char *format_bar(double part, double whole, bool unicode, char buffer[FORMAT_BAR_SIZE]);
+
+#endif

@@ -1,0 +1,71 @@
+/* phasectl gate: what each check measured, and what it wanted. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void gate_write(const struct cli *cli, const json_t *gate, struct text *text)
+{
+    const char *decided = field_text(gate, "decided");
+    char buffer[FORMAT_SIZE];
+    text_addf(text, "gate of %s: ", field_text(gate, "phase"));
+    if (!decided[0]) {
+        text_add(text, "not decided yet\n");
+        return;
+    }
+    terminal_colour(&cli->out, text, view_colour(decided), decided);
+    if (strcmp(field_text(gate, "decided_by"), "user") == 0)
+        text_add(text, ", decided by a person");
+    text_addf(text, ", %s\n", format_time(field_number(gate, "time"), time(NULL), buffer));
+    if (json_array_size(json_object_get(gate, "checks")))
+        view_gate(&cli->out, gate, 2, text);
+    else
+        text_add(text, "  without checks\n");
+}
+
+int gate_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    struct text text = {0};
+    json_t *json;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    if (address_kind(&address) == ADDRESS_WORKFLOW)
+        return cli_usage(cli, "a gate belongs to a phase, such as %s/validate", arguments.items[0]);
+    address.attempt = 0; /* a gate judges the phase */
+    char buffer[ADDRESS_PATH_SIZE];
+    char *path = text_format("%s/gate", address_path(&address, buffer));
+    int code = client_get(cli, path, &json, &err);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    if (as_json)
+        client_print_json(json);
+    else
+        gate_write(cli, json, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(json);
+    return CLI_OK;
+}

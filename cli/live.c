@@ -1,0 +1,64 @@
+/* Bars. */
+#include "cli/live.h"
+
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { LIVE_PHASES_MAX = 10, LIVE_NAME_COLUMNS = 12, LIVE_STATE_COLUMNS = 9 };
+
+/* The line without colours, so that it can be cut to the width of the terminal. */
+static void live_phase(const struct terminal *terminal, const json_t *phase, struct text *text)
+{
+    const json_t *run = json_object_get(phase, "run");
+    double step = field_number(phase, "step"), total = field_number(phase, "total");
+    double eta_s = field_number(phase, "eta_s");
+    char bar[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
+    text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS, field_text(phase, "phase"), LIVE_STATE_COLUMNS,
+              field_text(phase, "state"));
+    if (!isnan(step) && !isnan(total))
+        text_addf(text, "  %s", format_bar(step, total, terminal->unicode, bar));
+    if (!isnan(step)) {
+        text_add(text, "  ");
+        view_progress(phase, text);
+        text_add(text, "  ");
+        view_metric(phase, text);
+    }
+    if (!isnan(eta_s))
+        text_addf(text, "  %s left", format_duration(eta_s, eta));
+    if (isnan(step) && strcmp(field_text(run, "job_state"), "pending") == 0)
+        text_addf(text, "  job %lld waits in Slurm: %s", field_integer(run, "job_id"),
+                  field_text(run, "job_reason"));
+}
+
+void live_write(const struct terminal *terminal, const json_t *workflow, struct text *text)
+{
+    size_t shown = 0, hidden = 0, i;
+    const json_t *phase;
+    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    {
+        const char *state = field_text(phase, "state");
+        if (view_is_final(state))
+            continue;
+        if (shown == LIVE_PHASES_MAX) {
+            hidden++;
+            continue;
+        }
+        struct text plain = {0}, cut = {0};
+        live_phase(terminal, phase, &plain);
+        terminal_add_cut(&cut, text_string(&plain), (size_t)terminal_width(terminal) - 1);
+        terminal_colour(terminal, text, view_colour(state), text_string(&cut));
+        text_add(text, "\n");
+        text_fini(&cut);
+        text_fini(&plain);
+        shown++;
+    }
+    if (hidden)
+        text_addf(text, "%zu more phases\n", hidden);
+}

@@ -1,0 +1,13 @@
+/* The live area of `watch`: one line for each phase that is not over, with a bar. */
+#ifndef PHASED_CLI_LIVE_H
+#define PHASED_CLI_LIVE_H
+
+#include <jansson.h>
+
+struct terminal;
+struct text;
+
+/* Adds the lines, none wider than the terminal. */
+void live_write(const struct terminal *terminal, const json_t *workflow, struct text *text);
+
+#endif

@@ -1,0 +1,102 @@
+/* phasectl: finds the verb and runs it. */
+#include "cli/cli.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+#include "lib/http.h"
+#include "lib/text.h"
+
+#include "config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int cli_fail(const struct error *err)
+{
+    char text[sizeof err->message + sizeof err->where + 64];
+    (void)fprintf(stderr, "phasectl: %s\n", error_text(err, text, sizeof text));
+    return CLI_FAILED;
+}
+
+int cli_usage(const struct cli *cli, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    const char *verb = cli->verb ? cli->verb->name : "";
+    (void)fprintf(stderr, "phasectl%s%s: %s\nTry 'phasectl %s%s--help'.\n", verb[0] ? " " : "",
+                  verb, text_string(&text), verb, verb[0] ? " " : "");
+    text_fini(&text);
+    return CLI_USAGE;
+}
+
+void cli_wait(unsigned milliseconds)
+{
+    struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    (void)nanosleep(&time, NULL); /* to return early on a signal is the point */
+}
+
+static void main_help(void)
+{
+    printf(
+        "usage: phasectl VERB ...\n\n"
+        "Runs staged GPU training on Slurm: each phase waits for the gate of the one before.\n\n");
+    for (size_t i = 0; i < verb_count; i++)
+        printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
+    printf(
+        "\n'phasectl VERB --help' tells more. An ADDRESS is 7 (a workflow), 7/validate (a phase) "
+        "or\n7/validate#2 (a run). Everything lies under $PHASED_HOME, or ~/.phased.\n");
+}
+
+static int main_run(struct cli *cli, char **words)
+{
+    const char *name = words[0];
+    if (!name) {
+        main_help();
+        return CLI_USAGE;
+    }
+    if (text_equal(name, "--help") || text_equal(name, "-h") || text_equal(name, "help")) {
+        main_help();
+        return CLI_OK;
+    }
+    if (text_equal(name, "--version")) {
+        printf("phasectl %s\n", PACKAGE_VERSION);
+        return CLI_OK;
+    }
+    cli->verb = verb_find(name);
+    if (!cli->verb) {
+        const char *nearest = verb_nearest(name);
+        return nearest ? cli_usage(cli, "unknown verb '%s'; did you mean '%s'?", name, nearest)
+                       : cli_usage(cli, "unknown verb '%s'", name);
+    }
+    return cli->verb->function(cli, words + 1);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    (void)setlocale(LC_CTYPE, "");  /* without a locale: plain ASCII */
+    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is told by the failed write */
+    struct cli cli = {0};
+    struct error err;
+    terminal_init(&cli.out, STDOUT_FILENO);
+    if (home_init(&cli.home, NULL, &err) < 0)
+        return cli_fail(&err);
+    int status = main_run(&cli, argv + 1);
+    http_client_free(cli.client);
+    home_fini(&cli.home);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (errno != EPIPE)
+            (void)fprintf(stderr, "phasectl: could not write to standard output: %s\n",
+                          strerror(errno));
+        return status ? status : CLI_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,122 @@
+/* phasectl metrics: the rows of a run, newest last. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRICS_LAST_DEFAULT = 20, METRICS_COLUMNS_MAX = TABLE_COLUMNS_MAX - 1 };
+
+static char *metrics_path(const struct address *address, const struct option_list *names,
+                          unsigned last)
+{
+    char buffer[ADDRESS_PATH_SIZE];
+    struct text text = {0};
+    text_addf(&text, "%s/metrics?last=%u", address_path(address, buffer), last);
+    for (size_t i = 0; i < names->count; i++)
+        text_addf(&text, "&name=%s", names->items[i]);
+    return text_steal(&text);
+}
+
+/* A metric's name as the worker makes it. Also keeps the path of the request whole. */
+static bool metrics_is_name(const char *name)
+{
+    return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+static void metrics_write(const struct cli *cli, const json_t *reply, struct text *text)
+{
+    struct table_column columns[TABLE_COLUMNS_MAX] = {{"STEP", TABLE_RIGHT, false}};
+    const json_t *series[METRICS_COLUMNS_MAX];
+    const json_t *steps = json_object_get(reply, "steps");
+    size_t count = 0, all = json_object_size(json_object_get(reply, "series"));
+    const char *name;
+    json_t *values;
+    struct table table;
+    json_object_foreach(json_object_get(reply, "series"), name, values)
+    {
+        if (count == METRICS_COLUMNS_MAX)
+            break;
+        series[count++] = values;
+        columns[count] = (struct table_column){name, TABLE_RIGHT, false};
+    }
+    table_init(&table, columns, count + 1);
+    for (size_t row = 0; row < json_array_size(steps); row++) {
+        table_addf(&table, COLOUR_PLAIN, "%.0f", json_number_value(json_array_get(steps, row)));
+        for (size_t i = 0; i < count; i++) {
+            const json_t *value = json_array_get(series[i], row);
+            char number[FORMAT_SIZE] = "";
+            if (value && !json_is_null(value))
+                format_number(field_as_number(value), number);
+            table_add(&table, COLOUR_PLAIN, number);
+        }
+    }
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+    if (count < all)
+        text_addf(text, "%zu more metrics; choose with --name\n", all - count);
+}
+
+static int metrics_print(struct cli *cli, const char *path, bool as_json)
+{
+    struct error err;
+    struct text text = {0};
+    json_t *reply;
+    if (client_get(cli, path, &reply, &err) < 0)
+        return cli_fail(&err);
+    if (as_json)
+        client_print_json(reply);
+    else if (json_array_size(json_object_get(reply, "steps")) == 0)
+        text_add(&text, "no metrics yet\n");
+    else
+        metrics_write(cli, reply, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(reply);
+    return CLI_OK;
+}
+
+int metrics_verb(struct cli *cli, char **words)
+{
+    struct option_list names = {0};
+    unsigned last = METRICS_LAST_DEFAULT;
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .list = &names,
+         .help = "only this metric; may be repeated"},
+        {.name = "last", .value = "N", .number = &last, .help = "the newest N steps (20)"},
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    for (size_t i = 0; i < names.count; i++) {
+        if (!metrics_is_name(names.items[i]))
+            return cli_usage(cli, "'%s' is no name of a metric: a-z, 0-9 and _", names.items[i]);
+    }
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    if (client_find_run(cli, &address, &err) < 0)
+        return cli_fail(&err);
+    char *path = metrics_path(&address, &names, last);
+    status = metrics_print(cli, path, as_json);
+    free(path);
+    return status;
+}

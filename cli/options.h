@@ -1,0 +1,42 @@
+/* The words of a verb: options by a table of rules, and arguments. Each rule's target says what
+ * kind of option it is. Options may stand anywhere; `--` ends them. */
+#ifndef PHASED_CLI_OPTIONS_H
+#define PHASED_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cli;
+
+enum { OPTIONS_LIST_MAX = 256, OPTIONS_ARGUMENTS_MAX = 4 };
+
+struct option_list {
+    const char *items[OPTIONS_LIST_MAX];
+    size_t count;
+};
+
+/* Exactly one target is set. A table of rules ends with one without a name. */
+struct option_rule {
+    const char *name;  /* without the dashes */
+    char letter;       /* of the short form; 0: none */
+    const char *value; /* what to call the value in the help; flags have none */
+    const char *help;
+    bool *flag;
+    const char **text;
+    unsigned *number; /* from 1 */
+    struct option_list *list;
+};
+
+struct arguments {
+    size_t min, max; /* how many there may be: set before */
+    const char *items[OPTIONS_ARGUMENTS_MAX];
+    size_t count;
+};
+
+/* Reads `words` of `cli->verb`. Returns true when the verb can go on; otherwise help or an error
+ * has been printed, and `ret_status` is the status to exit with. Values are borrowed from `words`.
+ */
+bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
+                   struct arguments *arguments, int *ret_status);
+
+#endif

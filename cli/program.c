@@ -1,0 +1,82 @@
+/* Paths relative to /proc/self/exe. */
+#include "cli/program.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The folder that this program is in; the caller's to free(). */
+static char *program_folder(void)
+{
+    char path[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (size < 0)
+        return text_format("."); /* no /proc: nothing better is known */
+    path[size] = '\0';
+    return text_format("%s", dirname(path));
+}
+
+int program_beside(const char *name, char **ret_path, struct error *err)
+{
+    char *folder = program_folder(), *path = text_format("%s/%s", folder, name);
+    free(folder);
+    if (access(path, X_OK) < 0) {
+        int code = -errno;
+        (void)error_set(err, code, "cannot run %s: %s", path, strerror(-code));
+        free(path);
+        return code;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+int program_sandbox(char **ret_path, struct error *err)
+{
+    char *folder = program_folder();
+    char *places[] = {text_format("%s/../libexec/phased/sandbox", folder),
+                      text_format("%s/sandbox", PHASED_PKGLIBEXECDIR)};
+    const size_t count = sizeof places / sizeof places[0];
+    int code = -ENOENT;
+    for (size_t i = 0; i < count; i++) {
+        if (code < 0 && access(places[i], X_OK) == 0) {
+            *ret_path = text_format("%s", places[i]);
+            code = 0;
+        }
+    }
+    if (code < 0)
+        (void)error_set(err, code, "cannot find the sandbox: neither %s nor %s is there", places[0],
+                        places[1]);
+    for (size_t i = 0; i < count; i++)
+        free(places[i]);
+    free(folder);
+    return code;
+}
+
+bool program_sandbox_is_running(const struct cli *cli)
+{
+    char *script;
+    if (access(cli->home.slurm_conf, R_OK) < 0 || program_sandbox(&script, NULL) < 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR);
+        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+            dup2(null, STDERR_FILENO) < 0)
+            _exit(127);
+        (void)execl(script, script, "status", cli->home.sandbox, (char *)NULL); /* see below */
+        _exit(127);
+    }
+    free(script);
+    int status = -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,236 @@
+/* phasectl status: all workflows, one of them, a phase, or a run. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* The phase that a workflow is at: the first that has begun and not ended, else the first that has
+ * not ended, else the last. */
+static const json_t *status_current_phase(const json_t *workflow)
+{
+    const json_t *phases = json_object_get(workflow, "phases"), *phase, *open = NULL;
+    size_t i;
+    json_array_foreach(phases, i, phase)
+    {
+        const char *state = field_text(phase, "state");
+        if (view_is_final(state))
+            continue;
+        if (strcmp(state, "blocked") != 0)
+            return phase;
+        if (!open)
+            open = phase;
+    }
+    return open ? open : json_array_get(phases, json_array_size(phases) - 1);
+}
+
+static void status_add_workflow(struct table *table, const json_t *workflow, double now)
+{
+    const char *state = field_text(workflow, "state");
+    const json_t *phase = status_current_phase(workflow);
+    struct text progress = {0};
+    char buffer[FORMAT_SIZE];
+    double submitted = field_number(workflow, "submitted"), ended = field_number(workflow, "ended");
+    double eta_s = field_number(phase, "eta_s");
+    view_progress(phase, &progress);
+    table_addf(table, COLOUR_BOLD, "%lld", field_integer(workflow, "workflow"));
+    table_add(table, COLOUR_PLAIN, field_text(workflow, "name"));
+    table_add(table, view_colour(state), state);
+    table_add(table, COLOUR_PLAIN, field_text(phase, "phase"));
+    table_add(table, COLOUR_PLAIN, text_string(&progress));
+    table_add(table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
+    table_add(table, COLOUR_PLAIN,
+              format_duration((isnan(ended) ? now : ended) - submitted, buffer));
+    table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
+    table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
+    table_add(table, COLOUR_PLAIN, field_text(phase, "reason"));
+    text_fini(&progress);
+}
+
+static void status_write_all(const struct cli *cli, const json_t *reply, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"WORKFLOW", TABLE_RIGHT, false}, {"NAME", TABLE_LEFT, false},
+        {"STATE", TABLE_LEFT, false},     {"PHASE", TABLE_LEFT, false},
+        {"STEP", TABLE_RIGHT, false},     {"ETA", TABLE_RIGHT, false},
+        {"AGE", TABLE_RIGHT, false},      {"GPU TIME", TABLE_RIGHT, false},
+        {"COST", TABLE_RIGHT, false},     {"NOTE", TABLE_LEFT, true},
+    };
+    const json_t *workflows = json_object_get(reply, "workflows"), *workflow;
+    struct table table;
+    double now = (double)time(NULL);
+    size_t i;
+    if (json_array_size(workflows) == 0) {
+        text_add(text, "no workflows; submit one with 'phasectl submit FILE'\n");
+        return;
+    }
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(workflows, i, workflow) status_add_workflow(&table, workflow, now);
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+}
+
+static void status_write_workflow(const struct cli *cli, const json_t *workflow, struct text *text)
+{
+    char buffer[FORMAT_SIZE];
+    const char *state = field_text(workflow, "state");
+    text_addf(text, "workflow %lld  %s  ", field_integer(workflow, "workflow"),
+              field_text(workflow, "name"));
+    terminal_colour(&cli->out, text, view_colour(state), state);
+    text_addf(text, "  submitted %s from %s\n\n",
+              format_time(field_number(workflow, "submitted"), time(NULL), buffer),
+              field_text(workflow, "file"));
+    view_phases(&cli->out, workflow, text);
+    view_held(&cli->out, workflow, text);
+}
+
+/* Adds a row `name  value` unless there is nothing to say. */
+static void status_add_row(struct table *table, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    table_add(table, COLOUR_DIM, name);
+    table_add(table, COLOUR_PLAIN, value);
+}
+
+static void status_add_metrics(struct table *table, const json_t *phase)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(phase, "metrics"), name, value)
+    {
+        char number[FORMAT_SIZE];
+        status_add_row(table, name, format_number(field_as_number(value), number));
+    }
+}
+
+static const struct table_column status_row_columns[] = {
+    {NULL, TABLE_LEFT, false},
+    {NULL, TABLE_LEFT, true},
+};
+
+static int status_write_phase(struct cli *cli, const struct address *address, const json_t *phase,
+                              struct text *text)
+{
+    char buffer[FORMAT_SIZE], name[ADDRESS_TEXT_SIZE];
+    const char *state = field_text(phase, "state");
+    struct text progress = {0};
+    struct table table;
+    text_addf(text, "phase %s  ", address_text(address, name));
+    terminal_colour(&cli->out, text, view_colour(state), state);
+    text_add(text, "\n");
+    table_init(&table, status_row_columns, 2);
+    view_progress(phase, &progress);
+    status_add_row(&table, "reason", field_text(phase, "reason"));
+    status_add_row(&table, "step", text_string(&progress));
+    status_add_metrics(&table, phase);
+    status_add_row(&table, "GPU time", format_duration(field_number(phase, "gpu_seconds"), buffer));
+    status_add_row(&table, "cost", format_cost(field_number(phase, "cost_usd"), buffer));
+    status_add_row(&table, "promotion", field_text(phase, "promote"));
+    status_add_row(&table, "promoted", field_text(phase, "promoted"));
+    status_add_row(&table, "output", field_text(phase, "out"));
+    status_add_row(&table, "checkpoint", field_text(phase, "checkpoint"));
+    table_write(&table, &cli->out, 2, text);
+    table_fini(&table);
+    text_fini(&progress);
+    if (json_array_size(json_object_get(phase, "runs"))) {
+        text_add(text, "\n");
+        view_runs(&cli->out, json_object_get(phase, "runs"), (double)time(NULL), text);
+    }
+    return CLI_OK;
+}
+
+static void status_write_run(const struct cli *cli, const json_t *run, struct text *text)
+{
+    static const char *const rows[] = {
+        "outcome", "cause", "message", "job_state", "job_reason", "resume", "run_dir",
+    };
+    double now = (double)time(NULL), exit_code = field_number(run, "exit_code");
+    char buffer[FORMAT_SIZE];
+    struct table table;
+    const char *state = field_text(run, "state");
+    text_addf(text, "run %s  ", field_text(run, "address"));
+    terminal_colour(&cli->out, text, view_colour(state), state);
+    text_add(text, "\n");
+    table_init(&table, status_row_columns, 2);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        status_add_row(&table, rows[i], field_text(run, rows[i]));
+    if (!isnan(exit_code) && strcmp(state, "ended") == 0)
+        status_add_row(&table, "exit code", format_number(exit_code, buffer));
+    status_add_row(&table, "job", format_number(field_number(run, "job_id"), buffer));
+    status_add_row(&table, "started",
+                   format_time(field_number(run, "started"), (time_t)now, buffer));
+    status_add_row(&table, "took", format_duration(view_run_duration(run, now), buffer));
+    table_write(&table, &cli->out, 2, text);
+    table_fini(&table);
+}
+
+static int status_one(struct cli *cli, const struct address *address, bool as_json)
+{
+    struct error err;
+    struct text text = {0};
+    json_t *json;
+    if (client_get_address(cli, address, &json, &err) < 0)
+        return cli_fail(&err);
+    if (as_json)
+        client_print_json(json);
+    else if (address_kind(address) == ADDRESS_WORKFLOW)
+        status_write_workflow(cli, json, &text);
+    else if (address_kind(address) == ADDRESS_PHASE)
+        status_write_phase(cli, address, json, &text);
+    else
+        status_write_run(cli, json, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(json);
+    return CLI_OK;
+}
+
+static int status_all(struct cli *cli, bool all, bool as_json)
+{
+    struct error err;
+    struct text text = {0};
+    json_t *json;
+    if (client_get(cli, all ? "/v1/workflows?all=1" : "/v1/workflows", &json, &err) < 0)
+        return cli_fail(&err);
+    if (as_json)
+        client_print_json(json);
+    else
+        status_write_all(cli, json, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(json);
+    return CLI_OK;
+}
+
+int status_verb(struct cli *cli, char **words)
+{
+    bool as_json = false, all = false;
+    const struct option_rule rules[] = {
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {.name = "all", .letter = 'a', .flag = &all, .help = "also what ended more than a day ago"},
+        {0},
+    };
+    struct arguments arguments = {.max = 1};
+    struct address address;
+    struct error err;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (arguments.count == 0)
+        return status_all(cli, all, as_json);
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    return status_one(cli, &address, as_json);
+}

@@ -1,0 +1,118 @@
+/* Colours, widths and the live area. */
+#include "cli/terminal.h"
+
+#include "lib/text.h"
+
+#include <langinfo.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { TERMINAL_WIDTH_DEFAULT = 80, TERMINAL_WIDTH_MIN = 20 };
+
+void terminal_init(struct terminal *terminal, int fd)
+{
+    const char *name = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+    bool live = isatty(fd) && name && strcmp(name, "dumb") != 0;
+    *terminal = (struct terminal){
+        .fd = fd,
+        .live = live,
+        .colours = live && !(no_colour && no_colour[0]),
+        .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+    };
+}
+
+int terminal_width(const struct terminal *terminal)
+{
+    if (!terminal->live)
+        return INT_MAX;
+    struct winsize size;
+    if (ioctl(terminal->fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return TERMINAL_WIDTH_DEFAULT;
+    return size.ws_col < TERMINAL_WIDTH_MIN ? TERMINAL_WIDTH_MIN : size.ws_col;
+}
+
+void terminal_colour(const struct terminal *terminal, struct text *text, enum colour colour,
+                     const char *string)
+{
+    static const char *const codes[] = {
+        [COLOUR_BOLD] = "1",   [COLOUR_DIM] = "2",     [COLOUR_RED] = "31",
+        [COLOUR_GREEN] = "32", [COLOUR_YELLOW] = "33", [COLOUR_CYAN] = "36",
+    };
+    if (!terminal->colours || colour == COLOUR_PLAIN || !string[0])
+        text_add(text, string);
+    else
+        text_addf(text, "\033[%sm%s\033[0m", codes[colour], string);
+}
+
+static int terminal_count_lines(const char *string)
+{
+    int lines = 0;
+    for (; *string; string++)
+        lines += *string == '\n';
+    return lines;
+}
+
+void terminal_draw(struct terminal *terminal, const char *above, const char *live)
+{
+    struct text text = {0};
+    if (terminal->live_lines)
+        text_addf(&text, "\033[%dA", terminal->live_lines);
+    text_add(&text, "\r\033[J"); /* to the first column; erase to the end of the screen */
+    text_add(&text, above);
+    text_add(&text, live);
+    (void)fwrite(text_string(&text), 1, text.size, stdout); /* a lost terminal is not our failure */
+    (void)fflush(stdout);
+    terminal->live_lines = terminal_count_lines(live);
+    text_fini(&text);
+}
+
+/* Length of the escape sequence at `at`, as terminal_colour() makes them; 0: none. */
+static size_t terminal_escape(const char *at)
+{
+    if (at[0] != '\033' || at[1] != '[')
+        return 0;
+    size_t size = 2 + strspn(at + 2, "0123456789;");
+    return at[size] ? size + 1 : size;
+}
+
+static bool terminal_is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t terminal_columns(const char *string)
+{
+    size_t columns = 0;
+    while (*string) {
+        size_t escape = terminal_escape(string);
+        if (escape) {
+            string += escape;
+            continue;
+        }
+        columns += !terminal_is_continuation(*string);
+        string++;
+    }
+    return columns;
+}
+
+void terminal_add_cut(struct text *text, const char *string, size_t columns)
+{
+    bool cut = terminal_columns(string) > columns;
+    size_t left = cut && columns ? columns - 1 : columns;
+    for (; *string; string++) {
+        unsigned char byte = (unsigned char)*string;
+        bool control = byte < 0x20 || byte == 0x7f;
+        if (!terminal_is_continuation(*string)) {
+            if (left == 0)
+                break;
+            left--;
+        }
+        text_add_bytes(text, control ? "?" : string, 1);
+    }
+    if (cut && columns)
+        text_add(text, ".");
+}

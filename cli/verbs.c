@@ -1,0 +1,57 @@
+/* What phasectl can do, in the order of its help. */
+#include "cli/verbs.h"
+
+#include "lib/text.h"
+
+#include <string.h>
+
+const struct verb verbs[] = {
+    {"submit", submit_verb, "FILE [options]", "check a workflow file and queue it",
+     "The command, its environment, umask and current folder are captured, as sbatch does.\n"
+     "A submission that is repeated because the answer was lost never submits twice.\n"},
+    {"status", status_verb, "[ADDRESS] [options]",
+     "show workflows, or one of them, a phase or a run",
+     "Without an address: what is live, and what ended within a day.\n"},
+    {"watch", watch_verb, "ADDRESS", "follow a workflow until it ends",
+     "Exits 0 when it succeeded, 1 when it failed, was cancelled or is held. Ctrl-C only ends the\n"
+     "watching.\n"},
+    {"logs", logs_verb, "ADDRESS [options]", "print what the ranks of a run printed",
+     "For a phase its newest run is meant, for a workflow the newest run of all.\n"},
+    {"metrics", metrics_verb, "ADDRESS [options]", "print the metrics of a run",
+     "For a phase its newest run is meant, for a workflow the newest run of all.\n"},
+    {"gate", gate_verb, "ADDRESS", "explain each check of a phase's gate", NULL},
+    {"promote", action_verb, "ADDRESS", "let the next phases start, whatever the gate says",
+     "Recorded as your decision, beside the verdict of the gate.\n"},
+    {"hold", action_verb, "ADDRESS", "stop after a checkpoint and keep for later",
+     "A running phase stops with a checkpoint; a queued one stays where it is until released.\n"},
+    {"release", action_verb, "ADDRESS", "let what is held go on", NULL},
+    {"cancel", action_verb, "ADDRESS", "end for good; runs stop with a checkpoint", NULL},
+    {"retry", action_verb, "ADDRESS", "run a held or failed phase again",
+     "It goes on from its last good checkpoint.\n"},
+    {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
+    {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
+     "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
+     "With a sandbox in the home and no SLURM_CONF, `start` uses the sandbox.\n"},
+    {"sandbox", sandbox_verb, "start|stop|status [options]",
+     "start or stop a private Slurm with pretend GPUs",
+     "It lies in the home, runs as you and disturbs no other Slurm.\n"},
+};
+
+const size_t verb_count = sizeof verbs / sizeof verbs[0];
+
+const struct verb *verb_find(const char *name)
+{
+    for (size_t i = 0; i < verb_count; i++) {
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    }
+    return NULL;
+}
+
+const char *verb_nearest(const char *name)
+{
+    const char *names[sizeof verbs / sizeof verbs[0]];
+    for (size_t i = 0; i < verb_count; i++)
+        names[i] = verbs[i].name;
+    return text_nearest(name, names, verb_count);
+}

@@ -1,0 +1,31 @@
+/* The table of verbs: the only list of what phasectl can do. */
+#ifndef PHASED_CLI_VERBS_H
+#define PHASED_CLI_VERBS_H
+
+#include "cli/cli.h"
+
+#include <stddef.h>
+
+extern const struct verb verbs[];
+extern const size_t verb_count;
+
+/* NULL when there is none called `name`. */
+const struct verb *verb_find(const char *name);
+
+/* The verb nearest to `name`, for "did you mean"; NULL when none is near. */
+const char *verb_nearest(const char *name);
+
+/* The functions in the table, one file each; those that only ask the daemon to act share one. */
+int submit_verb(struct cli *cli, char **words);
+int check_verb(struct cli *cli, char **words);
+int status_verb(struct cli *cli, char **words);
+int watch_verb(struct cli *cli, char **words);
+int logs_verb(struct cli *cli, char **words);
+int metrics_verb(struct cli *cli, char **words);
+int gate_verb(struct cli *cli, char **words);
+int action_verb(struct cli *cli, char **words);
+int runs_verb(struct cli *cli, char **words);
+int daemon_verb(struct cli *cli, char **words);
+int sandbox_verb(struct cli *cli, char **words);
+
+#endif

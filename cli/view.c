@@ -1,0 +1,293 @@
+/* The tables of phases, runs and gates. */
+#include "cli/view.h"
+
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/table.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+enum colour view_colour(const char *state)
+{
+    static const struct {
+        const char *state;
+        enum colour colour;
+    } rows[] = {
+        {"succeeded", COLOUR_GREEN},  {"passed", COLOUR_GREEN},     {"failed", COLOUR_RED},
+        {"lost", COLOUR_RED},         {"error", COLOUR_RED},        {"insufficient", COLOUR_RED},
+        {"held", COLOUR_YELLOW},      {"cancelled", COLOUR_YELLOW}, {"preempted", COLOUR_YELLOW},
+        {"timed_out", COLOUR_YELLOW}, {"stopping", COLOUR_YELLOW},  {"warned", COLOUR_YELLOW},
+        {"active", COLOUR_CYAN},      {"running", COLOUR_CYAN},     {"deciding", COLOUR_CYAN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].state, state) == 0)
+            return rows[i].colour;
+    }
+    return COLOUR_PLAIN;
+}
+
+bool view_is_final(const char *state)
+{
+    static const char *const states[] = {"succeeded", "failed", "cancelled", "skipped"};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        if (strcmp(states[i], state) == 0)
+            return true;
+    }
+    return false;
+}
+
+void view_progress(const json_t *phase, struct text *text)
+{
+    double step = field_number(phase, "step"), total = field_number(phase, "total");
+    if (!isnan(step) && !isnan(total))
+        text_addf(text, "%.0f/%.0f", step, total);
+    else if (!isnan(step))
+        text_addf(text, "%.0f", step);
+}
+
+void view_metric(const json_t *phase, struct text *text)
+{
+    json_t *metrics = json_object_get(phase, "metrics");
+    const char *name = "loss";
+    const json_t *value = json_object_get(metrics, name);
+    if (!value) {
+        void *first = json_object_iter(metrics);
+        if (!first)
+            return;
+        name = json_object_iter_key(first);
+        value = json_object_iter_value(first);
+    }
+    char number[FORMAT_SIZE];
+    text_addf(text, "%s %s", name, format_number(field_as_number(value), number));
+}
+
+double view_run_duration(const json_t *run, double now)
+{
+    double ended = field_number(run, "ended");
+    return (isnan(ended) ? now : ended) - field_number(run, "started");
+}
+
+/* What is worth saying about a phase: why it stands where it stands, or where it runs. */
+static void view_note(const json_t *phase, struct text *text)
+{
+    const json_t *run = json_object_get(phase, "run");
+    const json_t *nodes = json_object_get(run, "nodes"), *node;
+    const char *reason = field_text(phase, "reason");
+    size_t i;
+    if (reason[0]) {
+        text_add(text, reason);
+    } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
+        text_add(text, "on ");
+        json_array_foreach(nodes, i, node)
+        {
+            const char *name = json_string_value(node);
+            text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
+        }
+    } else if (strcmp(field_text(run, "job_state"), "pending") == 0) {
+        text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
+                  field_text(run, "job_reason"));
+    } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
+        text_add(text, "promoted in place");
+    } else if (field_text(phase, "promoted")[0]) {
+        text_addf(text, "promoted: %s", field_text(phase, "promoted"));
+    }
+}
+
+/* Adds a cell with what `write` says of the phase. */
+static void view_cell(struct table *table, const json_t *phase,
+                      void (*write)(const json_t *phase, struct text *text))
+{
+    struct text text = {0};
+    write(phase, &text);
+    table_add(table, COLOUR_PLAIN, text_string(&text));
+    text_fini(&text);
+}
+
+void view_phases(const struct terminal *terminal, const json_t *workflow, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"PHASE", TABLE_LEFT, false},     {"STATE", TABLE_LEFT, false},
+        {"STEP", TABLE_RIGHT, false},     {"METRIC", TABLE_LEFT, false},
+        {"ETA", TABLE_RIGHT, false},      {"RUNS", TABLE_RIGHT, false},
+        {"GPU TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
+        {"NOTE", TABLE_LEFT, true},
+    };
+    struct table table;
+    const json_t *phase;
+    size_t i;
+    char buffer[FORMAT_SIZE];
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    {
+        const char *state = field_text(phase, "state");
+        double eta_s = field_number(phase, "eta_s");
+        table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
+        table_add(&table, view_colour(state), state);
+        view_cell(&table, phase, view_progress);
+        view_cell(&table, phase, view_metric);
+        table_add(&table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
+        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(phase, "attempts"));
+        table_add(&table, COLOUR_PLAIN,
+                  format_duration(field_number(phase, "gpu_seconds"), buffer));
+        table_add(&table, COLOUR_PLAIN, format_cost(field_number(phase, "cost_usd"), buffer));
+        view_cell(&table, phase, view_note);
+    }
+    table_write(&table, terminal, 0, text);
+    table_fini(&table);
+}
+
+/* `succeeded`, `failed: oom`, or nothing while it has not ended. */
+static void view_outcome(const json_t *run, struct text *text)
+{
+    const char *cause = field_text(run, "cause");
+    text_addf(text, "%s%s%s", field_text(run, "outcome"), cause[0] ? ": " : "", cause);
+}
+
+static void view_nodes(const json_t *run, struct text *text)
+{
+    const json_t *node;
+    size_t i;
+    json_array_foreach(json_object_get(run, "nodes"), i, node)
+    {
+        const char *name = json_string_value(node);
+        text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
+    }
+}
+
+static void view_steps(const json_t *run, struct text *text)
+{
+    double first = field_number(run, "first_step"), last = field_number(run, "last_step");
+    if (!isnan(first) && !isnan(last))
+        text_addf(text, "%.0f-%.0f", first, last);
+}
+
+void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"RUN", TABLE_LEFT, false},   {"STATE", TABLE_LEFT, false},  {"OUTCOME", TABLE_LEFT, false},
+        {"JOB", TABLE_RIGHT, false},  {"NODES", TABLE_LEFT, false},  {"STARTED", TABLE_LEFT, false},
+        {"TOOK", TABLE_RIGHT, false}, {"STEPS", TABLE_RIGHT, false}, {"MESSAGE", TABLE_LEFT, true},
+    };
+    struct table table;
+    const json_t *run;
+    size_t i;
+    char buffer[FORMAT_SIZE];
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(runs, i, run)
+    {
+        const char *state = field_text(run, "state"), *outcome = field_text(run, "outcome");
+        long long job_id = field_integer(run, "job_id");
+        struct text cell = {0};
+        table_add(&table, COLOUR_PLAIN, field_text(run, "address"));
+        table_add(&table, view_colour(state), state);
+        view_outcome(run, &cell);
+        table_add(&table, view_colour(outcome), text_string(&cell));
+        text_fini(&cell);
+        table_addf(&table, COLOUR_PLAIN, job_id ? "%lld" : "", job_id);
+        view_cell(&table, run, view_nodes);
+        table_add(&table, COLOUR_PLAIN,
+                  format_time(field_number(run, "started"), (time_t)now, buffer));
+        table_add(&table, COLOUR_PLAIN, format_duration(view_run_duration(run, now), buffer));
+        view_cell(&table, run, view_steps);
+        table_add(&table, COLOUR_PLAIN, field_text(run, "message"));
+    }
+    table_write(&table, terminal, 0, text);
+    table_fini(&table);
+}
+
+/* The verdict in one word; a failure that only warns is told apart. */
+static const char *view_verdict(const json_t *verdict)
+{
+    const char *outcome = field_text(verdict, "outcome");
+    bool warned = field_is_true(verdict, "warn") && strcmp(outcome, "passed") != 0;
+    return warned ? "warned" : outcome;
+}
+
+static void view_window(const json_t *verdict, struct text *text)
+{
+    const json_t *window = json_object_get(verdict, "window");
+    if (json_is_object(window))
+        text_addf(text, "steps %lld-%lld", field_integer(window, "first_step"),
+                  field_integer(window, "last_step"));
+}
+
+static void view_gate_reasons(const struct terminal *terminal, const json_t *checks,
+                              unsigned indent, struct text *text)
+{
+    const json_t *verdict;
+    size_t i;
+    json_array_foreach(checks, i, verdict)
+    {
+        const char *reason = field_text(verdict, "reason"), *advice = field_text(verdict, "advice");
+        struct text line = {0};
+        if (strcmp(field_text(verdict, "outcome"), "passed") == 0)
+            continue;
+        text_addf(&line, "%s: %s%s%s", field_text(verdict, "name"), reason,
+                  reason[0] && advice[0] ? "; " : "", advice);
+        struct text safe = {0};
+        terminal_add_cut(&safe, text_string(&line), SIZE_MAX);
+        text_addf(text, "%*s", (int)indent, "");
+        terminal_colour(terminal, text, view_colour(view_verdict(verdict)), text_string(&safe));
+        text_add(text, "\n");
+        text_fini(&safe);
+        text_fini(&line);
+    }
+}
+
+void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
+               struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"CHECK", TABLE_LEFT, false},  {"VALUE", TABLE_RIGHT, false},  {"BOUNDS", TABLE_LEFT, true},
+        {"WINDOW", TABLE_LEFT, false}, {"VERDICT", TABLE_LEFT, false},
+    };
+    const json_t *checks = json_object_get(gate, "checks"), *verdict;
+    struct table table;
+    size_t i;
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(checks, i, verdict)
+    {
+        const json_t *value = json_object_get(verdict, "value");
+        const char *word = view_verdict(verdict);
+        char number[FORMAT_SIZE] = "";
+        if (value && !json_is_null(value))
+            format_number(field_as_number(value), number);
+        table_add(&table, COLOUR_PLAIN, field_text(verdict, "name"));
+        table_add(&table, COLOUR_PLAIN, number);
+        table_add(&table, COLOUR_PLAIN, field_text(verdict, "bounds"));
+        view_cell(&table, verdict, view_window);
+        table_add(&table, view_colour(word), word);
+    }
+    table_write(&table, terminal, indent, text);
+    table_fini(&table);
+    view_gate_reasons(terminal, checks, indent, text);
+}
+
+void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    {
+        if (strcmp(field_text(phase, "state"), "held") != 0)
+            continue;
+        const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
+        bool ran = field_integer(phase, "attempts") > 0;
+        struct text line = {0};
+        text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
+        terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
+        text_fini(&line);
+        if (ran) {
+            text_addf(text, "  phasectl gate %-24s what the gate found\n", address);
+            text_addf(text, "  phasectl promote %-21s go on all the same\n", address);
+            text_addf(text, "  phasectl retry %-23s run it again\n", address);
+        } else {
+            text_addf(text, "  phasectl release %-21s let it start\n", address);
+        }
+        text_addf(text, "  phasectl cancel %-22s end it\n", address);
+    }
+}

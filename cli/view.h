@@ -1,0 +1,42 @@
+/* How workflows, phases, runs and gates look: what several verbs print alike. Each adds whole lines
+ * to `text`, or fills one cell. */
+#ifndef PHASED_CLI_VIEW_H
+#define PHASED_CLI_VIEW_H
+
+#include "cli/terminal.h"
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+struct table;
+struct text;
+
+/* The colour of the state or outcome of a workflow, phase, run or check. */
+enum colour view_colour(const char *state);
+
+bool view_is_final(const char *state);
+
+/* `320/600`, `320`, or nothing. */
+void view_progress(const json_t *phase, struct text *text);
+
+/* The one metric that tells most: `loss 4.21`, else the first there is. */
+void view_metric(const json_t *phase, struct text *text);
+
+/* How long a run took, or has been running; NaN before it started. */
+double view_run_duration(const json_t *run, double now);
+
+/* A table of the workflow's phases. */
+void view_phases(const struct terminal *terminal, const json_t *workflow, struct text *text);
+
+/* A table of runs. `now` is seconds since 1970. */
+void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text);
+
+/* The table of a gate's checks, and below it what each check that did not pass says. */
+void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
+               struct text *text);
+
+/* What a person can do about the held phases of a workflow; nothing when none is held. */
+void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text);
+
+#endif

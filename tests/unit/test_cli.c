@@ -1,0 +1,221 @@
+/* What phasectl prints: durations, numbers, money, times, bars and tables. */
+#include "tests/unit/unit.h"
+
+#include "cli/format.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* An output that is no terminal, and one that is. */
+static const struct terminal pipe_output = {.fd = -1};
+static const struct terminal colour_output = {.fd = -1, .live = true, .colours = true};
+
+static void a_duration_is_told_in_its_two_largest_units(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *text;
+    } rows[] = {
+        {0, "0s"},         {0.04, "0.0s"},  {0.44, "0.4s"},    {9.94, "9.9s"},
+        {9.96, "10s"},     {59.4, "59s"},   {59.6, "1m00s"},   {64, "1m04s"},
+        {3600, "1h00m"},   {5400, "1h30m"}, {86399, "23h59m"}, {86400, "1d00h"},
+        {183600, "2d03h"}, {-1, "-"},       {NAN, "-"},        {INFINITY, "-"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char buffer[FORMAT_SIZE];
+        assert_string_equal(format_duration(rows[i].seconds, buffer), rows[i].text);
+    }
+}
+
+static void a_number_keeps_four_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double number;
+        const char *text;
+    } rows[] = {
+        {5.147944, "5.148"},
+        {58679, "58679"},
+        {0.0012, "0.0012"},
+        {1.2e-7, "1.2e-07"},
+        {0, "0"},
+        {-2.5, "-2.5"},
+        {1e12, "1e+12"},
+        {NAN, "nan"},
+        {-NAN, "nan"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+        {1234.5678, "1235"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char buffer[FORMAT_SIZE];
+        assert_string_equal(format_number(rows[i].number, buffer), rows[i].text);
+    }
+}
+
+static void money_and_bytes_read_as_people_write_them(void **state)
+{
+    (void)state;
+    char buffer[FORMAT_SIZE];
+    assert_string_equal(format_cost(3.2, buffer), "$3.20");
+    assert_string_equal(format_cost(0, buffer), "$0.00");
+    assert_string_equal(format_cost(0.004, buffer), "<$0.01");
+    assert_string_equal(format_cost(NAN, buffer), "-");
+    assert_string_equal(format_bytes(512, buffer), "512 B");
+    assert_string_equal(format_bytes(3.2 * 1024 * 1024, buffer), "3.2 MiB");
+}
+
+static void a_time_has_its_date_only_on_another_day(void **state)
+{
+    (void)state;
+    char buffer[FORMAT_SIZE];
+    assert_int_equal(setenv("TZ", "UTC0", 1), 0);
+    tzset();
+    const time_t now = 1790000000; /* 2026-09-21 14:13:20 */
+    assert_string_equal(format_time(1790000000, now, buffer), "14:13:20");
+    assert_string_equal(format_time(1790000000 - 86400, now, buffer), "2026-09-20 14:13:20");
+    assert_string_equal(format_time(NAN, now, buffer), "-");
+}
+
+static void a_bar_fills_with_the_share_and_never_overflows(void **state)
+{
+    (void)state;
+    static const struct {
+        double part, whole;
+        const char *text;
+    } rows[] = {
+        {0, 100, "...................."},    {50, 100, "##########.........."},
+        {99.9, 100, "###################."}, {100, 100, "####################"},
+        {500, 100, "####################"},  {-5, 100, "...................."},
+        {5, 0, "...................."},      {NAN, 100, "...................."},
+    };
+    char buffer[FORMAT_BAR_SIZE];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_string_equal(format_bar(rows[i].part, rows[i].whole, false, buffer), rows[i].text);
+    assert_int_equal(terminal_columns(format_bar(1, 3, true, buffer)), FORMAT_BAR_COLUMNS);
+}
+
+static void columns_count_letters_not_bytes_or_colours(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    terminal_colour(&colour_output, &text, COLOUR_RED, "ärger");
+    assert_string_equal(text_string(&text), "\033[31märger\033[0m");
+    assert_int_equal(terminal_columns(text_string(&text)), 5);
+    text_clear(&text);
+    terminal_colour(&pipe_output, &text, COLOUR_RED, "plain");
+    assert_string_equal(text_string(&text), "plain");
+    text_fini(&text);
+}
+
+static void a_cut_text_shows_that_it_was_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *string;
+        size_t columns;
+        const char *text;
+    } rows[] = {
+        {"abcdef", 6, "abcdef"}, {"abcdef", 5, "abcd."},           {"äöüß", 3, "äö."},
+        {"abc", 0, ""},          {"a\033[31mb\n", 20, "a?[31mb?"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct text text = {0};
+        terminal_add_cut(&text, rows[i].string, rows[i].columns);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+    }
+}
+
+static void a_table_lines_up(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"NAME", TABLE_LEFT, false}, {"N", TABLE_RIGHT, false}, {"NOTE", TABLE_LEFT, true}};
+    struct table table;
+    struct text text = {0};
+    table_init(&table, columns, 3);
+    table_add(&table, COLOUR_PLAIN, "äb");
+    table_addf(&table, COLOUR_PLAIN, "%d", 1200);
+    table_add(&table, COLOUR_PLAIN, "");
+    table_add(&table, COLOUR_RED, "longer");
+    table_addf(&table, COLOUR_PLAIN, "%d", 7);
+    table_add(&table, COLOUR_PLAIN, "two\nlines");
+    table_write(&table, &pipe_output, 2, &text);
+    assert_string_equal(text_string(&text), "  NAME       N  NOTE\n"
+                                            "  äb      1200\n"
+                                            "  longer     7  two?lines\n");
+    text_fini(&text);
+    table_fini(&table);
+}
+
+static void a_table_fits_the_terminal(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"A", TABLE_LEFT, false}, {"BOUNDS", TABLE_LEFT, true}, {"C", TABLE_LEFT, false}};
+    const struct terminal output = {.fd = -1, .live = true}; /* 80 columns when nobody knows */
+    char wide[200];
+    struct table table;
+    struct text text = {0};
+    memset(wide, 'x', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    table_init(&table, columns, 3);
+    table_add(&table, COLOUR_PLAIN, "a");
+    table_add(&table, COLOUR_PLAIN, wide);
+    table_add(&table, COLOUR_PLAIN, "passed");
+    table_write(&table, &output, 0, &text);
+    const char *row = strchr(text_string(&text), '\n') + 1;
+    assert_int_equal(strcspn(row, "\n"), 80);
+    assert_true(text_ends(row, "xx.  passed\n"));
+    text_fini(&text);
+    table_fini(&table);
+}
+
+static void a_gate_explains_what_did_not_pass(void **state)
+{
+    (void)state;
+    json_t *gate = json_loads(
+        "{\"checks\": [{\"name\": \"order\", \"outcome\": \"passed\", \"warn\": false, \"value\": "
+        "null,"
+        " \"bounds\": \"last(a) > last(b)\", \"window\": null, \"reason\": \"is so\"},"
+        " {\"name\": \"falling\", \"outcome\": \"failed\", \"warn\": true, \"value\": \"nan\","
+        " \"bounds\": \"below 0\", \"window\": {\"first_step\": 50, \"last_step\": 60, \"rows\": "
+        "11},"
+        " \"reason\": \"nan is not below 0\", \"advice\": \"lower the rate\"}]}",
+        0, NULL);
+    struct text text = {0};
+    assert_non_null(gate);
+    view_gate(&pipe_output, gate, 0, &text);
+    assert_string_equal(text_string(&text),
+                        "CHECK    VALUE  BOUNDS             WINDOW       VERDICT\n"
+                        "order           last(a) > last(b)               passed\n"
+                        "falling    nan  below 0            steps 50-60  warned\n"
+                        "falling: nan is not below 0; lower the rate\n");
+    text_fini(&text);
+    json_decref(gate);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_duration_is_told_in_its_two_largest_units),
+        cmocka_unit_test(a_number_keeps_four_digits),
+        cmocka_unit_test(money_and_bytes_read_as_people_write_them),
+        cmocka_unit_test(a_time_has_its_date_only_on_another_day),
+        cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
+        cmocka_unit_test(columns_count_letters_not_bytes_or_colours),
+        cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
+        cmocka_unit_test(a_table_lines_up),
+        cmocka_unit_test(a_table_fits_the_terminal),
+        cmocka_unit_test(a_gate_explains_what_did_not_pass),
+    };
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}
