@@ -56,11 +56,17 @@ struct verdict {
 };
 
 /* Reads one check of the resolved workflow: {"condition": ...} or {"value": ..., "at_least": ...},
- * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else", "advice". -EINVAL names what
- * is wrong; expressions are checked too. `ret_check` is the caller's to check_fini(). */
+ * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else": "warn", "advice". -EINVAL names
+ * the key that is wrong; the syntax of expressions is checked too. `ret_check` is the caller's to
+ * check_fini(). */
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err);
 void check_fini(struct check *check);
+
+/* Tries the check before there is any data: params are the scope's, every unknown name is taken
+ * for a metric with made-up rows. -EINVAL when it could only be CHECK_ERROR: a condition that is a
+ * number, a value that is text, a phase that does not come before. */
+int check_try(const struct check *check, const struct expr_scope *scope, struct error *err);
 
 /* Judges. The scope's window and full_windows are the check's and the kind's; what stands there is
  * not read. Never fails: an expression that cannot be evaluated is the verdict CHECK_ERROR.
@@ -72,6 +78,7 @@ void verdict_fini(struct verdict *verdict);
 /* Whether the verdict stands in the way: not passed, and not `else: warn`. */
 bool verdict_is_failure(const struct verdict *verdict);
 
+/* "passed", "failed", "insufficient", "error". */
 const char *check_outcome_name(enum check_outcome outcome);
 
 /* {"name", "outcome", "warn", "value": number | "nan" | "inf" | "-inf" | null, "bounds",

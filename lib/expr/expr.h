@@ -41,7 +41,7 @@ enum {
     EXPR_NAME_MAX = 128,  /* bytes of a name */
 };
 
-/* A stretch of a series. Zero means the whole series; fullness is judged by expr_evaluate(). */
+/* A stretch of a series; all zero: the whole of it. */
 struct expr_window {
     /* Keep the rows of the last so many steps or seconds, counted back from each series' newest
      * row: over 50 steps keeps the steps above newest - 50. At most one of the two is set. */
@@ -68,6 +68,8 @@ struct expr_scope {
     int64_t begin_step;        /* skip_steps counts from here in the own phase's series: the step
                                   that a resumed run began at, or 0 */
     bool full_windows;         /* a series that does not yet fill its window is insufficient */
+    bool invent_metrics;       /* a name that is nothing else is a metric with made-up rows: finds
+                                  wrong types before there is any data */
 };
 
 enum expr_type { EXPR_NUMBER, EXPR_BOOLEAN, EXPR_STRING };
@@ -107,6 +109,12 @@ int expr_list_names(const char *text, struct expr_name **ret_names, struct error
 int expr_evaluate(const char *text, const struct expr_scope *scope, struct expr_result *ret_result,
                   struct error *err);
 void expr_result_fini(struct expr_result *result);
+
+/* A number as people read it: 15, 5.06, NaN, inf, -inf. */
+struct expr_number {
+    char data[32];
+};
+struct expr_number expr_number_text(double number);
 
 /* Evaluates a derived param on the params and returns its value as JSON, the caller's: a string,
  * a boolean, an integer where the result is whole, else a real. -ENODATA names the param that is

@@ -46,3 +46,11 @@ tests_unit_test_core_walk_LDADD = $(CORE_LDADD)
 UNIT_TESTS += tests/unit/test_cli
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_LDADD = cli/libcli.a $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_expr
+tests_unit_test_expr_SOURCES = tests/unit/test_expr.c
+tests_unit_test_expr_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_check
+tests_unit_test_check_SOURCES = tests/unit/test_check.c
+tests_unit_test_check_LDADD = $(UNIT_LDADD)

@@ -1,0 +1,311 @@
+/* Checks: read from JSON, tried, judged. */
+#include "lib/expr/check.h"
+
+#include "lib/error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *key;
+    const char *words;  /* "at least 15" */
+    const char *broken; /* "12.3 is below 15" */
+} bounds[CHECK_BOUNDS] = {
+    [CHECK_AT_LEAST] = {"at_least", "at least", "is below"},
+    [CHECK_AT_MOST] = {"at_most", "at most", "is above"},
+    [CHECK_ABOVE] = {"above", "above", "is not above"},
+    [CHECK_BELOW] = {"below", "below", "is not below"},
+};
+
+static char *check_copy(const char *text)
+{
+    return text ? text_format("%s", text) : NULL;
+}
+
+static int check_read_text(const char *key, const json_t *value, char **ret, struct error *err)
+{
+    if (!json_is_string(value))
+        return error_set(err, -EINVAL, "%s: not text", key);
+    *ret = check_copy(json_string_value(value));
+    return 0;
+}
+
+static int check_read_expression(const char *key, const json_t *value, char **ret,
+                                 struct error *err)
+{
+    int result = check_read_text(key, value, ret, err);
+    if (result == 0)
+        result = expr_check_syntax(*ret, err);
+    if (result < 0 && err && err->line)
+        (void)error_prefix(err, "%s", key);
+    return result;
+}
+
+/* {"steps": N} or {"seconds": N} */
+static int check_read_stretch(const char *key, const json_t *value, int64_t *ret_steps,
+                              double *ret_s, struct error *err)
+{
+    const json_t *steps = json_object_get(value, "steps");
+    const json_t *seconds = json_object_get(value, "seconds");
+    if (json_object_size(value) == 1 && json_is_integer(steps) && json_integer_value(steps) >= 0)
+        *ret_steps = json_integer_value(steps);
+    else if (json_object_size(value) == 1 && json_is_number(seconds) &&
+             json_number_value(seconds) >= 0)
+        *ret_s = json_number_value(seconds);
+    else
+        return error_set(err, -EINVAL, "%s: neither a number of steps nor of seconds", key);
+    return 0;
+}
+
+static int check_read_bound(struct check *check, const char *key, const json_t *value,
+                            struct error *err)
+{
+    for (size_t i = 0; i < CHECK_BOUNDS; i++) {
+        if (!text_equal(bounds[i].key, key))
+            continue;
+        if (!json_is_number(value))
+            return error_set(err, -EINVAL, "%s: not a number", key);
+        check->has_bound[i] = true;
+        check->bound[i] = json_number_value(value);
+        return 0;
+    }
+    return error_set(err, -EINVAL, "%s: unknown key of a check", key);
+}
+
+static int check_read_key(struct check *check, const char *key, const json_t *value,
+                          struct error *err)
+{
+    struct expr_window *window = &check->window;
+    if (text_equal(key, "condition"))
+        return check_read_expression(key, value, &check->condition, err);
+    if (text_equal(key, "value"))
+        return check_read_expression(key, value, &check->value, err);
+    if (text_equal(key, "over"))
+        return check_read_stretch(key, value, &window->over_steps, &window->over_s, err);
+    if (text_equal(key, "skip"))
+        return check_read_stretch(key, value, &window->skip_steps, &window->skip_s, err);
+    if (text_equal(key, "advice"))
+        return check_read_text(key, value, &check->advice, err);
+    if (!text_equal(key, "else"))
+        return check_read_bound(check, key, value, err);
+    if (!json_is_string(value) || !text_equal(json_string_value(value), "warn"))
+        return error_set(err, -EINVAL, "else: can only be warn");
+    check->warn = true;
+    return 0;
+}
+
+static bool check_has_bounds(const struct check *check)
+{
+    bool has_bounds = false;
+    for (size_t i = 0; i < CHECK_BOUNDS; i++)
+        has_bounds = has_bounds || check->has_bound[i];
+    return has_bounds;
+}
+
+int check_from_json(const char *name, const json_t *json, struct check *ret_check,
+                    struct error *err)
+{
+    int result = 0;
+    struct check check = {.name = check_copy(name)};
+    const char *key;
+    json_t *value;
+    if (!json_is_object(json)) {
+        result = error_set(err, -EINVAL, "not a map");
+        goto out;
+    }
+    json_object_foreach((json_t *)json, key, value)
+    {
+        if (!json_is_null(value))
+            result = check_read_key(&check, key, value, err);
+        if (result < 0)
+            goto out;
+    }
+    if (!check.condition == !check.value) {
+        result = error_set(err, -EINVAL, "needs either a condition or a value with bounds");
+        goto out;
+    }
+    if (check_has_bounds(&check) != (check.value != NULL)) {
+        result = error_set(err, -EINVAL, "%s",
+                           check.value ? "value: needs at_least, at_most, above or below"
+                                       : "condition: takes no bounds");
+        goto out;
+    }
+    *ret_check = check;
+    check = (struct check){0};
+out:
+    check_fini(&check);
+    if (result < 0)
+        (void)error_prefix(err, "%s", name);
+    return result;
+}
+
+void check_fini(struct check *check)
+{
+    if (!check)
+        return;
+    free(check->name);
+    free(check->condition);
+    free(check->value);
+    free(check->advice);
+    *check = (struct check){0};
+}
+
+/* Evaluates, and refuses a result of the wrong type. */
+static int check_run(const struct check *check, const struct expr_scope *scope,
+                     struct expr_result *ret_result, struct error *err)
+{
+    const char *text = check->condition ? check->condition : check->value;
+    int result = expr_evaluate(text, scope, ret_result, err);
+    if (result < 0)
+        return result;
+    if (check->condition && ret_result->type != EXPR_BOOLEAN)
+        result = error_set(err, -EINVAL, "the condition is neither true nor false but %s",
+                           ret_result->type == EXPR_NUMBER ? "a number" : "text");
+    else if (check->value && ret_result->type != EXPR_NUMBER)
+        result = error_set(err, -EINVAL, "the value is no number but %s",
+                           ret_result->type == EXPR_STRING ? "text" : "true or false");
+    if (result < 0)
+        expr_result_fini(ret_result);
+    return result;
+}
+
+int check_try(const struct check *check, const struct expr_scope *scope, struct error *err)
+{
+    struct expr_scope tried = *scope;
+    struct expr_result outcome;
+    tried.invent_metrics = true;
+    tried.window = (struct expr_window){0};
+    tried.full_windows = false;
+    int result = check_run(check, &tried, &outcome, err);
+    if (result == 0)
+        expr_result_fini(&outcome);
+    else if (result == -ENODATA && err)
+        err->code = -EINVAL;
+    return result == -ENODATA ? -EINVAL : result;
+}
+
+/* "at least 15 and below 20"; a condition stands for itself. */
+static char *check_bounds_text(const struct check *check)
+{
+    struct text text = {0};
+    if (check->condition)
+        return check_copy(check->condition);
+    for (size_t i = 0; i < CHECK_BOUNDS; i++)
+        if (check->has_bound[i])
+            text_addf(&text, "%s%s %s", text.size ? " and " : "", bounds[i].words,
+                      expr_number_text(check->bound[i]).data);
+    return text_steal(&text);
+}
+
+static bool check_holds(const struct check *check, enum check_bound which, double value)
+{
+    double bound = check->bound[which];
+    switch (which) {
+    case CHECK_AT_LEAST:
+        return value >= bound;
+    case CHECK_AT_MOST:
+        return value <= bound;
+    case CHECK_ABOVE:
+        return value > bound;
+    case CHECK_BELOW:
+        return value < bound;
+    case CHECK_BOUNDS:
+        break;
+    }
+    return false;
+}
+
+/* The first bound that does not hold, or CHECK_BOUNDS. No bound holds for NaN. */
+static enum check_bound check_broken_bound(const struct check *check, double value)
+{
+    for (size_t i = 0; i < CHECK_BOUNDS; i++)
+        if (check->has_bound[i] && !check_holds(check, i, value))
+            return i;
+    return CHECK_BOUNDS;
+}
+
+/* " (over the last 50 steps: 951..1000)" */
+static void check_add_window(struct text *text, const struct expr_window *window,
+                             const struct verdict *verdict)
+{
+    if (!verdict->has_window)
+        return;
+    text_add(text, " (");
+    if (window->over_steps > 0)
+        text_addf(text, "over the last %lld steps: ", (long long)window->over_steps);
+    else if (window->over_s > 0)
+        text_addf(text, "over the last %s s: steps ", expr_number_text(window->over_s).data);
+    else
+        text_add(text, "steps ");
+    text_addf(text, "%lld..%lld)", (long long)verdict->first_step, (long long)verdict->last_step);
+}
+
+static void check_judge_condition(const struct expr_result *result, struct verdict *verdict,
+                                  struct text *reason)
+{
+    bool holds = result->boolean && !result->nan_compared;
+    verdict->outcome = holds ? CHECK_PASSED : CHECK_FAILED;
+    text_addf(reason, "%s %s", verdict->name, holds ? "holds" : "does not hold");
+    if (result->comparisons.size)
+        text_addf(reason, ": %s", text_string(&result->comparisons));
+    if (result->boolean && !holds)
+        text_add(reason, ": nothing holds that compares NaN");
+}
+
+static void check_judge_value(const struct check *check, const struct expr_result *result,
+                              struct verdict *verdict, struct text *reason)
+{
+    struct expr_number value = expr_number_text(result->number);
+    enum check_bound broken = check_broken_bound(check, result->number);
+    verdict->has_value = true;
+    verdict->value = result->number;
+    verdict->outcome = CHECK_FAILED;
+    text_addf(reason, "%s %s ", verdict->name, value.data);
+    if (isnan(result->number)) {
+        text_addf(reason, "is not %s", verdict->bounds);
+    } else if (broken != CHECK_BOUNDS) {
+        text_addf(reason, "%s %s", bounds[broken].broken,
+                  expr_number_text(check->bound[broken]).data);
+    } else if (result->nan_compared) {
+        text_addf(reason, "comes from a comparison with NaN: %s",
+                  text_string(&result->comparisons));
+    } else {
+        verdict->outcome = CHECK_PASSED;
+        text_addf(reason, "is %s", verdict->bounds);
+    }
+}
+
+void check_evaluate(const struct check *check, enum check_kind kind, const struct expr_scope *scope,
+                    struct verdict *ret_verdict)
+{
+    struct expr_scope judged = *scope;
+    struct expr_result result;
+    struct error error;
+    struct text reason = {0};
+    struct verdict verdict = {.name = check_copy(check->name),
+                              .warn = check->warn,
+                              .bounds = check_bounds_text(check),
+                              .advice = check_copy(check->advice)};
+    judged.window = check->window;
+    judged.full_windows = kind == CHECK_GUARD;
+    int code = check_run(check, &judged, &result, &error);
+    if (code < 0) {
+        verdict.outcome = code == -ENODATA ? CHECK_INSUFFICIENT : CHECK_ERROR;
+        text_addf(&reason, "%s cannot be judged: %s", check->name, error.message);
+    } else {
+        verdict.has_window = result.rows > 0;
+        verdict.first_step = result.first_step;
+        verdict.last_step = result.last_step;
+        verdict.rows = result.rows;
+        if (check->condition)
+            check_judge_condition(&result, &verdict, &reason);
+        else
+            check_judge_value(check, &result, &verdict, &reason);
+        check_add_window(&reason, &check->window, &verdict);
+        expr_result_fini(&result);
+    }
+    verdict.reason = text_steal(&reason);
+    *ret_verdict = verdict;
+}

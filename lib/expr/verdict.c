@@ -1,0 +1,142 @@
+/* Verdicts: what they mean, and their JSON, in which the daemon keeps and shows them. */
+#include "lib/error.h"
+#include "lib/expr/check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const outcome_names[] = {
+    [CHECK_PASSED] = "passed",
+    [CHECK_FAILED] = "failed",
+    [CHECK_INSUFFICIENT] = "insufficient",
+    [CHECK_ERROR] = "error",
+};
+
+enum { OUTCOMES = sizeof outcome_names / sizeof *outcome_names };
+
+void verdict_fini(struct verdict *verdict)
+{
+    if (!verdict)
+        return;
+    free(verdict->name);
+    free(verdict->bounds);
+    free(verdict->reason);
+    free(verdict->advice);
+    *verdict = (struct verdict){0};
+}
+
+bool verdict_is_failure(const struct verdict *verdict)
+{
+    return verdict->outcome != CHECK_PASSED && !verdict->warn;
+}
+
+const char *check_outcome_name(enum check_outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+/* JSON has no NaN. */
+static json_t *verdict_value_json(const struct verdict *verdict)
+{
+    if (!verdict->has_value)
+        return json_null();
+    if (isnan(verdict->value))
+        return json_string("nan");
+    if (isinf(verdict->value))
+        return json_string(verdict->value > 0 ? "inf" : "-inf");
+    return json_real(verdict->value);
+}
+
+/* A reason may name a metric, and a metric's name is what a program printed. */
+static json_t *verdict_text_json(const char *string)
+{
+    json_t *json = json_string(string);
+    struct text ascii = {0};
+    for (; !json && *string; string++)
+        text_add_bytes(&ascii, *string & 0x80 ? "?" : string, 1);
+    if (!json)
+        json = json_string(text_string(&ascii));
+    text_fini(&ascii);
+    return json;
+}
+
+json_t *verdict_to_json(const struct verdict *verdict)
+{
+    json_t *window = json_null();
+    if (verdict->has_window)
+        window =
+            json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)verdict->first_step, "last_step",
+                      (json_int_t)verdict->last_step, "rows", (json_int_t)verdict->rows);
+    json_t *json =
+        json_pack("{s:s, s:s, s:b, s:o, s:s, s:o, s:s, s:s?}", "name", verdict->name, "outcome",
+                  outcome_names[verdict->outcome], "warn", verdict->warn, "value",
+                  verdict_value_json(verdict), "bounds", verdict->bounds, "window", window,
+                  "reason", verdict_text_json(verdict->reason), "advice", verdict->advice);
+    if (!json)
+        abort(); /* out of memory: the other texts are valid UTF-8 since they came from JSON */
+    return json;
+}
+
+static int verdict_read_value(const json_t *json, struct verdict *verdict, struct error *err)
+{
+    verdict->has_value = !json_is_null(json);
+    if (json_is_number(json) || json_is_null(json))
+        verdict->value = json_number_value(json);
+    else if (json_is_string(json) && text_equal(json_string_value(json), "nan"))
+        verdict->value = NAN;
+    else if (json_is_string(json) && text_equal(json_string_value(json), "inf"))
+        verdict->value = INFINITY;
+    else if (json_is_string(json) && text_equal(json_string_value(json), "-inf"))
+        verdict->value = -INFINITY;
+    else
+        return error_set(err, -EINVAL, "value: neither a number nor nan, inf or -inf");
+    return 0;
+}
+
+static int verdict_read_window(json_t *json, struct verdict *verdict, struct error *err)
+{
+    json_error_t where;
+    json_int_t first_step, last_step, rows;
+    if (json_is_null(json))
+        return 0;
+    if (json_unpack_ex(json, &where, 0, "{s:I, s:I, s:I}", "first_step", &first_step, "last_step",
+                       &last_step, "rows", &rows) < 0)
+        return error_set(err, -EINVAL, "window: %s", where.text);
+    verdict->has_window = true;
+    verdict->first_step = first_step;
+    verdict->last_step = last_step;
+    verdict->rows = (size_t)rows;
+    return 0;
+}
+
+int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct error *err)
+{
+    struct verdict verdict = {0};
+    const char *name, *outcome, *bounds, *reason;
+    int warn, result;
+    json_t *value, *window, *advice = NULL;
+    json_error_t where;
+    if (json_unpack_ex((json_t *)json, &where, 0, "{s:s, s:s, s:b, s:o, s:s, s:o, s:s, s?o}",
+                       "name", &name, "outcome", &outcome, "warn", &warn, "value", &value, "bounds",
+                       &bounds, "window", &window, "reason", &reason, "advice", &advice) < 0)
+        return error_set(err, -EINVAL, "not a verdict: %s", where.text);
+    size_t which = 0;
+    while (which < OUTCOMES && !text_equal(outcome_names[which], outcome))
+        which++;
+    if (which == OUTCOMES)
+        return error_set(err, -EINVAL, "not a verdict: no outcome is named %s", outcome);
+    verdict.outcome = (enum check_outcome)which;
+    verdict.warn = warn;
+    result = verdict_read_value(value, &verdict, err);
+    if (result == 0)
+        result = verdict_read_window(window, &verdict, err);
+    if (result < 0)
+        return result;
+    verdict.name = text_format("%s", name);
+    verdict.bounds = text_format("%s", bounds);
+    verdict.reason = text_format("%s", reason);
+    verdict.advice = json_is_string(advice) ? text_format("%s", json_string_value(advice)) : NULL;
+    *ret_verdict = verdict;
+    return 0;
+}
