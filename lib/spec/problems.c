@@ -1,0 +1,106 @@
+/* Collecting, ordering and printing problems. */
+#include "lib/spec/problems.h"
+
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spec_problems_fini(struct spec_problems *problems)
+{
+    if (!problems)
+        return;
+    for (size_t i = 0; i < problems->count; i++) {
+        free(problems->items[i].path);
+        free(problems->items[i].message);
+    }
+    free(problems->items);
+    free(problems->file);
+    *problems = (struct spec_problems){0};
+}
+
+/* One place has one problem: what follows from the first (half an expression, cut by a comma, is no
+ * expression) would only hide it. Where there is no position, the message tells two apart. */
+static bool spec_problems_has(const struct spec_problems *problems, unsigned line, unsigned column,
+                              const char *path, const char *message)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct spec_problem *item = &problems->items[i];
+        if (item->line == line && item->column == column && text_equal(item->path, path) &&
+            (line || text_equal(item->message, message)))
+            return true;
+    }
+    return false;
+}
+
+void spec_problems_addv(struct spec_problems *problems, enum spec_severity severity, unsigned line,
+                        unsigned column, const char *path, const char *format, va_list args)
+{
+    struct text message = {0};
+    text_addv(&message, format, args);
+    /* Counted even when there is no room: the verdict does not depend on the order. */
+    bool is_new = problems->count < SPEC_PROBLEMS_MAX &&
+                  !spec_problems_has(problems, line, column, path, text_string(&message));
+    if (severity == SPEC_ERROR && (is_new || problems->count >= SPEC_PROBLEMS_MAX))
+        problems->error_count++;
+    if (!is_new) {
+        text_fini(&message);
+        return;
+    }
+    size_t size = (problems->count + 1) * sizeof *problems->items;
+    problems->items = realloc(problems->items, size);
+    if (!problems->items)
+        abort();
+    problems->items[problems->count++] = (struct spec_problem){
+        .severity = severity,
+        .line = line,
+        .column = column,
+        .path = text_format("%s", path),
+        .message = text_steal(&message),
+    };
+}
+
+void spec_problems_add(struct spec_problems *problems, enum spec_severity severity, unsigned line,
+                       unsigned column, const char *path, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    spec_problems_addv(problems, severity, line, column, path, format, args);
+    va_end(args);
+}
+
+static int spec_problems_compare(const void *a, const void *b)
+{
+    const struct spec_problem *left = a, *right = b;
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    if (left->column != right->column)
+        return left->column < right->column ? -1 : 1;
+    int order = strcmp(left->path, right->path);
+    return order ? order : strcmp(left->message, right->message);
+}
+
+void spec_problems_sort(struct spec_problems *problems)
+{
+    if (problems->count)
+        qsort(problems->items, problems->count, sizeof *problems->items, spec_problems_compare);
+}
+
+void spec_problems_text(const struct spec_problems *problems, struct text *text)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        const struct spec_problem *item = &problems->items[i];
+        if (problems->file)
+            text_add(text, problems->file);
+        if (problems->file && item->line)
+            text_addf(text, ":%u:%u", item->line, item->column);
+        if (problems->file)
+            text_add(text, ": ");
+        if (item->severity == SPEC_WARNING)
+            text_add(text, "warning: ");
+        if (item->path[0])
+            text_addf(text, "%s: ", item->path);
+        text_addf(text, "%s\n", item->message);
+    }
+}

@@ -1,0 +1,307 @@
+/* libfyaml's events into nodes. */
+#include "lib/spec/yaml.h"
+
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libfyaml.h>
+
+struct yaml_reader {
+    struct node_arena *arena;
+    struct spec_problems *problems;
+    struct node *root;
+    struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that we are in */
+    size_t depth;
+    const char *key; /* read and waiting for its value */
+    unsigned key_line, key_column;
+    unsigned document_count;
+};
+
+/* The length of the UTF-8 character at `bytes`, 0 when it is none or not one of text. */
+static size_t yaml_character_size(const unsigned char *bytes, size_t size)
+{
+    static const unsigned char leads[] = {0x00, 0x00, 0xc0, 0xe0, 0xf0};
+    if (bytes[0] < 0x20)
+        return bytes[0] == '\t' || bytes[0] == '\n' || bytes[0] == '\r';
+    if (bytes[0] < 0x80)
+        return bytes[0] != 0x7f;
+    size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : bytes[0] >= 0xc2 ? 2 : 0;
+    if (length == 0 || length > size || bytes[0] > 0xf4)
+        return 0;
+    unsigned code = bytes[0] ^ leads[length];
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (bytes[i] & 0x3f);
+    }
+    bool is_short = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+    bool is_outside = code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
+    return is_short || is_outside ? 0 : length;
+}
+
+/* Looked at before the parser does, since "not text" says more than a syntax error somewhere. */
+static int yaml_check_text(const char *data, size_t size, struct spec_problems *problems)
+{
+    unsigned line = 1, column = 1;
+    for (size_t at = 0; at < size;) {
+        const unsigned char *bytes = (const unsigned char *)data + at;
+        size_t length = yaml_character_size(bytes, size - at);
+        if (length == 0) {
+            spec_problems_add(problems, SPEC_ERROR, line, column, "",
+                              "not a text file: byte 0x%02x is no UTF-8 text", bytes[0]);
+            return -EINVAL;
+        }
+        column = bytes[0] == '\n' ? 1 : column + 1;
+        line += bytes[0] == '\n';
+        at += length;
+    }
+    return 0;
+}
+
+static void yaml_problem(struct yaml_reader *reader, struct fy_event *event, const char *message)
+{
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    spec_problems_add(reader->problems, SPEC_ERROR, mark ? (unsigned)mark->line + 1 : 0,
+                      mark ? (unsigned)mark->column + 1 : 0, "", "%s", message);
+}
+
+static const struct node *yaml_duplicate(const struct yaml_reader *reader, const struct node *map)
+{
+    return reader->key ? node_get_any(map, reader->key) : NULL;
+}
+
+/* Puts a read node where it belongs. One whose key was there before is read, but belongs nowhere.
+ */
+static int yaml_place(struct yaml_reader *reader, struct fy_event *event, struct node *node)
+{
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    if (mark) {
+        node->line = (unsigned)mark->line + 1;
+        node->column = (unsigned)mark->column + 1;
+    }
+    if (reader->depth == 0) {
+        reader->root = node;
+        return 0;
+    }
+    struct node *parent = reader->open[reader->depth - 1];
+    if (reader->arena->node_count > NODE_COUNT_MAX) {
+        yaml_problem(reader, event, "more than 100000 values");
+        return -EINVAL;
+    }
+    node->parent = parent;
+    node->index = parent->count;
+    if (parent->kind == NODE_LIST) {
+        node_append(reader->arena, parent, node);
+        return 0;
+    }
+    if (parent->count >= NODE_ENTRIES_MAX) {
+        yaml_problem(reader, event, "more than 1000 keys in one map");
+        return -EINVAL;
+    }
+    const struct node *other = yaml_duplicate(reader, parent);
+    node->key = reader->key;
+    node->key_line = reader->key_line;
+    node->key_column = reader->key_column;
+    reader->key = NULL;
+    if (other)
+        node_key_problem(reader->problems, node, "given twice, first on line %u", other->key_line);
+    else
+        node_append(reader->arena, parent, node);
+    return 0;
+}
+
+/* Whether the next node is a key of a map. */
+static bool yaml_wants_key(const struct yaml_reader *reader)
+{
+    return reader->depth && reader->open[reader->depth - 1]->kind == NODE_MAP && !reader->key;
+}
+
+static bool yaml_is_null(const char *text)
+{
+    return text_equal(text, "") || text_equal(text, "~") || text_equal(text, "null") ||
+           text_equal(text, "Null") || text_equal(text, "NULL");
+}
+
+static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
+{
+    struct fy_token *token = event->scalar.value;
+    size_t size = 0;
+    const char *bytes = token ? fy_token_get_text(token, &size) : "";
+    if (event->scalar.tag) {
+        yaml_problem(reader, event, "tags (!name) are not supported");
+        return -EINVAL;
+    }
+    if (!bytes || memchr(bytes, '\0', size)) {
+        yaml_problem(reader, event, "a text that holds a NUL character");
+        return -EINVAL;
+    }
+    const char *text = node_text(reader->arena, bytes, size);
+    bool is_plain = !token || fy_token_scalar_style(token) == FYSS_PLAIN;
+    if (yaml_wants_key(reader)) {
+        const struct fy_mark *mark = fy_event_start_mark(event);
+        if (size == 0) {
+            yaml_problem(reader, event, "a key that is empty");
+            return -EINVAL;
+        }
+        reader->key = text;
+        reader->key_line = mark ? (unsigned)mark->line + 1 : 0;
+        reader->key_column = mark ? (unsigned)mark->column + 1 : 0;
+        return 0;
+    }
+    bool is_null = is_plain && yaml_is_null(text);
+    struct node *node = node_new(reader->arena, is_null ? NODE_NULL : NODE_SCALAR);
+    node->is_plain = is_plain;
+    node->text = text;
+    return yaml_place(reader, event, node);
+}
+
+static int yaml_open(struct yaml_reader *reader, struct fy_event *event)
+{
+    bool is_map = event->type == FYET_MAPPING_START;
+    if (is_map ? event->mapping_start.tag : event->sequence_start.tag) {
+        yaml_problem(reader, event, "tags (!name) are not supported");
+        return -EINVAL;
+    }
+    if (yaml_wants_key(reader)) {
+        yaml_problem(reader, event, "a key that is no word; text with { or [ needs quotes");
+        return -EINVAL;
+    }
+    if (reader->depth == NODE_DEPTH_MAX) {
+        yaml_problem(reader, event, "more than 32 maps and lists inside each other");
+        return -EINVAL;
+    }
+    struct node *node = node_new(reader->arena, is_map ? NODE_MAP : NODE_LIST);
+    node->is_flow =
+        is_map ? event->mapping_start.mapping_start && fy_event_get_node_style(event) == FYNS_FLOW
+               : fy_event_get_node_style(event) == FYNS_FLOW;
+    int result = yaml_place(reader, event, node);
+    if (result == 0)
+        reader->open[reader->depth++] = node;
+    return result;
+}
+
+/* `{value: min(a, b), at_most: 3}` is read as a value `min(a` and a key `b)` without a value. */
+static void yaml_check_commas(struct yaml_reader *reader, struct node *map)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        struct node *item = map->items[i];
+        struct node *before = kept ? map->items[kept - 1] : NULL;
+        bool is_rest = item->kind == NODE_NULL && !item->text[0] && before &&
+                       before->kind == NODE_SCALAR && before->is_plain;
+        if (is_rest)
+            node_problem(reader->problems, before,
+                         "inside { } a comma ends the text, which leaves '%s' without a value: "
+                         "text with commas needs quotes",
+                         item->key);
+        if (is_rest)
+            before->is_cut = true;
+        else
+            map->items[kept++] = item;
+    }
+    map->count = kept;
+}
+
+static void yaml_close(struct yaml_reader *reader)
+{
+    struct node *node = reader->open[--reader->depth];
+    if (node->kind == NODE_MAP && node->is_flow)
+        yaml_check_commas(reader, node);
+}
+
+/* Returns 1 at the end. */
+static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
+{
+    switch (event->type) {
+    case FYET_STREAM_END:
+        return 1;
+    case FYET_DOCUMENT_START:
+        if (reader->document_count++ == 0)
+            return 0;
+        yaml_problem(reader, event, "a second document: a file is one workflow");
+        return -EINVAL;
+    case FYET_ALIAS:
+        yaml_problem(reader, event,
+                     "aliases (*name) are not supported: phases share by extends and defaults");
+        return -EINVAL;
+    case FYET_SCALAR:
+        return yaml_scalar(reader, event);
+    case FYET_MAPPING_START:
+    case FYET_SEQUENCE_START:
+        return yaml_open(reader, event);
+    case FYET_MAPPING_END:
+    case FYET_SEQUENCE_END:
+        yaml_close(reader);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* Passes on what libfyaml says, in our form. */
+static void yaml_add_syntax_errors(struct fy_diag *diag, struct spec_problems *problems)
+{
+    void *at = NULL;
+    for (struct fy_diag_error *error; (error = fy_diag_errors_iterate(diag, &at));) {
+        const char *message = error->msg ? error->msg : "cannot be read";
+        bool is_flow = strstr(message, "flow") != NULL;
+        spec_problems_add(problems, SPEC_ERROR, error->line > 0 ? (unsigned)error->line : 0,
+                          error->column > 0 ? (unsigned)error->column : 0, "",
+                          "not YAML: %c%.200s%s", tolower((unsigned char)message[0]),
+                          message[0] ? message + 1 : "",
+                          is_flow ? "; inside { } and [ ], text with , { } [ ] needs quotes" : "");
+    }
+    if (problems->error_count == 0)
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "not YAML");
+}
+
+static int yaml_read_events(struct yaml_reader *reader, const char *data, size_t size)
+{
+    int result = -EINVAL;
+    struct fy_diag_cfg diag_config;
+    fy_diag_cfg_default(&diag_config);
+    diag_config.fp = NULL;
+    struct fy_diag *diag = fy_diag_create(&diag_config);
+    if (!diag)
+        abort();
+    fy_diag_set_collect_errors(diag, true);
+    struct fy_parse_cfg config = {.search_path = "", .flags = FYPCF_QUIET, .diag = diag};
+    struct fy_parser *parser = fy_parser_create(&config);
+    if (!parser || fy_parser_set_string(parser, data, size) < 0)
+        goto out;
+    do {
+        struct fy_event *event = fy_parser_parse(parser);
+        result = -EINVAL;
+        if (!event || fy_parser_get_stream_error(parser))
+            yaml_add_syntax_errors(diag, reader->problems);
+        else
+            result = yaml_event(reader, event);
+        fy_parser_event_free(parser, event);
+    } while (result == 0);
+out:
+    fy_parser_destroy(parser);
+    fy_diag_destroy(diag);
+    return result < 0 ? result : 0;
+}
+
+int yaml_read(struct node_arena *arena, const char *data, size_t size,
+              struct spec_problems *problems, struct node **ret_root)
+{
+    struct yaml_reader reader = {.arena = arena, .problems = problems};
+    int result = yaml_check_text(data, size, problems);
+    if (result == 0)
+        result = yaml_read_events(&reader, data, size);
+    if (result < 0)
+        return result;
+    if (!reader.root || reader.root->kind == NODE_NULL) {
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "",
+                          "empty: a workflow has a name and phases");
+        return -EINVAL;
+    }
+    *ret_root = reader.root;
+    return 0;
+}
