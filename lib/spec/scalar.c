@@ -1,0 +1,164 @@
+/* Reading typed scalars. */
+#include "lib/spec/scalar.h"
+
+#include "lib/error.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scope.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t scalar_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* [-+]? (digits | digits . digits? | . digits) ([eE] [-+]? digits)? */
+static bool scalar_is_number(const char *text, bool *ret_is_whole)
+{
+    text += *text == '-' || *text == '+';
+    size_t whole = scalar_digits(text), fraction = 0;
+    bool has_leading_zero = text[0] == '0' && whole > 1;
+    text += whole;
+    *ret_is_whole = *text == '\0';
+    if (*text == '.') {
+        fraction = scalar_digits(++text);
+        text += fraction;
+    }
+    if (whole + fraction == 0 || has_leading_zero)
+        return false;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        text += *text == '-' || *text == '+';
+        size_t exponent = scalar_digits(text);
+        text += exponent;
+        return exponent && *text == '\0';
+    }
+    return *text == '\0';
+}
+
+json_t *scalar_from_text(const char *text)
+{
+    bool is_whole;
+    if (text_equal(text, "true") || text_equal(text, "false"))
+        return json_boolean(text_equal(text, "true"));
+    if (!scalar_is_number(text, &is_whole))
+        return json_string(text);
+    errno = 0;
+    if (is_whole) {
+        long long number = strtoll(text, NULL, 10);
+        return errno ? json_string(text) : json_integer(number);
+    }
+    double number = strtod(text, NULL);
+    return isfinite(number) ? json_real(number) : json_string(text);
+}
+
+/* The value of `node`, or NULL when it is no scalar (`what` says what it should be) or has had a
+ * problem. */
+static json_t *scalar_value(struct scope *scope, const struct node *node, const char *what)
+{
+    if (node->kind == NODE_SCALAR && !node->is_cut)
+        return scope_value(scope, node);
+    if (node->kind != NODE_SCALAR)
+        node_problem(scope->problems, node, "not %s", what);
+    return NULL;
+}
+
+bool scalar_number(struct scope *scope, const struct node *node, double *ret_number)
+{
+    json_t *value = scalar_value(scope, node, "a number");
+    bool is_good = json_is_number(value);
+    if (is_good)
+        *ret_number = json_number_value(value);
+    else if (value)
+        node_problem(scope->problems, node, "not a number");
+    json_decref(value);
+    return is_good;
+}
+
+bool scalar_whole(struct scope *scope, const struct node *node, int64_t min, int64_t max,
+                  int64_t *ret_number)
+{
+    json_t *value = scalar_value(scope, node, "a whole number");
+    bool is_good = json_is_integer(value);
+    int64_t number = json_integer_value(value);
+    if (value && !is_good)
+        node_problem(scope->problems, node, "not a whole number");
+    if (is_good && number < min) {
+        node_problem(scope->problems, node, "less than %" PRId64, min);
+        is_good = false;
+    } else if (is_good && number > max) {
+        node_problem(scope->problems, node, "more than %" PRId64, max);
+        is_good = false;
+    }
+    if (is_good)
+        *ret_number = number;
+    json_decref(value);
+    return is_good;
+}
+
+bool scalar_boolean(struct scope *scope, const struct node *node, bool *ret_boolean)
+{
+    json_t *value = scalar_value(scope, node, "true or false");
+    bool is_good = json_is_boolean(value);
+    if (is_good)
+        *ret_boolean = json_is_true(value);
+    else if (value)
+        node_problem(scope->problems, node, "not true or false");
+    json_decref(value);
+    return is_good;
+}
+
+char *scalar_string(struct scope *scope, const struct node *node)
+{
+    struct text text = {0};
+    if (node->kind != NODE_SCALAR)
+        node_problem(scope->problems, node, "not a text");
+    if (node->kind != NODE_SCALAR || node->is_cut || !scope_text(scope, node, &text)) {
+        text_fini(&text);
+        return NULL;
+    }
+    if (text.size == 0) {
+        node_problem(scope->problems, node, "empty");
+        text_fini(&text);
+        return NULL;
+    }
+    return text_steal(&text);
+}
+
+bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret_seconds)
+{
+    struct error err;
+    char *text = scalar_string(scope, node);
+    if (!text)
+        return false;
+    int result = units_parse_duration(text, ret_seconds, &err);
+    if (result < 0)
+        node_problem(scope->problems, node, "%s", err.message);
+    free(text);
+    return result == 0;
+}
+
+const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words,
+                          size_t count)
+{
+    char *string = scalar_string(scope, node);
+    const char *found = NULL;
+    for (size_t i = 0; i < count && string && !found; i++)
+        found = text_equal(string, words[i]) ? words[i] : NULL;
+    if (string && !found) {
+        struct text list = {0};
+        for (size_t i = 0; i < count; i++)
+            text_addf(&list, "%s%s", i ? ", " : "", words[i]);
+        node_problem(scope->problems, node, "not one of %s", text_string(&list));
+        text_fini(&list);
+    }
+    free(string);
+    return found;
+}

@@ -1,0 +1,35 @@
+/* Typed values out of scalars: numbers, durations, words of a choice.
+ *
+ * Each reader replaces references first (lib/spec/scope.h), so that any field may say `$param`;
+ * reports what is wrong and then returns false (or NULL). Its outputs are set on success only. */
+#ifndef PHASED_LIB_SPEC_SCALAR_H
+#define PHASED_LIB_SPEC_SCALAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct node;
+struct scope;
+
+/* The value of a text without quotes, the caller's: a number, true, false, or else a string. What a
+ * program may care to see as written stays a string: `True`, `007`, `0x1f`, `1_000`, `yes`, a whole
+ * number of more than 64 bits. */
+json_t *scalar_from_text(const char *text);
+
+bool scalar_number(struct scope *scope, const struct node *node, double *ret_number);
+bool scalar_whole(struct scope *scope, const struct node *node, int64_t min, int64_t max,
+                  int64_t *ret_number);
+bool scalar_boolean(struct scope *scope, const struct node *node, bool *ret_boolean);
+bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret_seconds);
+
+/* A text that is not empty, the caller's to free(). */
+char *scalar_string(struct scope *scope, const struct node *node);
+
+/* The one of the `count` words that it is; NULL with a problem when it is none. */
+const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words,
+                          size_t count);
+
+#endif

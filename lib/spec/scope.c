@@ -1,0 +1,439 @@
+/* Params, references and names. */
+#include "lib/spec/scope.h"
+
+#include "lib/error.h"
+#include "lib/expr/expr.h"
+#include "lib/spec/phase.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/script.h"
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCOPE_NAME_MAX = 64 };
+
+enum scope_state { SCOPE_NEW, SCOPE_COMPUTING, SCOPE_DONE, SCOPE_FAILED };
+
+struct scope_param {
+    struct node *node;
+    enum scope_state state;
+    struct scope_param *asked_by; /* the param whose computing led here */
+    json_t *value;
+};
+
+/* Set for `run` by the worker, or by Slurm, or needed by bash to find any program. */
+static const char *const scope_taken_names[] = {
+    "RANK",      "LOCAL_RANK", "WORLD_SIZE",  "LOCAL_WORLD_SIZE",
+    "NODE_RANK", "NNODES",     "MASTER_ADDR", "MASTER_PORT",
+    "PATH",      "HOME",       "SHELL",       "IFS",
+};
+
+/* What the worker gives to every phase; PHASED_IN_ and PHASED_CHECKPOINT_ go by phase. */
+static const char *const scope_variables[] = {
+    "PHASED_OUT", "PHASED_RESUME", "PHASED_RESUME_STEP", "PHASED_PHASE", "PHASED_PARAMS",
+};
+
+enum {
+    SCOPE_TAKEN_NAMES = sizeof scope_taken_names / sizeof scope_taken_names[0],
+    SCOPE_VARIABLES = sizeof scope_variables / sizeof scope_variables[0],
+};
+
+bool scope_is_name(const char *name)
+{
+    size_t size = strlen(name);
+    if (size == 0 || size > SCOPE_NAME_MAX || isdigit((unsigned char)name[0]) ||
+        text_starts(name, "__"))
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+            return false;
+    }
+    return true;
+}
+
+static bool scope_is_taken(const char *name)
+{
+    for (size_t i = 0; i < SCOPE_TAKEN_NAMES; i++) {
+        if (text_equal(name, scope_taken_names[i]))
+            return true;
+    }
+    return text_starts(name, "PHASED_") || text_starts(name, "SLURM_");
+}
+
+void scope_init(struct scope *scope, struct spec_problems *problems, const struct node *params_node,
+                const struct scope_before *before, size_t before_count)
+{
+    *scope = (struct scope){.problems = problems, .before = before, .before_count = before_count};
+    size_t count = params_node ? params_node->count : 0;
+    scope->params = calloc(count + 1, sizeof *scope->params);
+    if (!scope->params)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        struct node *node = params_node->items[i];
+        if (node->kind == NODE_NULL)
+            continue;
+        if (!scope_is_name(node->key))
+            node_key_problem(problems, node, "not a name: letters, digits and _ make one");
+        else if (scope_is_taken(node->key))
+            node_key_problem(problems, node, "a variable that is set for every run");
+        scope->params[scope->param_count++].node = node;
+    }
+}
+
+void scope_fini(struct scope *scope)
+{
+    for (size_t i = 0; i < scope->param_count; i++)
+        json_decref(scope->params[i].value);
+    free(scope->params);
+    *scope = (struct scope){0};
+}
+
+static struct scope_param *scope_find(const struct scope *scope, const char *name)
+{
+    for (size_t i = 0; i < scope->param_count; i++) {
+        if (text_equal(scope->params[i].node->key, name))
+            return &scope->params[i];
+    }
+    return NULL;
+}
+
+static const struct scope_before *scope_find_before(const struct scope *scope, const char *phase)
+{
+    for (size_t i = 0; i < scope->before_count; i++) {
+        if (text_equal(scope->before[i].phase, phase))
+            return &scope->before[i];
+    }
+    return NULL;
+}
+
+const char **scope_names(const struct scope *scope)
+{
+    const char **names = calloc(scope->param_count + 1, sizeof *names);
+    if (!names)
+        abort();
+    for (size_t i = 0; i < scope->param_count; i++)
+        names[i] = scope->params[i].node->key;
+    return names;
+}
+
+static void scope_unknown(struct scope *scope, const struct node *node, const char *sign,
+                          const char *name)
+{
+    const char **names = scope_names(scope);
+    const char *nearest = text_nearest(name, names, scope->param_count);
+    if (nearest)
+        node_problem(scope->problems, node, "nothing defines %s%s (did you mean %s%s?)", sign, name,
+                     sign, nearest);
+    else
+        node_problem(scope->problems, node, "nothing defines %s%s", sign, name);
+    free(names);
+}
+
+static void scope_unknown_phase(struct scope *scope, const struct node *node, const char *phase)
+{
+    if (!scope->lacks_before)
+        node_problem(scope->problems, node, "no phase before this one is called %s", phase);
+}
+
+/* --- References in strings ---------------------------------------------------------------------*/
+
+/* Whether the worker will know the variable PHASED_...; when not, says so. */
+static bool scope_check_variable(struct scope *scope, const struct node *node, const char *name)
+{
+    static const char *const prefixes[] = {"PHASED_IN_", "PHASED_CHECKPOINT_"};
+    for (size_t i = 0; i < SCOPE_VARIABLES; i++) {
+        if (text_equal(name, scope_variables[i]))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (!text_starts(name, prefixes[i]))
+            continue;
+        const char *phase = name + strlen(prefixes[i]);
+        const struct scope_before *before = scope_find_before(scope, phase);
+        if ((before && before->is_direct) || scope->lacks_before)
+            return true;
+        node_problem(scope->problems, node, "nothing defines $%s: `after` names no phase %s", name,
+                     phase);
+        return false;
+    }
+    const char *nearest = text_nearest(name, scope_variables, SCOPE_VARIABLES);
+    if (nearest)
+        node_problem(scope->problems, node, "nothing defines $%s (did you mean $%s?)", name,
+                     nearest);
+    else
+        node_problem(scope->problems, node, "nothing defines $%s", name);
+    return false;
+}
+
+/* Reads `$name` or `${name}` at `text`; returns its size, 0 when there is none. */
+static size_t scope_reference_size(const char *text, char ret_name[SCOPE_NAME_MAX + 1])
+{
+    bool has_brace = text[0] == '$' && text[1] == '{';
+    size_t begin = has_brace ? 2 : 1, size = 0;
+    if (text[0] != '$' || isdigit((unsigned char)text[begin]))
+        return 0;
+    while (isalnum((unsigned char)text[begin + size]) || text[begin + size] == '_')
+        size++;
+    if (size == 0 || size > SCOPE_NAME_MAX || (has_brace && text[begin + size] != '}'))
+        return 0;
+    memcpy(ret_name, text + begin, size);
+    ret_name[size] = '\0';
+    return begin + size + has_brace;
+}
+
+static bool scope_compute(struct scope *scope, struct scope_param *param,
+                          struct scope_param *asked_by);
+
+/* The value of the param `name`, borrowed; NULL when there is none, which has then been told. */
+static const json_t *scope_refer(struct scope *scope, const struct node *node, const char *sign,
+                                 const char *name, struct scope_param *asked_by)
+{
+    struct scope_param *param = scope_find(scope, name);
+    if (!param) {
+        scope_unknown(scope, node, sign, name);
+        return NULL;
+    }
+    param->node->is_used = true;
+    return scope_compute(scope, param, asked_by) ? param->value : NULL;
+}
+
+static bool scope_expand(struct scope *scope, const struct node *node, struct scope_param *asked_by,
+                         struct text *ret_text)
+{
+    char name[SCOPE_NAME_MAX + 1];
+    bool is_good = true;
+    for (const char *at = node->text; *at;) {
+        size_t plain = strcspn(at, "$");
+        text_add_bytes(ret_text, at, plain);
+        at += plain;
+        if (!*at)
+            break;
+        size_t size = scope_reference_size(at, name);
+        if (at[1] == '$') {
+            text_add(ret_text, "$");
+            at += 2;
+        } else if (size == 0 && at[1] == '{') {
+            node_problem(scope->problems, node, "a reference is $name or ${name}, and $$ is a $");
+            return false;
+        } else if (size == 0) {
+            text_add(ret_text, "$");
+            at++;
+        } else if (text_starts(name, "PHASED_")) {
+            is_good = scope_check_variable(scope, node, name) && is_good;
+            text_add_bytes(ret_text, at, size);
+            at += size;
+        } else {
+            const json_t *value = scope_refer(scope, node, "$", name, asked_by);
+            if (value)
+                phase_value_text(value, ret_text);
+            is_good = value && is_good;
+            at += size;
+        }
+    }
+    return is_good;
+}
+
+/* The value of a scalar that is no derived param. */
+static json_t *scope_scalar(struct scope *scope, const struct node *node,
+                            struct scope_param *asked_by)
+{
+    char name[SCOPE_NAME_MAX + 1];
+    if (!strchr(node->text, '$'))
+        return node->is_plain ? scalar_from_text(node->text) : json_string(node->text);
+    size_t size = scope_reference_size(node->text, name);
+    if (size && !node->text[size] && !text_starts(name, "PHASED_"))
+        return json_deep_copy(scope_refer(scope, node, "$", name, asked_by));
+    struct text text = {0};
+    json_t *value = NULL;
+    if (scope_expand(scope, node, asked_by, &text))
+        value = json_string(text_string(&text));
+    text_fini(&text);
+    return value;
+}
+
+bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text)
+{
+    return scope_expand(scope, node, NULL, ret_text);
+}
+
+json_t *scope_value(struct scope *scope, const struct node *node)
+{
+    return scope_scalar(scope, node, NULL);
+}
+
+/* --- Derived params ----------------------------------------------------------------------------*/
+
+static void scope_report_cycle(struct scope *scope, const struct scope_param *param,
+                               const struct scope_param *asked_by)
+{
+    /* The chain is walked from its end, so it is put together from behind. */
+    struct text chain = {0};
+    text_add(&chain, param->node->key);
+    for (const struct scope_param *at = asked_by; at; at = at == param ? NULL : at->asked_by) {
+        char *rest = text_steal(&chain);
+        text_addf(&chain, "%s -> %s", at->node->key, rest);
+        free(rest);
+    }
+    node_problem(scope->problems, param->node, "needs itself: %.400s", text_string(&chain));
+    text_fini(&chain);
+}
+
+/* The value of `name` of an expression for a derived param; NULL when there is none. */
+static const json_t *scope_name_value(struct scope *scope, struct scope_param *param,
+                                      const struct expr_name *name)
+{
+    if (!name->phase[0])
+        return scope_refer(scope, param->node, "", name->name, param);
+    const struct scope_before *before = scope_find_before(scope, name->phase);
+    if (!before) {
+        scope_unknown_phase(scope, param->node, name->phase);
+        return NULL;
+    }
+    const json_t *value = json_object_get(before->params, name->name);
+    struct node *node = node_get(before->params_node, name->name);
+    if (node)
+        node->is_used = true;
+    else
+        node_problem(scope->problems, param->node, "phase %s has no param %s", name->phase,
+                     name->name);
+    return value;
+}
+
+/* Evaluates with all that is computed by now. Whole results of whole params are whole; where a real
+ * takes part, the result is a real too: a learning rate of 1.0 must not turn into the integer 1. */
+static json_t *scope_evaluate(struct scope *scope, const struct node *node, const char *expression,
+                              bool has_real)
+{
+    struct error err;
+    json_t *value = NULL, *params = json_object();
+    struct expr_names *before = calloc(scope->before_count + 1, sizeof *before);
+    if (!before)
+        abort();
+    for (size_t i = 0; i < scope->before_count; i++)
+        before[i] =
+            (struct expr_names){.phase = scope->before[i].phase, .params = scope->before[i].params};
+    for (size_t i = 0; i < scope->param_count; i++) {
+        if (scope->params[i].value)
+            (void)json_object_set(params, scope->params[i].node->key, scope->params[i].value);
+    }
+    const struct expr_scope names = {
+        .own = {.params = params}, .before = before, .before_count = scope->before_count};
+    if (expr_compute(expression, &names, &value, &err) < 0) {
+        node_problem(scope->problems, node, "%s", err.message);
+        value = NULL;
+    } else if (has_real && json_is_integer(value)) {
+        json_t *real = json_real((double)json_integer_value(value));
+        json_decref(value);
+        value = real;
+    }
+    free(before);
+    json_decref(params);
+    return value;
+}
+
+static json_t *scope_derive(struct scope *scope, struct scope_param *param)
+{
+    const char *expression = param->node->text + 1;
+    struct expr_name *names = NULL;
+    struct error err;
+    bool is_good = true, has_real = false;
+    int count = expr_list_names(expression, &names, &err);
+    if (count < 0) {
+        node_problem(scope->problems, param->node, "%s", err.message);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        const json_t *value = scope_name_value(scope, param, &names[i]);
+        is_good = is_good && value;
+        has_real = has_real || json_is_real(value);
+    }
+    free(names);
+    return is_good ? scope_evaluate(scope, param->node, expression, has_real) : NULL;
+}
+
+/* Whether the param has a value, computing it if that was not tried yet. */
+static bool scope_compute(struct scope *scope, struct scope_param *param,
+                          struct scope_param *asked_by)
+{
+    if (param->state == SCOPE_COMPUTING)
+        scope_report_cycle(scope, param, asked_by);
+    if (param->state != SCOPE_NEW)
+        return param->state == SCOPE_DONE;
+    param->state = SCOPE_COMPUTING;
+    param->asked_by = asked_by;
+    if (param->node->kind != NODE_SCALAR)
+        node_problem(scope->problems, param->node, "a param is a number, a text, true or false");
+    else if (param->node->is_cut)
+        param->value = NULL; /* told by lib/spec/yaml.c */
+    else if (param->node->text[0] == '=')
+        param->value = scope_derive(scope, param);
+    else
+        param->value = scope_scalar(scope, param->node, param);
+    param->state = param->value ? SCOPE_DONE : SCOPE_FAILED;
+    return param->value != NULL;
+}
+
+json_t *scope_params(struct scope *scope)
+{
+    json_t *params = json_object();
+    for (size_t i = 0; i < scope->param_count; i++) {
+        struct scope_param *param = &scope->params[i];
+        if (scope_compute(scope, param, NULL))
+            (void)json_object_set(params, param->node->key, param->value);
+    }
+    return params;
+}
+
+/* --- Expressions and scripts -------------------------------------------------------------------*/
+
+bool scope_check_expression(struct scope *scope, const struct node *node)
+{
+    struct expr_name *names = NULL;
+    struct error err;
+    if (node->is_cut)
+        return false; /* told by lib/spec/yaml.c */
+    int count = expr_list_names(node->text, &names, &err);
+    if (count < 0) {
+        node_problem(scope->problems, node, "%s", err.message);
+        return false;
+    }
+    bool is_good = true;
+    for (int i = 0; i < count; i++) {
+        struct scope_param *param = names[i].phase[0] ? NULL : scope_find(scope, names[i].name);
+        if (param)
+            param->node->is_used = true;
+        if (!names[i].phase[0])
+            continue;
+        const struct scope_before *before = scope_find_before(scope, names[i].phase);
+        struct node *other = before ? node_get(before->params_node, names[i].name) : NULL;
+        if (other)
+            other->is_used = true;
+        if (!before)
+            scope_unknown_phase(scope, node, names[i].phase);
+        is_good = is_good && before;
+    }
+    free(names);
+    return is_good;
+}
+
+void scope_check_run(struct scope *scope, const struct node *run)
+{
+    char name[SCRIPT_NAME_MAX + 1];
+    for (size_t i = 0; i < scope->param_count; i++) {
+        struct node *node = scope->params[i].node;
+        node->is_used = node->is_used || script_uses(run->text, node->key);
+    }
+    const char **names = scope_names(scope);
+    for (const char *at = run->text; script_next_reference(&at, name);) {
+        const char *nearest = text_nearest(name, names, scope->param_count);
+        if (!nearest || scope_find(scope, name) || scope_is_taken(name) ||
+            script_assigns(run->text, name))
+            continue;
+        node_key_warning(scope->problems, run, "nothing here defines $%s (did you mean $%s?)", name,
+                         nearest);
+    }
+    free(names);
+}

@@ -1,0 +1,103 @@
+/* Looking for variables in a bash script by its characters alone. */
+#include "lib/spec/script.h"
+
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool script_is_word(char character)
+{
+    return isalnum((unsigned char)character) || character == '_';
+}
+
+/* The next place of `name` as a whole word, at or after `at`; NULL when there is none. */
+static const char *script_find_word(const char *script, const char *at, const char *name)
+{
+    size_t size = strlen(name);
+    while ((at = strstr(at, name))) {
+        if ((at == script || !script_is_word(at[-1])) && !script_is_word(at[size]))
+            return at;
+        at += size;
+    }
+    return NULL;
+}
+
+/* Whether `at` lies in `$((...))` or `((...))`: the nearest of "((" and "))" before it opens. */
+static bool script_is_arithmetic(const char *script, const char *at)
+{
+    while (at - script >= 2) {
+        at--;
+        if (at[0] == '\n')
+            return false;
+        if (at[0] == '(' && at[-1] == '(')
+            return true;
+        if (at[0] == ')' && at[-1] == ')')
+            return false;
+    }
+    return false;
+}
+
+bool script_uses(const char *script, const char *name)
+{
+    size_t size = strlen(name);
+    if (strstr(script, "PHASED_PARAMS"))
+        return true;
+    for (const char *at = script; (at = script_find_word(script, at, name)); at += size) {
+        char before = at > script ? at[-1] : '\0';
+        char before_that = at > script + 1 ? at[-2] : '\0';
+        if (before == '$' || (before == '{' && before_that == '$'))
+            return true;
+        if ((before == '#' || before == '!') && before_that == '{')
+            return true;
+        if ((before == '\'' || before == '"') && at[size] == before)
+            return true;
+        if (script_is_arithmetic(script, at))
+            return true;
+    }
+    return false;
+}
+
+bool script_next_reference(const char **at, char ret_name[SCRIPT_NAME_MAX + 1])
+{
+    const char *from = *at;
+    while ((from = strchr(from, '$'))) {
+        from++;
+        if (*from == '{')
+            from++;
+        size_t size = 0;
+        while (script_is_word(from[size]))
+            size++;
+        bool is_name = size && size <= SCRIPT_NAME_MAX && !isdigit((unsigned char)*from);
+        if (!is_name)
+            continue;
+        memcpy(ret_name, from, size);
+        ret_name[size] = '\0';
+        *at = from + size;
+        return true;
+    }
+    return false;
+}
+
+bool script_assigns(const char *script, const char *name)
+{
+    static const char *const words[] = {"for",     "read",    "local",     "declare",
+                                        "let",     "export",  "readonly",  "typeset",
+                                        "getopts", "mapfile", "readarray", "select"};
+    size_t size = strlen(name);
+    for (const char *at = script; (at = script_find_word(script, at, name)); at += size) {
+        char after = at[size];
+        if (after == '=' || (after == '+' && at[size + 1] == '='))
+            return true;
+        /* The first word of the command that it stands in. */
+        const char *begin = at;
+        while (begin > script && !strchr("\n;&|(", begin[-1]))
+            begin--;
+        begin += strspn(begin, " \t");
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            if (text_starts(begin, words[i]) && isspace((unsigned char)begin[strlen(words[i])]))
+                return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,23 @@
+/* Which variables a bash script refers to, told from its text: for warnings, never for errors,
+ * since only bash can truly know. */
+#ifndef PHASED_LIB_SPEC_SCRIPT_H
+#define PHASED_LIB_SPEC_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SCRIPT_NAME_MAX = 64 };
+
+/* Whether `script` uses the variable: as `$name` or `${name...}`, bare in `$((...))`, or in quotes
+ * as other languages name environment variables. `--depth=12` is no use of `depth`: that it is
+ * written out there is just the mistake to be found. */
+bool script_uses(const char *script, const char *name);
+
+/* Finds the next `$name` or `${name` at or after `*at`, puts the name into `ret_name` and moves
+ * `*at` behind it. Returns false when there is none. */
+bool script_next_reference(const char **at, char ret_name[SCRIPT_NAME_MAX + 1]);
+
+/* Whether `script` sets the variable itself: `name=`, `for name`, `read name`, `local name` ... */
+bool script_assigns(const char *script, const char *name);
+
+#endif
