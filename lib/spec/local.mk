@@ -1,9 +1,17 @@
 # lib/spec: the workflow file.
 lib_libphased_a_SOURCES += \
+	lib/spec/checks.c lib/spec/checks.h \
+	lib/spec/keys.c lib/spec/keys.h \
 	lib/spec/node.c lib/spec/node.h \
+	lib/spec/options.c lib/spec/options.h \
+	lib/spec/overrides.c lib/spec/overrides.h \
 	lib/spec/phase.c lib/spec/phase.h \
+	lib/spec/phases.c lib/spec/phases.h \
 	lib/spec/problems.c lib/spec/problems.h \
 	lib/spec/scalar.c lib/spec/scalar.h \
 	lib/spec/scope.c lib/spec/scope.h \
 	lib/spec/script.c lib/spec/script.h \
+	lib/spec/sections.c lib/spec/sections.h \
+	lib/spec/slurm_options.h \
+	lib/spec/spec.c lib/spec/spec.h \
 	lib/spec/yaml.c lib/spec/yaml.h

@@ -1,0 +1,188 @@
+/* Reading checks. */
+#include "lib/spec/checks.h"
+
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum checks_side { CHECKS_LOWER, CHECKS_UPPER };
+
+static const struct {
+    const char *key;
+    enum checks_side side;
+} checks_bounds[] = {
+    {"at_least", CHECKS_LOWER},
+    {"above", CHECKS_LOWER},
+    {"at_most", CHECKS_UPPER},
+    {"below", CHECKS_UPPER},
+};
+
+enum { CHECKS_BOUNDS = sizeof checks_bounds / sizeof checks_bounds[0] };
+
+/* Remedies go by cause or by check, so no check may be called like a cause. */
+static const char *const checks_causes[] = {"exit", "oom",       "nan",       "guard", "hang",
+                                            "lost", "preflight", "node_fail", "launch"};
+
+static const char *const checks_else[] = {"fail", "warn"};
+
+static bool checks_is_cause(const char *name)
+{
+    for (size_t i = 0; i < sizeof checks_causes / sizeof checks_causes[0]; i++) {
+        if (text_equal(name, checks_causes[i]))
+            return true;
+    }
+    return false;
+}
+
+static void checks_read_expression(struct scope *scope, const struct node *node, const char *key,
+                                   json_t *check)
+{
+    if (!node)
+        return;
+    if (node->kind != NODE_SCALAR)
+        node_problem(scope->problems, node, "not an expression");
+    else if (scope_check_expression(scope, node))
+        (void)json_object_set_new(check, key, json_string(node->text));
+}
+
+/* Bounds keep the kind of number that was written: 15 stays 15. */
+static json_t *checks_number(struct scope *scope, const struct node *node, double *ret_number)
+{
+    if (!scalar_number(scope, node, ret_number))
+        return NULL;
+    return scope_value(scope, node);
+}
+
+static void checks_read_bounds(struct scope *scope, const struct node *map, json_t *check)
+{
+    const struct node *given[2] = {NULL, NULL};
+    double numbers[2] = {0, 0};
+    bool is_strict = false, are_good = true;
+    for (size_t i = 0; i < CHECKS_BOUNDS; i++) {
+        const struct node *node = node_get(map, checks_bounds[i].key);
+        enum checks_side side = checks_bounds[i].side;
+        if (!node)
+            continue;
+        if (given[side])
+            node_key_problem(scope->problems, node, "%s bounds the same side: one of the two",
+                             given[side]->key);
+        json_t *number = checks_number(scope, node, &numbers[side]);
+        are_good = are_good && number && !given[side];
+        is_strict = is_strict || text_equal(node->key, "above") || text_equal(node->key, "below");
+        given[side] = node;
+        if (number)
+            (void)json_object_set_new(check, node->key, number);
+    }
+    if (!given[0] || !given[1] || !are_good)
+        return;
+    if (numbers[0] > numbers[1] || (is_strict && numbers[0] == numbers[1]))
+        node_problem(scope->problems, map, "no value can be %s %.15g and %s %.15g", given[0]->key,
+                     numbers[0], given[1]->key, numbers[1]);
+}
+
+/* `50 steps`, `2m`. */
+static void checks_read_window(struct scope *scope, const struct node *node, const char *key,
+                               json_t *check)
+{
+    uint32_t seconds;
+    if (!node)
+        return;
+    char *text = scalar_string(scope, node);
+    if (!text)
+        return;
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text + digits + strspn(text + digits, " ");
+    bool is_steps = text_equal(unit, "steps") || text_equal(unit, "step");
+    int64_t steps = digits && digits <= 15 ? strtoll(text, NULL, 10) : 0;
+    bool is_over = text_equal(key, "over");
+    if (digits && !*unit)
+        node_problem(scope->problems, node, "%.20s of what? Say %.20s steps or %.20ss", text, text,
+                     text);
+    else if (is_steps && (digits == 0 || digits > 15 || (steps == 0 && is_over)))
+        node_problem(scope->problems, node, "not a number of steps");
+    else if (is_steps)
+        (void)json_object_set_new(check, key, json_pack("{sI}", "steps", (json_int_t)steps));
+    else if (units_parse_duration(text, &seconds, NULL) < 0 || (seconds == 0 && is_over))
+        node_problem(scope->problems, node, "not a window (such as 50 steps or 2m)");
+    else
+        (void)json_object_set_new(check, key, json_pack("{si}", "seconds", (int)seconds));
+    free(text);
+}
+
+static void checks_read_rest(struct scope *scope, const struct node *map, json_t *check)
+{
+    const struct node *otherwise = node_get(map, "else"), *advice = node_get(map, "advice");
+    checks_read_window(scope, node_get(map, "over"), "over", check);
+    checks_read_window(scope, node_get(map, "skip"), "skip", check);
+    const char *word = otherwise ? scalar_choice(scope, otherwise, checks_else,
+                                                 sizeof checks_else / sizeof checks_else[0])
+                                 : NULL;
+    if (word)
+        (void)json_object_set_new(check, "else", json_string(word));
+    char *text = advice ? scalar_string(scope, advice) : NULL;
+    if (text)
+        (void)json_object_set_new(check, "advice", json_string(text));
+    free(text);
+}
+
+static json_t *checks_read_map(struct scope *scope, const struct node *map)
+{
+    const struct node *condition = node_get(map, "condition"), *value = node_get(map, "value");
+    json_t *check = json_object();
+    const struct node *bound = NULL;
+    for (size_t i = 0; i < CHECKS_BOUNDS && !bound; i++)
+        bound = node_get(map, checks_bounds[i].key);
+    keys_check(scope->problems, map, &keys_check_map);
+    checks_read_expression(scope, condition, "condition", check);
+    checks_read_expression(scope, value, "value", check);
+    checks_read_bounds(scope, map, check);
+    checks_read_rest(scope, map, check);
+    if (condition && value)
+        node_key_problem(scope->problems, condition,
+                         "a check has a condition or a value, not both");
+    else if (condition && bound)
+        node_key_problem(scope->problems, bound, "bounds are for a value, not for a condition");
+    else if (!condition && !value)
+        node_missing(scope->problems, map, "value", "missing: a check has a value or a condition");
+    else if (value && !bound)
+        node_problem(scope->problems, map,
+                     "no bound: a value needs at_least, at_most, above or below");
+    return check;
+}
+
+json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others)
+{
+    json_t *checks = json_object();
+    if (map && map->kind != NODE_MAP)
+        node_problem(scope->problems, map, "not a map of checks by name");
+    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        const struct node *node = map->items[i];
+        json_t *check = NULL;
+        if (node->kind == NODE_NULL)
+            continue;
+        if (!scope_is_name(node->key))
+            node_key_problem(scope->problems, node, "not a name: letters, digits and _ make one");
+        else if (checks_is_cause(node->key))
+            node_key_problem(scope->problems, node, "a cause of failures has this name");
+        else if (json_object_get(others, node->key))
+            node_key_problem(scope->problems, node, "the gate has a check of this name");
+        if (node->kind == NODE_MAP) {
+            check = checks_read_map(scope, node);
+        } else {
+            check = json_object();
+            checks_read_expression(scope, node, "condition", check);
+        }
+        (void)json_object_set_new(checks, node->key, check);
+    }
+    return checks;
+}

@@ -1,0 +1,15 @@
+/* The checks of a gate or of the guards: from the map in the file to the JSON that lib/expr/check.h
+ * reads. */
+#ifndef PHASED_LIB_SPEC_CHECKS_H
+#define PHASED_LIB_SPEC_CHECKS_H
+
+#include <jansson.h>
+
+struct node;
+struct scope;
+
+/* All checks of `map` (NULL: none) by name, the caller's. What has a problem lacks in it. `others`
+ * holds checks read before, whose names are taken, or is NULL. */
+json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others);
+
+#endif

@@ -1,0 +1,29 @@
+/* Which keys a map may have: the known ones, those known but not supported yet, and for any other
+ * the nearest known one. */
+#ifndef PHASED_LIB_SPEC_KEYS_H
+#define PHASED_LIB_SPEC_KEYS_H
+
+#include <stddef.h>
+
+struct node;
+struct spec_problems;
+
+enum keys_state { KEYS_SUPPORTED, KEYS_LATER };
+
+struct keys_row {
+    const char *name;
+    enum keys_state state;
+};
+
+struct keys {
+    const struct keys_row *rows;
+    size_t count;
+};
+
+extern const struct keys keys_workflow, keys_phase, keys_resources, keys_checkpoint, keys_progress,
+    keys_metrics, keys_check_map;
+
+/* Reports the keys of `map` that it may not have. */
+void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys);
+
+#endif

@@ -1,0 +1,174 @@
+/* Reading `slurm:` and `price:`. */
+#include "lib/spec/options.h"
+
+#include "lib/error.h"
+#include "lib/spec/node.h"
+#include "lib/spec/phase.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/slurm_options.h"
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Options of sbatch that the spec says elsewhere, or that are the daemon's own affair. */
+static const struct {
+    const char *name, *instead;
+} options_elsewhere[] = {
+    {"time", "resources.time says it"},
+    {"nodes", "resources.nodes says it"},
+    {"gpus", "resources.gpus says it"},
+    {"gpus_per_node", "resources.gpus says it"},
+    {"gpus_per_task", "resources.gpus says it; all ranks of a node see all of its GPUs"},
+    {"cpus_per_gpu", "resources.cpus_per_gpu says it"},
+    {"cpus_per_task", "resources.cpus says it"},
+    {"ntasks", "launch says how many processes a node has"},
+    {"ntasks_per_node", "launch says how many processes a node has"},
+    {"job_name", "jobs are named after workflow and phase"},
+    {"output", "every rank has a log of its own (phasectl logs)"},
+    {"error", "every rank has a log of its own (phasectl logs)"},
+    {"open_mode", "every rank has a log of its own (phasectl logs)"},
+    {"chdir", "workdir says it"},
+    {"export", "env says it"},
+    {"signal", "checkpoint.stop_signal and checkpoint.save_time say it"},
+    {"requeue", "phased requeues by itself"},
+    {"no_requeue", "phased requeues by itself"},
+    {"array", "not supported yet; phases are what runs several times"},
+    {"dependency", "after says it"},
+    {"comment", "phased finds its jobs by it"},
+};
+
+enum { OPTIONS_ELSEWHERE = sizeof options_elsewhere / sizeof options_elsewhere[0] };
+
+enum { OPTIONS_NAME_SIZE = 64 };
+
+/* sbatch's `-` and our `_` are the same. */
+static void options_spell(const char *key, char spelled[OPTIONS_NAME_SIZE])
+{
+    (void)snprintf(spelled, OPTIONS_NAME_SIZE, "%s", key); /* a longer one is unknown anyway */
+    for (char *at = spelled; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+}
+
+/* The option that `node` is, or -1 after a problem. */
+static int options_find(struct spec_problems *problems, const struct node *node)
+{
+    char name[OPTIONS_NAME_SIZE];
+    struct error err;
+    options_spell(node->key, name);
+    for (size_t i = 0; i < OPTIONS_ELSEWHERE; i++) {
+        if (text_equal(name, options_elsewhere[i].name)) {
+            node_key_problem(problems, node, "not for slurm: %s", options_elsewhere[i].instead);
+            return -1;
+        }
+    }
+    int option = slurm_option_find(node->key, &err);
+    if (option < 0)
+        node_key_problem(problems, node, "%s", err.message);
+    return option < 0 ? -1 : option;
+}
+
+/* The option's value, or NULL after a problem. Relative times start from any moment here: the form
+ * is all that can be checked before the submission. */
+static json_t *options_value(struct scope *scope, const struct node *node, enum slurm_option option)
+{
+    struct error err;
+    struct text text = {0};
+    if (node->kind != NODE_SCALAR) {
+        node_problem(scope->problems, node, "not a text or number");
+        return NULL;
+    }
+    json_t *value = node->is_cut ? NULL : scope_value(scope, node);
+    if (!value)
+        return NULL;
+    phase_value_text(value, &text);
+    int result = slurm_option_read(option, text_string(&text), 0, NULL, &err);
+    if (result == 0 && option == SLURM_OPTION_GRES && strstr(text_string(&text), "gpu"))
+        result = error_set(&err, -1, "not for slurm: resources.gpus says it");
+    if (result < 0) {
+        node_problem(scope->problems, node, "%s", err.message);
+        json_decref(value);
+        value = NULL;
+    }
+    text_fini(&text);
+    return value;
+}
+
+json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources)
+{
+    json_t *options = json_object();
+    if (node && node->kind != NODE_MAP)
+        node_problem(scope->problems, node, "not a map of sbatch's options");
+    for (size_t i = 0; node && node->kind == NODE_MAP && i < node->count; i++) {
+        const struct node *item = node->items[i];
+        if (item->kind == NODE_NULL)
+            continue;
+        int option = options_find(scope->problems, item);
+        if (option < 0)
+            continue;
+        const char *name = slurm_option_name((enum slurm_option)option);
+        if (json_object_get(options, name))
+            node_key_problem(scope->problems, item, "given twice, once with - and once with _");
+        if (option == SLURM_OPTION_MEM && json_is_integer(json_object_get(resources, "mem_mb")))
+            node_key_problem(scope->problems, item, "resources.mem is given too: one of the two");
+        json_t *value = options_value(scope, item, (enum slurm_option)option);
+        if (value)
+            (void)json_object_set_new(options, name, value);
+    }
+    return options;
+}
+
+/* --- Price -------------------------------------------------------------------------------------*/
+
+static json_t *options_amount(struct scope *scope, const struct node *node)
+{
+    double number;
+    if (!scalar_number(scope, node, &number))
+        return NULL;
+    if (number < 0) {
+        node_problem(scope->problems, node, "less than 0");
+        return NULL;
+    }
+    return scope_value(scope, node);
+}
+
+/* {h100: 2.5, h200: 4.5} */
+static json_t *options_price_by_gpu(struct scope *scope, const struct node *map)
+{
+    static const char *const words[] = {"per_node_hour", "per_gpu_hour"};
+    json_t *prices = json_object();
+    for (size_t i = 0; i < map->count; i++) {
+        const struct node *node = map->items[i];
+        const char *nearest = text_nearest(node->key, words, 2);
+        if (nearest)
+            node_key_problem(scope->problems, node, "unknown key (did you mean %s?)", nearest);
+        else
+            (void)json_object_set_new(prices, node->key, options_amount(scope, node));
+    }
+    return json_pack("{so}", "by_gpu", prices);
+}
+
+json_t *options_read_price(struct scope *scope, const struct node *node)
+{
+    static const char *const words[] = {"per_node_hour", "per_gpu_hour"};
+    if (!node)
+        return NULL;
+    if (node->kind != NODE_MAP || node->count == 0) {
+        node_problem(scope->problems, node,
+                     "not a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU {h100: 2.5}");
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const struct node *amount = node_get(node, words[i]);
+        if (amount && node->count > 1) {
+            node_problem(scope->problems, node, "%s does not go with another price", words[i]);
+            return NULL;
+        }
+        if (amount)
+            return json_pack("{so*}", words[i], options_amount(scope, amount));
+    }
+    return options_price_by_gpu(scope, node);
+}

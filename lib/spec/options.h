@@ -1,0 +1,17 @@
+/* What a spec tells Slurm and the bookkeeper: the `slurm:` map and the price. */
+#ifndef PHASED_LIB_SPEC_OPTIONS_H
+#define PHASED_LIB_SPEC_OPTIONS_H
+
+#include <jansson.h>
+
+struct node;
+struct scope;
+
+/* The options of the map `node` (NULL: none) under the names of lib/spec/slurm_options.h, the
+ * caller's. `resources` has been read. */
+json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources);
+
+/* The workflow's price, or NULL when it has none or there was a problem; the caller's. */
+json_t *options_read_price(struct scope *scope, const struct node *node);
+
+#endif

@@ -1,0 +1,134 @@
+/* Reading and applying `--set`. */
+#include "lib/spec/overrides.h"
+
+#include "lib/spec/phases.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct overrides_item {
+    const char *phase; /* NULL: all */
+    struct node *param;
+};
+
+static struct node *overrides_params(const struct phases_entry *phase)
+{
+    return node_get(phase->node, "params");
+}
+
+static bool overrides_concerns(const struct overrides_item *item, const struct phases_entry *phase)
+{
+    return !item->phase || text_equal(item->phase, phase->name);
+}
+
+static void overrides_add_names(const struct node *params, const char **names, size_t *count)
+{
+    for (size_t i = 0; params && params->kind == NODE_MAP && i < params->count; i++)
+        names[(*count)++] = params->items[i]->key;
+}
+
+static bool overrides_has_phase(const struct overrides_item *item, const struct phases *phases)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        if (overrides_concerns(item, &phases->entries[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Says that no phase has the param, and which is near. */
+static void overrides_report(const struct overrides_item *item, const struct phases *phases,
+                             struct spec_problems *problems)
+{
+    size_t count = 0, capacity = 1;
+    for (size_t i = 0; i < phases->count; i++)
+        capacity += overrides_params(&phases->entries[i])
+                        ? overrides_params(&phases->entries[i])->count
+                        : 0;
+    const char **names = calloc(capacity, sizeof *names);
+    if (!names)
+        abort();
+    for (size_t i = 0; i < phases->count; i++) {
+        if (overrides_concerns(item, &phases->entries[i]))
+            overrides_add_names(overrides_params(&phases->entries[i]), names, &count);
+    }
+    const char *nearest = text_nearest(item->param->key, names, count);
+    const char *phase = item->phase ? item->phase : "";
+    if (!overrides_has_phase(item, phases))
+        node_problem(problems, item->param, "no phase is called %s", phase);
+    else
+        node_problem(problems, item->param, "%s%s has no such param%s%s%s",
+                     item->phase ? "phase " : "the workflow", phase,
+                     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+    free(names);
+}
+
+static bool overrides_is_wanted(const struct overrides_item *item, const struct phases *phases)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        if (overrides_concerns(item, &phases->entries[i]) &&
+            node_get(overrides_params(&phases->entries[i]), item->param->key))
+            return true;
+    }
+    return false;
+}
+
+void overrides_init(struct overrides *overrides, struct node_arena *arena,
+                    const struct spec_overrides *given, const struct phases *phases,
+                    struct spec_problems *problems)
+{
+    size_t count = given ? given->count : 0;
+    *overrides = (struct overrides){.items = calloc(count + 1, sizeof *overrides->items)};
+    if (!overrides->items)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        const char *text = given->texts[i], *equals = strchr(text, '=');
+        if (!equals || equals == text) {
+            spec_problems_add(problems, SPEC_ERROR, 0, 0, "--set",
+                              "not param=value or phase.param=value: %.100s", text);
+            continue;
+        }
+        const char *name = node_text(arena, text, (size_t)(equals - text));
+        const char *dot = strchr(name, '.');
+        struct node *root = node_new(arena, NODE_MAP), *param = node_new(arena, NODE_SCALAR);
+        root->key = dot ? node_text(arena, name, (size_t)(dot - name)) : NULL;
+        param->key = dot ? dot + 1 : name;
+        param->parent = root;
+        param->text = equals + 1;
+        param->is_plain = true;
+        struct overrides_item *item = &overrides->items[overrides->count];
+        *item = (struct overrides_item){.phase = root->key, .param = param};
+        struct node *origin = node_new(arena, NODE_MAP);
+        origin->key = "--set";
+        root->parent = origin;
+        if (overrides_is_wanted(item, phases))
+            overrides->count++;
+        else
+            overrides_report(item, phases, problems);
+    }
+}
+
+void overrides_fini(struct overrides *overrides)
+{
+    free(overrides->items);
+    *overrides = (struct overrides){0};
+}
+
+const struct node *overrides_apply(const struct overrides *overrides, struct node_arena *arena,
+                                   const struct phases_entry *phase)
+{
+    const struct node *params = overrides_params(phase);
+    struct node *changed = NULL;
+    for (size_t i = 0; i < overrides->count; i++) {
+        const struct overrides_item *item = &overrides->items[i];
+        if (!overrides_concerns(item, phase) || !node_get(params, item->param->key))
+            continue;
+        if (!changed)
+            changed = node_copy_map(arena, params);
+        node_replace(arena, changed, item->param);
+    }
+    return changed ? changed : params;
+}

@@ -1,0 +1,337 @@
+/* Extending, ordering and bounding the phases. */
+#include "lib/spec/phases.h"
+
+#include "lib/spec/scope.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum phases_state { PHASES_NEW, PHASES_MERGING, PHASES_MERGED };
+
+/* What one merging of all phases needs. */
+struct phases_merge {
+    struct phases *phases;
+    struct node_arena *arena;
+    struct spec_problems *problems;
+    struct node *common; /* the file's slurm and env, under its defaults */
+    size_t nodes, bytes; /* of all merged phases */
+    bool is_too_large;
+};
+
+/* A phase's own affair: not taken over by those that extend it. */
+static const char *const phases_not_inherited[] = {"extends", "after", "promote", "matrix", "best"};
+
+enum { PHASES_NOT_INHERITED = sizeof phases_not_inherited / sizeof phases_not_inherited[0] };
+
+void phases_fini(struct phases *phases)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        free(phases->entries[i].after);
+        free(phases->entries[i].is_before);
+    }
+    free(phases->entries);
+    free(phases->order);
+    *phases = (struct phases){0};
+}
+
+static void *phases_allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count + 1, size);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* The phase called as the scalar `node` says; NULL, after a problem, when there is none. */
+static struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
+                                         struct spec_problems *problems)
+{
+    if (node->kind != NODE_SCALAR) {
+        node_problem(problems, node, "not the name of a phase");
+        return NULL;
+    }
+    for (size_t i = 0; i < phases->count; i++) {
+        if (text_equal(phases->entries[i].name, node->text))
+            return &phases->entries[i];
+    }
+    const char **names = phases_allocate(phases->count, sizeof *names);
+    for (size_t i = 0; i < phases->count; i++)
+        names[i] = phases->entries[i].name;
+    const char *nearest = text_nearest(node->text, names, phases->count);
+    if (nearest)
+        node_problem(problems, node, "no phase is called %.64s (did you mean %s?)", node->text,
+                     nearest);
+    else
+        node_problem(problems, node, "no phase is called %.64s", node->text);
+    free(names);
+    return NULL;
+}
+
+static int phases_list(struct phases *phases, const struct node *root,
+                       struct spec_problems *problems)
+{
+    const struct node *node = node_get_any(root, "phases");
+    if (!node) {
+        node_missing(problems, root, "phases", "missing");
+        return -EINVAL;
+    }
+    if (node->kind != NODE_MAP || node->count == 0) {
+        node_problem(problems, node, "not a map of phases by name");
+        return -EINVAL;
+    }
+    phases->entries = phases_allocate(node->count, sizeof *phases->entries);
+    for (size_t i = 0; i < node->count; i++) {
+        struct node *phase = node->items[i];
+        if (!scope_is_name(phase->key))
+            node_key_problem(problems, phase, "not a name: letters, digits and _ make one");
+        if (phase->kind != NODE_MAP)
+            node_problem(problems, phase, "not a map: a phase has at least run and resources");
+        else
+            phases->entries[phases->count++] =
+                (struct phases_entry){.name = phase->key, .written = phase};
+    }
+    return phases->count ? 0 : -EINVAL;
+}
+
+/* --- Merging -----------------------------------------------------------------------------------*/
+
+static struct node *phases_common(struct node_arena *arena, const struct node *root,
+                                  struct spec_problems *problems)
+{
+    static const char *const keys[] = {"slurm", "env"};
+    struct node *common = node_new(arena, NODE_MAP);
+    struct node *defaults = node_get(root, "defaults");
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct node *node = node_get_any(root, keys[i]);
+        if (node)
+            node_append(arena, common, node);
+    }
+    /* The file's own slurm and env have nothing below them. */
+    common = node_merge(arena, node_new(arena, NODE_MAP), common, problems);
+    if (!defaults)
+        return common;
+    if (defaults->kind != NODE_MAP) {
+        node_problem(problems, defaults, "not a map of what all phases share");
+        return common;
+    }
+    static const char *const own[] = {"extends", "after"};
+    defaults = node_copy_map(arena, defaults);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        const struct node *node = node_get_any(defaults, own[i]);
+        if (node)
+            node_key_problem(problems, node, "not for all phases: it belongs into a phase");
+        node_remove(defaults, own[i]);
+    }
+    return node_merge(arena, common, defaults, problems);
+}
+
+static void phases_report_extends_cycle(struct phases_merge *merge,
+                                        const struct phases_entry *entry)
+{
+    struct text chain = {0};
+    const struct phases_entry *at = entry;
+    text_add(&chain, entry->name);
+    do {
+        at = phases_refer(merge->phases, node_get(at->written, "extends"), merge->problems);
+        text_addf(&chain, " -> %s", at->name);
+    } while (at != entry && chain.size < 400);
+    node_problem(merge->problems, node_get(entry->written, "extends"), "extends itself: %s",
+                 text_string(&chain));
+    text_fini(&chain);
+}
+
+/* What a phase takes over from the one that it extends. */
+static struct node *phases_inherit(struct phases_merge *merge, const struct phases_entry *base)
+{
+    struct node *inherited = node_copy_map(merge->arena, base->node);
+    for (size_t i = 0; i < PHASES_NOT_INHERITED; i++) {
+        node_remove(inherited, phases_not_inherited[i]);
+        struct node *shared = node_get(merge->common, phases_not_inherited[i]);
+        if (shared)
+            node_append(merge->arena, inherited, shared);
+    }
+    return inherited;
+}
+
+/* Small files can make large workflows, each phase extending one that grows: that is bounded. */
+static void phases_measure(struct phases_merge *merge, const struct phases_entry *entry)
+{
+    node_measure(entry->node, &merge->nodes, &merge->bytes);
+    if (merge->nodes <= NODE_COUNT_MAX && merge->bytes <= SPEC_RESOLVED_SIZE_MAX)
+        return;
+    node_key_problem(merge->problems, entry->written,
+                     "too much: what extends and defaults make of this file has more than %d "
+                     "values or %d MiB",
+                     NODE_COUNT_MAX, SPEC_RESOLVED_SIZE_MAX >> 20);
+    merge->is_too_large = true;
+}
+
+static void phases_merge_entry(struct phases_merge *merge, struct phases_entry *entry)
+{
+    struct node *below = merge->common;
+    const struct node *extends = node_get(entry->written, "extends");
+    entry->state = PHASES_MERGING;
+    struct phases_entry *base =
+        extends ? phases_refer(merge->phases, extends, merge->problems) : NULL;
+    entry->lacks_base = extends && !base;
+    if (base && base->state == PHASES_NEW)
+        phases_merge_entry(merge, base);
+    if (merge->is_too_large)
+        return;
+    if (base && base->state == PHASES_MERGING) {
+        phases_report_extends_cycle(merge, entry);
+        entry->lacks_base = true;
+    } else if (base) {
+        below = phases_inherit(merge, base);
+        entry->lacks_base = base->lacks_base;
+    }
+    entry->node = node_merge(merge->arena, below, entry->written, merge->problems);
+    entry->state = PHASES_MERGED;
+    phases_measure(merge, entry);
+}
+
+static int phases_merge_all(struct phases *phases, struct node_arena *arena,
+                            const struct node *root, struct spec_problems *problems)
+{
+    struct phases_merge merge = {.phases = phases, .arena = arena, .problems = problems};
+    merge.common = phases_common(arena, root, problems);
+    for (size_t i = 0; i < phases->count && !merge.is_too_large; i++) {
+        if (phases->entries[i].state == PHASES_NEW)
+            phases_merge_entry(&merge, &phases->entries[i]);
+    }
+    return merge.is_too_large ? -EINVAL : 0;
+}
+
+/* --- Order -------------------------------------------------------------------------------------*/
+
+static void phases_add_after(struct phases *phases, struct phases_entry *entry,
+                             const struct node *node, struct spec_problems *problems)
+{
+    const struct phases_entry *other = phases_refer(phases, node, problems);
+    if (!other) {
+        entry->lacks_before = true;
+        return;
+    }
+    size_t index = (size_t)(other - phases->entries);
+    if (other == entry) {
+        node_problem(problems, node, "a phase cannot wait for itself");
+        return;
+    }
+    for (size_t i = 0; i < entry->after_count; i++) {
+        if (entry->after[i] == index) {
+            node_problem(problems, node, "given twice");
+            return;
+        }
+    }
+    entry->after[entry->after_count++] = index;
+}
+
+static void phases_read_after(struct phases *phases, struct phases_entry *entry,
+                              struct spec_problems *problems)
+{
+    const struct node *after = node_get(entry->node, "after");
+    bool is_list = after && after->kind == NODE_LIST;
+    entry->after = phases_allocate(is_list ? after->count : 1, sizeof *entry->after);
+    entry->is_before = phases_allocate(phases->count, sizeof *entry->is_before);
+    for (size_t i = 0; is_list && i < after->count; i++)
+        phases_add_after(phases, entry, after->items[i], problems);
+    if (after && !is_list)
+        phases_add_after(phases, entry, after, problems);
+}
+
+/* Takes over what is before the phases that it waits for, which have been placed. */
+static void phases_place(struct phases *phases, size_t index, size_t place)
+{
+    struct phases_entry *entry = &phases->entries[index];
+    for (size_t i = 0; i < entry->after_count; i++) {
+        const struct phases_entry *before = &phases->entries[entry->after[i]];
+        entry->is_before[entry->after[i]] = true;
+        for (size_t j = 0; j < phases->count; j++)
+            entry->is_before[j] = entry->is_before[j] || before->is_before[j];
+    }
+    phases->order[place] = index;
+}
+
+static bool phases_is_ready(const struct phases *phases, size_t index, const bool *is_placed)
+{
+    const struct phases_entry *entry = &phases->entries[index];
+    for (size_t i = 0; i < entry->after_count; i++) {
+        if (!is_placed[entry->after[i]])
+            return false;
+    }
+    return true;
+}
+
+/* Walks back from a phase that could not be placed, always to another such, until one comes twice:
+ * that one lies on a cycle. */
+static void phases_report_after_cycle(const struct phases *phases, const bool *is_placed,
+                                      struct spec_problems *problems)
+{
+    size_t at = 0;
+    while (is_placed[at])
+        at++;
+    bool *is_seen = phases_allocate(phases->count, sizeof *is_seen);
+    struct text chain = {0};
+    const struct phases_entry *first = NULL;
+    for (;;) {
+        const struct phases_entry *entry = &phases->entries[at];
+        if (is_seen[at] && !first) { /* the second time around is the one to tell */
+            first = entry;
+            text_add(&chain, entry->name);
+        } else if (first && chain.size < 400) {
+            text_addf(&chain, " -> %s", entry->name);
+        }
+        if (first == entry && chain.size > strlen(entry->name))
+            break;
+        is_seen[at] = true;
+        size_t i = 0;
+        while (is_placed[entry->after[i]])
+            i++;
+        at = entry->after[i];
+    }
+    node_problem(problems, node_get(first->node, "after"), "waits for itself: %s",
+                 text_string(&chain));
+    text_fini(&chain);
+    free(is_seen);
+}
+
+static void phases_sort(struct phases *phases, struct spec_problems *problems)
+{
+    bool *is_placed = phases_allocate(phases->count, sizeof *is_placed);
+    size_t placed = 0, placed_before;
+    phases->order = phases_allocate(phases->count, sizeof *phases->order);
+    do {
+        placed_before = placed;
+        for (size_t i = 0; i < phases->count; i++) {
+            if (is_placed[i] || !phases_is_ready(phases, i, is_placed))
+                continue;
+            phases_place(phases, i, placed++);
+            is_placed[i] = true;
+        }
+    } while (placed > placed_before);
+    if (placed < phases->count)
+        phases_report_after_cycle(phases, is_placed, problems);
+    for (size_t i = 0; i < phases->count; i++) {
+        if (!is_placed[i])
+            phases->order[placed++] = i; /* so that they are checked too */
+    }
+    free(is_placed);
+}
+
+int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
+                struct spec_problems *problems)
+{
+    *phases = (struct phases){0};
+    int result = phases_list(phases, root, problems);
+    if (result == 0)
+        result = phases_merge_all(phases, arena, root, problems);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < phases->count; i++)
+        phases_read_after(phases, &phases->entries[i], problems);
+    phases_sort(phases, problems);
+    return 0;
+}

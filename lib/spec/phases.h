@@ -1,0 +1,37 @@
+/* The phases of a workflow as a graph: what each extends, merged; which each waits for, in order.
+ *
+ * Reports phases that are not there, cycles, and growth beyond bounds. What a phase misses because
+ * of such a problem is no problem of its own. */
+#ifndef PHASED_LIB_SPEC_PHASES_H
+#define PHASED_LIB_SPEC_PHASES_H
+
+#include "lib/spec/node.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct phases_entry {
+    const char *name;
+    struct node *written; /* as in the file */
+    struct node *node;    /* with defaults and extends; NULL while it is not known */
+    int state;            /* of merging, see phases.c */
+    bool lacks_base;      /* its `extends` failed */
+    bool lacks_before;    /* its `after` names a phase that is not there */
+    size_t *after;        /* the phases that it waits for, by index */
+    size_t after_count;
+    bool *is_before; /* for each phase, whether it ends before this one starts */
+};
+
+struct phases {
+    struct phases_entry *entries; /* in the order of the file */
+    size_t count;
+    size_t *order; /* indices, each after those it waits for */
+};
+
+/* Reads `root`'s defaults and phases. Returns -EINVAL when there is nothing to go on with; then,
+ * too, `phases` is to be ended. `phases` borrows from the arena. */
+int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
+                struct spec_problems *problems);
+void phases_fini(struct phases *phases);
+
+#endif

@@ -1,0 +1,404 @@
+/* Reading the sections of a phase. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "lib/spec/sections.h"
+
+#include "lib/error.h"
+#include "lib/spec/checks.h"
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/options.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pcre2.h>
+
+enum {
+    SECTIONS_NODES_MAX = 10000,
+    SECTIONS_CPUS_MAX = 4096,
+    SECTIONS_KEEP_MAX = 1000000,
+    SECTIONS_PATTERN_MAX = 8192,
+    SECTIONS_SAVE_TIME_S = 60, /* when it is not said; half of `time` where that is less */
+    SECTIONS_LINGER_S = 20,
+};
+
+static void sections_set(json_t *json, const char *key, json_t *value)
+{
+    (void)json_object_set_new(json, key, value); /* fails only for want of memory or a NULL */
+}
+
+static struct spec_problems *sections_problems(const struct sections *sections)
+{
+    return sections->scope->problems;
+}
+
+static void sections_missing(const struct sections *sections, const struct node *map,
+                             const char *key, const char *message)
+{
+    if (!sections->lacks_base)
+        node_missing(sections_problems(sections), map, key, "%s", message);
+}
+
+/* The map at `key` with its keys checked; NULL when there is none, or no map. */
+static const struct node *sections_map(const struct sections *sections, const char *key,
+                                       const struct keys *keys, const char *what)
+{
+    const struct node *map = node_get(sections->phase, key);
+    if (!map)
+        return NULL;
+    if (map->kind != NODE_MAP) {
+        node_problem(sections_problems(sections), map, "not %s", what);
+        return NULL;
+    }
+    keys_check(sections_problems(sections), map, keys);
+    return map;
+}
+
+/* The whole number at `key` of `map`, or JSON null. */
+static json_t *sections_whole(const struct sections *sections, const struct node *map,
+                              const char *key, int64_t min, int64_t max)
+{
+    const struct node *node = node_get(map, key);
+    int64_t number;
+    if (!node || !scalar_whole(sections->scope, node, min, max, &number))
+        return json_null();
+    return json_integer(number);
+}
+
+/* --- resources ---------------------------------------------------------------------------------*/
+
+static void sections_read_gpus(const struct sections *sections, const struct node *node,
+                               json_t *json)
+{
+    char type[UNITS_GPU_TYPE_SIZE] = "";
+    uint32_t count = 0;
+    struct error err;
+    char *text = node ? scalar_string(sections->scope, node) : NULL;
+    if (text && strchr(text, '|'))
+        node_problem(sections_problems(sections), node, "alternatives (|): not supported yet");
+    else if (text && units_parse_gpus(text, type, &count, &err) < 0)
+        node_problem(sections_problems(sections), node, "%s", err.message);
+    sections_set(json, "gpus", json_integer(count));
+    sections_set(json, "gpu_type", type[0] ? json_string(type) : json_null());
+    free(text);
+}
+
+static void sections_read_memory(const struct sections *sections, const struct node *node,
+                                 json_t *json)
+{
+    uint64_t mb;
+    struct error err;
+    char *text = node ? scalar_string(sections->scope, node) : NULL;
+    sections_set(json, "mem_mb", json_null());
+    if (!text)
+        return;
+    if (units_parse_memory(text, &mb, &err) < 0)
+        node_problem(sections_problems(sections), node, "%s", err.message);
+    else if (mb == 0)
+        node_problem(sections_problems(sections), node, "less than 1M");
+    else
+        sections_set(json, "mem_mb", json_integer((json_int_t)mb));
+    free(text);
+}
+
+static void sections_read_time(const struct sections *sections, const struct node *map,
+                               json_t *json)
+{
+    const struct node *node = node_get(map, "time");
+    uint32_t seconds = 0;
+    if (!node && map)
+        sections_missing(sections, map, "time", "missing: the longest that it may run, such as 4h");
+    else if (!node && !node_get(sections->phase, "resources"))
+        sections_missing(sections, sections->phase, "resources",
+                         "missing: at least the time, such as {time: 4h}");
+    else if (node && scalar_duration(sections->scope, node, &seconds) && seconds < 60)
+        node_problem(sections_problems(sections), node, "less than 1m, which is Slurm's unit");
+    sections_set(json, "time_s", json_integer(seconds));
+}
+
+static void sections_read_resources(const struct sections *sections, json_t *phase)
+{
+    const struct node *map = sections_map(sections, "resources", &keys_resources,
+                                          "a map (such as {nodes: 1, gpus: h100:8, time: 4h})");
+    const struct node *cpus_per_gpu = node_get(map, "cpus_per_gpu");
+    json_t *json = json_object();
+    json_t *nodes = sections_whole(sections, map, "nodes", 1, SECTIONS_NODES_MAX);
+    sections_set(json, "nodes", json_is_null(nodes) ? json_integer(1) : nodes);
+    sections_read_gpus(sections, node_get(map, "gpus"), json);
+    sections_set(json, "cpus", sections_whole(sections, map, "cpus", 1, SECTIONS_CPUS_MAX));
+    sections_set(json, "cpus_per_gpu",
+                 sections_whole(sections, map, "cpus_per_gpu", 1, SECTIONS_CPUS_MAX));
+    sections_read_memory(sections, node_get(map, "mem"), json);
+    sections_read_time(sections, map, json);
+    if (cpus_per_gpu && node_get(map, "cpus"))
+        node_key_problem(sections_problems(sections), cpus_per_gpu,
+                         "cpus is given too: one of the two");
+    else if (cpus_per_gpu && !node_get(map, "gpus"))
+        node_key_problem(sections_problems(sections), cpus_per_gpu, "there are no gpus");
+    sections_set(phase, "resources", json);
+}
+
+/* --- launch, run, workdir, env -----------------------------------------------------------------*/
+
+static void sections_read_launch(const struct sections *sections, json_t *phase)
+{
+    static const char *const words[] = {"node", "rank"};
+    const struct node *node = node_get(sections->phase, "launch");
+    const char *word = words[0];
+    json_t *resources = json_object_get(phase, "resources");
+    if (node && node->kind == NODE_SCALAR && text_equal(node->text, "group"))
+        node_problem(sections_problems(sections), node, "group: not supported yet");
+    else if (node)
+        word = scalar_choice(sections->scope, node, words, sizeof words / sizeof words[0]);
+    if (word == words[1] && json_integer_value(json_object_get(resources, "gpus")) == 0 &&
+        !sections->lacks_base)
+        node_problem(sections_problems(sections), node,
+                     "rank starts one process per GPU, and resources has no gpus");
+    sections_set(phase, "launch", json_string(word ? word : words[0]));
+}
+
+static void sections_read_run(const struct sections *sections, json_t *phase)
+{
+    const struct node *node = node_get(sections->phase, "run");
+    if (!node)
+        sections_missing(sections, sections->phase, "run", "missing: what is to be started");
+    else if (node->kind != NODE_SCALAR)
+        node_problem(sections_problems(sections), node, "not a text: a bash script (run: |)");
+    else if (!node->text[strspn(node->text, " \t\r\n")])
+        node_problem(sections_problems(sections), node, "empty");
+    else
+        scope_check_run(sections->scope, node);
+    sections_set(phase, "run", json_string(node ? node->text : ""));
+}
+
+static void sections_read_workdir(const struct sections *sections, json_t *phase)
+{
+    const struct node *node = node_get(sections->phase, "workdir");
+    char *text = node ? scalar_string(sections->scope, node) : NULL;
+    if (text && text[0] != '/' && !text_starts(text, "$PHASED_") && !text_starts(text, "${PHASED_"))
+        node_problem(sections_problems(sections), node, "not an absolute path");
+    sections_set(phase, "workdir", text ? json_string(text) : json_null());
+    free(text);
+}
+
+static void sections_read_env(const struct sections *sections, json_t *phase)
+{
+    const struct node *map = node_get(sections->phase, "env");
+    json_t *json = json_object();
+    if (map && map->kind != NODE_MAP)
+        node_problem(sections_problems(sections), map, "not a map of variables");
+    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        const struct node *node = map->items[i];
+        struct text text = {0};
+        if (!scope_is_name(node->key) && !text_starts(node->key, "__"))
+            node_key_problem(sections_problems(sections), node, "not the name of a variable");
+        else if (text_starts(node->key, "PHASED_"))
+            node_key_problem(sections_problems(sections), node,
+                             "a variable that is set for every run");
+        else if (node->kind != NODE_SCALAR && node->kind != NODE_NULL)
+            node_problem(sections_problems(sections), node, "not a text");
+        else if (node->kind == NODE_SCALAR && !node->is_cut &&
+                 scope_text(sections->scope, node, &text))
+            sections_set(json, node->key, json_string(text_string(&text)));
+        text_fini(&text);
+    }
+    sections_set(phase, "env", json);
+}
+
+/* --- metrics, progress, checkpoint -------------------------------------------------------------*/
+
+/* Whether the worker will be able to use the pattern. It compiles it alike. */
+static bool sections_check_pattern(const struct sections *sections, const struct node *node)
+{
+    int code;
+    PCRE2_SIZE offset;
+    uint32_t group_count = 0;
+    if (strlen(node->text) > SECTIONS_PATTERN_MAX) {
+        node_problem(sections_problems(sections), node, "longer than %d bytes",
+                     SECTIONS_PATTERN_MAX);
+        return false;
+    }
+    pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)node->text, PCRE2_ZERO_TERMINATED,
+                                        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+    if (!pattern) {
+        PCRE2_UCHAR message[200] = "";
+        (void)pcre2_get_error_message(code, message, sizeof message); /* cut is fine */
+        node_problem(sections_problems(sections), node, "not a PCRE2 pattern: %s at offset %zu",
+                     (const char *)message, (size_t)offset);
+        return false;
+    }
+    (void)pcre2_pattern_info(pattern, PCRE2_INFO_NAMECOUNT, &group_count); /* cannot fail here */
+    pcre2_code_free(pattern);
+    if (group_count == 0)
+        node_problem(sections_problems(sections), node,
+                     "no named group: (?<loss>...) makes a metric called loss");
+    return group_count > 0;
+}
+
+static json_t *sections_metrics_map(const struct sections *sections, const struct node *map)
+{
+    const struct node *pattern = node_get(map, "pattern"), *file = node_get(map, "file");
+    keys_check(sections_problems(sections), map, &keys_metrics);
+    if (pattern && file) {
+        node_key_problem(sections_problems(sections), file, "pattern is given too: one of the two");
+    } else if (pattern && pattern->kind != NODE_SCALAR) {
+        node_problem(sections_problems(sections), pattern, "not a text");
+    } else if (pattern && !pattern->is_cut && sections_check_pattern(sections, pattern)) {
+        return json_pack("{ssss}", "kind", "pattern", "pattern", pattern->text);
+    } else if (file) {
+        char *path = scalar_string(sections->scope, file);
+        json_t *json = path ? json_pack("{ssss}", "kind", "file", "path", path) : NULL;
+        free(path);
+        return json;
+    } else if (!pattern) {
+        node_problem(sections_problems(sections), map, "neither pattern nor file");
+    }
+    return NULL;
+}
+
+static void sections_read_metrics(const struct sections *sections, json_t *phase)
+{
+    const struct node *node = node_get(sections->phase, "metrics");
+    json_t *json = NULL;
+    if (node && node->kind == NODE_MAP)
+        json = sections_metrics_map(sections, node);
+    else if (node && (node->kind != NODE_SCALAR || !text_equal(node->text, "auto")))
+        node_problem(sections_problems(sections), node,
+                     "not auto, {pattern: '...'} or {file: path}");
+    sections_set(phase, "metrics", json ? json : json_pack("{ss}", "kind", "auto"));
+}
+
+static void sections_read_progress(const struct sections *sections, json_t *phase)
+{
+    const struct node *map = sections_map(sections, "progress", &keys_progress,
+                                          "a map (such as {step: step, total: 1000})");
+    const struct node *step = node_get(map, "step"), *total = node_get(map, "total");
+    sections_set(phase, "progress", json_null());
+    if (!map)
+        return;
+    double number = 0;
+    char *name = step ? scalar_string(sections->scope, step) : text_format("step");
+    if (name && !scope_is_name(name))
+        node_problem(sections_problems(sections), step, "not the name of a metric");
+    if (!total)
+        sections_missing(sections, map, "total", "missing: the step at the end");
+    else if (scalar_number(sections->scope, total, &number) && number <= 0)
+        node_problem(sections_problems(sections), total, "not above 0");
+    json_t *value = number > 0 ? scope_value(sections->scope, total) : NULL;
+    if (name && value)
+        sections_set(phase, "progress", json_pack("{ssso}", "step", name, "total", value));
+    else
+        json_decref(value);
+    free(name);
+}
+
+static char *sections_checkpoint_path(const struct sections *sections, const struct node *map)
+{
+    const struct node *node = node_get(map, "path");
+    if (!node) {
+        sections_missing(sections, map, "path",
+                         "missing: what the files are called, such as "
+                         "\"$PHASED_OUT/model_{step}.pt\"");
+        return NULL;
+    }
+    char *path = scalar_string(sections->scope, node);
+    const char *step = path ? strstr(path, "{step}") : NULL;
+    if (path && !step)
+        node_problem(sections_problems(sections), node, "no {step} in it");
+    else if (path && strstr(step + 1, "{step}"))
+        node_problem(sections_problems(sections), node, "{step} stands in it more than once");
+    return path;
+}
+
+static int64_t sections_save_time(const struct sections *sections, const struct node *map,
+                                  int64_t time_s)
+{
+    const struct node *node = node_get(map, "save_time");
+    uint32_t seconds;
+    if (!node)
+        return time_s && time_s / 2 < SECTIONS_SAVE_TIME_S ? time_s / 2 : SECTIONS_SAVE_TIME_S;
+    if (!scalar_duration(sections->scope, node, &seconds))
+        return 0;
+    if (time_s && seconds >= time_s)
+        node_problem(sections_problems(sections), node,
+                     "not less than the phase's time, so that nothing else could be done");
+    return seconds;
+}
+
+static void sections_read_checkpoint(const struct sections *sections, json_t *phase)
+{
+    static const char *const signals[] = {"TERM", "USR1", "USR2", "INT"};
+    const struct node *map = sections_map(sections, "checkpoint", &keys_checkpoint,
+                                          "a map (such as {path: \"$PHASED_OUT/*_{step}*\"})");
+    const struct node *signal = node_get(map, "stop_signal");
+    const json_t *time = json_object_get(json_object_get(phase, "resources"), "time_s");
+    sections_set(phase, "checkpoint", json_null());
+    if (!map)
+        return;
+    char *path = sections_checkpoint_path(sections, map);
+    const char *word =
+        signal ? scalar_choice(sections->scope, signal, signals, sizeof signals / sizeof signals[0])
+               : signals[0];
+    int64_t save_time_s = sections_save_time(sections, map, json_integer_value(time));
+    json_t *keep = sections_whole(sections, map, "keep", 1, SECTIONS_KEEP_MAX);
+    if (json_is_null(keep))
+        keep = json_integer(0);
+    sections_set(phase, "checkpoint",
+                 json_pack("{ss*sssIso}", "path", path, "stop_signal", word ? word : signals[0],
+                           "save_time_s", (json_int_t)save_time_s, "keep", keep));
+    free(path);
+}
+
+/* --- All of a phase ----------------------------------------------------------------------------*/
+
+static void sections_read_choice(const struct sections *sections, json_t *phase, const char *key,
+                                 const char *const words[2])
+{
+    const struct node *node = node_get(sections->phase, key);
+    const char *word = node ? scalar_choice(sections->scope, node, words, 2) : words[0];
+    sections_set(phase, key, json_string(word ? word : words[0]));
+}
+
+static void sections_read_rest(const struct sections *sections, json_t *phase)
+{
+    static const char *const promote[] = {"auto", "manual"}, *const on_fail[] = {"hold", "fail"};
+    const struct node *nan_ok = node_get(sections->phase, "nan_ok");
+    const struct node *linger = node_get(sections->phase, "linger");
+    bool is_ok = false;
+    uint32_t linger_s = SECTIONS_LINGER_S;
+    if (nan_ok)
+        (void)scalar_boolean(sections->scope, nan_ok, &is_ok); /* told, and the phase is dropped */
+    if (linger)
+        (void)scalar_duration(sections->scope, linger, &linger_s); /* the same */
+    sections_set(phase, "nan_ok", json_boolean(is_ok));
+    sections_read_choice(sections, phase, "promote", promote);
+    sections_read_choice(sections, phase, "on_fail", on_fail);
+    sections_set(phase, "linger_s", json_integer(linger_s));
+}
+
+void sections_read(const struct sections *sections, json_t *json)
+{
+    keys_check(sections_problems(sections), sections->phase, &keys_phase);
+    sections_read_resources(sections, json);
+    sections_set(json, "slurm",
+                 options_read(sections->scope, node_get(sections->phase, "slurm"),
+                              json_object_get(json, "resources")));
+    sections_read_launch(sections, json);
+    sections_read_run(sections, json);
+    sections_read_workdir(sections, json);
+    sections_read_env(sections, json);
+    sections_read_metrics(sections, json);
+    sections_read_progress(sections, json);
+    sections_read_checkpoint(sections, json);
+    json_t *gate = checks_read(sections->scope, node_get(sections->phase, "gate"), NULL);
+    sections_set(json, "gate", gate);
+    sections_set(json, "guards",
+                 checks_read(sections->scope, node_get(sections->phase, "guards"), gate));
+    sections_read_rest(sections, json);
+}

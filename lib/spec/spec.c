@@ -1,0 +1,220 @@
+/* From the text of a workflow to its resolved document: who is asked in which order. */
+#include "lib/spec/spec.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/options.h"
+#include "lib/spec/overrides.h"
+#include "lib/spec/phases.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/sections.h"
+#include "lib/spec/yaml.h"
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPEC_NAME_MAX = 64 };
+
+/* What is known while a file is read. */
+struct spec_reader {
+    struct spec_problems *problems;
+    struct node_arena arena;
+    struct node *root;
+    struct phases phases;
+    struct overrides overrides;
+    const struct node **params; /* of each phase, with --set applied */
+    json_t **resolved;          /* of each phase, or NULL */
+};
+
+static bool spec_is_workflow_name(const char *name)
+{
+    size_t size = strlen(name);
+    if (size > SPEC_NAME_MAX || !isalnum((unsigned char)name[0]))
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (!isalnum((unsigned char)name[i]) && !strchr("_-.", name[i]))
+            return false;
+    }
+    return true;
+}
+
+static json_t *spec_read_name(struct spec_reader *reader)
+{
+    const struct node *node = node_get(reader->root, "name");
+    if (!node) {
+        node_missing(reader->problems, reader->root, "name",
+                     "missing: what the workflow is called");
+        return NULL;
+    }
+    if (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)) {
+        node_problem(reader->problems, node,
+                     "not a name: letters, digits, _, - and . make one, of at most %d",
+                     SPEC_NAME_MAX);
+        return NULL;
+    }
+    return json_string(node->text);
+}
+
+/* The phases before the given one; the array is the caller's to free(). */
+static struct scope_before *spec_list_before(const struct spec_reader *reader, size_t index,
+                                             size_t *ret_count)
+{
+    const struct phases_entry *entry = &reader->phases.entries[index];
+    struct scope_before *before = calloc(reader->phases.count + 1, sizeof *before);
+    size_t count = 0;
+    if (!before)
+        abort();
+    for (size_t i = 0; i < reader->phases.count; i++) {
+        if (!entry->is_before[i] || !reader->resolved[i])
+            continue;
+        before[count++] = (struct scope_before){
+            .phase = reader->phases.entries[i].name,
+            .params_node = reader->params[i],
+            .params = json_object_get(reader->resolved[i], "params"),
+        };
+        for (size_t j = 0; j < entry->after_count; j++)
+            before[count - 1].is_direct = before[count - 1].is_direct || entry->after[j] == i;
+    }
+    *ret_count = count;
+    return before;
+}
+
+static void spec_read_phase(struct spec_reader *reader, size_t index)
+{
+    const struct phases_entry *entry = &reader->phases.entries[index];
+    const struct node *params = overrides_apply(&reader->overrides, &reader->arena, entry);
+    if (params && params->kind != NODE_MAP) {
+        node_problem(reader->problems, params, "not a map of params");
+        params = NULL;
+    }
+    size_t before_count;
+    struct scope_before *before = spec_list_before(reader, index, &before_count);
+    struct scope scope;
+    scope_init(&scope, reader->problems, params, before, before_count);
+    scope.lacks_before = entry->lacks_before;
+    json_t *after = json_array(), *json = json_object();
+    for (size_t i = 0; i < entry->after_count; i++)
+        (void)json_array_append_new(after,
+                                    json_string(reader->phases.entries[entry->after[i]].name));
+    (void)json_object_set_new(json, "name", json_string(entry->name));
+    (void)json_object_set_new(json, "after", after);
+    (void)json_object_set_new(json, "params", scope_params(&scope));
+    const struct sections sections = {
+        .scope = &scope, .phase = entry->node, .lacks_base = entry->lacks_base};
+    sections_read(&sections, json);
+    reader->params[index] = params;
+    reader->resolved[index] = json;
+    scope_fini(&scope);
+    free(before);
+}
+
+/* Params are shared between phases by extends and defaults, so this waits until all are read. */
+static void spec_warn_of_unused(struct spec_reader *reader)
+{
+    for (size_t i = 0; i < reader->phases.count; i++) {
+        const struct node *params = reader->params[i];
+        for (size_t j = 0; params && j < params->count; j++) {
+            const struct node *node = params->items[j];
+            if (node->kind == NODE_SCALAR && !node->is_used && node->line &&
+                !reader->phases.entries[i].lacks_base)
+                node_key_warning(reader->problems, node, "nothing uses it: run has no $%s",
+                                 node->key);
+        }
+    }
+}
+
+static void spec_read_phases(struct spec_reader *reader, const struct spec_overrides *overrides)
+{
+    size_t count = reader->phases.count;
+    overrides_init(&reader->overrides, &reader->arena, overrides, &reader->phases,
+                   reader->problems);
+    reader->params = calloc(count + 1, sizeof *reader->params);
+    reader->resolved = calloc(count + 1, sizeof *reader->resolved);
+    if (!reader->params || !reader->resolved)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        spec_read_phase(reader, reader->phases.order[i]);
+    spec_warn_of_unused(reader);
+}
+
+static void spec_reader_fini(struct spec_reader *reader)
+{
+    for (size_t i = 0; reader->resolved && i < reader->phases.count; i++)
+        json_decref(reader->resolved[i]);
+    free(reader->resolved);
+    free(reader->params);
+    overrides_fini(&reader->overrides);
+    phases_fini(&reader->phases);
+    node_arena_fini(&reader->arena);
+}
+
+/* Returns the document, which is complete only when there were no problems. */
+static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides *overrides)
+{
+    struct scope outside; /* of the file as a whole, where there are no params */
+    if (reader->root->kind != NODE_MAP) {
+        spec_problems_add(reader->problems, SPEC_ERROR, reader->root->line, reader->root->column,
+                          "", "not a map: a workflow has a name and phases");
+        return NULL;
+    }
+    keys_check(reader->problems, reader->root, &keys_workflow);
+    json_t *workflow = json_object(), *phases = json_array();
+    scope_init(&outside, reader->problems, NULL, NULL, 0);
+    json_t *name = spec_read_name(reader);
+    json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
+    scope_fini(&outside);
+    if (name)
+        (void)json_object_set_new(workflow, "name", name);
+    if (price)
+        (void)json_object_set_new(workflow, "price", price);
+    (void)json_object_set_new(workflow, "phases", phases);
+    if (phases_init(&reader->phases, &reader->arena, reader->root, reader->problems) < 0)
+        return workflow;
+    spec_read_phases(reader, overrides);
+    for (size_t i = 0; i < reader->phases.count; i++)
+        (void)json_array_append(phases, reader->resolved[reader->phases.order[i]]);
+    return workflow;
+}
+
+int spec_parse(const char *file, const char *data, size_t size,
+               const struct spec_overrides *overrides, json_t **ret_json,
+               struct spec_problems *problems)
+{
+    struct spec_reader reader = {.problems = problems};
+    json_t *workflow = NULL;
+    free(problems->file);
+    problems->file = text_format("%s", file);
+    if (size > SPEC_SIZE_MAX)
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "larger than %d bytes", SPEC_SIZE_MAX);
+    else if (yaml_read(&reader.arena, data, size, problems, &reader.root) == 0)
+        workflow = spec_read(&reader, overrides);
+    spec_reader_fini(&reader);
+    spec_problems_sort(problems);
+    if (problems->error_count || !workflow) {
+        json_decref(workflow);
+        return -EINVAL;
+    }
+    *ret_json = workflow;
+    return 0;
+}
+
+int spec_parse_file(const char *path, const struct spec_overrides *overrides, json_t **ret_json,
+                    struct spec_problems *problems)
+{
+    char *data = NULL;
+    size_t size = 0;
+    struct error err;
+    int result = file_read(path, SPEC_SIZE_MAX, &data, &size, &err);
+    if (result < 0) {
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
+        return result;
+    }
+    result = spec_parse(path, data, size, overrides, ret_json, problems);
+    free(data);
+    return result;
+}
