@@ -1,1 +1,12 @@
-# tests/fuzz
+# tests/fuzz: each target runs its corpus as a test; README.md says how to search for more.
+FUZZ_LDADD = lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) -lm
+FUZZ_TESTS =
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/README.md
+
+FUZZ_TESTS += tests/fuzz/fuzz_expr
+tests_fuzz_fuzz_expr_SOURCES = tests/fuzz/fuzz_expr.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_expr_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_expr_LDADD = $(FUZZ_LDADD)
+
+check_PROGRAMS += $(FUZZ_TESTS)
+TESTS += $(FUZZ_TESTS)
