@@ -26,6 +26,7 @@ enum {
     DAEMON_POLL_MS = 50,
     DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
     DAEMON_STOP_MAX_S = 40,  /* a call to a Slurm that does not answer takes up to 18 s */
+    DAEMON_FDS_MAX = 1024,   /* shells and test programs hand down few, and low ones */
     DAEMON_TAIL_LINES = 10,
     DAEMON_TAIL_SIZE = 16384,
 };
@@ -69,6 +70,8 @@ static void daemon_become(const struct cli *cli, const char *program, int log, b
         return;
     }
     (void)signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
+    for (int fd = STDERR_FILENO + 1; fd < DAEMON_FDS_MAX; fd++)
+        (void)close(fd); /* who waits for the end of a pipe of ours must not wait for the daemon */
     (void)execl(program, program, (char *)NULL);
     perror("phasectl: could not run phased");
 }

@@ -26,8 +26,7 @@ enum {
 struct logs_file {
     long long rank;
     char *path;
-    int fd;           /* -1: not there yet */
-    bool inside_line; /* the last byte printed was not the end of a line */
+    int fd; /* -1: not there yet */
 };
 
 struct logs {
@@ -37,6 +36,7 @@ struct logs {
     long long rank;         /* negative: all, each line with its rank */
     struct logs_file *files;
     size_t file_count;
+    long long open_rank; /* of all ranks: whose line has not ended on the screen; -1: none */
 };
 
 static void logs_close(struct logs *logs)
@@ -87,7 +87,8 @@ static int logs_look(struct logs *logs, struct error *err)
     return 0;
 }
 
-static void logs_print(const struct logs *logs, struct logs_file *file, const char *data,
+/* Prints what one rank wrote; of all ranks each line with its rank, and no two on one line. */
+static void logs_print(struct logs *logs, const struct logs_file *file, const char *data,
                        size_t size)
 {
     if (logs->rank >= 0) {
@@ -97,16 +98,18 @@ static void logs_print(const struct logs *logs, struct logs_file *file, const ch
     while (size) {
         const char *end = memchr(data, '\n', size);
         size_t line = end ? (size_t)(end - data) + 1 : size;
-        if (!file->inside_line)
+        if (logs->open_rank >= 0 && logs->open_rank != file->rank)
+            printf("\n");
+        if (logs->open_rank != file->rank)
             printf("[%lld] ", file->rank);
         (void)fwrite(data, 1, line, stdout); /* as above */
-        file->inside_line = !end;
+        logs->open_rank = end ? -1 : file->rank;
         data += line;
         size -= line;
     }
 }
 
-static int logs_read(const struct logs *logs, struct logs_file *file, struct error *err)
+static int logs_read(struct logs *logs, struct logs_file *file, struct error *err)
 {
     char chunk[LOGS_CHUNK];
     ssize_t size;
@@ -250,7 +253,7 @@ int logs_verb(struct cli *cli, char **words)
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    struct logs logs = {.cli = cli, .rank = logs_parse_rank(rank)};
+    struct logs logs = {.cli = cli, .rank = logs_parse_rank(rank), .open_rank = -1};
     if (logs.rank == -2)
         return cli_usage(cli, "--rank wants a number from 0, or all, not '%s'", rank);
     if (address_parse(arguments.items[0], &logs.address, &err) < 0)
@@ -260,6 +263,8 @@ int logs_verb(struct cli *cli, char **words)
     if (code == 0)
         code = follow ? logs_follow(&logs, &err) : logs_once(&logs, &err);
     logs_close(&logs);
+    if (logs.open_rank >= 0)
+        printf("\n");
     if (code == -EPIPE)
         return CLI_FAILED; /* nobody reads any more: nothing to say */
     return code < 0 ? cli_fail(&err) : CLI_OK;

@@ -168,16 +168,17 @@ static int watch_read_state(struct watch *watch, struct error *err)
     return view_is_final(state) || strcmp(state, "held") == 0;
 }
 
-/* One turn: where it stands, and what has happened since. Returns 1 at the end. */
+/* One turn: what has happened, and where it stands now. Returns 1 at the end, with nothing unread.
+ */
 static int watch_turn(struct watch *watch, struct error *err)
 {
-    int over = watch_read_state(watch, err);
-    if (over < 0)
-        return over;
-    int count;
-    do {
-        count = watch_read_events(watch, over ? 0 : WATCH_TURN_S, err);
-    } while (over && count > 0);
+    int count = watch_read_events(watch, WATCH_TURN_S, err);
+    int over = count < 0 ? count : watch_read_state(watch, err);
+    if (over > 0) {
+        do {
+            count = watch_read_events(watch, 0, err);
+        } while (count > 0);
+    }
     return count < 0 ? count : over;
 }
 
