@@ -1,1 +1,8 @@
-# worker/model
+# worker/model: phase-model, the model that phased trains by itself.
+# Fused multiply-add stays off: it would make a result depend on the processor (see cpu.c).
+noinst_LIBRARIES += worker/model/libmodel.a
+worker_model_libmodel_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(SODIUM_CFLAGS)
+worker_model_libmodel_a_SOURCES = \
+	worker/model/kernels.h \
+	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_attention.c \
+	worker/model/model.c worker/model/model.h worker/model/random.h

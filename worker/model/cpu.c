@@ -1,0 +1,284 @@
+/* The reference kernels on a CPU: matrix products in register tiles, and everything that goes row
+ * by row. Attention is in cpu_attention.c.
+ *
+ * Vectors are the compiler's own, always along the output, never along a sum: the processor's width
+ * changes the speed and not one bit of the result. That also forbids fused multiply-add, which
+ * not every CPU has: the makefile compiles these files with -ffp-contract=off. */
+#include "worker/model/cpu.h"
+#include "worker/model/kernels.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    TILE_ROWS = 4,
+    TILE_COLUMNS = 16,
+    INNER_BLOCK = 256, /* a packed panel of 256 x 16 floats fills a third of a 48 KiB L1 */
+};
+
+typedef float lanes8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* One tile: c[rows x 16] = or += a b, where b is a packed panel of `inner` rows of 16. Written out
+ * by rows, so that any optimising compiler keeps the eight sums in registers; a tile of fewer rows
+ * computes its first row again instead. */
+static inline __attribute__((always_inline)) void product_tile(float *c, size_t c_stride,
+                                                               struct kernel_view a,
+                                                               const float *panel, size_t inner,
+                                                               size_t rows, bool add)
+{
+    const float *a0 = a.data, *a1 = rows > 1 ? a0 + a.row_stride : a0;
+    const float *a2 = rows > 2 ? a1 + a.row_stride : a0, *a3 = rows > 3 ? a2 + a.row_stride : a0;
+    lanes8 sums[TILE_ROWS][2] = {0};
+    for (size_t r = 0; add && r < rows; r++) {
+        sums[r][0] = *(const lanes8 *)(c + r * c_stride);
+        sums[r][1] = *(const lanes8 *)(c + r * c_stride + 8);
+    }
+    lanes8 left0 = sums[0][0], right0 = sums[0][1], left1 = sums[1][0], right1 = sums[1][1];
+    lanes8 left2 = sums[2][0], right2 = sums[2][1], left3 = sums[3][0], right3 = sums[3][1];
+    for (size_t k = 0; k < inner; k++, panel += TILE_COLUMNS) {
+        lanes8 left = *(const lanes8 *)panel, right = *(const lanes8 *)(panel + 8);
+        size_t at = k * a.column_stride;
+        left0 += a0[at] * left;
+        right0 += a0[at] * right;
+        left1 += a1[at] * left;
+        right1 += a1[at] * right;
+        left2 += a2[at] * left;
+        right2 += a2[at] * right;
+        left3 += a3[at] * left;
+        right3 += a3[at] * right;
+    }
+    const lanes8 results[TILE_ROWS][2] = {
+        {left0, right0}, {left1, right1}, {left2, right2}, {left3, right3}};
+    for (size_t r = 0; r < rows; r++) {
+        *(lanes8 *)(c + r * c_stride) = results[r][0];
+        *(lanes8 *)(c + r * c_stride + 8) = results[r][1];
+    }
+}
+
+/* All rows against one panel of up to 16 columns. A narrower panel is computed in a full tile
+ * beside the output and copied, so that edges need no loop of their own. */
+static inline __attribute__((always_inline)) void
+product_panel(float *c, size_t c_stride, struct kernel_view a, const float *panel, size_t rows,
+              size_t inner, size_t columns, bool add)
+{
+    for (size_t r = 0; r < rows; r += TILE_ROWS) {
+        size_t count = rows - r < TILE_ROWS ? rows - r : TILE_ROWS;
+        float *out = c + r * c_stride;
+        struct kernel_view part = a;
+        part.data += r * a.row_stride;
+        if (columns == TILE_COLUMNS) {
+            product_tile(out, c_stride, part, panel, inner, count, add);
+            continue;
+        }
+        float edge[TILE_ROWS * TILE_COLUMNS] = {0};
+        for (size_t i = 0; add && i < count; i++)
+            memcpy(edge + i * TILE_COLUMNS, out + i * c_stride, columns * sizeof *edge);
+        product_tile(edge, TILE_COLUMNS, part, panel, inner, count, add);
+        for (size_t i = 0; i < count; i++)
+            memcpy(out + i * c_stride, edge + i * TILE_COLUMNS, columns * sizeof *edge);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+product_blocks(float *c, size_t c_stride, struct kernel_view a, const float *b, size_t b_stride,
+               size_t rows, size_t inner, size_t columns, enum kernel_mode mode)
+{
+    float panel[INNER_BLOCK * TILE_COLUMNS];
+    for (size_t k0 = 0; k0 < inner; k0 += INNER_BLOCK) {
+        size_t block = inner - k0 < INNER_BLOCK ? inner - k0 : INNER_BLOCK;
+        struct kernel_view part = a;
+        part.data += k0 * a.column_stride;
+        for (size_t n0 = 0; n0 < columns; n0 += TILE_COLUMNS) {
+            size_t wide = columns - n0 < TILE_COLUMNS ? columns - n0 : TILE_COLUMNS;
+            if (wide < TILE_COLUMNS)
+                memset(panel, 0, sizeof panel);
+            for (size_t k = 0; k < block; k++)
+                memcpy(panel + k * TILE_COLUMNS, b + (k0 + k) * b_stride + n0,
+                       wide * sizeof *panel);
+            product_panel(c + n0, c_stride, part, panel, rows, block, wide,
+                          k0 > 0 || mode == KERNEL_ADD);
+        }
+    }
+}
+
+#if defined(__x86_64__)
+/* The same code for processors with wide vectors: most have them, a Debian build assumes none. */
+__attribute__((target("avx2"))) static void product_avx2(float *c, size_t c_stride,
+                                                         struct kernel_view a, const float *b,
+                                                         size_t b_stride, size_t rows, size_t inner,
+                                                         size_t columns, enum kernel_mode mode)
+{
+    product_blocks(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+}
+#endif
+
+static void product_plain(float *c, size_t c_stride, struct kernel_view a, const float *b,
+                          size_t b_stride, size_t rows, size_t inner, size_t columns,
+                          enum kernel_mode mode)
+{
+    product_blocks(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+}
+
+float cpu_softmax(float *x, size_t count)
+{
+    float highest = x[0];
+    for (size_t i = 1; i < count; i++)
+        highest = x[i] > highest ? x[i] : highest;
+    cpu_lanes4 sums = {0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        cpu_lanes4 *four = (cpu_lanes4 *)(x + i);
+        *four = cpu_exp(*four - highest);
+        sums += *four;
+    }
+    float total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (; i < count; i++) {
+        x[i] = cpu_exp((cpu_lanes4){x[i] - highest})[0];
+        total += x[i];
+    }
+    float factor = 1.0f / total;
+    for (i = 0; i < count; i++)
+        x[i] *= factor;
+    return highest + logf(total);
+}
+
+float cpu_dot(const float *a, const float *b, size_t count)
+{
+    cpu_lanes4 sums = {0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        sums += *(const cpu_lanes4 *)(a + i) * *(const cpu_lanes4 *)(b + i);
+    float total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (; i < count; i++)
+        total += a[i] * b[i];
+    return total;
+}
+
+void kernel_product(float *c, size_t c_stride, struct kernel_view a, const float *b,
+                    size_t b_stride, size_t rows, size_t inner, size_t columns,
+                    enum kernel_mode mode)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        product_avx2(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+        return;
+    }
+#endif
+    product_plain(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+}
+
+void kernel_matmul(float *y, const float *x, const float *w, size_t rows, size_t in, size_t out)
+{
+    kernel_product(y, out, (struct kernel_view){x, in, 1}, w, out, rows, in, out, KERNEL_SET);
+}
+
+void kernel_matmul_backward(float *dx, float *dw, const float *dy, const float *x, const float *w,
+                            float *scratch, size_t rows, size_t in, size_t out)
+{
+    for (size_t i = 0; i < in; i++) {
+        for (size_t o = 0; o < out; o++)
+            scratch[o * in + i] = w[i * out + o];
+    }
+    kernel_product(dx, in, (struct kernel_view){dy, out, 1}, scratch, in, rows, out, in,
+                   KERNEL_SET);
+    kernel_product(dw, out, (struct kernel_view){x, 1, in}, dy, out, in, rows, out, KERNEL_ADD);
+}
+
+void kernel_rmsnorm(float *y, float *ret_scale, const float *x, const float *gain, size_t rows,
+                    size_t width)
+{
+    for (size_t row = 0; row < rows; row++, x += width, y += width) {
+        /* The small number keeps a row of zeros finite. */
+        float scale = 1.0f / sqrtf(cpu_dot(x, x, width) / (float)width + 1e-6f);
+        for (size_t i = 0; i < width; i++)
+            y[i] = x[i] * scale * gain[i];
+        ret_scale[row] = scale;
+    }
+}
+
+/* With s = 1 / rms: dx = s (g dy) - x s^3 mean(g dy x). */
+void kernel_rmsnorm_backward(float *dx, float *dgain, const float *dy, const float *x,
+                             const float *gain, const float *scale, size_t rows, size_t width)
+{
+    for (size_t row = 0; row < rows; row++, x += width, dx += width, dy += width) {
+        float s = scale[row], along = 0;
+        for (size_t i = 0; i < width; i++) {
+            along += gain[i] * dy[i] * x[i];
+            dgain[i] += dy[i] * x[i] * s;
+        }
+        float pull = along * s * s * s / (float)width;
+        for (size_t i = 0; i < width; i++)
+            dx[i] += gain[i] * dy[i] * s - x[i] * pull;
+    }
+}
+
+void kernel_relu2(float *y, const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float positive = x[i] > 0 ? x[i] : 0;
+        y[i] = positive * positive;
+    }
+}
+
+void kernel_relu2_backward(float *dx, const float *dy, const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        dx[i] = dy[i] * 2 * (x[i] > 0 ? x[i] : 0);
+}
+
+void kernel_sum(float *y, const float *a, const float *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = a[i] + b[i];
+}
+
+void kernel_embed(float *y, const uint8_t *ids, const float *table, size_t rows, size_t width)
+{
+    for (size_t row = 0; row < rows; row++)
+        memcpy(y + row * width, table + ids[row] * width, width * sizeof *y);
+}
+
+void kernel_embed_backward(float *dtable, const float *dy, const uint8_t *ids, size_t rows,
+                           size_t width)
+{
+    for (size_t row = 0; row < rows; row++, dy += width) {
+        float *drow = dtable + ids[row] * width;
+        kernel_sum(drow, drow, dy, width);
+    }
+}
+
+double kernel_cross_entropy(float *logits, const uint8_t *targets, float gradient_scale,
+                            size_t rows, size_t classes)
+{
+    double loss = 0;
+    for (size_t row = 0; row < rows; row++, logits += classes) {
+        float wanted = logits[targets[row]];
+        loss += cpu_softmax(logits, classes) - wanted;
+        logits[targets[row]] -= 1.0f;
+        for (size_t i = 0; i < classes; i++)
+            logits[i] *= gradient_scale;
+    }
+    return loss;
+}
+
+double kernel_square_sum(const float *x, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += (double)x[i] * x[i];
+    return sum;
+}
+
+void kernel_adamw(float *weights, float *moment1, float *moment2, const float *gradient,
+                  size_t count, const struct kernel_adamw_step *step)
+{
+    for (size_t i = 0; i < count; i++) {
+        float g = gradient[i] * step->gradient_scale;
+        moment1[i] = step->beta1 * moment1[i] + (1 - step->beta1) * g;
+        moment2[i] = step->beta2 * moment2[i] + (1 - step->beta2) * g * g;
+        float mean = moment1[i] / step->correction1;
+        float deviation = sqrtf(moment2[i] / step->correction2) + step->epsilon;
+        weights[i] -= step->rate * (mean / deviation + step->decay * weights[i]);
+    }
+}

@@ -1,0 +1,39 @@
+/* What the two files of CPU kernels share: an exponential of four lanes, a softmax, a dot product.
+ * Private to them. */
+#ifndef PHASED_WORKER_MODEL_CPU_H
+#define PHASED_WORKER_MODEL_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Four lanes are what every x86-64 and every arm64 has, so these pass by value in registers. */
+typedef float cpu_lanes4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t cpu_integers4 __attribute__((vector_size(16)));
+
+/* e^x for x <= 0, to 2 units in the last place (Cephes' polynomial); -87 and below give e^-87. The
+ * C library's is not used: its result depends on the processor, and it takes one lane at a time. */
+static inline cpu_lanes4 cpu_exp(cpu_lanes4 x)
+{
+    const float lowest = -87.0f, rounder = 12582912.0f; /* 1.5 * 2^23: adding it rounds */
+    cpu_integers4 inside = x > lowest;
+    cpu_lanes4 floor = lowest - (cpu_lanes4){0};
+    x = (cpu_lanes4)(((cpu_integers4)x & inside) | ((cpu_integers4)floor & ~inside));
+    cpu_lanes4 power = x * 1.44269504088896341f + rounder - rounder;
+    cpu_lanes4 r = x - power * 0.693359375f + power * 2.12194440e-4f;
+    cpu_lanes4 p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    cpu_integers4 exponent = __builtin_convertvector(power, cpu_integers4) + 127;
+    return p * (cpu_lanes4)(exponent << 23);
+}
+
+/* Turns `count` >= 1 numbers into their softmax; returns log(sum(exp(x))). */
+float cpu_softmax(float *x, size_t count);
+
+/* The sum of a[i] * b[i], in four interleaved sums. */
+float cpu_dot(const float *a, const float *b, size_t count);
+
+#endif

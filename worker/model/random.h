@@ -1,0 +1,28 @@
+/* Random numbers without a state: the n-th number of a stream is a function of (stream, n). So
+ * nothing need be saved to go on, and a rank can draw its share without drawing the others'. */
+#ifndef PHASED_WORKER_MODEL_RANDOM_H
+#define PHASED_WORKER_MODEL_RANDOM_H
+
+#include <stdint.h>
+
+/* SplitMix64's finishing mix. */
+static inline uint64_t random_mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static inline uint64_t random_at(uint64_t stream, uint64_t index)
+{
+    return random_mix(random_mix(stream) ^ index);
+}
+
+/* Uniform in [-1, 1). */
+static inline float random_signed_at(uint64_t stream, uint64_t index)
+{
+    return (float)(random_at(stream, index) >> 40) / 8388608.0f - 1.0f;
+}
+
+#endif
