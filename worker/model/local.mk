@@ -5,4 +5,6 @@ worker_model_libmodel_a_CFLAGS = $(AM_CFLAGS) -ffp-contract=off $(SODIUM_CFLAGS)
 worker_model_libmodel_a_SOURCES = \
 	worker/model/kernels.h \
 	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_attention.c \
-	worker/model/model.c worker/model/model.h worker/model/random.h
+	worker/model/model.c worker/model/model.h worker/model/random.h \
+	worker/model/data.c worker/model/data.h \
+	worker/model/checkpoint.c worker/model/checkpoint.h

@@ -1,0 +1,52 @@
+/* One file holds all that training needs to go on as if it had never stopped.
+ *
+ * Format, little-endian, nothing between the parts:
+ *   struct checkpoint_header
+ *   float weights[parameters], moment1[parameters], moment2[parameters]
+ *   uint8_t checksum[32]: BLAKE2b (libsodium's generichash) of all before it
+ *
+ * A file is whole or it is not there under its name; `step_000150.ckpt` is the state after 150
+ * steps. */
+#ifndef PHASED_WORKER_MODEL_CHECKPOINT_H
+#define PHASED_WORKER_MODEL_CHECKPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct model;
+
+enum { CHECKPOINT_VERSION = 1, CHECKPOINT_CHECKSUM = 32 };
+
+struct checkpoint_header {
+    char magic[8]; /* "phmodel\n" */
+    uint32_t version;
+    uint32_t width, depth, heads, loops, vocabulary;
+    uint64_t parameters;
+    uint64_t step;           /* steps done */
+    uint64_t rows;           /* rows of text drawn: where the reading goes on */
+    uint64_t seed;           /* of first weights and rows */
+    uint8_t fingerprint[32]; /* of the text */
+};
+
+/* What of a run is neither weights nor shape. */
+struct checkpoint_position {
+    uint64_t step, rows, seed;
+    uint8_t fingerprint[32];
+};
+
+/* Writes FOLDER/step_<step>.ckpt by a temporary file, fsync and rename. The path is the caller's to
+ * free(). */
+int checkpoint_save(const char *folder, const struct model *model,
+                    const struct checkpoint_position *position, char **ret_path, struct error *err);
+
+/* Fills the weights and moments of a model of the same shape. Refuses, with the model untouched, a
+ * file that is cut short, altered or of another shape. ret_checksum may be NULL. */
+int checkpoint_load(const char *path, struct model *model, struct checkpoint_position *ret_position,
+                    uint8_t ret_checksum[CHECKPOINT_CHECKSUM], struct error *err);
+
+/* Removes checkpoints of steps before `step`, but the newest `keep` - 1 of them. Later steps are
+ * not touched: they were left by another run and are not this one's to remove. */
+int checkpoint_prune(const char *folder, uint64_t step, size_t keep, struct error *err);
+
+#endif
