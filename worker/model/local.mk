@@ -7,4 +7,7 @@ worker_model_libmodel_a_SOURCES = \
 	worker/model/cpu.c worker/model/cpu.h worker/model/cpu_attention.c \
 	worker/model/model.c worker/model/model.h worker/model/random.h \
 	worker/model/data.c worker/model/data.h \
-	worker/model/checkpoint.c worker/model/checkpoint.h
+	worker/model/checkpoint.c worker/model/checkpoint.h \
+	worker/model/ranks.c worker/model/ranks.h \
+	worker/model/wire.c worker/model/wire.h \
+	worker/model/stop.c worker/model/stop.h

@@ -1,0 +1,231 @@
+/* Meeting at rank 0, and sums through it. */
+#include "worker/model/ranks.h"
+
+#include "lib/error.h"
+#include "worker/model/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    HELLO_MS = 5000,      /* a stranger who connects and says nothing costs no more */
+    CHUNK_FLOATS = 16384, /* what rank 0 holds of another rank's values at a time */
+};
+
+static const char hello_magic[8] = "phranks1";
+
+/* What a rank says first, and what rank 0 answers: the same with its own rank, or a refusal. */
+struct hello {
+    char magic[8];
+    uint32_t rank, size;
+    uint8_t fingerprint[RANKS_FINGERPRINT];
+};
+
+/* Goes before the values of each sum. */
+struct sum_head {
+    uint64_t number, count;
+};
+
+static int read_number(const char *name, unsigned lowest, unsigned highest, unsigned *ret_number,
+                       struct error *err)
+{
+    const char *string = getenv(name);
+    if (!string)
+        return error_set(err, -EINVAL, "%s is not set although WORLD_SIZE is", name);
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(string, &end, 10);
+    if (errno || end == string || *end || string[0] == '-' || number < lowest || number > highest)
+        return error_set(err, -EINVAL, "%s is '%s', not a number from %u to %u", name, string,
+                         lowest, highest);
+    *ret_number = (unsigned)number;
+    return 0;
+}
+
+int ranks_place_from_environment(struct ranks_place *ret_place, struct error *err)
+{
+    struct ranks_place place = {.size = 1};
+    if (!getenv("WORLD_SIZE")) {
+        *ret_place = place;
+        return 0;
+    }
+    unsigned port;
+    int result = read_number("WORLD_SIZE", 1, RANKS_MAX, &place.size, err);
+    if (result == 0)
+        result = read_number("RANK", 0, place.size - 1, &place.rank, err);
+    if (result == 0 && place.size > 1) {
+        result = read_number("MASTER_PORT", 1, 65535, &port, err);
+        place.port = getenv("MASTER_PORT");
+        place.address = getenv("MASTER_ADDR");
+        if (result == 0 && (!place.address || !*place.address))
+            result = error_set(err, -EINVAL, "MASTER_ADDR is not set although WORLD_SIZE is");
+    }
+    if (result == 0)
+        *ret_place = place;
+    return result;
+}
+
+/* Reads a new connection's hello and seats its rank. Strangers are shown out and not counted;
+ * returns 1 when a rank was seated. */
+static int seat(struct ranks *ranks, int fd, const struct hello *own, int64_t deadline_ms,
+                struct error *err)
+{
+    struct hello hello;
+    int64_t soon_ms = wire_now_ms() + HELLO_MS;
+    int result = wire_receive(fd, &hello, sizeof hello,
+                              soon_ms < deadline_ms ? soon_ms : deadline_ms, "a caller", NULL);
+    if (result < 0 || memcmp(hello.magic, hello_magic, sizeof hello_magic) != 0) {
+        (void)close(fd); /* not one of ours */
+        return 0;
+    }
+    if (hello.size != ranks->size || hello.rank == 0 || hello.rank >= ranks->size)
+        result = error_set(err, -EINVAL, "rank %u of %u called, this is a run of %u ranks",
+                           hello.rank, hello.size, ranks->size);
+    else if (ranks->sockets[hello.rank] >= 0)
+        result = error_set(err, -EINVAL, "two processes say that they are rank %u", hello.rank);
+    else if (memcmp(hello.fingerprint, own->fingerprint, sizeof own->fingerprint) != 0)
+        result =
+            error_set(err, -EINVAL, "rank %u has other options, another text or another checkpoint",
+                      hello.rank);
+    if (result < 0) {
+        (void)close(fd); /* it notices and fails as well */
+        return result;
+    }
+    ranks->sockets[hello.rank] = fd;
+    return 1;
+}
+
+static int gather(struct ranks *ranks, const struct ranks_place *place, const struct hello *own,
+                  int64_t deadline_ms, struct error *err)
+{
+    int listener = wire_listen(place->address, place->port, err);
+    if (listener < 0)
+        return listener;
+    int result = 0;
+    for (unsigned seated = 1; seated < ranks->size && result >= 0; seated += (unsigned)result) {
+        int fd = wire_accept(listener, deadline_ms, err);
+        if (fd == -ETIMEDOUT)
+            result = error_set(err, fd, "only %u of %u ranks came in time", seated, ranks->size);
+        else
+            result = fd < 0 ? fd : seat(ranks, fd, own, deadline_ms, err);
+        if (result < 0)
+            break;
+    }
+    (void)close(listener); /* nothing is pending on it that counts */
+    for (unsigned i = 1; i < ranks->size && result >= 0; i++)
+        result = wire_send(ranks->sockets[i], own, sizeof *own, deadline_ms, "a rank", err);
+    return result < 0 ? result : 0;
+}
+
+static int report(struct ranks *ranks, const struct ranks_place *place, const struct hello *own,
+                  int64_t deadline_ms, struct error *err)
+{
+    int fd = wire_connect(place->address, place->port, deadline_ms, err);
+    if (fd < 0)
+        return fd;
+    ranks->sockets[0] = fd;
+    int result = wire_send(fd, own, sizeof *own, deadline_ms, "rank 0", err);
+    struct hello answer;
+    if (result == 0)
+        result = wire_receive(fd, &answer, sizeof answer, deadline_ms, "rank 0", err);
+    if (result == 0 && memcmp(answer.magic, hello_magic, sizeof hello_magic) != 0)
+        result = error_set(err, -EPROTO, "what listens at %s port %s is not rank 0", place->address,
+                           place->port);
+    return result;
+}
+
+int ranks_init(struct ranks *ranks, const struct ranks_place *place,
+               const uint8_t fingerprint[RANKS_FINGERPRINT], int join_timeout_ms, int timeout_ms,
+               struct error *err)
+{
+    *ranks = (struct ranks){.rank = place->rank, .size = place->size, .timeout_ms = timeout_ms};
+    if (place->size == 1)
+        return 0;
+    ranks->sockets = malloc(place->size * sizeof *ranks->sockets);
+    if (!ranks->sockets)
+        abort();
+    for (unsigned i = 0; i < place->size; i++)
+        ranks->sockets[i] = -1;
+    struct hello own = {.rank = place->rank, .size = place->size};
+    memcpy(own.magic, hello_magic, sizeof own.magic);
+    memcpy(own.fingerprint, fingerprint, sizeof own.fingerprint);
+    int64_t deadline_ms = wire_now_ms() + join_timeout_ms;
+    int result = place->rank == 0 ? gather(ranks, place, &own, deadline_ms, err)
+                                  : report(ranks, place, &own, deadline_ms, err);
+    if (result < 0)
+        ranks_fini(ranks);
+    return result;
+}
+
+void ranks_fini(struct ranks *ranks)
+{
+    if (!ranks)
+        return;
+    for (unsigned i = 0; ranks->sockets && i < ranks->size; i++) {
+        if (ranks->sockets[i] >= 0)
+            (void)close(ranks->sockets[i]); /* all that mattered was acknowledged by sums */
+    }
+    free(ranks->sockets);
+    *ranks = (struct ranks){0};
+}
+
+/* Adds one rank's values to those of rank 0. */
+static int add_from(struct ranks *ranks, unsigned from, float *values, size_t count,
+                    int64_t deadline_ms, struct error *err)
+{
+    char peer[32];
+    (void)snprintf(peer, sizeof peer, "rank %u", from);
+    int fd = ranks->sockets[from];
+    struct sum_head head;
+    int result = wire_receive(fd, &head, sizeof head, deadline_ms, peer, err);
+    if (result < 0)
+        return result;
+    if (head.number != ranks->sums || head.count != count)
+        return error_set(err, -EPROTO, "rank %u is out of step with rank 0", from);
+    float chunk[CHUNK_FLOATS];
+    for (size_t done = 0; done < count; done += CHUNK_FLOATS) {
+        size_t size = count - done < CHUNK_FLOATS ? count - done : CHUNK_FLOATS;
+        result = wire_receive(fd, chunk, size * sizeof *chunk, deadline_ms, peer, err);
+        if (result < 0)
+            return result;
+        for (size_t i = 0; i < size; i++)
+            values[done + i] += chunk[i];
+    }
+    return 0;
+}
+
+static int sum_at_first(struct ranks *ranks, float *values, size_t count, int64_t deadline_ms,
+                        struct error *err)
+{
+    int result = 0;
+    for (unsigned from = 1; from < ranks->size && result == 0; from++)
+        result = add_from(ranks, from, values, count, deadline_ms, err);
+    for (unsigned to = 1; to < ranks->size && result == 0; to++) {
+        char peer[32];
+        (void)snprintf(peer, sizeof peer, "rank %u", to);
+        result =
+            wire_send(ranks->sockets[to], values, count * sizeof *values, deadline_ms, peer, err);
+    }
+    return result;
+}
+
+int ranks_sum(struct ranks *ranks, float *values, size_t count, struct error *err)
+{
+    if (ranks->size == 1)
+        return 0;
+    ranks->sums++;
+    int64_t deadline_ms = wire_now_ms() + ranks->timeout_ms;
+    if (ranks->rank == 0)
+        return sum_at_first(ranks, values, count, deadline_ms, err);
+    struct sum_head head = {.number = ranks->sums, .count = count};
+    int fd = ranks->sockets[0];
+    int result = wire_send(fd, &head, sizeof head, deadline_ms, "rank 0", err);
+    if (result == 0)
+        result = wire_send(fd, values, count * sizeof *values, deadline_ms, "rank 0", err);
+    if (result == 0)
+        result = wire_receive(fd, values, count * sizeof *values, deadline_ms, "rank 0", err);
+    return result;
+}

@@ -1,0 +1,212 @@
+/* Non-blocking TCP with deadlines. */
+#include "worker/model/wire.h"
+
+#include "lib/error.h"
+#include "worker/model/stop.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    RETRY_MS = 100,        /* between two tries to connect */
+    GONE_MS = 20000,       /* a peer that acknowledges nothing for so long is gone */
+    KEEPALIVE_IDLE_S = 10, /* the same for a connection where nothing is sent: */
+    KEEPALIVE_EVERY_S = 5, /* 10 s of silence, then 4 questions */
+    KEEPALIVE_COUNT = 4,
+};
+
+int64_t wire_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* always there on Linux */
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits for the socket; 0 when it is ready, -ETIMEDOUT, or -EINTR if a signal came. */
+static int wait_for(int fd, short events, int64_t deadline_ms)
+{
+    int64_t left = deadline_ms - wire_now_ms();
+    if (left <= 0)
+        return -ETIMEDOUT;
+    struct pollfd wait = {.fd = fd, .events = events};
+    int ready = poll(&wait, 1, left > 60000 ? 60000 : (int)left);
+    if (ready < 0)
+        return -errno;
+    return ready > 0 || wire_now_ms() < deadline_ms ? 0 : -ETIMEDOUT;
+}
+
+static int resolve(const char *address, const char *port, int flags, struct addrinfo **ret_list,
+                   struct error *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV};
+    int result = getaddrinfo(address, port, &hints, ret_list);
+    if (result != 0)
+        return error_set(err, -EADDRNOTAVAIL, "could not resolve MASTER_ADDR %s port %s: %s",
+                         address, port, gai_strerror(result));
+    return 0;
+}
+
+/* Small messages at once, and a dead machine is noticed although it closes nothing. */
+static void tune(int fd)
+{
+    const struct {
+        int level, name, value;
+    } rows[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, GONE_MS},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_EVERY_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) /* a refusal costs speed alone */
+        (void)setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value, sizeof rows[i].value);
+}
+
+/* A numeric address is bound as it is; a name may mean the loopback on this very machine (Debian's
+ * 127.0.1.1) and something else on the others, so it means every interface. */
+int wire_listen(const char *address, const char *port, struct error *err)
+{
+    struct addrinfo *list, hints = {.ai_flags = AI_NUMERICHOST};
+    bool numeric = getaddrinfo(address, NULL, &hints, &list) == 0;
+    if (numeric)
+        freeaddrinfo(list);
+    int result = resolve(numeric ? address : NULL, port, AI_PASSIVE, &list, err);
+    if (result < 0)
+        return result;
+    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int yes = 1;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) < 0 ||
+        bind(fd, list->ai_addr, list->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0) {
+        result = error_set(err, -errno, "cannot listen on MASTER_ADDR %s port %s: %s", address,
+                           port, strerror(errno));
+        if (fd >= 0)
+            (void)close(fd); /* nothing was sent */
+        fd = result;
+    }
+    freeaddrinfo(list);
+    return fd;
+}
+
+int wire_accept(int listener, int64_t deadline_ms, struct error *err)
+{
+    for (;;) {
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            tune(fd);
+            return fd;
+        }
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+            return error_set(err, -errno, "cannot accept a rank: %s", strerror(errno));
+        if (stop_is_wanted())
+            return error_set(err, -EINTR, "stopped while waiting for the other ranks");
+        if (wait_for(listener, POLLIN, deadline_ms) == -ETIMEDOUT)
+            return error_set(err, -ETIMEDOUT, "timed out");
+    }
+}
+
+static int connect_once(const struct addrinfo *to, int64_t deadline_ms)
+{
+    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    int result = connect(fd, to->ai_addr, to->ai_addrlen) < 0 ? -errno : 0;
+    if (result == -EINPROGRESS) {
+        int code = 0;
+        socklen_t size = sizeof code;
+        result = wait_for(fd, POLLOUT, deadline_ms);
+        if (result == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0)
+            result = -code;
+    }
+    if (result < 0) {
+        (void)close(fd); /* nothing was sent */
+        return result;
+    }
+    tune(fd);
+    return fd;
+}
+
+int wire_connect(const char *address, const char *port, int64_t deadline_ms, struct error *err)
+{
+    struct addrinfo *list;
+    int result = resolve(address, port, 0, &list, err);
+    if (result < 0)
+        return result;
+    for (;;) {
+        for (struct addrinfo *to = list; to; to = to->ai_next) {
+            result = connect_once(to, deadline_ms);
+            if (result >= 0)
+                goto out;
+        }
+        if (stop_is_wanted()) {
+            result = error_set(err, -EINTR, "stopped while waiting for rank 0");
+            goto out;
+        }
+        if (wire_now_ms() + RETRY_MS >= deadline_ms) {
+            result = error_set(err, -ETIMEDOUT, "could not connect to rank 0 at %s port %s: %s",
+                               address, port, strerror(-result));
+            goto out;
+        }
+        (void)poll(NULL, 0, RETRY_MS); /* a signal ends the pause early, which is welcome */
+    }
+out:
+    freeaddrinfo(list);
+    return result;
+}
+
+static int fail(int code, const char *peer, struct error *err)
+{
+    if (code == -ETIMEDOUT)
+        return error_set(err, code, "%s did not answer in time", peer);
+    if (code == -ECONNRESET || code == -EPIPE)
+        return error_set(err, -ECONNRESET, "%s is gone: it closed its connection", peer);
+    return error_set(err, code, "lost %s: %s", peer, strerror(-code));
+}
+
+int wire_send(int fd, const void *data, size_t size, int64_t deadline_ms, const char *peer,
+              struct error *err)
+{
+    const char *at = data;
+    while (size) {
+        ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
+        int result = sent < 0 ? -errno : 0;
+        if (result == -EAGAIN)
+            result = wait_for(fd, POLLOUT, deadline_ms);
+        if (result < 0 && result != -EINTR)
+            return fail(result, peer, err);
+        if (sent > 0) {
+            at += sent;
+            size -= (size_t)sent;
+        }
+    }
+    return 0;
+}
+
+int wire_receive(int fd, void *data, size_t size, int64_t deadline_ms, const char *peer,
+                 struct error *err)
+{
+    char *at = data;
+    while (size) {
+        ssize_t got = recv(fd, at, size, 0);
+        int result = got < 0 ? -errno : 0;
+        if (got == 0)
+            result = -ECONNRESET;
+        if (result == -EAGAIN)
+            result = wait_for(fd, POLLIN, deadline_ms);
+        if (result < 0 && result != -EINTR)
+            return fail(result, peer, err);
+        if (got > 0) {
+            at += got;
+            size -= (size_t)got;
+        }
+    }
+    return 0;
+}
