@@ -10,4 +10,12 @@ worker_model_libmodel_a_SOURCES = \
 	worker/model/checkpoint.c worker/model/checkpoint.h \
 	worker/model/ranks.c worker/model/ranks.h \
 	worker/model/wire.c worker/model/wire.h \
-	worker/model/stop.c worker/model/stop.h
+	worker/model/stop.c worker/model/stop.h \
+	worker/model/options.c worker/model/options.h \
+	worker/model/train.c worker/model/train.h
+MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(SODIUM_LIBS) -lm
+
+bin_PROGRAMS += bin/phase-model
+bin_phase_model_SOURCES = worker/model/main.c
+bin_phase_model_LDADD = $(MODEL_LIBS)
+EXTRA_DIST += worker/model/README.md

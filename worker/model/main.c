@@ -1,0 +1,74 @@
+/* phase-model: the model that phased trains by itself, in demos and tests. */
+#include "config.h"
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/model/options.h"
+#include "worker/model/ranks.h"
+#include "worker/model/stop.h"
+#include "worker/model/train.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+static const char usage[] = "Usage: phase-model train [OPTION VALUE]... | --help | --version\n"
+                            "`phase-model train --help` lists the options.\n";
+
+static int fail(const struct error *err, int status)
+{
+    char message[sizeof err->where + sizeof err->message];
+    fprintf(stderr, "phase-model: %s\n", error_text(err, message, sizeof message));
+    if (status == EXIT_USAGE)
+        fputs(usage, stderr);
+    return status;
+}
+
+static int command_train(int count, char **arguments)
+{
+    struct options options;
+    struct ranks_place place;
+    struct error err;
+    int wish = options_parse(&options, count, arguments, &err);
+    if (wish < 0)
+        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+    if (wish == OPTIONS_HELP) {
+        options_print_help(stdout);
+        return EXIT_OK;
+    }
+    stop_install();
+    /* Log readers want whole lines as they come, through a pipe as well. */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    if (ranks_place_from_environment(&place, &err) < 0 || train_run(&options, &place, &err) < 0)
+        return fail(&err, EXIT_FAILED);
+    return EXIT_OK;
+}
+
+int main(int count, char **arguments)
+{
+    struct error err;
+    const char *command = count > 1 ? arguments[1] : "";
+    if (sodium_init() < 0) {
+        error_set(&err, -ENOSYS, "cannot start libsodium");
+        return fail(&err, EXIT_FAILED);
+    }
+    if (text_equal(command, "train"))
+        return command_train(count - 2, arguments + 2);
+    if (text_equal(command, "--version")) {
+        printf("phase-model %s\n", PACKAGE_VERSION);
+        return EXIT_OK;
+    }
+    if (text_equal(command, "--help") || text_equal(command, "-h")) {
+        fputs(usage, stdout);
+        return EXIT_OK;
+    }
+    if (text_equal(command, "generate")) {
+        error_set(&err, -ENOSYS, "generate: not supported yet");
+        return fail(&err, EXIT_FAILED);
+    }
+    error_set(&err, -EINVAL, "%s: no such command", *command ? command : "nothing asked for");
+    if (!*command)
+        error_set(&err, -EINVAL, "a command is missing");
+    return fail(&err, EXIT_USAGE);
+}

@@ -1,0 +1,29 @@
+/* What `phase-model train` is asked to do. One table holds every option's name, bounds, default and
+ * help, so that what is parsed and what --help prints cannot differ. */
+#ifndef PHASED_WORKER_MODEL_OPTIONS_H
+#define PHASED_WORKER_MODEL_OPTIONS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct error;
+
+struct options {
+    const char *data, *out, *resume; /* borrowed from the arguments */
+    uint64_t iterations, device_batch_size, grad_accum, sequence_length;
+    uint64_t depth, width, heads, loops;
+    double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;
+    uint64_t warmup, seed;
+    uint64_t save_every, keep, eval_every, log_every;
+    uint64_t rendezvous_timeout_s, collective_timeout_s;
+};
+
+enum options_wish { OPTIONS_TRAIN, OPTIONS_HELP };
+
+/* Reads the arguments after "train". Returns an options_wish; -EINVAL where the form is wrong (an
+ * unknown option, a missing value), -ERANGE where a value is. */
+int options_parse(struct options *options, int count, char **arguments, struct error *err);
+
+void options_print_help(FILE *stream);
+
+#endif

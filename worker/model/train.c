@@ -1,0 +1,340 @@
+/* The loop of training: rows, gradient, sum over the ranks, update, line, checkpoint. */
+#include "worker/model/train.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "worker/model/checkpoint.h"
+#include "worker/model/data.h"
+#include "worker/model/kernels.h"
+#include "worker/model/model.h"
+#include "worker/model/options.h"
+#include "worker/model/ranks.h"
+#include "worker/model/stop.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { EVALUATED_ROWS = 32 };
+
+struct train {
+    const struct options *options;
+    struct model model;
+    struct data data;
+    struct ranks ranks;
+    struct checkpoint_position position;
+    uint8_t checksum[CHECKPOINT_CHECKSUM]; /* of the checkpoint resumed from; zeros: none */
+    float loop_weights[MODEL_LOOPS_MAX];
+    uint8_t *ids, *targets;
+    char *saved_path; /* the newest checkpoint of this run; NULL: none */
+};
+
+/* What one step tells. */
+struct train_figures {
+    double loss, losses[MODEL_LOOPS_MAX];
+    double gradient_norm, rate, seconds;
+    bool stop; /* some rank was asked to */
+};
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* always there on Linux */
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static uint64_t rows_each_step(const struct train *train)
+{
+    return train->options->device_batch_size * train->options->grad_accum * train->ranks.size;
+}
+
+static int load(struct train *train, struct error *err)
+{
+    const char *path = train->options->resume;
+    struct checkpoint_position found;
+    int result = checkpoint_load(path, &train->model, &found, train->checksum, err);
+    if (result < 0)
+        return result;
+    if (found.seed != train->position.seed)
+        return error_set(err, -EINVAL,
+                         "cannot resume from %s: its seed is %" PRIu64 ", not %" PRIu64, path,
+                         found.seed, train->position.seed);
+    if (memcmp(found.fingerprint, train->data.fingerprint, sizeof found.fingerprint) != 0)
+        return error_set(err, -EINVAL,
+                         "cannot resume from %s: it was trained on another text than %s", path,
+                         train->options->data);
+    train->position = found;
+    return 0;
+}
+
+/* What all ranks must have in common: every number of the options, the text and the checkpoint.
+ * Paths may differ from node to node. */
+static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANKS_FINGERPRINT])
+{
+    struct options numbers = *train->options;
+    numbers.data = numbers.out = numbers.resume = NULL;
+    crypto_generichash_state state;
+    /* None of these can fail on fixed sizes. */
+    (void)crypto_generichash_init(&state, NULL, 0, RANKS_FINGERPRINT);
+    (void)crypto_generichash_update(&state, (const uint8_t *)&numbers, sizeof numbers);
+    (void)crypto_generichash_update(&state, train->data.fingerprint,
+                                    sizeof train->data.fingerprint);
+    (void)crypto_generichash_update(&state, train->checksum, sizeof train->checksum);
+    (void)crypto_generichash_final(&state, fingerprint, RANKS_FINGERPRINT);
+}
+
+/* All that can fail fails here, before the ranks meet. */
+static int prepare(struct train *train, struct error *err)
+{
+    const struct options *options = train->options;
+    int result =
+        data_init(&train->data, options->data, options->sequence_length, options->seed, err);
+    if (result < 0)
+        return result;
+    result = file_make_folders(options->out, 0777, err);
+    if (result < 0)
+        return result;
+    const struct model_shape shape = {
+        .width = (uint32_t)options->width,
+        .depth = (uint32_t)options->depth,
+        .heads = (uint32_t)options->heads,
+        .loops = (uint32_t)options->loops,
+    };
+    model_init(&train->model, &shape, options->device_batch_size, options->sequence_length);
+    model_loop_weights(train->loop_weights, options->loops, options->weight_base);
+    train->position.seed = options->seed;
+    memcpy(train->position.fingerprint, train->data.fingerprint, sizeof train->data.fingerprint);
+    size_t bytes = options->device_batch_size * options->sequence_length;
+    train->ids = malloc(bytes);
+    train->targets = malloc(bytes);
+    if (!train->ids || !train->targets)
+        abort();
+    if (*options->resume)
+        return load(train, err);
+    model_draw(&train->model, options->seed);
+    return 0;
+}
+
+static int meet(struct train *train, const struct ranks_place *place, struct error *err)
+{
+    const struct options *options = train->options;
+    uint8_t fingerprint[RANKS_FINGERPRINT];
+    take_fingerprint(train, fingerprint);
+    return ranks_init(&train->ranks, place, fingerprint, (int)options->rendezvous_timeout_s * 1000,
+                      (int)options->collective_timeout_s * 1000, err);
+}
+
+/* This rank's share of the rows, forward and backward. The rows of a step are dealt in rounds, so
+ * that which rows it has does not depend on the number of ranks. */
+static void learn(struct train *train, struct train_figures *figures)
+{
+    const struct options *options = train->options;
+    size_t batch = options->device_batch_size;
+    double tokens = (double)(rows_each_step(train) * options->sequence_length);
+    float scales[MODEL_LOOPS_MAX];
+    for (size_t i = 0; i < options->loops; i++)
+        scales[i] = (float)(train->loop_weights[i] / tokens);
+    model_clear_gradient(&train->model);
+    for (size_t round = 0; round < options->grad_accum; round++) {
+        uint64_t share = round * train->ranks.size + train->ranks.rank;
+        data_rows(&train->data, train->position.rows + share * batch, batch, train->ids,
+                  train->targets);
+        model_learn(&train->model, train->ids, train->targets, batch, scales, figures->losses);
+    }
+    for (size_t i = 0; i < options->loops; i++)
+        figures->losses[i] /= tokens;
+}
+
+/* Sums gradient and losses over the ranks; the wish of any to stop reaches all in the same step. */
+static int agree(struct train *train, struct train_figures *figures, struct error *err)
+{
+    size_t loops = train->options->loops;
+    float shared[MODEL_LOOPS_MAX + 1];
+    for (size_t i = 0; i < loops; i++)
+        shared[i] = (float)figures->losses[i];
+    shared[loops] = stop_is_wanted();
+    int result = ranks_sum(&train->ranks, train->model.gradient, train->model.parameters, err);
+    if (result == 0)
+        result = ranks_sum(&train->ranks, shared, loops + 1, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < loops; i++) {
+        figures->losses[i] = (double)shared[i];
+        figures->loss += (double)train->loop_weights[i] * figures->losses[i];
+    }
+    figures->stop = shared[loops] > 0;
+    return 0;
+}
+
+static int take_step(struct train *train, struct train_figures *ret_figures, struct error *err)
+{
+    const struct options *options = train->options;
+    *ret_figures = (struct train_figures){0};
+    double begin = now_seconds();
+    learn(train, ret_figures);
+    int result = agree(train, ret_figures, err);
+    if (result < 0)
+        return result;
+    double norm = sqrt(kernel_square_sum(train->model.gradient, train->model.parameters));
+    uint64_t step = ++train->position.step;
+    train->position.rows += rows_each_step(train);
+    double warm = step < options->warmup ? (double)step / (double)options->warmup : 1;
+    bool clipped = options->grad_clip > 0 && norm > options->grad_clip;
+    const struct model_rates rates = {
+        .matrix = (float)(warm * options->matrix_lr),
+        .embedding = (float)(warm * options->embedding_lr),
+        .decay = (float)options->weight_decay,
+        .gradient_scale = clipped ? (float)(options->grad_clip / norm) : 1,
+    };
+    if (isfinite(norm))
+        model_update(&train->model, step, &rates);
+    ret_figures->gradient_norm = norm;
+    ret_figures->rate = (double)rates.matrix;
+    ret_figures->seconds = now_seconds() - begin;
+    return 0;
+}
+
+/* The last loop's loss on the held-out text. */
+static double evaluate(struct train *train)
+{
+    const struct options *options = train->options;
+    size_t batch = options->device_batch_size;
+    double losses[MODEL_LOOPS_MAX] = {0};
+    for (size_t done = 0; done < EVALUATED_ROWS; done += batch) {
+        size_t count = EVALUATED_ROWS - done < batch ? EVALUATED_ROWS - done : batch;
+        data_held_out(&train->data, EVALUATED_ROWS, done, count, train->ids, train->targets);
+        model_evaluate(&train->model, train->ids, train->targets, count, losses);
+    }
+    return losses[options->loops - 1] / (double)(EVALUATED_ROWS * options->sequence_length);
+}
+
+static bool is_due(uint64_t step, uint64_t every)
+{
+    return every && step % every == 0;
+}
+
+static void print_line(struct train *train, const struct train_figures *figures)
+{
+    const struct options *options = train->options;
+    uint64_t step = train->position.step;
+    bool evaluated = is_due(step, options->eval_every);
+    bool last = step == options->iterations || figures->stop;
+    if (train->ranks.rank != 0)
+        return;
+    if (!is_due(step, options->log_every) && !evaluated && !last)
+        return;
+    printf("step %" PRIu64 "/%" PRIu64 " | loss %.6f", step, options->iterations, figures->loss);
+    for (size_t i = 0; i < options->loops; i++)
+        printf(" | step_%zu %.6f", i, figures->losses[i]);
+    double tokens = (double)(rows_each_step(train) * options->sequence_length);
+    printf(" | grad_norm %.4f | lr %.6g | dt %.2fms | tok/sec %.0f", figures->gradient_norm,
+           figures->rate, 1e3 * figures->seconds, tokens / figures->seconds);
+    if (evaluated)
+        printf(" | val_loss %.6f", evaluate(train));
+    putchar('\n');
+}
+
+static int save(struct train *train, struct error *err)
+{
+    const char *folder = train->options->out;
+    char *path;
+    int result = checkpoint_save(folder, &train->model, &train->position, &path, err);
+    if (result < 0)
+        return result;
+    free(train->saved_path);
+    train->saved_path = path;
+    struct error prune_err;
+    char message[sizeof prune_err.message];
+    if (checkpoint_prune(folder, train->position.step, train->options->keep, &prune_err) < 0)
+        fprintf(stderr, "phase-model: %s\n", error_text(&prune_err, message, sizeof message));
+    return 0;
+}
+
+/* A full disk must not end a training that may outlive it: only the last checkpoint has to succeed,
+ * one on the way is missed with a warning. */
+static void save_on_the_way(struct train *train)
+{
+    struct error err;
+    char message[sizeof err.message];
+    if (save(train, &err) < 0)
+        fprintf(stderr, "phase-model: no checkpoint of step %" PRIu64 ": %s\n",
+                train->position.step, error_text(&err, message, sizeof message));
+}
+
+static int train_steps(struct train *train, struct error *err)
+{
+    const struct options *options = train->options;
+    struct train_figures figures = {0};
+    while (train->position.step < options->iterations && !figures.stop) {
+        int result = take_step(train, &figures, err);
+        if (result < 0)
+            return result;
+        print_line(train, &figures);
+        if (!isfinite(figures.gradient_norm))
+            return error_set(err, -EDOM, "the gradient of step %" PRIu64 " is not finite",
+                             train->position.step);
+        bool more = train->position.step < options->iterations && !figures.stop;
+        if (train->ranks.rank == 0 && more && is_due(train->position.step, options->save_every))
+            save_on_the_way(train);
+    }
+    return 0;
+}
+
+static void print_begin(const struct train *train)
+{
+    const struct options *options = train->options;
+    if (*options->resume)
+        printf("resumed at step %" PRIu64 " from %s\n", train->position.step, options->resume);
+    printf("training %zu parameters on %u rank%s, %" PRIu64 " rows of %" PRIu64
+           " bytes a step, loops weighted",
+           train->model.parameters, train->ranks.size, train->ranks.size == 1 ? "" : "s",
+           rows_each_step(train), options->sequence_length);
+    for (size_t i = 0; i < options->loops; i++)
+        printf(" %.4f", (double)train->loop_weights[i]);
+    putchar('\n');
+}
+
+static int train_all(struct train *train, struct error *err)
+{
+    if (train->ranks.rank == 0)
+        print_begin(train);
+    int result = train_steps(train, err);
+    if (result < 0 || train->ranks.rank != 0)
+        return result;
+    result = save(train, err);
+    if (result < 0)
+        return result;
+    bool stopped = train->position.step < train->options->iterations;
+    printf("%s at step %" PRIu64 ": %s %s\n", stopped ? "stopped" : "finished",
+           train->position.step, stopped ? "checkpoint" : "model", train->saved_path);
+    return 0;
+}
+
+int train_run(const struct options *options, const struct ranks_place *place, struct error *err)
+{
+    struct train train = {.options = options};
+    int result = prepare(&train, err);
+    if (result < 0)
+        goto out;
+    result = meet(&train, place, err);
+    if (result < 0 && stop_is_wanted()) {
+        printf("stopped before the first step\n");
+        result = 0;
+    } else if (result == 0) {
+        result = train_all(&train, err);
+    }
+out:
+    ranks_fini(&train.ranks);
+    model_fini(&train.model);
+    data_fini(&train.data);
+    free(train.ids);
+    free(train.targets);
+    free(train.saved_path);
+    return result;
+}

@@ -1,0 +1,13 @@
+/* Training from options to the last checkpoint, as one rank of one or more. */
+#ifndef PHASED_WORKER_MODEL_TRAIN_H
+#define PHASED_WORKER_MODEL_TRAIN_H
+
+struct error;
+struct options;
+struct ranks_place;
+
+/* Trains until options->iterations, or until a stop is asked for; either is success. Rank 0 prints
+ * the log to standard output. */
+int train_run(const struct options *options, const struct ranks_place *place, struct error *err);
+
+#endif
