@@ -4,6 +4,7 @@ lib_libphased_a_SOURCES = \
 	lib/address.c lib/address.h \
 	lib/error.c lib/error.h \
 	lib/home.c lib/home.h \
+	lib/limits.c lib/limits.h \
 	lib/text.c lib/text.h \
 	lib/file.c lib/file.h \
 	lib/units.c lib/units.h \

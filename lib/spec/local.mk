@@ -12,6 +12,6 @@ lib_libphased_a_SOURCES += \
 	lib/spec/scope.c lib/spec/scope.h \
 	lib/spec/script.c lib/spec/script.h \
 	lib/spec/sections.c lib/spec/sections.h \
-	lib/spec/slurm_options.h \
+	lib/spec/slurm_options.c lib/spec/slurm_options.h \
 	lib/spec/spec.c lib/spec/spec.h \
 	lib/spec/yaml.c lib/spec/yaml.h

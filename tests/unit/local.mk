@@ -54,3 +54,7 @@ tests_unit_test_expr_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_check
 tests_unit_test_check_SOURCES = tests/unit/test_check.c
 tests_unit_test_check_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_slurm_options
+tests_unit_test_slurm_options_SOURCES = tests/unit/test_slurm_options.c
+tests_unit_test_slurm_options_LDADD = $(UNIT_LDADD)

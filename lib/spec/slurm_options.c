@@ -1,0 +1,236 @@
+/* The table of sbatch's options: their names, and how their values are read. */
+#include "lib/spec/slurm_options.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const names[] = {
+#define X(symbol, name, type) name,
+    SLURM_OPTIONS(X)
+#undef X
+};
+
+static const enum slurm_option_type types[] = {
+#define X(symbol, name, type) SLURM_VALUE_##type,
+    SLURM_OPTIONS(X)
+#undef X
+};
+
+/* Reads all of `text` as a whole number from `min` to `max`. */
+static bool number_read(const char *text, int64_t min, int64_t max, int64_t *ret_number)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || number < min || number > max)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+static int integer_read(const char *text, int64_t *ret_number, struct error *err)
+{
+    if (!number_read(text, INT32_MIN, INT32_MAX, ret_number))
+        return error_set(err, -EINVAL, "'%s' is not a whole number", text);
+    return 0;
+}
+
+/* A bare number is MiB, as in sbatch; --mem=0 asks for all that a node has. */
+static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
+{
+    uint64_t mb;
+    if (number_read(text, 0, INT32_MAX, ret_mb))
+        return 0;
+    int result = units_parse_memory(text, &mb, err);
+    if (result < 0)
+        return result;
+    *ret_mb = (int64_t)mb;
+    return 0;
+}
+
+static int flag_read(const char *text, int64_t *ret_number, struct error *err)
+{
+    if (!text_equal(text, "true") && !text_equal(text, "false"))
+        return error_set(err, -EINVAL, "'%s' is neither true nor false", text);
+    *ret_number = text_equal(text, "true");
+    return 0;
+}
+
+/* sbatch's own forms: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S. Seconds are rounded up to minutes. */
+static bool sbatch_duration_read(const char *text, int64_t *ret_minutes)
+{
+    int64_t days = -1, part[3] = {0}, seconds;
+    int count = 0;
+    for (const char *at = text;; at++) {
+        size_t digits = strspn(at, "0123456789");
+        if (digits == 0 || digits > 6 || count == 3)
+            return false;
+        part[count++] = strtoll(at, NULL, 10);
+        at += digits;
+        if (*at == '-' && days < 0 && count == 1)
+            days = part[--count];
+        else if (*at == '\0')
+            break;
+        else if (*at != ':')
+            return false;
+    }
+    if (days >= 0)
+        seconds = days * 86400 + part[0] * 3600 + part[1] * 60 + part[2];
+    else if (count == 3)
+        seconds = part[0] * 3600 + part[1] * 60 + part[2];
+    else
+        seconds = part[0] * 60 + part[1];
+    *ret_minutes = (seconds + 59) / 60;
+    return seconds > 0 && seconds <= UNITS_DURATION_MAX_S;
+}
+
+static int duration_read(const char *text, int64_t *ret_minutes, struct error *err)
+{
+    uint32_t seconds;
+    if (sbatch_duration_read(text, ret_minutes))
+        return 0;
+    int result = units_parse_duration(text, &seconds, err);
+    if (result < 0)
+        return result;
+    if (seconds == 0)
+        return error_set(err, -EINVAL, "'%s' is no time at all", text);
+    *ret_minutes = (int64_t)seconds / 60 + (seconds % 60 > 0);
+    return 0;
+}
+
+/* now, now+90, now+90minutes: in seconds without a unit, as in sbatch. */
+static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
+{
+    static const struct {
+        const char *name;
+        int64_t seconds;
+    } units[] = {{"", 1},         {"second", 1},    {"seconds", 1},   {"minute", 60},
+                 {"minutes", 60}, {"hour", 3600},   {"hours", 3600},  {"day", 86400},
+                 {"days", 86400}, {"week", 604800}, {"weeks", 604800}};
+    unsigned count = 0;
+    char unit[16] = "";
+    int end = 0;
+    *ret_time = now;
+    if (text_equal(text, "now"))
+        return true;
+    if (sscanf(text, "now+%6u%n%15[a-z]%n", &count, &end, unit, &end) < 1 || text[end] != '\0')
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (text_equal(unit, units[i].name)) {
+            *ret_time = now + count * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A date with or without a time of day, or the next time that the clock shows this. */
+static bool clock_time_read(const char *text, int64_t now, int64_t *ret_time)
+{
+    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d",
+                                          "%H:%M:%S", "%H:%M"};
+    time_t start = (time_t)now;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct tm tm = {0};
+        bool is_of_day = i >= 3;
+        if (is_of_day) {
+            localtime_r(&start, &tm);
+            tm.tm_sec = 0;
+        }
+        const char *end = strptime(text, formats[i], &tm);
+        if (!end || *end != '\0')
+            continue;
+        tm.tm_isdst = -1;
+        time_t time = mktime(&tm);
+        if (is_of_day && time < start) {
+            tm.tm_mday++;
+            tm.tm_isdst = -1;
+            time = mktime(&tm);
+        }
+        *ret_time = time;
+        return time != (time_t)-1;
+    }
+    return false;
+}
+
+static int time_read(const char *text, int64_t now, int64_t *ret_time, struct error *err)
+{
+    if (relative_time_read(text, now, ret_time) || clock_time_read(text, now, ret_time))
+        return 0;
+    return error_set(err, -EINVAL,
+                     "'%s' is not a time: 2026-01-31T18:00, 18:00 and now+90minutes are", text);
+}
+
+const char *slurm_option_name(enum slurm_option option)
+{
+    assert((size_t)option < SLURM_OPTION_COUNT);
+    return names[option];
+}
+
+enum slurm_option_type slurm_option_type(enum slurm_option option)
+{
+    assert((size_t)option < SLURM_OPTION_COUNT);
+    return types[option];
+}
+
+int slurm_option_find(const char *name, struct error *err)
+{
+    char *spelled = text_format("%s", name);
+    int option = -ENOENT;
+    for (char *at = spelled; *at; at++) {
+        if (*at == '-')
+            *at = '_';
+    }
+    for (int i = 0; i < SLURM_OPTION_COUNT; i++) {
+        if (text_equal(spelled, names[i]))
+            option = i;
+    }
+    if (option < 0) {
+        const char *nearest = text_nearest(spelled, names, SLURM_OPTION_COUNT);
+        (void)error_set(err, -ENOENT, "unknown Slurm option '%s'%s%s%s", name,
+                        nearest ? " (did you mean " : "", nearest ? nearest : "",
+                        nearest ? "?)" : "");
+    }
+    free(spelled);
+    return option;
+}
+
+int slurm_option_read(enum slurm_option option, const char *value, int64_t now, int64_t *ret_number,
+                      struct error *err)
+{
+    int64_t number = 0;
+    int result = 0;
+    switch (slurm_option_type(option)) {
+    case SLURM_VALUE_STRING:
+        if (value[0] == '\0' || strpbrk(value, "\n\r"))
+            result = error_set(err, -EINVAL, "not one line of text");
+        break;
+    case SLURM_VALUE_INTEGER:
+        result = integer_read(value, &number, err);
+        break;
+    case SLURM_VALUE_MEMORY:
+        result = memory_read(value, &number, err);
+        break;
+    case SLURM_VALUE_FLAG:
+        result = flag_read(value, &number, err);
+        break;
+    case SLURM_VALUE_DURATION:
+        result = duration_read(value, &number, err);
+        break;
+    case SLURM_VALUE_TIME:
+        result = time_read(value, now, &number, err);
+        break;
+    }
+    if (result == 0 && ret_number)
+        *ret_number = number;
+    return result;
+}
