@@ -9,6 +9,8 @@ const struct verb verbs[] = {
     {"submit", submit_verb, "FILE [options]", "check a workflow file and queue it",
      "The command, its environment, umask and current folder are captured, as sbatch does.\n"
      "A submission that is repeated because the answer was lost never submits twice.\n"},
+    {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",
+     "Prints every problem as FILE:LINE:COLUMN and exits 1 if there are any; asks no daemon.\n"},
     {"status", status_verb, "[ADDRESS] [options]",
      "show workflows, or one of them, a phase or a run",
      "Without an address: what is live, and what ended within a day.\n"},

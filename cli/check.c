@@ -1,0 +1,54 @@
+/* phasectl check: the parser that the daemon uses, without the daemon. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+
+static void check_print_problems(const struct spec_problems *problems)
+{
+    struct text text = {0};
+    spec_problems_text(problems, &text);
+    (void)fputs(text_string(&text), stderr);
+    text_fini(&text);
+}
+
+int check_verb(struct cli *cli, char **words)
+{
+    struct option_list list = {0};
+    bool print = false;
+    const struct option_rule rules[] = {
+        {.name = "set",
+         .value = "PARAM=VALUE",
+         .list = &list,
+         .help = "override a param, as `submit` does"},
+        {.name = "print", .flag = &print, .help = "print the resolved workflow as JSON"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    const char *file = arguments.items[0];
+    struct spec_overrides overrides = {.texts = list.items, .count = list.count};
+    struct spec_problems problems = {0};
+    json_t *json = NULL;
+    int code = spec_parse_file(file, &overrides, &json, &problems);
+    check_print_problems(&problems);
+    if (code < 0) {
+        (void)fprintf(stderr, "phasectl: %s has %zu problem%s\n", file, problems.error_count,
+                      problems.error_count == 1 ? "" : "s");
+        status = CLI_FAILED;
+    } else if (print) {
+        client_print_json(json);
+    } else {
+        size_t phases = json_array_size(json_object_get(json, "phases"));
+        printf("%s is good: %zu phase%s\n", file, phases, phases == 1 ? "" : "s");
+    }
+    json_decref(json);
+    spec_problems_fini(&problems);
+    return status;
+}
