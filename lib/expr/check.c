@@ -220,9 +220,9 @@ static bool check_holds(const struct check *check, enum check_bound which, doubl
 /* The first bound that does not hold, or CHECK_BOUNDS. No bound holds for NaN. */
 static enum check_bound check_broken_bound(const struct check *check, double value)
 {
-    for (size_t i = 0; i < CHECK_BOUNDS; i++)
-        if (check->has_bound[i] && !check_holds(check, i, value))
-            return i;
+    for (enum check_bound which = 0; which < CHECK_BOUNDS; which++)
+        if (check->has_bound[which] && !check_holds(check, which, value))
+            return which;
     return CHECK_BOUNDS;
 }
 

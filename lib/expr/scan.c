@@ -123,7 +123,8 @@ static void *scan_grow(void *items, size_t count, size_t size)
     return grown;
 }
 
-static int scan_refuse(const struct scanner *scanner, unsigned at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int scan_refuse(const struct scanner *scanner,
+                                                             unsigned at, const char *format, ...)
 {
     struct text message = {0};
     va_list args;

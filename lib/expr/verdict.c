@@ -69,7 +69,7 @@ json_t *verdict_to_json(const struct verdict *verdict)
             json_pack("{s:I, s:I, s:I}", "first_step", (json_int_t)verdict->first_step, "last_step",
                       (json_int_t)verdict->last_step, "rows", (json_int_t)verdict->rows);
     json_t *json =
-        json_pack("{s:s, s:s, s:b, s:o, s:s, s:o, s:s, s:s?}", "name", verdict->name, "outcome",
+        json_pack("{s:s, s:s, s:b, s:o, s:s, s:o, s:o, s:s?}", "name", verdict->name, "outcome",
                   outcome_names[verdict->outcome], "warn", verdict->warn, "value",
                   verdict_value_json(verdict), "bounds", verdict->bounds, "window", window,
                   "reason", verdict_text_json(verdict->reason), "advice", verdict->advice);

@@ -336,7 +336,7 @@ static void a_verdict_survives_json(void **state)
                                   .first_step = 951,
                                   .last_step = 1000,
                                   .rows = 50,
-                                  .reason = text_format("because"),
+                                  .reason = text_format(i ? "because \xc3\xa9" : "because"),
                                   .advice = i ? text_format("try \"more\"") : NULL};
         struct verdict again;
         struct error err;
@@ -348,6 +348,11 @@ static void a_verdict_survives_json(void **state)
         assert_true(json_equal(json, json_again));
         assert_true(isnan(values[i]) ? isnan(again.value) : again.value == values[i]);
         assert_int_equal(verdict_is_failure(&again), i != 1);
+        assert_string_equal(again.name, "refinement");
+        assert_string_equal(again.bounds, "at least 15");
+        assert_string_equal(again.reason, i ? "because \xc3\xa9" : "because");
+        assert_int_equal(again.has_window, i > 0);
+        assert_int_equal(again.rows, i ? 50 : 0);
         json_decref(json_again);
         json_decref(loaded);
         json_decref(json);
@@ -355,6 +360,17 @@ static void a_verdict_survives_json(void **state)
         verdict_fini(&again);
         verdict_fini(&verdict);
     }
+}
+
+/* The names of metrics are what a program printed. */
+static void a_reason_that_is_no_utf8_is_still_told(void **state)
+{
+    (void)state;
+    char reason[] = "lo\xffs never came";
+    struct verdict verdict = {.name = "c", .bounds = "", .reason = reason};
+    json_t *json = verdict_to_json(&verdict);
+    assert_string_equal(json_string_value(json_object_get(json, "reason")), "lo?s never came");
+    json_decref(json);
 }
 
 static void what_is_no_verdict_is_refused(void **state)
@@ -391,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_try_finds_before_the_run_what_would_be_an_error),
         cmocka_unit_test(a_wrong_check_names_the_key),
         cmocka_unit_test(a_verdict_survives_json),
+        cmocka_unit_test(a_reason_that_is_no_utf8_is_still_told),
         cmocka_unit_test(what_is_no_verdict_is_refused),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);
