@@ -5,6 +5,7 @@ include tests/unit/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
+include tests/sim/local.mk
 include tests/tidy/local.mk
 include tests/system/local.mk
 include tests/fuzz/local.mk

@@ -98,7 +98,7 @@ static void command_by(char text[REASON_MAX], const char *verb, const struct cor
  * since the same steps would be judged the same. */
 static void command_retry(struct step *step, struct phase *phase, const char *reason)
 {
-    if (phase->state == PHASE_HELD && phase->hold == HOLD_GATE) {
+    if (phase->run && phase->run->outcome == OUTCOME_SUCCEEDED) {
         free(phase->checkpoint_path);
         phase->checkpoint_path = NULL;
         phase->checkpoint_step = 0;

@@ -20,8 +20,16 @@ static void job_set_reason(struct job *job, const char *reason)
     (void)snprintf(job->reason, sizeof job->reason, "%s", reason ? reason : "");
 }
 
+void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, int64_t due_ms)
+{
+    assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
+    run->job->is_asked = true;
+    step_do(step, kind, run)->due_ms = due_ms;
+}
+
 static void job_stop_asking(struct step *step, struct run *run)
 {
+    run->job->is_asked = false;
     step_done(step, FX_SUBMIT, run);
     step_done(step, FX_LOOKUP, run);
 }
@@ -34,13 +42,10 @@ static int64_t job_back_off(struct step *step, struct job *job)
     return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
-void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job)
+/* Slurm has the job. */
+static void job_adopt(struct step *step, struct run *run)
 {
-    struct run *run = job_run(workflow, job);
-    job_stop_asking(step, run);
-    job->tries = 0;
-    if (job->ended)
-        return;
+    struct job *job = run->job;
     job->slurm_id = step->event->slurm_id;
     job->submitted_ms = step->now_ms;
     job_set_reason(job, "");
@@ -51,8 +56,16 @@ void job_on_submitted(struct step *step, struct workflow *workflow, struct job *
         (void)step_do(step, FX_CANCEL_JOB, run); /* at once */
 }
 
-/* A run that was not submitted, and need not be any more. */
-static bool job_gives_up(struct step *step, struct run *run)
+void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    job_stop_asking(step, run);
+    job->tries = 0;
+    if (!job->ended && !job->slurm_id)
+        job_adopt(step, run);
+}
+
+bool job_gives_up(struct step *step, struct run *run)
 {
     if (run->state != RUN_SUBMITTING || run->wish == WISH_NONE)
         return false;
@@ -86,7 +99,7 @@ void job_on_limited(struct step *step, struct workflow *workflow, struct job *jo
         return;
     job_set_reason(job, step->event->message);
     step_save_job(step, run, job);
-    step_do(step, FX_SUBMIT, run)->due_ms = job_back_off(step, job);
+    job_ask(step, FX_SUBMIT, run, job_back_off(step, job));
 }
 
 void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job)
@@ -97,16 +110,17 @@ void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job
         return;
     job_set_reason(job, step->event->message);
     step_save_job(step, run, job);
-    step_do(step, FX_LOOKUP, run)->due_ms = job_back_off(step, job);
+    job_ask(step, FX_LOOKUP, run, job_back_off(step, job));
 }
 
 void job_on_unknown(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
     job_stop_asking(step, run);
-    if (job->slurm_id || run->state != RUN_SUBMITTING || job_gives_up(step, run))
+    if (job->slurm_id || run->state != RUN_SUBMITTING)
         return;
-    (void)step_do(step, FX_SUBMIT, run); /* at once: the controller answers */
+    /* Slurm forgets jobs some minutes after their end: what the run's folder says comes first. */
+    (void)step_do(step, FX_READ_OUTCOME, run);
 }
 
 /* The job serves nobody any more. A run it served may have left its outcome in a file. */
@@ -133,6 +147,8 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
     struct run *run = job_run(workflow, job);
     if (job->ended)
         return;
+    if (!job->slurm_id) /* seen before the submission's answer */
+        job_adopt(step, run);
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     bool is_news = job->absent_since_ms || !text_equal(job->state, event->seen.state) ||
@@ -164,8 +180,7 @@ void job_on_absent(struct step *step, struct workflow *workflow, struct job *job
         if (run->state != RUN_ENDED) /* its end may have been missed */
             (void)step_do(step, FX_READ_OUTCOME, run);
     }
-    bool is_over = run->state == RUN_ENDED || (run->wish != WISH_NONE && !run->has_begun);
-    if (is_over || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
+    if (run->state == RUN_ENDED || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
         job->state[0] = '\0';
         job_end(step, workflow, job);
     }

@@ -32,7 +32,9 @@ struct job {
     unsigned time_s;                    /* the limit asked for */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* continuously, from a controller that answers */
-    unsigned tries;          /* submissions and look-ups without an answer in a row; not stored */
+    /* Not stored: */
+    unsigned tries; /* submissions and look-ups without an answer in a row */
+    bool is_asked;  /* a submission or look-up is under way or will be */
 };
 
 /* One attempt at a phase. */

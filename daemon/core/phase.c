@@ -56,7 +56,7 @@ void phase_start(struct step *step, struct phase *phase, const char *reason)
         phase_move(step, phase, PHASE_QUEUED, reason);
     step_save_job(step, run, job);
     step_save_run(step, run);
-    (void)step_do(step, FX_SUBMIT, run); /* at once */
+    job_ask(step, FX_SUBMIT, run, 0);
 }
 
 /* Whether the phase can go on in the allocation that this ended run still keeps. Equal shape, since

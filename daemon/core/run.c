@@ -194,6 +194,12 @@ static void run_end_by_job(struct step *step, struct run *run)
 void run_on_silent(struct step *step, struct run *run)
 {
     step_done(step, FX_READ_OUTCOME, run);
+    if (run->state == RUN_SUBMITTING && !run->job->slurm_id &&
+        !run->job->ended) { /* there never was a job */
+        if (!run->job->is_asked && !job_gives_up(step, run))
+            job_ask(step, FX_SUBMIT, run, 0);
+        return;
+    }
     if (run->state == RUN_ENDED || !run->job->ended)
         return;
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;

@@ -84,6 +84,10 @@ bool run_is_busy(const struct run *run, int64_t now_ms);
 
 /* The run that the job serves or will serve: the newest of its runs; never NULL. */
 struct run *job_run(const struct workflow *workflow, const struct job *job);
+/* Ends a run that was not submitted and need not be any more; false: it still has to be. */
+bool job_gives_up(struct step *step, struct run *run);
+/* Asks for FX_SUBMIT or FX_LOOKUP, not before `due_ms`. */
+void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, int64_t due_ms);
 void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_refused(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_limited(struct step *step, struct workflow *workflow, struct job *job);

@@ -184,7 +184,9 @@ static void a_submission_without_an_answer_is_looked_up_first(void **state)
     assert_string_equal(world_trace(world), "lookup validate#1\n");
     world_event(world, EV_UNSURE, "validate");
     assert_string_equal(world_trace(world), "lookup validate#1\n");
-    world_event(world, EV_UNKNOWN, "validate");
+    world_event(world, EV_UNKNOWN, "validate"); /* it may have been, and be forgotten */
+    assert_string_equal(world_trace(world), "read-outcome validate#1\n");
+    world_event(world, EV_RUN_SILENT, "validate");
     assert_string_equal(world_trace(world), "submit validate#1\n");
     world_event(world, EV_UNSURE, "validate");
     world_event(world, EV_SUBMITTED, "validate"); /* found: adopted */

@@ -1,0 +1,508 @@
+/* The fake loop: a queue of events, a step and a commit each, effects after it, crashes in between.
+ * Its record is a copy of the model as of the last commit, and the outbox. */
+#include "tests/sim/sim.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *string_copy(const char *string)
+{
+    return string ? strdup(string) : NULL;
+}
+
+static struct workflow *workflow_copy(const struct workflow *from)
+{
+    struct workflow *copy = calloc(1, sizeof *copy);
+    assert(copy);
+    *copy = *from;
+    copy->runs = NULL;
+    copy->jobs = NULL;
+    copy->run_count = copy->job_count = 0;
+    copy->name = string_copy(from->name);
+    copy->phases = calloc(from->phase_count, sizeof *copy->phases);
+    assert(copy->phases);
+    for (size_t i = 0; i < from->phase_count; i++) {
+        const struct phase *phase = &from->phases[i];
+        copy->phases[i] = *phase;
+        copy->phases[i].workflow = copy;
+        copy->phases[i].name = string_copy(phase->name);
+        copy->phases[i].gpu_type = string_copy(phase->gpu_type);
+        copy->phases[i].slurm_options = string_copy(phase->slurm_options);
+        copy->phases[i].checkpoint_path = string_copy(phase->checkpoint_path);
+        copy->phases[i].after = calloc(phase->after_count + 1, sizeof *phase->after);
+        memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
+        copy->phases[i].run = NULL;
+    }
+    for (size_t i = 0; i < from->job_count; i++) {
+        struct job *job = workflow_add_job(copy);
+        *job = *from->jobs[i];
+        job->tries = 0; /* these are not stored */
+        job->is_asked = false;
+    }
+    for (size_t i = 0; i < from->run_count; i++) {
+        const struct run *run = from->runs[i];
+        struct run *added = workflow_add_run(copy, &copy->phases[run->phase->index]);
+        *added = *run;
+        added->phase = &copy->phases[run->phase->index];
+        added->resume_path = string_copy(run->resume_path);
+        for (size_t j = 0; j < from->job_count; j++)
+            if (from->jobs[j] == run->job)
+                added->job = copy->jobs[j];
+    }
+    return copy;
+}
+
+static void daemon_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+{
+    struct sim *sim = arg;
+    uint64_t number = ++sim->tokens;
+    assert(number < SIM_TOKENS_MAX);
+    for (unsigned i = TOKEN_LENGTH; i-- > 0; number /= 16)
+        ret_token[i] = "0123456789abcdef"[number % 16];
+    ret_token[TOKEN_LENGTH] = '\0';
+}
+
+static struct workflow *daemon_workflow(const struct sim *sim)
+{
+    return core_workflow_at(sim->daemon.core, 0);
+}
+
+const struct workflow *daemon_record(const struct sim *sim)
+{
+    return sim->daemon.record;
+}
+
+static void daemon_post(struct sim *sim, struct sim_event event)
+{
+    assert(sim->daemon.queue_count < SIM_QUEUE_MAX);
+    sim->daemon.queue[sim->daemon.queue_count++] = event;
+}
+
+static void daemon_post_job(struct sim *sim, enum core_event_kind kind, uint64_t job, uint32_t id)
+{
+    struct sim_event event = {.event = {.kind = kind, .slurm_id = id}, .phase = -1, .job = job};
+    event.due = sim->now + (sim_fault(sim, 5) ? sim_below(sim, 20) : 0); /* some answers are slow */
+    daemon_post(sim, event);
+}
+
+void daemon_crash(struct sim *sim, int64_t away_s)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    sim_say(sim, "daemon: crashed, away for %lld s", (long long)away_s);
+    core_free(daemon->core);
+    daemon->core = NULL;
+    daemon->queue_count = 0;
+    daemon->up_at = sim->now + away_s;
+}
+
+/* --- Commit ------------------------------------------------------------------------------------
+ */
+
+static void outbox_apply(struct sim *sim, const struct core_effect *effect)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    struct sim_outbox row = {
+        .kind = effect->kind,
+        .phase = effect->kind == FX_JUDGE ? effect->phase->id : 0,
+        .run = effect->run && effect->kind != FX_SUBMIT && effect->kind != FX_LOOKUP &&
+                       effect->kind != FX_CANCEL_JOB
+                   ? effect->run->id
+                   : 0,
+        .job =
+            effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP || effect->kind == FX_CANCEL_JOB
+                ? effect->job->id
+                : 0,
+        .due_ms = effect->due_ms,
+    };
+    unsigned at = 0;
+    while (at < daemon->outbox_count &&
+           (daemon->outbox[at].kind != row.kind || daemon->outbox[at].phase != row.phase ||
+            daemon->outbox[at].run != row.run || daemon->outbox[at].job != row.job))
+        at++;
+    if (effect->is_done && at < daemon->outbox_count) {
+        daemon->outbox_count--;
+        memmove(&daemon->outbox[at], &daemon->outbox[at + 1],
+                (daemon->outbox_count - at) * sizeof *daemon->outbox);
+    } else if (!effect->is_done) {
+        if (at == daemon->outbox_count)
+            daemon->outbox_count++;
+        assert(daemon->outbox_count <= SIM_OUTBOX_MAX);
+        daemon->outbox[at] = row;
+    }
+}
+
+static void check_history(struct sim *sim, const struct core_effect *effect)
+{
+    if (effect->run) {
+        if (text_equal(effect->to, "ended") && ++sim->endings[effect->run->id] != 1)
+            sim_breach(sim, "run %llu ends twice", (unsigned long long)effect->run->id);
+        return;
+    }
+    unsigned phase = effect->phase->index;
+    if (!text_equal(effect->to, "succeeded"))
+        return;
+    if (++sim->successes[phase] != 1)
+        sim_breach(sim, "phase %u succeeds twice", phase);
+    if (sim->gate[phase] != GATE_PASSED && !sim->by_person[phase])
+        sim_breach(sim, "phase %u succeeds without a passed gate or a person", phase);
+}
+
+static void daemon_commit(struct sim *sim, const struct core_effects *effects)
+{
+    for (size_t i = 0; i < effects->count; i++) {
+        const struct core_effect *effect = &effects->items[i];
+        if (effect->kind == FX_HISTORY) {
+            sim_say(sim, "%s%s %s -> %s %s", effect->phase->name, effect->run ? " run" : "",
+                    effect->from, effect->to, effect->message);
+            check_history(sim, effect);
+        } else if (core_effect_is_kept(effect->kind)) {
+            outbox_apply(sim, effect);
+        }
+    }
+    workflow_free(sim->daemon.record);
+    sim->daemon.record = workflow_copy(daemon_workflow(sim));
+}
+
+/* --- Effects -----------------------------------------------------------------------------------
+ */
+
+static int64_t submit_limit(const struct run *run)
+{
+    return run->job->time_s;
+}
+
+static void carry_submit(struct sim *sim, const struct run *run)
+{
+    const struct job *job = run->job;
+    uint32_t id = 0;
+    (void)folder_make(sim, run->id, run->phase->index, run->resume_path ? run->resume_step : -1);
+    sim->current[token_number(job->token)] = run->id;
+    enum sim_answer answer = slurm_submit(sim, job->token, submit_limit(run), &id);
+    static const enum core_event_kind kinds[] = {
+        [SIM_DONE] = EV_SUBMITTED,
+        [SIM_NO_ANSWER] = EV_UNSURE,
+        [SIM_LIMITED] = EV_LIMITED,
+    };
+    daemon_post_job(sim, kinds[answer], job->id, id);
+}
+
+static void carry_lookup(struct sim *sim, const struct job *job)
+{
+    uint32_t id = 0;
+    enum sim_answer answer = slurm_lookup(sim, job->token, &id);
+    daemon_post_job(sim,
+                    answer == SIM_DONE     ? EV_SUBMITTED
+                    : answer == SIM_ABSENT ? EV_UNKNOWN
+                                           : EV_UNSURE,
+                    job->id, id);
+}
+
+static void carry_read_outcome(struct sim *sim, const struct run *run)
+{
+    const struct sim_folder *folder = folder_find(sim, run->id);
+    if (folder && folder->has_started)
+        daemon_post(sim, (struct sim_event){.event = {.kind = EV_RUN_STARTED,
+                                                      .slurm_id = folder->job->id,
+                                                      .started_ms = folder->job->started * 1000},
+                                            .phase = -1,
+                                            .run = run->id});
+    if (folder && folder->checkpoint_step >= 0)
+        daemon_post(sim, (struct sim_event){.event = {.kind = EV_CHECKPOINT,
+                                                      .path = "/checkpoint",
+                                                      .step = folder->checkpoint_step},
+                                            .phase = -1,
+                                            .run = run->id});
+    struct sim_event event = {.event = {.kind = EV_RUN_SILENT, .step = -1}, .phase = -1};
+    event.run = run->id;
+    if (folder && folder->ended) {
+        event.event.kind = EV_RUN_ENDED;
+        event.event.outcome = folder->outcome;
+        event.event.cause = folder->cause;
+        event.event.step = folder->last_step;
+        event.event.ended_ms = folder->ended * 1000;
+    }
+    daemon_post(sim, event);
+}
+
+static void carry_judge(struct sim *sim, const struct phase *phase)
+{
+    sim->gate[phase->index] =
+        sim_chance(sim, 5) ? (int)GATE_FAILED + (int)sim_below(sim, 2) : (int)GATE_PASSED;
+    daemon_post(sim,
+                (struct sim_event){
+                    .event = {.kind = EV_JUDGED, .gate = (enum gate_result)sim->gate[phase->index]},
+                    .phase = (int)phase->index});
+}
+
+static void carry_out(struct sim *sim, const struct sim_outbox *row)
+{
+    const struct workflow *workflow = daemon_workflow(sim);
+    const struct run *run = core_run(sim->daemon.core, row->run);
+    const struct job *job = core_job(sim->daemon.core, row->job);
+    const struct run *served = NULL;
+    for (size_t i = 0; job && i < workflow->run_count; i++)
+        if (workflow->runs[i]->job == job)
+            served = workflow->runs[i];
+    switch (row->kind) {
+    case FX_SUBMIT:
+        carry_submit(sim, served);
+        break;
+    case FX_LOOKUP:
+        carry_lookup(sim, job);
+        break;
+    case FX_CANCEL_JOB:
+        (void)slurm_cancel(sim, job->slurm_id, job->token); /* polls tell what came of it */
+        break;
+    case FX_READ_OUTCOME:
+        carry_read_outcome(sim, run);
+        break;
+    case FX_JUDGE:
+        for (size_t i = 0; i < workflow->phase_count; i++)
+            if (workflow->phases[i].id == row->phase)
+                carry_judge(sim, &workflow->phases[i]);
+        break;
+    case FX_TELL_NEXT:
+        (void)folder_make(sim, run->id, run->phase->index,
+                          run->resume_path ? run->resume_step : -1);
+        break;
+    default: /* the leads ask: daemon_ask() */
+        break;
+    }
+}
+
+/* --- Events ------------------------------------------------------------------------------------
+ */
+
+/* Steps, commits and carries out. False: nothing was committed. */
+static bool daemon_handle(struct sim *sim, const struct sim_event *from)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    struct core_event event = from->event;
+    struct core_effects effects = {0};
+    event.now_ms = sim->now * 1000;
+    event.workflow = daemon_workflow(sim);
+    event.phase = from->phase >= 0 ? &event.workflow->phases[from->phase] : NULL;
+    event.run = from->run ? core_run(daemon->core, from->run) : NULL;
+    event.job = from->job ? core_job(daemon->core, from->job) : NULL;
+    assert(!from->run || event.run);
+    core_step(daemon->core, &event, &effects);
+    if (sim_fault(sim, 200)) { /* the disk is full, or it dies before the commit */
+        core_effects_fini(&effects);
+        daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
+        return false;
+    }
+    daemon_commit(sim, &effects);
+    for (size_t i = 0; i < effects.count && daemon->core; i++) {
+        const struct core_effect *effect = &effects.items[i];
+        if (!core_effect_is_kept(effect->kind) || effect->is_done || effect->due_ms)
+            continue;
+        if (sim_fault(sim, 100)) {
+            daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
+            break;
+        }
+        struct sim_outbox row = {.kind = effect->kind,
+                                 .phase = effect->phase ? effect->phase->id : 0,
+                                 .run = effect->run ? effect->run->id : 0,
+                                 .job = effect->job ? effect->job->id : 0};
+        carry_out(sim, &row);
+    }
+    core_effects_fini(&effects);
+    return true;
+}
+
+/* All that is due, in any order. */
+static void daemon_drain(struct sim *sim)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    for (unsigned i = 0; daemon->core && i < daemon->queue_count;) {
+        if (daemon->queue[i].due > sim->now) {
+            i++;
+            continue;
+        }
+        struct sim_event event = daemon->queue[i];
+        bool is_answer = event.event.kind <= EV_UNKNOWN; /* to a request: exactly one comes */
+        if (is_answer || !sim_fault(sim, 30)) {          /* else it comes twice */
+            daemon->queue_count--;
+            memmove(&daemon->queue[i], &daemon->queue[i + 1],
+                    (daemon->queue_count - i) * sizeof *daemon->queue);
+        }
+        (void)daemon_handle(sim, &event);
+        i = 0;
+    }
+}
+
+static void daemon_poll(struct sim *sim)
+{
+    const struct workflow *workflow = daemon_workflow(sim);
+    if (!slurm_answers(sim))
+        return;
+    bool is_empty = sim_fault(sim, 30);
+    for (size_t i = 0; i < workflow->job_count; i++) {
+        const struct job *job = workflow->jobs[i];
+        const struct sim_job *found = NULL;
+        if (job->ended)
+            continue;
+        for (unsigned j = sim->job_count; !is_empty && j-- > 0 && !found;)
+            if (sim->jobs[j].is_known && text_equal(sim->jobs[j].token, job->token))
+                found = &sim->jobs[j];
+        struct sim_event event = {.event = {.kind = EV_JOB_ABSENT}, .phase = -1, .job = job->id};
+        if (found) {
+            event.event.kind = EV_JOB_SEEN;
+            event.event.slurm_id = found->id;
+            event.event.seen.state = found->word;
+            event.event.seen.is_running = found->state == SIM_RUNNING;
+            event.event.seen.is_final = found->state == SIM_OVER;
+            event.event.seen.started_ms = found->started * 1000;
+        }
+        daemon_post(sim, event);
+    }
+}
+
+void daemon_start(struct sim *sim)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    struct core_config config = {.token = daemon_token, .arg = sim, .last_workflow = 1};
+    for (size_t i = 0; i < daemon->record->run_count; i++)
+        config.last_run = daemon->record->runs[i]->id;
+    for (size_t i = 0; i < daemon->record->job_count; i++)
+        config.last_job = daemon->record->jobs[i]->id;
+    daemon->core = core_new(&config);
+    core_add(daemon->core, workflow_copy(daemon->record));
+    daemon->next_poll = sim->now;
+    sim_say(sim, "daemon: starts, %u in the outbox", daemon->outbox_count);
+    for (unsigned i = 0; i < daemon->outbox_count; i++) {
+        struct sim_outbox *row = &daemon->outbox[i];
+        if (row->kind == FX_SUBMIT) { /* it may have happened */
+            row->due_ms = 0;
+            daemon_post_job(sim, EV_UNSURE, row->job, 0);
+        } else if (!row->due_ms) {
+            carry_out(sim, row);
+        }
+    }
+}
+
+/* What waits in the outbox for its time, or for an answer that was lost. */
+static void daemon_repeat(struct sim *sim)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    struct sim_outbox rows[SIM_OUTBOX_MAX];
+    unsigned count = daemon->outbox_count;
+    memcpy(rows, daemon->outbox, sizeof rows);
+    for (unsigned i = 0; i < count; i++) {
+        bool is_due = rows[i].due_ms && rows[i].due_ms <= sim->now * 1000;
+        if (is_due)
+            for (unsigned j = 0; j < daemon->outbox_count; j++)
+                if (daemon->outbox[j].kind == rows[i].kind && daemon->outbox[j].job == rows[i].job)
+                    daemon->outbox[j].due_ms = 0; /* under way */
+        if (is_due || (rows[i].kind == FX_CANCEL_JOB && sim->now % 10 == 0))
+            carry_out(sim, &rows[i]);
+    }
+}
+
+void daemon_begin(struct sim *sim, struct workflow *workflow)
+{
+    struct core_config config = {.token = daemon_token, .arg = sim};
+    struct sim_event event = {.event = {.kind = EV_ADDED, .hold = sim_chance(sim, 8)}, .phase = -1};
+    sim->daemon.core = core_new(&config);
+    core_add(sim->daemon.core, workflow);
+    bool has_faults = sim->has_faults;
+    sim->has_faults = false; /* a submission that fails is told to the submitter */
+    if (!daemon_handle(sim, &event))
+        sim_breach(sim, "the first commit failed");
+    sim->has_faults = has_faults;
+}
+
+void daemon_tick(struct sim *sim)
+{
+    struct sim_daemon *daemon = &sim->daemon;
+    if (!daemon->core && sim->now >= daemon->up_at)
+        daemon_start(sim);
+    if (daemon->core && sim_fault(sim, 2000))
+        daemon_crash(sim, sim_below(sim, sim_chance(sim, 5) ? 8000 : 300));
+    if (!daemon->core)
+        return;
+    if (sim->now >= daemon->next_poll) {
+        daemon_poll(sim);
+        bool is_busy = core_is_busy(daemon->core, sim->now * 1000);
+        daemon->next_poll = sim->now + (is_busy ? 2 : 30);
+    }
+    if (core_deadline(daemon->core) <= sim->now * 1000)
+        daemon_post(sim, (struct sim_event){.event = {.kind = EV_TIME}, .phase = -1});
+    daemon_repeat(sim);
+    daemon_drain(sim);
+}
+
+void daemon_end(struct sim *sim)
+{
+    core_free(sim->daemon.core);
+    workflow_free(sim->daemon.record);
+}
+
+/* --- Leads and persons -------------------------------------------------------------------------
+ */
+
+/* False where the lead must tell it again: the daemon is away, or the message or its answer lost.
+ */
+static bool daemon_take(struct sim *sim, struct core_event event, const struct sim_folder *folder)
+{
+    if (!sim->daemon.core || sim_fault(sim, 20))
+        return false;
+    struct sim_event taken = {.event = event, .phase = -1, .run = folder->run};
+    bool is_committed = daemon_handle(sim, &taken);
+    daemon_drain(sim);
+    return is_committed && !sim_fault(sim, 20);
+}
+
+bool daemon_take_started(struct sim *sim, const struct sim_folder *folder)
+{
+    struct core_event event = {
+        .kind = EV_RUN_STARTED, .slurm_id = folder->job->id, .started_ms = sim->now * 1000};
+    return daemon_take(sim, event, folder);
+}
+
+bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, int64_t step)
+{
+    struct core_event event = {.kind = EV_CHECKPOINT, .path = "/checkpoint", .step = step};
+    return daemon_take(sim, event, folder);
+}
+
+bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder)
+{
+    struct core_event event = {.kind = EV_RUN_ENDED,
+                               .outcome = folder->outcome,
+                               .cause = folder->cause,
+                               .step = folder->last_step,
+                               .ended_ms = folder->ended * 1000};
+    return daemon_take(sim, event, folder);
+}
+
+int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
+{
+    const struct sim_daemon *daemon = &sim->daemon;
+    if (!daemon->core || sim_fault(sim, 20))
+        return -1;
+    const struct run *asker = core_run(daemon->core, run);
+    for (unsigned i = 0; i < daemon->outbox_count; i++) {
+        const struct sim_outbox *row = &daemon->outbox[i];
+        if ((row->kind == FX_TELL_STOP || row->kind == FX_TELL_END) && row->run == run)
+            return (int)row->kind;
+        const struct run *next = row->run ? core_run(daemon->core, row->run) : NULL;
+        if (row->kind == FX_TELL_NEXT && next && next->job == asker->job && next != asker) {
+            *ret_next = next->id;
+            return FX_TELL_NEXT;
+        }
+    }
+    return -1;
+}
+
+void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
+{
+    struct sim_event event = {.event = {.kind = EV_COMMAND, .command = command, .message = "anna"},
+                              .phase = (int)phase};
+    if (sim->daemon.core &&
+        core_command_check(&daemon_workflow(sim)->phases[phase], command, NULL) == 0)
+        (void)daemon_handle(sim, &event); /* refused by a full disk: the person tries again */
+}

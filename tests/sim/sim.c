@@ -1,0 +1,198 @@
+/* Runs worlds, one a seed: `sim --seeds FIRST COUNT` runs many, `sim --trace SEED` one, telling
+ * what happens. Exits 1 at the first breach of an invariant. */
+#include "tests/sim/sim.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FAULTS_END_S = 3 * 3600, /* then everything works, and everything must come to its end ... */
+    WORLD_END_S = 12 * 3600, /* ... by then */
+};
+
+uint32_t sim_below(struct sim *sim, uint32_t limit)
+{
+    sim->random = sim->random * 6364136223846793005U + 1442695040888963407U;
+    return limit ? (uint32_t)(sim->random >> 33) % limit : 0;
+}
+
+bool sim_chance(struct sim *sim, uint32_t odds)
+{
+    return sim_below(sim, odds) == 0;
+}
+
+bool sim_fault(struct sim *sim, uint32_t odds)
+{
+    return sim->has_faults && sim_chance(sim, odds);
+}
+
+void sim_say(const struct sim *sim, const char *format, ...)
+{
+    if (!sim->is_verbose)
+        return;
+    va_list args;
+    va_start(args, format);
+    (void)printf("[%6lld] ", (long long)sim->now);
+    (void)vprintf(format, args);
+    (void)printf("\n");
+    va_end(args);
+}
+
+void sim_breach(const struct sim *sim, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)printf("# seed %llu, second %lld: ", (unsigned long long)sim->seed, (long long)sim->now);
+    (void)vprintf(format, args);
+    (void)printf("\n# repeat it alone: sim --trace %llu\n", (unsigned long long)sim->seed);
+    va_end(args);
+    exit(1);
+}
+
+static struct workflow *sim_workflow(struct sim *sim)
+{
+    struct workflow *workflow = calloc(1, sizeof *workflow);
+    assert(workflow);
+    workflow->name = strdup("sim");
+    workflow->phase_count = SIM_PHASES;
+    workflow->phases = calloc(SIM_PHASES, sizeof *workflow->phases);
+    assert(workflow->phases);
+    for (unsigned i = 0; i < SIM_PHASES; i++) {
+        struct phase *phase = &workflow->phases[i];
+        *phase = (struct phase){
+            .workflow = workflow,
+            .index = i,
+            .name = strdup(i ? "production" : "validate"),
+            .nodes = i && sim_chance(sim, 4) ? 2 : 1, /* another shape: not in place */
+            .gpus_per_node = 8,
+            .time_s = 120 + sim_below(sim, 400),
+            .stop_s = 10,
+            .linger_s = 20,
+            .has_checkpoint = true,
+            .promote_manual = sim_chance(sim, 6),
+            .slurm_options = strdup("{}"),
+        };
+        phase->after = calloc(1, sizeof *phase->after);
+        phase->after_count = i;
+        sim->steps_wanted[i] = 40 + sim_below(sim, 300);
+    }
+    return workflow;
+}
+
+/* A person who looks after what is held, and now and then wants something else. */
+static void sim_person(struct sim *sim)
+{
+    const struct workflow *record = daemon_record(sim);
+    if (sim_fault(sim, 600)) {
+        static const enum core_command whims[] = {COMMAND_HOLD, COMMAND_CANCEL, COMMAND_RELEASE};
+        daemon_command(sim, sim_below(sim, SIM_PHASES), whims[sim_below(sim, 3)]);
+        return;
+    }
+    for (unsigned i = 0; i < SIM_PHASES; i++) {
+        const struct phase *phase = &record->phases[i];
+        bool is_asked = phase->state == PHASE_HELD || phase->state == PHASE_CANCELLED;
+        if (!is_asked || !sim_chance(sim, 60))
+            continue;
+        enum core_command command = COMMAND_RETRY;
+        if (phase->hold == HOLD_USER)
+            command = COMMAND_RELEASE;
+        else if (phase->hold == HOLD_MANUAL || (phase->hold == HOLD_GATE && sim_chance(sim, 2)))
+            command = COMMAND_PROMOTE;
+        if (command == COMMAND_PROMOTE)
+            sim->by_person[i] = true;
+        if (command == COMMAND_RETRY && sim->daemon.core && phase->run &&
+            phase->run->outcome == OUTCOME_SUCCEEDED)
+            sim->fresh_from[i] = sim->folder_count;
+        daemon_command(sim, i, command);
+    }
+}
+
+static bool sim_is_quiet(const struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->job_count; i++)
+        if (sim->jobs[i].state != SIM_OVER)
+            return false;
+    return true;
+}
+
+/* At the end: nothing lost, nothing left over, each run ended once, each job in the record. */
+static void check_end(const struct sim *sim)
+{
+    const struct workflow *record = daemon_record(sim);
+    if (!workflow_is_final(record))
+        sim_breach(sim, "the workflow is lost: it is %s, %s and %s", workflow_state(record),
+                   phase_state_name(record->phases[0].state),
+                   phase_state_name(record->phases[1].state));
+    for (size_t i = 0; i < record->run_count; i++)
+        if (sim->endings[record->runs[i]->id] != 1)
+            sim_breach(sim, "run %llu has %u ends", (unsigned long long)record->runs[i]->id,
+                       sim->endings[record->runs[i]->id]);
+    for (unsigned i = 0; i < sim->job_count; i++) {
+        bool is_recorded = false;
+        for (size_t j = 0; j < record->job_count && !is_recorded; j++)
+            is_recorded = text_equal(record->jobs[j]->token, sim->jobs[i].token);
+        if (!is_recorded)
+            sim_breach(sim, "job %u is not in the record", sim->jobs[i].id);
+    }
+    for (unsigned i = 0; i < SIM_PHASES; i++)
+        if (record->phases[i].state == PHASE_SUCCEEDED && !sim->by_person[i]) {
+            int64_t last = -1;
+            for (unsigned j = 0; j < sim->folder_count; j++)
+                if (sim->folders[j].phase == i && sim->folders[j].last_step > last)
+                    last = sim->folders[j].last_step;
+            if (last < sim->steps_wanted[i])
+                sim_breach(sim, "phase %u succeeded at step %lld", i, (long long)last);
+        }
+}
+
+static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
+{
+    static struct sim world;
+    world = (struct sim){
+        .seed = seed,
+        .random = seed * 0x9e3779b97f4a7c15U,
+        .is_verbose = is_verbose,
+        .has_faults = true,
+        .next_job_id = 100,
+        .gate = {-1, -1},
+    };
+    struct sim *sim = &world;
+    daemon_begin(sim, sim_workflow(sim));
+    for (; sim->now < WORLD_END_S; sim->now++) {
+        if (sim->now == FAULTS_END_S)
+            sim->has_faults = false;
+        slurm_tick(sim);
+        daemon_tick(sim);
+        sim_person(sim);
+        const struct workflow *record = daemon_record(sim);
+        if (record->ended_ms && workflow_state(record)[0] == 's' && sim_is_quiet(sim))
+            break;
+    }
+    check_end(sim);
+    daemon_end(sim);
+    *seconds += (uint64_t)sim->now;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seconds = 0;
+    if (argc == 3 && text_equal(argv[1], "--trace")) {
+        sim_run(strtoull(argv[2], NULL, 10), true, &seconds);
+        return 0;
+    }
+    if (argc != 4 || !text_equal(argv[1], "--seeds")) {
+        (void)fprintf(stderr, "usage: sim --seeds FIRST COUNT | --trace SEED\n");
+        return 2;
+    }
+    uint64_t first = strtoull(argv[2], NULL, 10), count = strtoull(argv[3], NULL, 10);
+    for (uint64_t seed = first; seed < first + count; seed++)
+        sim_run(seed, false, &seconds);
+    (void)printf("# %llu seeds from %llu, %llu hours of virtual time\n", (unsigned long long)count,
+                 (unsigned long long)first, (unsigned long long)seconds / 3600);
+    return 0;
+}

@@ -1,0 +1,179 @@
+/* A world in virtual time around the real core: a fake Slurm (slurm.c), fake leads on its nodes and
+ * the disk they write to (lead.c), a fake loop with a record that survives its crashes (daemon.c),
+ * a person, and faults of all of them (sim.c). One seed decides everything, so that a failing one
+ * can be repeated alone. Invariants are checked where they can break; a breach ends the program
+ * with the seed and, when asked for, a trace.
+ *
+ * Time goes in ticks of a second. Within a tick everybody acts once; what is under way between the
+ * daemon and the others is in queues and can be late, doubled or lost. */
+#ifndef PHASED_TESTS_SIM_H
+#define PHASED_TESTS_SIM_H
+
+#include "daemon/core/core.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SIM_JOBS_MAX = 512,
+    SIM_RUNS_MAX = 512,
+    SIM_PHASES = 2,
+    SIM_TOKENS_MAX = 4096, /* those of steps that were never committed count too */
+    SIM_QUEUE_MAX = 256,
+    SIM_OUTBOX_MAX = 64,
+    SIM_CHECKPOINT_STEPS = 20, /* a step a second */
+};
+
+/* --- The fake Slurm ----------------------------------------------------------------------------
+ */
+
+struct sim_job {
+    uint32_t id; /* given out again after a crash of the controller */
+    char token[TOKEN_LENGTH + 1];
+    bool is_known; /* to the controller */
+    enum { SIM_PENDING, SIM_RUNNING, SIM_OVER } state;
+    const char *word; /* the state as cluster_job_state_name() would have it */
+    int64_t submitted, starts, started, ended;
+    int64_t limit_s;
+    int64_t term_at, kill_at; /* a preemption under way; 0: none */
+    bool was_warned;
+    struct sim_lead *lead; /* of a running one */
+};
+
+/* --- The fake lead, and the disk -------------------------------------------------------------- */
+
+/* What a run's folder holds. */
+struct sim_folder {
+    uint64_t run;
+    unsigned phase; /* index */
+    int64_t begin_step, checkpoint_step, last_step;
+    int64_t ended; /* when, by the outcome file; 0: there is none */
+    bool has_started;
+    enum run_outcome outcome;
+    enum run_cause cause;
+    /* How much of the journal the daemon has acknowledged. */
+    bool started_told, ended_told;
+    int64_t checkpoint_told;
+    struct sim_job *job;
+};
+
+struct sim_lead {
+    struct sim_job *job;
+    struct sim_folder *folder;
+    enum { LEAD_TRAINING, LEAD_STOPPING, LEAD_LINGERING } state;
+    enum run_outcome stop_outcome;
+    int64_t until;    /* STOPPING: the checkpoint is written then; LINGERING: it leaves then */
+    int64_t fails_at; /* a step at which its program fails; 0: it does not */
+    enum run_cause fails_of;
+};
+
+/* --- The fake loop ---------------------------------------------------------------------------- */
+
+/* An event for the core, by ids, since pointers do not survive a crash. */
+struct sim_event {
+    struct core_event event; /* without pointers into the model */
+    int phase;               /* index; -1: none */
+    uint64_t run, job;
+    int64_t due; /* seconds */
+};
+
+struct sim_outbox {
+    enum core_effect_kind kind;
+    uint64_t phase, run, job; /* ids; 0: none */
+    int64_t due_ms;
+};
+
+struct sim_daemon {
+    struct core *core; /* NULL: it is down */
+    int64_t up_at;
+    /* The record: what the last commit left. */
+    struct workflow *record;
+    struct sim_outbox outbox[SIM_OUTBOX_MAX];
+    unsigned outbox_count;
+    int64_t next_poll;
+    struct sim_event queue[SIM_QUEUE_MAX];
+    unsigned queue_count;
+};
+
+/* --- The world ---------------------------------------------------------------------------------
+ */
+
+struct sim {
+    uint64_t seed, random;
+    int64_t now; /* seconds */
+    bool has_faults, is_verbose;
+    unsigned fault_rate; /* of 10,000 a tick, for each kind */
+
+    struct sim_job jobs[SIM_JOBS_MAX];
+    unsigned job_count;
+    uint32_t next_job_id;
+    int64_t controller_up_at;
+
+    struct sim_lead leads[SIM_JOBS_MAX];
+    unsigned lead_count;
+    struct sim_folder folders[SIM_RUNS_MAX];
+    unsigned folder_count;
+    int64_t steps_wanted[SIM_PHASES];
+    /* By the number in a job's token: current.json, the run it serves; and which Slurm job has
+     * claimed its folder. */
+    uint64_t current[SIM_TOKENS_MAX];
+    const struct sim_job *claim[SIM_TOKENS_MAX];
+    unsigned fresh_from[SIM_PHASES]; /* folders before this one count no more: begun anew */
+
+    struct sim_daemon daemon;
+    int64_t held_since;
+
+    /* What was seen, for the invariants. */
+    int gate[SIM_PHASES]; /* the last verdict given; -1: none since the phase's last run began */
+    bool by_person[SIM_PHASES];
+    unsigned successes[SIM_PHASES]; /* moves to succeeded */
+    unsigned endings[SIM_RUNS_MAX];
+    uint64_t tokens;
+};
+
+/* One in `odds`, from the seed. */
+bool sim_chance(struct sim *sim, uint32_t odds);
+uint32_t sim_below(struct sim *sim, uint32_t limit);
+/* A fault of 1 in `odds`, while there are faults. */
+bool sim_fault(struct sim *sim, uint32_t odds);
+void sim_say(const struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A breach: prints it with the seed and ends the program. */
+void sim_breach(const struct sim *sim, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
+
+/* slurm.c */
+enum sim_answer { SIM_DONE, SIM_ABSENT, SIM_NO_ANSWER, SIM_LIMITED, SIM_REFUSED };
+enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s, uint32_t *ret_id);
+enum sim_answer slurm_lookup(struct sim *sim, const char *token, uint32_t *ret_id);
+enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token);
+bool slurm_answers(struct sim *sim);
+void slurm_tick(struct sim *sim);
+/* The batch script has ended by itself. */
+void slurm_job_done(struct sim *sim, struct sim_job *job);
+
+/* lead.c */
+unsigned token_number(const char *token); /* tokens are numbered from 1 */
+struct sim_folder *folder_find(struct sim *sim, uint64_t run);
+struct sim_folder *folder_make(struct sim *sim, uint64_t run, unsigned phase, int64_t begin_step);
+void lead_start(struct sim *sim, struct sim_job *job);
+void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome);
+void lead_tick(struct sim *sim, struct sim_lead *lead);
+
+/* daemon.c */
+void daemon_begin(struct sim *sim, struct workflow *workflow);
+void daemon_start(struct sim *sim);
+void daemon_crash(struct sim *sim, int64_t away_s);
+void daemon_tick(struct sim *sim);
+void daemon_end(struct sim *sim);
+/* A lead's messages; false: it was not acknowledged. */
+bool daemon_take_started(struct sim *sim, const struct sim_folder *folder);
+bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, int64_t step);
+bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder);
+/* What the lead of this run is told: `verb` FX_TELL_STOP, NEXT (with the run) or END; -1: nothing.
+ */
+int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next);
+void daemon_command(struct sim *sim, unsigned phase, enum core_command command);
+/* What the record says now, also while the daemon is down. */
+const struct workflow *daemon_record(const struct sim *sim);
+
+#endif

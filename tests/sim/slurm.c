@@ -1,0 +1,150 @@
+/* The fake Slurm: accepts, starts, preempts, kills and forgets jobs; loses answers; crashes. */
+#include "tests/sim/sim.h"
+
+#include "lib/text.h"
+
+#include <string.h>
+
+enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5 };
+
+bool slurm_answers(struct sim *sim)
+{
+    return sim->now >= sim->controller_up_at && !sim_fault(sim, 50);
+}
+
+static struct sim_job *job_find(struct sim *sim, const char *token)
+{
+    for (unsigned i = sim->job_count; i-- > 0;)
+        if (sim->jobs[i].is_known && text_equal(sim->jobs[i].token, token))
+            return &sim->jobs[i];
+    return NULL;
+}
+
+enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s, uint32_t *ret_id)
+{
+    if (!slurm_answers(sim))
+        return SIM_NO_ANSWER;
+    if (sim_fault(sim, 40))
+        return SIM_LIMITED;
+    if (sim->job_count == SIM_JOBS_MAX)
+        sim_breach(sim, "too many jobs");
+    if (job_find(sim, token))
+        sim_breach(sim, "a second job with the token of job %u", job_find(sim, token)->id);
+    struct sim_job *job = &sim->jobs[sim->job_count++];
+    *job = (struct sim_job){
+        .id = sim->next_job_id++,
+        .is_known = true,
+        .word = "pending",
+        .submitted = sim->now,
+        .starts = sim->now + 1 + sim_below(sim, 20),
+        .limit_s = limit_s,
+    };
+    memcpy(job->token, token, sizeof job->token);
+    *ret_id = job->id;
+    sim_say(sim, "slurm: job %u accepted", job->id);
+    return sim_fault(sim, 20) ? SIM_NO_ANSWER : SIM_DONE; /* its answer may be lost */
+}
+
+enum sim_answer slurm_lookup(struct sim *sim, const char *token, uint32_t *ret_id)
+{
+    if (!slurm_answers(sim))
+        return SIM_NO_ANSWER;
+    const struct sim_job *job = job_find(sim, token);
+    if (!job)
+        return SIM_ABSENT;
+    *ret_id = job->id;
+    return SIM_DONE;
+}
+
+static void job_end(struct sim *sim, struct sim_job *job, const char *word)
+{
+    job->state = SIM_OVER;
+    job->word = word;
+    job->ended = sim->now;
+    job->lead = NULL;
+    sim_say(sim, "slurm: job %u %s", job->id, word);
+}
+
+enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
+{
+    if (!slurm_answers(sim))
+        return SIM_NO_ANSWER;
+    struct sim_job *job = job_find(sim, token);
+    if (!job || job->id != id || job->state == SIM_OVER)
+        return SIM_ABSENT;
+    job_end(sim, job, "cancelled");
+    return SIM_DONE;
+}
+
+void slurm_job_done(struct sim *sim, struct sim_job *job)
+{
+    job_end(sim, job, "completed");
+}
+
+/* kill -9 of the controller: what was submitted just before is forgotten, and its ids are given
+ * out again. Running jobs go on. */
+static void controller_crash(struct sim *sim)
+{
+    sim->controller_up_at = sim->now + 1 + sim_below(sim, sim_chance(sim, 4) ? 4000 : 60);
+    uint32_t lowest = sim->next_job_id;
+    for (unsigned i = 0; i < sim->job_count; i++) {
+        struct sim_job *job = &sim->jobs[i];
+        if (!job->is_known || job->submitted < sim->now - SAVE_S || job->state != SIM_PENDING)
+            continue;
+        job->is_known = false;
+        job->state = SIM_OVER;
+        if (job->id < lowest)
+            lowest = job->id;
+    }
+    sim->next_job_id = lowest;
+    sim_say(sim, "slurm: the controller crashed");
+}
+
+static void job_tick(struct sim *sim, struct sim_job *job)
+{
+    bool answers = sim->now >= sim->controller_up_at;
+    if (job->state == SIM_PENDING && answers && sim->now >= job->starts) {
+        if (sim_fault(sim, 60)) { /* a prolog fails: nothing ever runs */
+            job_end(sim, job, "failed");
+            return;
+        }
+        job->state = SIM_RUNNING;
+        job->word = "running";
+        job->started = sim->now;
+        sim_say(sim, "slurm: job %u runs", job->id);
+        lead_start(sim, job);
+    }
+    if (job->state != SIM_RUNNING)
+        return;
+    if (!job->term_at && sim_fault(sim, 300)) { /* preemption, with or without a grace */
+        job->term_at = sim->now;
+        job->kill_at = sim->now + (sim_chance(sim, 2) ? GRACE_S : 0);
+        if (job->lead && job->kill_at > sim->now)
+            lead_term(sim, job->lead, OUTCOME_PREEMPTED);
+    }
+    if (!job->was_warned && sim->now >= job->started + job->limit_s - 10) {
+        job->was_warned = true;
+        if (job->lead)
+            lead_term(sim, job->lead, OUTCOME_TIMED_OUT);
+    }
+    if (job->term_at && sim->now >= job->kill_at)
+        job_end(sim, job, "preempted");
+    else if (sim->now >= job->started + job->limit_s)
+        job_end(sim, job, "timeout");
+    else if (sim_fault(sim, 2000))
+        job_end(sim, job, "node_fail");
+}
+
+void slurm_tick(struct sim *sim)
+{
+    if (sim->now >= sim->controller_up_at && sim_fault(sim, 1500))
+        controller_crash(sim);
+    for (unsigned i = 0; i < sim->job_count; i++) {
+        struct sim_job *job = &sim->jobs[i];
+        job_tick(sim, job);
+        if (job->state == SIM_RUNNING && job->lead)
+            lead_tick(sim, job->lead);
+        if (job->is_known && job->state == SIM_OVER && sim->now > job->ended + PURGE_S)
+            job->is_known = false;
+    }
+}
