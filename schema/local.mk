@@ -1,1 +1,70 @@
-# schema
+# schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
+MIGRATIONS = schema/001_record.sql
+QUERIES = \
+	schema/queries/checkpoint_list.sql \
+	schema/queries/checkpoint_put.sql \
+	schema/queries/edge_insert.sql \
+	schema/queries/edge_load.sql \
+	schema/queries/event_insert.sql \
+	schema/queries/events_after.sql \
+	schema/queries/events_of_workflow.sql \
+	schema/queries/gate_answer.sql \
+	schema/queries/gate_checks.sql \
+	schema/queries/gate_run.sql \
+	schema/queries/job_load.sql \
+	schema/queries/job_save.sql \
+	schema/queries/journal_get.sql \
+	schema/queries/journal_set.sql \
+	schema/queries/last_ids.sql \
+	schema/queries/launch_load.sql \
+	schema/queries/metric_insert.sql \
+	schema/queries/metric_lineage.sql \
+	schema/queries/metric_name_find.sql \
+	schema/queries/metric_name_insert.sql \
+	schema/queries/metric_rows.sql \
+	schema/queries/metric_tail.sql \
+	schema/queries/metrics_newest.sql \
+	schema/queries/outbox_delete.sql \
+	schema/queries/outbox_list.sql \
+	schema/queries/outbox_put.sql \
+	schema/queries/phase_answer.sql \
+	schema/queries/phase_find.sql \
+	schema/queries/phase_insert.sql \
+	schema/queries/phase_load.sql \
+	schema/queries/phase_save.sql \
+	schema/queries/phase_spec.sql \
+	schema/queries/phases_of_workflow.sql \
+	schema/queries/promotion_insert.sql \
+	schema/queries/run_answer.sql \
+	schema/queries/run_find.sql \
+	schema/queries/run_load.sql \
+	schema/queries/run_save.sql \
+	schema/queries/runs_all.sql \
+	schema/queries/runs_of_phase.sql \
+	schema/queries/runs_of_workflow.sql \
+	schema/queries/secret_get.sql \
+	schema/queries/secret_set.sql \
+	schema/queries/verdict_delete.sql \
+	schema/queries/verdict_insert.sql \
+	schema/queries/workflow_answer.sql \
+	schema/queries/workflow_find_key.sql \
+	schema/queries/workflow_insert.sql \
+	schema/queries/workflow_live.sql \
+	schema/queries/workflow_load.sql \
+	schema/queries/workflow_save.sql \
+	schema/queries/workflows_all.sql \
+	schema/queries/workflows_recent.sql
+
+BUILT_SOURCES += schema/queries.h schema/queries.c
+CLEANFILES += schema/queries.h schema/queries.c
+EXTRA_DIST += schema/embed.awk $(MIGRATIONS) $(QUERIES)
+
+schema/queries.h: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
+	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
+	$(AWK) -v part=header -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > $(abs_builddir)/$@.new && \
+	mv $(abs_builddir)/$@.new $(abs_builddir)/$@
+
+schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
+	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
+	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > $(abs_builddir)/$@.new && \
+	mv $(abs_builddir)/$@.new $(abs_builddir)/$@

@@ -1,0 +1,5 @@
+SELECT checkpoint.run, checkpoint.path, checkpoint.step, checkpoint.bytes, checkpoint.time
+  FROM run
+  JOIN checkpoint ON checkpoint.run = run.id
+ WHERE run.phase = :phase
+ ORDER BY checkpoint.step DESC, checkpoint.time DESC

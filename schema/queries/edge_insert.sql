@@ -1,0 +1,1 @@
+INSERT INTO edge (phase, position, after) VALUES (:phase, :position, :after)

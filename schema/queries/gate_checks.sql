@@ -1,0 +1,1 @@
+SELECT verdict FROM verdict WHERE run = :run AND kind = 'gate' ORDER BY id

@@ -1,0 +1,1 @@
+SELECT sequence FROM journal WHERE run = :run AND node = :node

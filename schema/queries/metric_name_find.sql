@@ -1,0 +1,1 @@
+SELECT id FROM metric_name WHERE name = :name

@@ -1,0 +1,1 @@
+INSERT INTO metric_name (name) VALUES (:name)

@@ -1,0 +1,1 @@
+SELECT kind, workflow, phase, run, job, due FROM outbox ORDER BY id

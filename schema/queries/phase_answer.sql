@@ -1,0 +1,33 @@
+-- `run` is the newest run, or NULL.
+SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
+       ifnull(phase.reason, '') AS reason,
+       (SELECT group_concat(name)
+          FROM (SELECT before.name
+                  FROM edge
+                  JOIN phase AS before ON before.id = edge.after
+                 WHERE edge.phase = phase.id
+                 ORDER BY edge.position)) AS "after[]",
+       phase.promote, phase.attempts,
+       CASE WHEN max(run.last_step, run.resume_step) >= 0
+            THEN max(run.last_step, run.resume_step) END AS step,
+       phase.total,
+       CASE WHEN run.state = 'running' AND phase.total >= run.last_step
+                 AND run.last_step > max(run.resume_step, 0)
+            THEN (phase.total - run.last_step) * (:now - run.started) / 1000.0
+                 / (run.last_step - max(run.resume_step, 0)) END AS eta_s,
+       phase.nodes * phase.gpus_per_node AS gpus, phase.nodes,
+       used.gpu_seconds,
+       ifnull(used.node_seconds * phase.usd_per_node_hour,
+              used.gpu_seconds * phase.usd_per_gpu_hour) / 3600.0 AS cost_usd,
+       (SELECT min(way) FROM promotion WHERE promotion.phase = phase.id) AS promoted,
+       :runs || '/' || phase.workflow || '/' || phase.name || '/out' AS out,
+       phase.checkpoint_path AS checkpoint
+  FROM phase
+  JOIN (SELECT total(lasted_s * job.node_count) AS node_seconds,
+               total(lasted_s * job.node_count * job.gpus_per_node) AS gpu_seconds
+          FROM (SELECT job, (ifnull(ended, :now) - started) / 1000.0 AS lasted_s
+                  FROM run
+                 WHERE phase = :phase) AS lasting
+          JOIN job ON job.id = lasting.job) AS used
+  LEFT JOIN run ON run.id = :run
+ WHERE phase.id = :phase

@@ -1,0 +1,1 @@
+SELECT spec FROM phase WHERE id = :phase

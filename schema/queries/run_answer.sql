@@ -1,0 +1,16 @@
+SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+       run.id AS run, phase.name AS phase, run.attempt, run.state, run.outcome, run.cause,
+       ifnull(run.message, '') AS message,
+       job.slurm_id AS job_id, job.state AS job_state, ifnull(job.reason, '') AS job_reason,
+       ifnull(job.nodes, '') AS "nodes[]", run.exit_code, run.signal,
+       run.submitted / 1000.0 AS submitted, run.started / 1000.0 AS started,
+       run.ended / 1000.0 AS ended,
+       max(run.resume_step, 0) AS first_step,
+       CASE WHEN run.last_step >= 0 THEN run.last_step END AS last_step,
+       run.resume_path AS resume,
+       :runs || '/' || phase.workflow || '/' || phase.name || '/' || run.attempt AS run_dir,
+       run.in_place AS "in_place?"
+  FROM run
+  JOIN phase ON phase.id = run.phase
+  JOIN job ON job.id = run.job
+ WHERE run.id = :run

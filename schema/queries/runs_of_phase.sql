@@ -1,0 +1,1 @@
+SELECT id FROM run WHERE phase = :phase ORDER BY attempt DESC

@@ -1,0 +1,1 @@
+SELECT secret FROM run WHERE id = :run AND secret IS NOT NULL

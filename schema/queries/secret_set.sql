@@ -1,0 +1,1 @@
+UPDATE run SET secret = :secret WHERE id = :run

@@ -1,0 +1,1 @@
+DELETE FROM verdict WHERE run = :run AND kind = 'gate'

@@ -1,0 +1,6 @@
+SELECT workflow.id AS workflow, workflow.name, v_workflow.state,
+       workflow.submitted / 1000.0 AS submitted, workflow.ended / 1000.0 AS ended,
+       workflow.file, workflow.workdir
+  FROM v_workflow
+  JOIN workflow ON workflow.id = v_workflow.workflow
+ WHERE v_workflow.workflow = :workflow

@@ -1,0 +1,1 @@
+SELECT name, submitted, ended FROM workflow WHERE id = :id

@@ -1,0 +1,1 @@
+UPDATE workflow SET name = :name, submitted = :submitted, ended = :ended WHERE id = :id
