@@ -15,8 +15,8 @@
 struct error;
 struct store;
 
-/* {"workflows": [WORKFLOW]}, newest first: those that are not over or ended less than a day ago;
- * or all. */
+/* {"workflows": [WORKFLOW]}, newest first: those that are not over or ended less than a day ago, or
+ * all. */
 enum answer_scope { ANSWER_RECENT, ANSWER_ALL };
 int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_ms,
                      json_t **ret_json, struct error *err);
@@ -26,12 +26,12 @@ int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json
 /* PHASE with its `runs`, newest first. */
 int answer_phase(struct store *store, uint64_t workflow, const char *phase, int64_t now_ms,
                  json_t **ret_json, struct error *err);
-/* {"runs": [RUN]}, newest first; workflow 0: of all, at most `limit`. */
-int answer_runs(struct store *store, uint64_t workflow, unsigned limit, int64_t now_ms,
-                json_t **ret_json, struct error *err);
+/* {"runs": [RUN]}, newest first, at most `limit`; workflow 0: of all. */
+int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
+                struct error *err);
 /* RUN. */
 int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
-               int64_t now_ms, json_t **ret_json, struct error *err);
+               json_t **ret_json, struct error *err);
 /* The run's own id (`run` of RUN), for answer_metrics(). */
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                   uint64_t *ret_run, struct error *err);

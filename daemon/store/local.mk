@@ -1,1 +1,18 @@
-# daemon/store
+# daemon/store: the record; the only includer of sqlite3.h.
+noinst_LIBRARIES += daemon/store/libstore.a
+daemon_store_libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+daemon_store_libstore_a_SOURCES = \
+	daemon/store/store.c daemon/store/store.h daemon/store/store_private.h \
+	daemon/store/migrate.c \
+	daemon/store/stmt.c daemon/store/stmt.h \
+	daemon/store/names.c daemon/store/names.h \
+	daemon/store/workflow.c \
+	daemon/store/apply.c \
+	daemon/store/load.c \
+	daemon/store/run.c \
+	daemon/store/metric.c \
+	daemon/store/row_json.c daemon/store/row_json.h daemon/store/rows.h \
+	daemon/store/nodes.c daemon/store/nodes.h \
+	daemon/store/answers.c daemon/store/answers.h \
+	daemon/store/answer_metrics.c
+nodist_daemon_store_libstore_a_SOURCES = schema/queries.c schema/queries.h

@@ -58,3 +58,11 @@ tests_unit_test_check_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_slurm_options
 tests_unit_test_slurm_options_SOURCES = tests/unit/test_slurm_options.c
 tests_unit_test_slurm_options_LDADD = $(UNIT_LDADD)
+
+STORE_TEST_SOURCES = tests/unit/record.c tests/unit/record.h
+STORE_LDADD = daemon/store/libstore.a daemon/core/libcore.a $(UNIT_LDADD) $(SQLITE_LIBS)
+
+UNIT_TESTS += tests/unit/test_store
+tests_unit_test_store_SOURCES = tests/unit/test_store.c $(STORE_TEST_SOURCES)
+tests_unit_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_LDADD = $(STORE_LDADD)

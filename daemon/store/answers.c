@@ -1,0 +1,335 @@
+/* The shapes of doc/api.md. What stands in them is said in schema/queries/..._answer.sql; here the
+ * objects are put into one another. */
+#include "daemon/store/answers.h"
+
+#include "daemon/store/row_json.h"
+#include "daemon/store/store_private.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+enum { RECENT_MS = 24 * 3600 * 1000 };
+
+/* Steps a statement that gives one row, and ends it. -ENOENT when there is none. */
+static int answer_one(struct stmt *stmt, json_t **ret_json, struct error *err)
+{
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "nothing there");
+    if (result < 0)
+        return result;
+    *ret_json = row_json(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+static int answer_run_by_id(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_ANSWER);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":runs", store->runs);
+    return answer_one(stmt, ret_json, err);
+}
+
+/* Collects the answers on the runs whose ids `list` gives. The list is read to its end first, so
+ * that at most one statement is open at a time. */
+static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_runs,
+                           struct error *err)
+{
+    int result;
+    json_t *runs = json_array(), *run = NULL;
+    while ((result = stmt_step(list, err)) > 0) {
+        result = answer_run_by_id(store, (uint64_t)stmt_next_int(list), &run, err);
+        if (result < 0)
+            break;
+        json_array_append_new(runs, run);
+    }
+    if (result < 0) {
+        stmt_reset(list);
+        json_decref(runs);
+        return result;
+    }
+    *ret_runs = runs;
+    return 0;
+}
+
+static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret_metrics,
+                                 struct error *err)
+{
+    int result = 0;
+    json_t *metrics = json_object();
+    struct stmt *stmt = store_stmt(store, Q_METRICS_NEWEST);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        const char *name = stmt_next_text(stmt);
+        json_object_set_new(metrics, name, row_json_value(stmt_next_real(stmt)));
+    }
+    if (result < 0)
+        json_decref(metrics);
+    else
+        *ret_metrics = metrics;
+    return result;
+}
+
+/* A phase and its newest run. */
+struct answer_phase_ids {
+    uint64_t phase, run; /* run 0: none yet */
+};
+
+static int answer_phase_by_ids(struct store *store, const struct answer_phase_ids *ids,
+                               int64_t now_ms, json_t **ret_json, struct error *err)
+{
+    json_t *phase = NULL, *run = NULL, *metrics = NULL;
+    struct stmt *stmt = store_stmt(store, Q_PHASE_ANSWER);
+    stmt_bind_id(stmt, ":phase", ids->phase);
+    stmt_bind_id(stmt, ":run", ids->run);
+    stmt_bind_int(stmt, ":now", now_ms);
+    stmt_bind_text(stmt, ":runs", store->runs);
+    int result = answer_one(stmt, &phase, err);
+    if (result < 0)
+        return result;
+    if (ids->run)
+        result = answer_run_by_id(store, ids->run, &run, err);
+    if (result == 0 && ids->run)
+        result = answer_newest_metrics(store, ids->run, &metrics, err);
+    json_object_set_new(phase, "run", run ? run : json_null());
+    json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
+    if (result < 0)
+        json_decref(phase);
+    else
+        *ret_json = phase;
+    return result;
+}
+
+static int answer_find_phase(struct store *store, uint64_t workflow, const char *name,
+                             struct answer_phase_ids *ret_ids, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_FIND);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_text(stmt, ":name", name);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no phase %" PRIu64 "/%s", workflow, name);
+    if (result < 0)
+        return result;
+    ret_ids->phase = (uint64_t)stmt_next_int(stmt);
+    ret_ids->run = (uint64_t)stmt_next_int(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+/* Adds `phases`, and what they sum up to, to a workflow. */
+static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, json_t *workflow,
+                             struct error *err)
+{
+    int result;
+    double gpu_seconds = 0, cost_usd = 0;
+    bool has_cost = false;
+    json_t *phases = json_array(), *phase = NULL;
+    struct stmt *list = store_stmt(store, Q_PHASES_OF_WORKFLOW);
+    stmt_bind_id(list, ":workflow", id);
+    while ((result = stmt_step(list, err)) > 0) {
+        struct answer_phase_ids ids = {.phase = (uint64_t)stmt_next_int(list)};
+        ids.run = (uint64_t)stmt_next_int(list);
+        result = answer_phase_by_ids(store, &ids, now_ms, &phase, err);
+        if (result < 0)
+            break;
+        const json_t *cost = json_object_get(phase, "cost_usd");
+        has_cost |= json_is_number(cost);
+        cost_usd += json_number_value(cost);
+        gpu_seconds += json_number_value(json_object_get(phase, "gpu_seconds"));
+        json_array_append_new(phases, phase);
+    }
+    if (result < 0) {
+        stmt_reset(list);
+        json_decref(phases);
+        return result;
+    }
+    json_object_set_new(workflow, "gpu_seconds", json_real(gpu_seconds));
+    json_object_set_new(workflow, "cost_usd", has_cost ? json_real(cost_usd) : json_null());
+    json_object_set_new(workflow, "phases", phases);
+    return 0;
+}
+
+int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
+                    struct error *err)
+{
+    json_t *json = NULL;
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_ANSWER);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    int result = answer_one(stmt, &json, err);
+    if (result == -ENOENT)
+        return error_set(err, result, "no workflow %" PRIu64, workflow);
+    if (result < 0)
+        return result;
+    result = answer_add_phases(store, workflow, now_ms, json, err);
+    if (result < 0)
+        json_decref(json);
+    else
+        *ret_json = json;
+    return result;
+}
+
+int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_ms,
+                     json_t **ret_json, struct error *err)
+{
+    int result;
+    json_t *workflows = json_array(), *workflow = NULL;
+    struct stmt *list =
+        store_stmt(store, scope == ANSWER_ALL ? Q_WORKFLOWS_ALL : Q_WORKFLOWS_RECENT);
+    if (scope == ANSWER_RECENT)
+        stmt_bind_int(list, ":since", now_ms - RECENT_MS);
+    while ((result = stmt_step(list, err)) > 0) {
+        result = answer_workflow(store, (uint64_t)stmt_next_int(list), now_ms, &workflow, err);
+        if (result < 0)
+            break;
+        json_array_append_new(workflows, workflow);
+    }
+    if (result < 0) {
+        stmt_reset(list);
+        json_decref(workflows);
+        return result;
+    }
+    *ret_json = json_pack("{s:o}", "workflows", workflows);
+    return 0;
+}
+
+int answer_phase(struct store *store, uint64_t workflow, const char *phase, int64_t now_ms,
+                 json_t **ret_json, struct error *err)
+{
+    struct answer_phase_ids ids;
+    json_t *json = NULL, *runs = NULL;
+    int result = answer_find_phase(store, workflow, phase, &ids, err);
+    if (result == 0)
+        result = answer_phase_by_ids(store, &ids, now_ms, &json, err);
+    if (result < 0)
+        return result;
+    struct stmt *list = store_stmt(store, Q_RUNS_OF_PHASE);
+    stmt_bind_id(list, ":phase", ids.phase);
+    result = answer_run_list(store, list, &runs, err);
+    if (result < 0) {
+        json_decref(json);
+        return result;
+    }
+    json_object_set_new(json, "runs", runs);
+    *ret_json = json;
+    return 0;
+}
+
+int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
+                struct error *err)
+{
+    json_t *runs = NULL;
+    struct stmt *list = store_stmt(store, workflow ? Q_RUNS_OF_WORKFLOW : Q_RUNS_ALL);
+    if (workflow)
+        stmt_bind_id(list, ":workflow", workflow);
+    stmt_bind_int(list, ":limit", limit);
+    int result = answer_run_list(store, list, &runs, err);
+    if (result == 0)
+        *ret_json = json_pack("{s:o}", "runs", runs);
+    return result;
+}
+
+int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
+                  uint64_t *ret_run, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_FIND);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_text(stmt, ":name", phase);
+    stmt_bind_int(stmt, ":attempt", attempt);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no run %" PRIu64 "/%s#%u", workflow, phase, attempt);
+    if (result < 0)
+        return result;
+    *ret_run = (uint64_t)stmt_next_int(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
+               json_t **ret_json, struct error *err)
+{
+    uint64_t run;
+    int result = answer_run_id(store, workflow, phase, attempt, &run, err);
+    return result == 0 ? answer_run_by_id(store, run, ret_json, err) : result;
+}
+
+/* Which run the newest verdicts of a phase are about; 0: it was not judged yet. */
+static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_run,
+                             struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_GATE_RUN);
+    stmt_bind_id(stmt, ":phase", phase);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    *ret_run = (uint64_t)stmt_next_int(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+static int answer_checks(struct store *store, uint64_t run, json_t **ret_checks, struct error *err)
+{
+    int result;
+    json_t *checks = json_array();
+    struct stmt *stmt = store_stmt(store, Q_GATE_CHECKS);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0)
+        json_array_append_new(checks, stmt_next_json(stmt));
+    if (result < 0)
+        json_decref(checks);
+    else
+        *ret_checks = checks;
+    return result;
+}
+
+int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
+                struct error *err)
+{
+    struct answer_phase_ids ids;
+    json_t *gate = NULL, *checks = NULL;
+    int result = answer_find_phase(store, workflow, phase, &ids, err);
+    if (result == 0)
+        result = answer_judged_run(store, ids.phase, &ids.run, err);
+    if (result < 0)
+        return result;
+    struct stmt *stmt = store_stmt(store, Q_GATE_ANSWER);
+    stmt_bind_id(stmt, ":phase", ids.phase);
+    stmt_bind_id(stmt, ":run", ids.run);
+    result = answer_one(stmt, &gate, err);
+    if (result < 0)
+        return result;
+    result = answer_checks(store, ids.run, &checks, err);
+    if (result < 0) {
+        json_decref(gate);
+        return result;
+    }
+    json_object_set_new(gate, "checks", checks);
+    *ret_json = gate;
+    return 0;
+}
+
+int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsigned limit,
+                  json_t **ret_json, struct error *err)
+{
+    int result;
+    json_t *events = json_array();
+    struct stmt *stmt = store_stmt(store, workflow ? Q_EVENTS_OF_WORKFLOW : Q_EVENTS_AFTER);
+    stmt_bind_int(stmt, ":after", (int64_t)after);
+    stmt_bind_int(stmt, ":limit", limit);
+    if (workflow)
+        stmt_bind_id(stmt, ":workflow", workflow);
+    json_int_t last = (json_int_t)after;
+    while ((result = stmt_step(stmt, err)) > 0) {
+        json_t *event = row_json(stmt);
+        last = json_integer_value(json_object_get(event, "event"));
+        json_array_append_new(events, event);
+    }
+    if (result < 0)
+        json_decref(events);
+    else
+        *ret_json = json_pack("{s:o, s:I}", "events", events, "last", last);
+    return result;
+}

@@ -1,0 +1,218 @@
+/* The effects of the core that are rows. */
+#include "daemon/core/core.h"
+#include "daemon/store/rows.h"
+#include "daemon/store/store_private.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *const event_types[] = {
+#define X(symbol, name) [STORE_EVENT_##symbol] = name,
+    STORE_EVENTS(X)
+#undef X
+};
+
+static const char *const wish_names[] = {
+#define X(wish, name) [wish] = name,
+    RUN_WISHES(X)
+#undef X
+};
+
+/* Runs an UPDATE, which must find its row. */
+static int apply_update(struct store *store, struct stmt *stmt, const char *kind, uint64_t id,
+                        struct error *err)
+{
+    int result = stmt_run(stmt, err);
+    if (result == 0 && sqlite3_changes(store->db) != 1) {
+        result = error_set(&store->spoiled, -ENOENT, "the record has no %s %" PRIu64, kind, id);
+        if (err)
+            *err = store->spoiled;
+    }
+    return result;
+}
+
+static int apply_workflow(struct store *store, const struct workflow *workflow, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_SAVE);
+    stmt_bind_id(stmt, ":id", workflow->id);
+    stmt_bind_text(stmt, ":name", workflow->name);
+    stmt_bind_int(stmt, ":submitted", workflow->submitted_ms);
+    stmt_bind_time(stmt, ":ended", workflow->ended_ms);
+    return apply_update(store, stmt, "workflow", workflow->id, err);
+}
+
+static int apply_phase(struct store *store, const struct phase *phase, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_SAVE);
+    rows_bind_phase(stmt, phase);
+    return apply_update(store, stmt, "phase", phase->id, err);
+}
+
+static int apply_run(struct store *store, const struct run *run, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_SAVE);
+    stmt_bind_id(stmt, ":id", run->id);
+    stmt_bind_id(stmt, ":phase", run->phase->id);
+    stmt_bind_int(stmt, ":attempt", run->attempt);
+    stmt_bind_text(stmt, ":state", run_state_name(run->state));
+    stmt_bind_text(stmt, ":outcome", run->outcome ? run_outcome_name(run->outcome) : NULL);
+    stmt_bind_text(stmt, ":cause", run->cause ? run_cause_name(run->cause) : NULL);
+    stmt_bind_words(stmt, ":message", run->message);
+    stmt_bind_id(stmt, ":job", run->job->id);
+    stmt_bind_int(stmt, ":in_place", run->in_place);
+    stmt_bind_int(stmt, ":begun", run->has_begun);
+    stmt_bind_text(stmt, ":wish", wish_names[run->wish]);
+    stmt_bind_text(stmt, ":resume_path", run->resume_path);
+    stmt_bind_int(stmt, ":resume_step", run->resume_step);
+    stmt_bind_int(stmt, ":last_step", run->last_step);
+    stmt_bind_int(stmt, ":exit_code", run->exit_code);
+    stmt_bind_int(stmt, ":signal", run->signal);
+    stmt_bind_time(stmt, ":submitted", run->submitted_ms);
+    stmt_bind_time(stmt, ":started", run->started_ms);
+    stmt_bind_time(stmt, ":ended", run->ended_ms);
+    stmt_bind_time(stmt, ":silent_since", run->silent_since_ms);
+    stmt_bind_time(stmt, ":told", run->told_ms);
+    return stmt_run(stmt, err);
+}
+
+static int apply_job(struct store *store, const struct core_effect *effect, struct error *err)
+{
+    const struct job *job = effect->job;
+    struct stmt *stmt = store_stmt(store, Q_JOB_SAVE);
+    stmt_bind_id(stmt, ":id", job->id);
+    stmt_bind_id(stmt, ":workflow", effect->workflow->id);
+    stmt_bind_text(stmt, ":token", job->token);
+    stmt_bind_id(stmt, ":slurm_id", job->slurm_id);
+    stmt_bind_words(stmt, ":state", job->state);
+    stmt_bind_words(stmt, ":reason", job->reason);
+    stmt_bind_words(stmt, ":nodes", job->nodes);
+    stmt_bind_int(stmt, ":node_count", job->node_count);
+    stmt_bind_int(stmt, ":gpus_per_node", job->gpus_per_node);
+    stmt_bind_int(stmt, ":time_s", job->time_s);
+    stmt_bind_int(stmt, ":over", job->ended);
+    stmt_bind_time(stmt, ":submitted", job->submitted_ms);
+    stmt_bind_time(stmt, ":started", job->started_ms);
+    stmt_bind_time(stmt, ":ended", job->ended_ms);
+    stmt_bind_time(stmt, ":absent_since", job->absent_since_ms);
+    return stmt_run(stmt, err);
+}
+
+int store_event_add(struct store *store, const struct store_event *event, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_EVENT_INSERT);
+    stmt_bind_int(stmt, ":time", event->time_ms);
+    stmt_bind_id(stmt, ":workflow", event->workflow);
+    stmt_bind_id(stmt, ":phase", event->phase);
+    stmt_bind_id(stmt, ":run", event->run);
+    stmt_bind_text(stmt, ":type", event_types[event->type]);
+    stmt_bind_text(stmt, ":from_state", event->from);
+    stmt_bind_text(stmt, ":to_state", event->to);
+    stmt_bind_words(stmt, ":message", event->message);
+    return stmt_run(stmt, err);
+}
+
+static int apply_history(struct store *store, const struct core_effect *effect, int64_t now_ms,
+                         struct error *err)
+{
+    const struct phase *phase = effect->run ? effect->run->phase : effect->phase;
+    struct store_event event = {
+        .type = effect->run ? STORE_EVENT_RUN
+                : phase     ? STORE_EVENT_PHASE
+                            : STORE_EVENT_WORKFLOW,
+        .time_ms = now_ms,
+        .workflow = effect->workflow->id,
+        .phase = phase ? phase->id : 0,
+        .run = effect->run ? effect->run->id : 0,
+        .from = effect->from,
+        .to = effect->to,
+        .message = effect->message,
+    };
+    return store_event_add(store, &event, err);
+}
+
+static int apply_promotion(struct store *store, const struct core_effect *effect, int64_t now_ms,
+                           struct error *err)
+{
+    const struct phase *phase = effect->phase;
+    const struct run *begun = effect->run;
+    const char *way = !begun ? NULL : begun->in_place ? "in_place" : "submitted";
+    struct stmt *stmt = store_stmt(store, Q_PROMOTION_INSERT);
+    stmt_bind_id(stmt, ":phase", phase->id);
+    stmt_bind_id(stmt, ":next", begun ? begun->phase->id : 0);
+    stmt_bind_id(stmt, ":run", phase->run ? phase->run->id : 0);
+    stmt_bind_text(stmt, ":decided_by", text_equal(effect->message, "gate") ? "gate" : "user");
+    stmt_bind_words(stmt, ":message", effect->message);
+    stmt_bind_text(stmt, ":way", way);
+    stmt_bind_int(stmt, ":time", now_ms);
+    int result = stmt_run(stmt, err);
+    char message[REASON_MAX + 128];
+    if (begun)
+        (void)snprintf(message, sizeof message, "%s: %s goes on %s", effect->message,
+                       begun->phase->name, begun->in_place ? "in place" : "in a new job");
+    else
+        (void)snprintf(message, sizeof message, "%s", effect->message);
+    struct store_event event = {
+        .type = STORE_EVENT_PROMOTION,
+        .time_ms = now_ms,
+        .workflow = effect->workflow->id,
+        .phase = phase->id,
+        .run = phase->run ? phase->run->id : 0,
+        .message = message,
+    };
+    return result == 0 ? store_event_add(store, &event, err) : result;
+}
+
+/* What a kept effect is done to: by it and the kind it is known. */
+static uint64_t apply_target(const struct core_effect *effect)
+{
+    switch (effect->kind) {
+    case FX_SUBMIT:
+    case FX_LOOKUP:
+    case FX_CANCEL_JOB:
+        return effect->job->id;
+    case FX_JUDGE:
+        return effect->phase->id;
+    default:
+        return effect->run->id;
+    }
+}
+
+static int apply_outbox(struct store *store, const struct core_effect *effect, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, effect->is_done ? Q_OUTBOX_DELETE : Q_OUTBOX_PUT);
+    stmt_bind_text(stmt, ":kind", core_effect_name(effect->kind));
+    stmt_bind_id(stmt, ":target", apply_target(effect));
+    if (!effect->is_done) {
+        stmt_bind_id(stmt, ":workflow", effect->workflow->id);
+        stmt_bind_id(stmt, ":phase", effect->phase ? effect->phase->id : 0);
+        stmt_bind_id(stmt, ":run", effect->run ? effect->run->id : 0);
+        stmt_bind_id(stmt, ":job", effect->job ? effect->job->id : 0);
+        stmt_bind_time(stmt, ":due", effect->due_ms);
+    }
+    return stmt_run(stmt, err);
+}
+
+int store_apply(struct store *store, const struct core_effect *effect, int64_t now_ms,
+                struct error *err)
+{
+    switch (effect->kind) {
+    case FX_SAVE_WORKFLOW:
+        return apply_workflow(store, effect->workflow, err);
+    case FX_SAVE_PHASE:
+        return apply_phase(store, effect->phase, err);
+    case FX_SAVE_RUN:
+        return apply_run(store, effect->run, err);
+    case FX_SAVE_JOB:
+        return apply_job(store, effect, err);
+    case FX_HISTORY:
+        return apply_history(store, effect, now_ms, err);
+    case FX_PROMOTION:
+        return apply_promotion(store, effect, now_ms, err);
+    default:
+        assert(core_effect_is_kept(effect->kind));
+        return apply_outbox(store, effect, err);
+    }
+}

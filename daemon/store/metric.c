@@ -1,0 +1,134 @@
+/* Metrics in and out. Rows come by the hundred thousand, so a name costs one look-up in memory. */
+#include "daemon/store/store_private.h"
+#include "lib/expr/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int metric_name(struct store *store, const char *name, int64_t *ret_id, struct error *err)
+{
+    *ret_id = names_find(&store->names, name);
+    if (*ret_id)
+        return 0;
+    struct stmt *find = store_stmt(store, Q_METRIC_NAME_FIND);
+    stmt_bind_text(find, ":name", name);
+    int result = stmt_step(find, err);
+    if (result > 0) {
+        *ret_id = stmt_next_int(find);
+        stmt_reset(find);
+    } else if (result == 0) {
+        struct stmt *insert = store_stmt(store, Q_METRIC_NAME_INSERT);
+        stmt_bind_text(insert, ":name", name);
+        result = stmt_run(insert, err);
+        *ret_id = sqlite3_last_insert_rowid(store->db);
+    }
+    if (result < 0)
+        return result;
+    names_add(&store->names, name, *ret_id);
+    return 0;
+}
+
+int store_metric_add(struct store *store, uint64_t run, int64_t step, const char *name,
+                     double value, int64_t time_ms, struct error *err)
+{
+    int64_t id;
+    int result = metric_name(store, name, &id, err);
+    if (result < 0)
+        return result;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_INSERT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_int(stmt, ":name", id);
+    stmt_bind_int(stmt, ":step", step);
+    stmt_bind_real(stmt, ":value", value);
+    stmt_bind_int(stmt, ":time", time_ms);
+    return stmt_run(stmt, err);
+}
+
+/* A run of those that led to the newest one. */
+struct metric_ancestor {
+    uint64_t run;
+    int64_t step_max; /* what came after was lost: the next run resumed from here */
+    int64_t started_ms, ended_ms;
+};
+
+struct metric_lineage {
+    struct metric_ancestor *runs; /* newest first */
+    size_t count;
+};
+
+/* The newest run, the one it resumed from, and so on to one that began at the start. A run that
+ * never ran has no rows and takes no time, so it needs no care. */
+static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
+                          struct metric_lineage *ret_lineage, struct error *err)
+{
+    int result;
+    struct metric_lineage lineage = {0};
+    int64_t step_max = INT64_MAX;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_LINEAGE);
+    stmt_bind_id(stmt, ":phase", phase);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        lineage.runs = realloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
+        if (!lineage.runs)
+            abort();
+        struct metric_ancestor *ancestor = &lineage.runs[lineage.count++];
+        *ancestor = (struct metric_ancestor){.step_max = step_max};
+        ancestor->run = (uint64_t)stmt_next_int(stmt);
+        bool is_fresh = stmt_next_text(stmt) == NULL;
+        int64_t resume_step = stmt_next_int(stmt);
+        ancestor->started_ms = stmt_next_int(stmt);
+        ancestor->ended_ms = stmt_next_int(stmt);
+        if (!ancestor->started_ms)
+            ancestor->ended_ms = 0; /* it never ran, and took no time */
+        else if (!ancestor->ended_ms)
+            ancestor->ended_ms = now_ms;
+        if (is_fresh) {
+            stmt_reset(stmt);
+            result = 0;
+            break;
+        }
+        if (resume_step < step_max)
+            step_max = resume_step;
+    }
+    if (result < 0)
+        free(lineage.runs);
+    else
+        *ret_lineage = lineage;
+    return result;
+}
+
+/* Adds one run's rows. `elapsed_s` is how long was trained before it. */
+static int metric_load_run(struct store *store, const struct metric_ancestor *ancestor,
+                           double elapsed_s, struct metrics *metrics, struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_ROWS);
+    stmt_bind_id(stmt, ":run", ancestor->run);
+    stmt_bind_int(stmt, ":step_max", ancestor->step_max);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        const char *name = stmt_next_text(stmt);
+        int64_t step = stmt_next_int(stmt);
+        double value = stmt_next_real(stmt);
+        double since_start_s = (double)(stmt_next_int(stmt) - ancestor->started_ms) / 1000.0;
+        metrics_add(metrics, name, step, elapsed_s + since_start_s, value);
+    }
+    return result;
+}
+
+int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
+                       double *ret_elapsed_s, struct error *err)
+{
+    struct metric_lineage lineage;
+    int result = metric_lineage(store, phase, now_ms, &lineage, err);
+    if (result < 0)
+        return result;
+    double elapsed_s = 0;
+    for (size_t i = lineage.count; result == 0 && i-- > 0;) {
+        const struct metric_ancestor *ancestor = &lineage.runs[i];
+        result = metric_load_run(store, ancestor, elapsed_s, metrics, err);
+        elapsed_s += (double)(ancestor->ended_ms - ancestor->started_ms) / 1000.0;
+    }
+    free(lineage.runs);
+    if (result == 0 && ret_elapsed_s)
+        *ret_elapsed_s = elapsed_s;
+    return result;
+}

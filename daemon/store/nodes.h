@@ -1,0 +1,12 @@
+/* Lists of nodes as Slurm abbreviates them: "n[1-3,7],gpu[01-04]-ib". */
+#ifndef PHASED_DAEMON_STORE_NODES_H
+#define PHASED_DAEMON_STORE_NODES_H
+
+#include <jansson.h>
+
+enum { NODES_COUNT_MAX = 10000 }; /* of names in one list; the rest is left out */
+
+/* A new array of names; what cannot be understood stands in it as it is. */
+json_t *nodes_expand(const char *list);
+
+#endif

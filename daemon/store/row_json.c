@@ -1,0 +1,52 @@
+/* Rows become objects; numbers become what JSON can hold. */
+#include "daemon/store/row_json.h"
+
+#include "daemon/store/nodes.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROW_JSON_NAME_SIZE = 32 }; /* of a column in schema/queries */
+
+static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
+{
+    switch (sqlite3_column_type(row, column)) {
+    case SQLITE_INTEGER:
+        return kind == '?' ? json_boolean(sqlite3_column_int(row, column))
+                           : json_integer(sqlite3_column_int64(row, column));
+    case SQLITE_FLOAT:
+        return json_real(sqlite3_column_double(row, column));
+    case SQLITE_TEXT: {
+        const char *text = (const char *)sqlite3_column_text(row, column);
+        return kind == ']' ? nodes_expand(text) : json_string(text);
+    }
+    default:
+        return kind == ']' ? json_array() : json_null();
+    }
+}
+
+json_t *row_json(const struct stmt *stmt)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < sqlite3_column_count(stmt->sqlite); i++) {
+        const char *column = sqlite3_column_name(stmt->sqlite, i);
+        char name[ROW_JSON_NAME_SIZE];
+        size_t size = strcspn(column, "?[");
+        assert(size < sizeof name);
+        (void)snprintf(name, sizeof name, "%.*s", (int)size, column);
+        char kind = column[size] ? column[strlen(column) - 1] : '\0';
+        json_object_set_new(object, name, row_json_column(stmt->sqlite, i, kind));
+    }
+    return object;
+}
+
+json_t *row_json_value(double value)
+{
+    if (isnan(value))
+        return json_string("nan");
+    if (isinf(value))
+        return json_string(value > 0 ? "inf" : "-inf");
+    return json_real(value);
+}

@@ -1,0 +1,20 @@
+/* Inside daemon/store: a row as a JSON object.
+ *
+ * A column is a member, and the end of its name may say more about it:
+ *
+ *   name?    true or false
+ *   name[]   a list of names: nodes as Slurm abbreviates them, or others with commas */
+#ifndef PHASED_DAEMON_STORE_ROW_JSON_H
+#define PHASED_DAEMON_STORE_ROW_JSON_H
+
+#include "daemon/store/stmt.h"
+
+#include <jansson.h>
+
+/* The current row as a new object. */
+json_t *row_json(const struct stmt *stmt);
+
+/* JSON has no NaN and no infinities: they are the texts nan, inf, -inf. */
+json_t *row_json_value(double value);
+
+#endif

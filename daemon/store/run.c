@@ -1,0 +1,137 @@
+/* What stands beside a run: the key of its messages, how far its journals were read, checkpoints,
+ * verdicts. */
+#include "daemon/store/store_private.h"
+#include "lib/expr/check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+
+int store_secret_set(struct store *store, uint64_t run, const char *secret, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SECRET_SET);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":secret", secret);
+    int result = stmt_run(stmt, err);
+    if (result == 0 && sqlite3_changes(store->db) != 1)
+        return error_set(err, -ENOENT, "no run has the id %" PRIu64, run);
+    return result;
+}
+
+int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
+                 struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SECRET_GET);
+    stmt_bind_id(stmt, ":run", run);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no run with a secret has the id %" PRIu64, run);
+    if (result < 0)
+        return result;
+    stmt_next_words(stmt, ret_secret, MAC_SECRET_SIZE);
+    stmt_reset(stmt);
+    return 0;
+}
+
+int store_journal_committed(struct store *store, uint64_t run, const char *node,
+                            uint64_t *ret_sequence, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_JOURNAL_GET);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":node", node);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    *ret_sequence = result > 0 ? (uint64_t)stmt_next_int(stmt) : 0;
+    stmt_reset(stmt);
+    return 0;
+}
+
+int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,
+                      struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_JOURNAL_SET);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":node", node);
+    stmt_bind_int(stmt, ":sequence", (int64_t)sequence);
+    return stmt_run(stmt, err);
+}
+
+int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
+                         struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_CHECKPOINT_PUT);
+    stmt_bind_id(stmt, ":run", checkpoint->run);
+    stmt_bind_text(stmt, ":path", checkpoint->path);
+    stmt_bind_int(stmt, ":step", checkpoint->step);
+    if (checkpoint->bytes >= 0)
+        stmt_bind_int(stmt, ":bytes", checkpoint->bytes);
+    stmt_bind_int(stmt, ":time", checkpoint->time_ms);
+    return stmt_run(stmt, err);
+}
+
+int store_checkpoints(struct store *store, uint64_t phase,
+                      int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
+                      struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_CHECKPOINT_LIST);
+    stmt_bind_id(stmt, ":phase", phase);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        struct store_checkpoint checkpoint = {0};
+        checkpoint.run = (uint64_t)stmt_next_int(stmt);
+        checkpoint.path = stmt_next_text(stmt);
+        checkpoint.step = stmt_next_int(stmt);
+        bool is_unknown = stmt_next_is_null(stmt);
+        checkpoint.bytes = stmt_next_int(stmt);
+        if (is_unknown)
+            checkpoint.bytes = -1;
+        checkpoint.time_ms = stmt_next_int(stmt);
+        result = each(arg, &checkpoint);
+        if (result != 0) {
+            stmt_reset(stmt);
+            break;
+        }
+    }
+    return result;
+}
+
+static int run_add_verdict(struct store *store, uint64_t run, const char *kind, const json_t *json,
+                           int64_t time_ms, struct error *err)
+{
+    struct verdict verdict;
+    int result = verdict_from_json(json, &verdict, err);
+    if (result < 0)
+        return result;
+    struct stmt *stmt = store_stmt(store, Q_VERDICT_INSERT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":kind", kind);
+    stmt_bind_int(stmt, ":time", time_ms);
+    stmt_bind_text(stmt, ":name", verdict.name);
+    stmt_bind_text(stmt, ":outcome", check_outcome_name(verdict.outcome));
+    stmt_bind_int(stmt, ":warn", verdict.warn);
+    stmt_bind_real(stmt, ":value", verdict.has_value ? verdict.value : NAN);
+    stmt_bind_text(stmt, ":bounds", verdict.bounds);
+    stmt_bind_text(stmt, ":reason", verdict.reason);
+    stmt_bind_json(stmt, ":verdict", json);
+    result = stmt_run(stmt, err);
+    verdict_fini(&verdict);
+    return result;
+}
+
+int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,
+                       struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_VERDICT_DELETE);
+    stmt_bind_id(stmt, ":run", run);
+    int result = stmt_run(stmt, err);
+    for (size_t i = 0; result == 0 && i < json_array_size(verdicts); i++)
+        result = run_add_verdict(store, run, "gate", json_array_get(verdicts, i), time_ms, err);
+    return result;
+}
+
+int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
+                    struct error *err)
+{
+    return run_add_verdict(store, run, "guard", verdict, time_ms, err);
+}

@@ -1,0 +1,238 @@
+/* Binding, stepping and reading of statements; SQLite's codes become errno here. */
+#include "daemon/store/stmt.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The errno that a failure of the file system had, as far as SQLite passes it on. */
+static int stmt_io_errno(sqlite3 *db)
+{
+    switch (sqlite3_system_errno(db)) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return -ENOSPC;
+    case EACCES:
+        return -EACCES;
+    case EROFS:
+        return -EROFS;
+    default:
+        return -EIO;
+    }
+}
+
+static int stmt_errno(sqlite3 *db, int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_READONLY:
+        return -EROFS;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    case SQLITE_CORRUPT:
+        return -EUCLEAN;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return stmt_io_errno(db);
+    case SQLITE_CONSTRAINT:
+        return code == SQLITE_CONSTRAINT_UNIQUE || code == SQLITE_CONSTRAINT_PRIMARYKEY ? -EEXIST
+                                                                                        : -EINVAL;
+    case SQLITE_NOMEM:
+        abort();
+    default:
+        return -EINVAL;
+    }
+}
+
+int store_failed(struct store *store, int code, const char *what, struct error *err)
+{
+    int result = stmt_errno(store->db, code);
+    const char *reason = sqlite3_errmsg(store->db);
+    if (result == -ENOSPC)
+        reason = "the disk is full, or a quota is used up";
+    bool may_pass = result == -ENOSPC || result == -EBUSY || result == -EIO;
+    return error_set_at(err, result, store->path, 0, 0, "%s %s the record: %s",
+                        may_pass ? "could not" : "cannot", what, reason);
+}
+
+static int stmt_parameter(struct stmt *stmt, const char *name)
+{
+    int index = sqlite3_bind_parameter_index(stmt->sqlite, name);
+    if (index == 0 && !stmt->unbound)
+        stmt->unbound = name;
+    return index;
+}
+
+static void stmt_note(struct stmt *stmt, const char *name, int code)
+{
+    if (code != SQLITE_OK && !stmt->unbound)
+        stmt->unbound = name;
+}
+
+void stmt_bind_int(struct stmt *stmt, const char *name, int64_t value)
+{
+    stmt_note(stmt, name, sqlite3_bind_int64(stmt->sqlite, stmt_parameter(stmt, name), value));
+}
+
+void stmt_bind_id(struct stmt *stmt, const char *name, uint64_t id)
+{
+    if (id)
+        stmt_bind_int(stmt, name, (int64_t)id);
+    else
+        stmt_bind_text(stmt, name, NULL);
+}
+
+void stmt_bind_time(struct stmt *stmt, const char *name, int64_t time_ms)
+{
+    stmt_bind_id(stmt, name, (uint64_t)time_ms);
+}
+
+void stmt_bind_real(struct stmt *stmt, const char *name, double value)
+{
+    if (isnan(value))
+        stmt_bind_text(stmt, name, NULL);
+    else
+        stmt_note(stmt, name, sqlite3_bind_double(stmt->sqlite, stmt_parameter(stmt, name), value));
+}
+
+void stmt_bind_text(struct stmt *stmt, const char *name, const char *text)
+{
+    /* A NULL pointer binds NULL. */
+    stmt_note(stmt, name,
+              sqlite3_bind_text(stmt->sqlite, stmt_parameter(stmt, name), text, -1, SQLITE_STATIC));
+}
+
+void stmt_bind_words(struct stmt *stmt, const char *name, const char *text)
+{
+    stmt_bind_text(stmt, name, text && *text ? text : NULL);
+}
+
+void stmt_bind_json(struct stmt *stmt, const char *name, const json_t *json)
+{
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    if (json && !text)
+        stmt_note(stmt, name, SQLITE_MISMATCH);
+    else
+        stmt_note(stmt, name,
+                  sqlite3_bind_text(stmt->sqlite, stmt_parameter(stmt, name), text, -1, free));
+}
+
+void stmt_reset(struct stmt *stmt)
+{
+    /* It repeats the code of a failure that stmt_step() has told. */
+    (void)sqlite3_reset(stmt->sqlite);
+    (void)sqlite3_clear_bindings(stmt->sqlite); /* never fails */
+    stmt->unbound = NULL;
+}
+
+static int stmt_fail(struct stmt *stmt, int code, struct error *err)
+{
+    struct error failure = {0};
+    char what[64];
+    (void)snprintf(what, sizeof what, "do %s in", stmt->name);
+    if (stmt->unbound)
+        error_set_at(&failure, -EINVAL, stmt->store->path, 0, 0, "cannot bind %s of %s",
+                     stmt->unbound, stmt->name);
+    else
+        store_failed(stmt->store, code, what, &failure);
+    stmt_reset(stmt);
+    if (!sqlite3_stmt_readonly(stmt->sqlite))
+        stmt->store->spoiled = failure;
+    if (err)
+        *err = failure;
+    return failure.code;
+}
+
+int stmt_step(struct stmt *stmt, struct error *err)
+{
+    struct store *store = stmt->store;
+    if (!sqlite3_stmt_readonly(stmt->sqlite)) {
+        assert(store->in_transaction);
+        /* SQLite may have rolled back by itself, and would now commit each write alone. */
+        if (store->spoiled.code) {
+            stmt_reset(stmt);
+            if (err)
+                *err = store->spoiled;
+            return store->spoiled.code;
+        }
+    }
+    if (stmt->unbound)
+        return stmt_fail(stmt, SQLITE_RANGE, err);
+    int code = sqlite3_step(stmt->sqlite);
+    stmt->column = 0;
+    if (code == SQLITE_ROW)
+        return 1;
+    if (code != SQLITE_DONE)
+        return stmt_fail(stmt, code, err);
+    stmt_reset(stmt);
+    return 0;
+}
+
+int stmt_run(struct stmt *stmt, struct error *err)
+{
+    int result = stmt_step(stmt, err);
+    assert(result <= 0);
+    return result;
+}
+
+bool stmt_next_is_null(const struct stmt *stmt)
+{
+    return sqlite3_column_type(stmt->sqlite, stmt->column) == SQLITE_NULL;
+}
+
+bool stmt_next_bool(struct stmt *stmt)
+{
+    return stmt_next_int(stmt) != 0;
+}
+
+int64_t stmt_next_int(struct stmt *stmt)
+{
+    return sqlite3_column_int64(stmt->sqlite, stmt->column++);
+}
+
+unsigned stmt_next_unsigned(struct stmt *stmt)
+{
+    return (unsigned)stmt_next_int(stmt);
+}
+
+double stmt_next_real(struct stmt *stmt)
+{
+    bool is_null = stmt_next_is_null(stmt);
+    double value = sqlite3_column_double(stmt->sqlite, stmt->column++);
+    return is_null ? NAN : value;
+}
+
+const char *stmt_next_text(struct stmt *stmt)
+{
+    return (const char *)sqlite3_column_text(stmt->sqlite, stmt->column++);
+}
+
+char *stmt_next_copy(struct stmt *stmt)
+{
+    const char *text = stmt_next_text(stmt);
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy)
+        abort();
+    return copy;
+}
+
+void stmt_next_words(struct stmt *stmt, char *buffer, size_t size)
+{
+    const char *text = stmt_next_text(stmt);
+    (void)snprintf(buffer, size, "%s", text ? text : "");
+}
+
+json_t *stmt_next_json(struct stmt *stmt)
+{
+    const char *text = stmt_next_text(stmt);
+    return text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+}

@@ -1,0 +1,272 @@
+/* Opening the record, and its transactions.
+ *
+ * WAL, so that people's sqlite3 can read while the daemon writes, with a sync of every commit: an
+ * intent to submit a job must outlive a power cut, or the job could be submitted twice. */
+#include "daemon/store/store.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { STORE_CHECK_BYTES_MAX = 32 << 20 }; /* what is checked at open: some 0.1 s */
+
+/* f_type of statfs(2). FUSE is among them since sshfs and many a cluster's file system come by
+ * it. */
+static const unsigned remote_filesystems[] = {
+    0x6969,     /* NFS */
+    0x0bd00bd0, /* Lustre */
+    0x47504653, /* GPFS */
+    0x19830326, /* BeeGFS */
+    0x00c36400, /* Ceph */
+    0xaad7aaea, /* PanFS */
+    0x517b,     /* SMB */
+    0xff534d42, /* CIFS */
+    0xfe534d42, /* SMB 2 */
+    0x5346414f, /* AFS */
+    0x6b414653, /* kAFS */
+    0x01021997, /* 9P */
+    0x20030528, /* OrangeFS */
+    0x65735546, /* FUSE */
+};
+
+bool store_is_remote(const char *path)
+{
+    char *folder = strdup(path);
+    if (!folder)
+        abort();
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0'; /* the root keeps its slash */
+    struct statfs status;
+    bool is_remote = false;
+    if (statfs(slash ? folder : ".", &status) == 0)
+        for (size_t i = 0; i < sizeof remote_filesystems / sizeof *remote_filesystems; i++)
+            is_remote |= (unsigned)status.f_type == remote_filesystems[i];
+    free(folder);
+    return is_remote;
+}
+
+int store_exec(struct store *store, const char *sql, const char *what, struct error *err)
+{
+    int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? 0 : store_failed(store, code, what, err);
+}
+
+/* The first column of the first row of `sql`: a number, or a text that is cut to `size`. */
+static int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *text,
+                     size_t size, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
+    if (code != SQLITE_OK)
+        return store_failed(store, code, "open", err);
+    int result = 0;
+    code = sqlite3_step(stmt);
+    if (code != SQLITE_ROW)
+        result = store_failed(store, code, "open", err);
+    else if (text)
+        (void)snprintf(text, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
+    else
+        *ret_number = sqlite3_column_int64(stmt, 0);
+    (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
+    return result;
+}
+
+int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err)
+{
+    return store_ask(store, sql, ret_number, NULL, 0, err);
+}
+
+int store_check(struct store *store, struct error *err)
+{
+    char complaint[256] = "";
+    int result = store_ask(store, "PRAGMA quick_check(1)", NULL, complaint, sizeof complaint, err);
+    if (result < 0 || strcmp(complaint, "ok") == 0)
+        return result;
+    return error_set_at(err, -EUCLEAN, store->path, 0, 0, "the record is damaged: %s", complaint);
+}
+
+/* Makes the file, or sees that it is a file that its owner alone can read: it holds secrets. */
+static int store_make_file(const char *path, int64_t *ret_bytes, struct error *err)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0)
+        return error_set_at(err, -errno, path, 0, 0, "cannot open the record: %s", strerror(errno));
+    struct stat status;
+    int result = 0;
+    if (fstat(file, &status) < 0 || ((status.st_mode & 077) && fchmod(file, 0600) < 0))
+        result = error_set_at(err, -errno, path, 0, 0, "cannot keep the record private: %s",
+                              strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        result = error_set_at(err, -EINVAL, path, 0, 0, "cannot open the record: not a file");
+    else
+        *ret_bytes = status.st_size;
+    (void)close(file); /* nothing was written */
+    return result;
+}
+
+static int store_connect(struct store *store, struct error *err)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
+    if (code != SQLITE_OK)
+        return store_failed(store, code, "open", err);
+    /* A misspelt column is an error, not a text; and nobody's SQL writes to SQLite's own tables. */
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
+    return 0;
+}
+
+static int store_set_journal(struct store *store, enum store_sharing sharing, struct error *err)
+{
+    const char *wanted = sharing == STORE_SHARED ? "wal" : "truncate";
+    char mode[16] = "", *sql = text_format("PRAGMA journal_mode = %s", wanted);
+    int result = store_ask(store, sql, NULL, mode, sizeof mode, err);
+    free(sql);
+    if (result == 0 && strcmp(mode, wanted) != 0)
+        return error_set_at(err, -EIO, store->path, 0, 0,
+                            "cannot open the record: its journal stays %s, not %s", mode, wanted);
+    if (result == 0)
+        result = store_exec(store,
+                            "PRAGMA synchronous = FULL; PRAGMA cache_size = -8000;"
+                            "PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;",
+                            "open", err);
+    return result;
+}
+
+static int store_prepare(struct store *store, struct error *err)
+{
+    for (int i = 0; i < QUERY_COUNT; i++) {
+        struct stmt *stmt = &store->stmts[i];
+        *stmt = (struct stmt){.store = store, .name = queries[i].name};
+        int code = sqlite3_prepare_v3(store->db, queries[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                      &stmt->sqlite, NULL);
+        if (code != SQLITE_OK)
+            return error_set_at(err, -EINVAL, store->path, 0, 0, "cannot prepare %s: %s",
+                                stmt->name, sqlite3_errmsg(store->db));
+    }
+    return 0;
+}
+
+static int store_set_up(struct store *store, enum store_sharing sharing, int64_t bytes,
+                        struct error *err)
+{
+    int64_t version;
+    int result = store_connect(store, err);
+    /* Before the first read: in exclusive mode WAL needs no shared memory. */
+    if (result == 0 && sharing == STORE_ALONE)
+        result = store_exec(store, "PRAGMA locking_mode = EXCLUSIVE", "open", err);
+    if (result == 0)
+        result = store_identify(store, &version, err);
+    if (result == 0)
+        result = store_set_journal(store, sharing, err);
+    if (result == 0 && sqlite3_db_readonly(store->db, "main") == 1)
+        result = error_set_at(err, -EROFS, store->path, 0, 0, "cannot write to the record");
+    if (result == 0 && bytes > 0 && bytes <= STORE_CHECK_BYTES_MAX)
+        result = store_check(store, err);
+    if (result == 0)
+        result = store_migrate(store, migrations, MIGRATION_COUNT, err);
+    if (result == 0)
+        result = store_exec(store, "PRAGMA foreign_keys = ON", "open", err);
+    if (result == 0)
+        result = store_prepare(store, err);
+    if (result == 0)
+        result = store_begin(store, err);
+    store_rollback(store);
+    return result;
+}
+
+int store_open_as(const char *path, const char *runs, enum store_sharing sharing,
+                  struct store **ret_store, struct error *err)
+{
+    int64_t bytes = 0;
+    int result = store_make_file(path, &bytes, err);
+    if (result < 0)
+        return result;
+    struct store *store = calloc(1, sizeof *store);
+    if (!store)
+        abort();
+    store->path = text_format("%s", path);
+    store->runs = text_format("%s", runs);
+    result = store_set_up(store, sharing, bytes, err);
+    if (result < 0)
+        store_close(store);
+    else
+        *ret_store = store;
+    return result;
+}
+
+int store_open(const char *path, const char *runs, struct store **ret_store, struct error *err)
+{
+    enum store_sharing sharing = store_is_remote(path) ? STORE_ALONE : STORE_SHARED;
+    return store_open_as(path, runs, sharing, ret_store, err);
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    store_rollback(store);
+    for (int i = 0; i < QUERY_COUNT; i++)
+        (void)sqlite3_finalize(store->stmts[i].sqlite); /* repeats the code of a failed step */
+    if (sqlite3_close(store->db) != SQLITE_OK)
+        assert(!"a statement is left");
+    names_fini(&store->names);
+    free(store->path);
+    free(store->runs);
+    free(store);
+}
+
+struct stmt *store_stmt(struct store *store, enum query query)
+{
+    struct stmt *stmt = &store->stmts[query];
+    assert(!sqlite3_stmt_busy(stmt->sqlite));
+    return stmt;
+}
+
+int store_begin(struct store *store, struct error *err)
+{
+    assert(!store->in_transaction);
+    int result = store_exec(store, "BEGIN IMMEDIATE", "write to", err);
+    if (result == 0)
+        store->in_transaction = true;
+    return result;
+}
+
+int store_commit(struct store *store, struct error *err)
+{
+    assert(store->in_transaction);
+    int result = store->spoiled.code;
+    if (result < 0 && err)
+        *err = store->spoiled;
+    if (result == 0)
+        result = store_exec(store, "COMMIT", "commit to", err);
+    if (result == 0)
+        store->in_transaction = false;
+    else
+        store_rollback(store);
+    return result;
+}
+
+void store_rollback(struct store *store)
+{
+    if (!store->in_transaction)
+        return;
+    /* A full disk makes SQLite roll back by itself. A failure here leaves nothing to be done: what
+     * was not committed is gone with the journal at the next start. */
+    if (!sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    names_clear(&store->names);
+    store->spoiled = (struct error){0};
+    store->in_transaction = false;
+}

@@ -1,0 +1,56 @@
+/* Inside daemon/store: the open record, its statements, and how SQLite's failures are told. */
+#ifndef PHASED_DAEMON_STORE_STORE_PRIVATE_H
+#define PHASED_DAEMON_STORE_STORE_PRIVATE_H
+
+#include "daemon/store/names.h"
+#include "daemon/store/stmt.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "schema/queries.h"
+
+#include <sqlite3.h>
+
+enum {
+    STORE_APPLICATION_ID = 0x70687364, /* "phsd", in the file's header */
+    STORE_BUSY_MS = 1000,              /* a person's sqlite3 may write for so long */
+};
+
+struct store {
+    sqlite3 *db;
+    char *path, *runs;
+    struct stmt stmts[QUERY_COUNT];
+    struct names names; /* of metrics */
+    bool in_transaction;
+    struct error spoiled; /* code 0: every write of this transaction was good so far */
+};
+
+/* The statement, ready to be bound. It must not be in use. */
+struct stmt *store_stmt(struct store *store, enum query query);
+
+/* Translates SQLite's newest failure on this connection. `what` says what was tried. */
+int store_failed(struct store *store, int code, const char *what, struct error *err);
+
+/* Runs SQL that is no query: PRAGMAs, transactions, migrations. */
+int store_exec(struct store *store, const char *sql, const char *what, struct error *err);
+
+/* The number in the first column of the first row of `sql`. */
+int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err);
+
+/* The version of the schema that the file has; refuses one that is someone else's or newer. */
+int store_identify(struct store *store, int64_t *ret_version, struct error *err);
+/* Takes the steps that the file has not taken yet, all in one transaction. */
+int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
+                  struct error *err);
+
+/* Whether the folder that `path` lies in belongs to a file system of a network. */
+bool store_is_remote(const char *path);
+
+enum store_sharing {
+    STORE_SHARED, /* WAL: others may read while the daemon writes */
+    STORE_ALONE,  /* held exclusively: safe where memory maps and locks are not */
+};
+/* store_open() with this instead of what the file system asks for. */
+int store_open_as(const char *path, const char *runs, enum store_sharing sharing,
+                  struct store **ret_store, struct error *err);
+
+#endif

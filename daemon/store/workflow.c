@@ -1,0 +1,216 @@
+/* A submitted workflow: its texts, its phases and what of their spec stands in columns. */
+#include "daemon/store/rows.h"
+#include "daemon/store/store_private.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What an hour of a node and of a GPU costs in this phase; NaN: not known. */
+struct workflow_price {
+    double usd_per_node_hour, usd_per_gpu_hour;
+};
+
+static double workflow_number(const json_t *json)
+{
+    return json_is_number(json) ? json_number_value(json) : NAN;
+}
+
+static struct workflow_price workflow_price(const json_t *resolved, const struct phase *phase)
+{
+    const json_t *price = json_object_get(resolved, "price");
+    const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
+    if (!per_gpu && phase->gpu_type)
+        per_gpu = json_object_get(json_object_get(price, "by_gpu"), phase->gpu_type);
+    return (struct workflow_price){
+        .usd_per_node_hour = workflow_number(json_object_get(price, "per_node_hour")),
+        .usd_per_gpu_hour = workflow_number(per_gpu),
+    };
+}
+
+/* The member of the resolved document's phases that this phase was made of. */
+static const json_t *workflow_phase_spec(const json_t *resolved, const struct phase *phase)
+{
+    const json_t *spec;
+    size_t i;
+    json_array_foreach(json_object_get(resolved, "phases"), i,
+                       spec) if (text_equal(json_string_value(json_object_get(spec, "name")),
+                                            phase->name)) return spec;
+    return NULL;
+}
+
+static json_t *workflow_failures(const struct phase *phase)
+{
+    json_t *failures = json_object();
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        if (phase->failures[cause])
+            json_object_set_new(failures, run_cause_name(cause),
+                                json_integer(phase->failures[cause]));
+    return failures;
+}
+
+void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
+{
+    json_t *failures = workflow_failures(phase);
+    stmt_bind_id(stmt, ":id", phase->id);
+    stmt_bind_text(stmt, ":state", phase_state_name(phase->state));
+    stmt_bind_text(stmt, ":hold", phase->hold ? phase_hold_name(phase->hold) : NULL);
+    stmt_bind_words(stmt, ":reason", phase->reason);
+    stmt_bind_int(stmt, ":overridden", phase->is_overridden);
+    stmt_bind_text(stmt, ":checkpoint_path", phase->checkpoint_path);
+    stmt_bind_int(stmt, ":checkpoint_step", phase->checkpoint_step);
+    stmt_bind_int(stmt, ":attempts", phase->attempts);
+    stmt_bind_json(stmt, ":failures", failures);
+    stmt_bind_int(stmt, ":losses", phase->losses);
+    stmt_bind_int(stmt, ":stalls", phase->stalls);
+    json_decref(failures);
+}
+
+static int workflow_insert_phase(struct store *store, const struct phase *phase,
+                                 const json_t *resolved, struct error *err)
+{
+    const json_t *spec = workflow_phase_spec(resolved, phase);
+    if (!spec)
+        return error_set(err, -EINVAL, "the resolved workflow has no phase %s", phase->name);
+    struct workflow_price price = workflow_price(resolved, phase);
+    const json_t *progress = json_object_get(spec, "progress");
+    struct stmt *stmt = store_stmt(store, Q_PHASE_INSERT);
+    rows_bind_phase(stmt, phase);
+    stmt_bind_id(stmt, ":workflow", phase->workflow->id);
+    stmt_bind_int(stmt, ":position", phase->index);
+    stmt_bind_text(stmt, ":name", phase->name);
+    stmt_bind_text(stmt, ":promote", phase->promote_manual ? "manual" : "auto");
+    stmt_bind_text(stmt, ":on_fail", phase->fail_finally ? "fail" : "hold");
+    stmt_bind_int(stmt, ":has_checkpoint", phase->has_checkpoint);
+    stmt_bind_int(stmt, ":nodes", phase->nodes);
+    stmt_bind_int(stmt, ":gpus_per_node", phase->gpus_per_node);
+    stmt_bind_int(stmt, ":cpus_per_node", phase->cpus_per_node);
+    stmt_bind_text(stmt, ":gpu_type", phase->gpu_type);
+    stmt_bind_int(stmt, ":time_s", phase->time_s);
+    stmt_bind_int(stmt, ":stop_s", phase->stop_s);
+    stmt_bind_int(stmt, ":linger_s", phase->linger_s);
+    stmt_bind_text(stmt, ":slurm_options", phase->slurm_options);
+    stmt_bind_real(stmt, ":total", workflow_number(json_object_get(progress, "total")));
+    stmt_bind_real(stmt, ":usd_per_node_hour", price.usd_per_node_hour);
+    stmt_bind_real(stmt, ":usd_per_gpu_hour", price.usd_per_gpu_hour);
+    stmt_bind_json(stmt, ":spec", spec);
+    return stmt_run(stmt, err);
+}
+
+static int workflow_insert_edges(struct store *store, const struct phase *phase, struct error *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < phase->after_count; i++) {
+        struct stmt *stmt = store_stmt(store, Q_EDGE_INSERT);
+        stmt_bind_id(stmt, ":phase", phase->id);
+        stmt_bind_int(stmt, ":position", (int64_t)i);
+        stmt_bind_id(stmt, ":after", phase->workflow->phases[phase->after[i]].id);
+        result = stmt_run(stmt, err);
+    }
+    return result;
+}
+
+static int workflow_insert_row(struct store *store, const struct workflow *workflow,
+                               const struct store_submission *submission, struct error *err)
+{
+    /* Each phase's part stands with the phase. */
+    json_t *rest = json_copy((json_t *)submission->resolved); /* its members stay shared */
+    (void)json_object_del(rest, "phases"); /* a document without any is refused */
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_INSERT);
+    stmt_bind_id(stmt, ":id", workflow->id);
+    stmt_bind_text(stmt, ":name", workflow->name);
+    stmt_bind_int(stmt, ":submitted", workflow->submitted_ms);
+    stmt_bind_time(stmt, ":ended", workflow->ended_ms);
+    stmt_bind_text(stmt, ":key", submission->key);
+    stmt_bind_text(stmt, ":file", submission->file);
+    stmt_bind_text(stmt, ":workdir", submission->workdir);
+    stmt_bind_words(stmt, ":host", submission->host);
+    stmt_bind_int(stmt, ":umask", submission->umask);
+    stmt_bind_json(stmt, ":limits", submission->limits);
+    stmt_bind_json(stmt, ":overrides", submission->set);
+    stmt_bind_json(stmt, ":resolved", rest);
+    stmt_bind_json(stmt, ":environment", submission->environment);
+    stmt_bind_text(stmt, ":spec", submission->spec);
+    int result = stmt_run(stmt, err);
+    json_decref(rest);
+    return result;
+}
+
+int store_workflow_insert(struct store *store, const struct workflow *workflow,
+                          const struct store_submission *submission, struct error *err)
+{
+    int result = workflow_insert_row(store, workflow, submission, err);
+    for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
+        result = workflow_insert_phase(store, &workflow->phases[i], submission->resolved, err);
+    for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
+        result = workflow_insert_edges(store, &workflow->phases[i], err);
+    return result;
+}
+
+int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_FIND_KEY);
+    stmt_bind_text(stmt, ":key", key);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no workflow has the key %s", key);
+    if (result < 0)
+        return result;
+    *ret_workflow = (uint64_t)stmt_next_int(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_SPEC);
+    stmt_bind_id(stmt, ":phase", phase);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no phase has the id %" PRIu64, phase);
+    if (result < 0)
+        return result;
+    json_t *spec = stmt_next_json(stmt);
+    stmt_reset(stmt);
+    if (!spec)
+        return error_set(err, -EUCLEAN, "the spec of phase %" PRIu64 " is not JSON", phase);
+    *ret_spec = spec;
+    return 0;
+}
+
+int store_launch_load(struct store *store, uint64_t phase, struct store_launch *ret_launch,
+                      struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_LAUNCH_LOAD);
+    stmt_bind_id(stmt, ":phase", phase);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no phase has the id %" PRIu64, phase);
+    if (result < 0)
+        return result;
+    struct store_launch launch = {0};
+    launch.spec = stmt_next_json(stmt);
+    launch.environment = stmt_next_json(stmt);
+    launch.limits = stmt_next_json(stmt);
+    launch.workdir = stmt_next_copy(stmt);
+    launch.umask = stmt_next_unsigned(stmt);
+    stmt_reset(stmt);
+    if (!launch.spec || !launch.environment || !launch.limits || !launch.workdir) {
+        store_launch_fini(&launch);
+        return error_set(err, -EUCLEAN, "the texts of phase %" PRIu64 " are not JSON", phase);
+    }
+    *ret_launch = launch;
+    return 0;
+}
+
+void store_launch_fini(struct store_launch *launch)
+{
+    json_decref(launch->spec);
+    json_decref(launch->environment);
+    json_decref(launch->limits);
+    free(launch->workdir);
+    *launch = (struct store_launch){0};
+}

@@ -1,0 +1,490 @@
+/* The record as a file: making, refusing, migrating, failing whole. */
+#include "tests/unit/record.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/expr/check.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void a_new_record_is_private_and_current(void **state)
+{
+    (void)state;
+    struct record record;
+    struct stat status;
+    mode_t mask = umask(0);
+    record_open(&record);
+    umask(mask);
+    assert_int_equal(stat(record.path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    record_assert(&record, "PRAGMA user_version", "1");
+    record_assert(&record, "PRAGMA application_id", "1885893476");
+    record_assert(&record, "PRAGMA journal_mode", "wal");
+    record_assert(&record, "PRAGMA integrity_check", "ok");
+    record_reopen(&record);
+    record_assert(&record, "PRAGMA user_version", "1");
+    record_close(&record);
+}
+
+static void a_file_that_others_can_read_is_closed_to_them(void **state)
+{
+    (void)state;
+    struct record record;
+    struct stat status;
+    record_open(&record);
+    assert_int_equal(chmod(record.path, 0644), 0);
+    record_reopen(&record);
+    assert_int_equal(stat(record.path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    record_close(&record);
+}
+
+/* Every table is STRICT, so that no text ever stands where a number is meant. */
+static void every_table_is_strict(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    record_assert(&record,
+                  "SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT strict"
+                  " AND name NOT LIKE 'sqlite_%'",
+                  "");
+    record_close(&record);
+}
+
+static void every_view_can_be_read(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    char *views = record_ask(&record, "SELECT name FROM sqlite_schema WHERE type = 'view'");
+    int count = 0;
+    for (char *rest = views, *view; (view = strsep(&rest, ",")); count++) {
+        char *sql = text_format("SELECT count(*) FROM %s", view);
+        record_assert(&record, sql, "0");
+        free(sql);
+    }
+    assert_true(count >= 7);
+    free(views);
+    record_close(&record);
+}
+
+/* The names in `CHECK (column IN ('a', 'b'))` of a table, each after a space. */
+static char *checked_names(const struct record *record, const char *table, const char *column)
+{
+    char *ask = text_format("SELECT sql FROM sqlite_schema WHERE name = '%s'", table);
+    char *sql = record_ask(record, ask), *start = text_format("CHECK (%s IN (", column);
+    struct text names = {0};
+    char *list = strstr(sql, start);
+    if (!list)
+        fail_msg("%s.%s has no CHECK", table, column);
+    list += strlen(start);
+    list[strcspn(list, ")")] = '\0';
+    for (char *name = strchr(list, '\''); name; name = strchr(name, '\'')) {
+        size_t size = strcspn(name + 1, "'");
+        text_addf(&names, " %.*s", (int)size, name + 1);
+        name += size + 2;
+    }
+    free(ask);
+    free(sql);
+    free(start);
+    return text_steal(&names);
+}
+
+/* The rows of the X-macros; "none" is NULL in the record. */
+#define STATE_NAME(symbol, name, flag) " " name
+#define WORD_NAME(symbol, name)        " " name
+static const char none[] = " none";
+
+static void the_checks_name_what_the_core_names(void **state)
+{
+    (void)state;
+    char *kept = NULL, *outcomes = NULL;
+    struct text text = {0};
+    for (int kind = 0; kind < FX_COUNT; kind++)
+        if (core_effect_is_kept((enum core_effect_kind)kind))
+            text_addf(&text, " %s", core_effect_name((enum core_effect_kind)kind));
+    kept = text_steal(&text);
+    for (int outcome = 0; outcome <= CHECK_ERROR; outcome++)
+        text_addf(&text, " %s", check_outcome_name((enum check_outcome)outcome));
+    outcomes = text_steal(&text);
+    const struct {
+        const char *table, *column, *names;
+    } cases[] = {
+        {"phase", "state", PHASE_STATES(STATE_NAME)},
+        {"phase", "hold", PHASE_HOLDS(WORD_NAME)},
+        {"run", "state", RUN_STATES(STATE_NAME)},
+        {"run", "outcome", RUN_OUTCOMES(WORD_NAME)},
+        {"run", "cause", RUN_CAUSES(STATE_NAME)},
+        {"event", "type", STORE_EVENTS(WORD_NAME)},
+        {"outbox", "kind", kept},
+        {"verdict", "outcome", outcomes},
+    };
+    struct record record;
+    record_open(&record);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *expected = cases[i].names;
+        if (text_starts(expected, none))
+            expected += strlen(none);
+        char *names = checked_names(&record, cases[i].table, cases[i].column);
+        assert_string_equal(names, expected);
+        free(names);
+    }
+    record_close(&record);
+    free(kept);
+    free(outcomes);
+}
+
+/* Changes the file as another program would. */
+static void tamper(const struct record *record, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(record->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void what_is_no_record_of_this_version_is_refused_untouched(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *claim, *sql, *bytes; /* either tampered with, or replaced by */
+        int code;
+        const char *message;
+    } cases[] = {
+        {"newer", "PRAGMA user_version = 99", NULL, -ENOTSUP, "newer phased"},
+        {"another program's", "PRAGMA application_id = 7", NULL, -EINVAL, "another program"},
+        {"nobody's", "PRAGMA application_id = 0", NULL, -EINVAL, "another program"},
+        {"a text", NULL,
+         "this is not a database, but it is long enough to look like one. ...........", -EINVAL,
+         "not a database"},
+        {"a table is missing", "DROP TABLE checkpoint", NULL, -EINVAL, "checkpoint"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct record record;
+        struct error err;
+        char *before, *after;
+        record_open(&record);
+        store_close(record.store);
+        record.store = NULL;
+        if (cases[i].sql)
+            tamper(&record, cases[i].sql);
+        else
+            file_replace(record.path, cases[i].bytes, strlen(cases[i].bytes), 0600, &err);
+        size_t size_before, size_after;
+        assert_int_equal(file_read(record.path, 1 << 20, &before, &size_before, &err), 0);
+        int result = store_open(record.path, "/runs", &record.store, &err);
+        assert_int_equal(result, cases[i].code);
+        assert_string_equal(err.where, record.path);
+        if (!strstr(err.message, cases[i].message))
+            fail_msg("%s: %s", cases[i].claim, err.message);
+        assert_int_equal(file_read(record.path, 1 << 20, &after, &size_after, &err), 0);
+        assert_int_equal(size_after, size_before);
+        assert_memory_equal(after, before, size_before);
+        free(before);
+        free(after);
+        record_close(&record);
+    }
+}
+
+static void a_damaged_file_is_named_as_damaged(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    char *data;
+    size_t size;
+    record_open(&record);
+    store_close(record.store);
+    record.store = NULL;
+    assert_int_equal(file_read(record.path, 1 << 20, &data, &size, &err), 0);
+    memset(data + 3 * 4096, 0xff, 4096); /* a page of some table or index */
+    assert_int_equal(file_replace(record.path, data, size, 0600, &err), 0);
+    assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -EUCLEAN);
+    free(data);
+    record_close(&record);
+}
+
+static void a_path_that_cannot_be_opened_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int code;
+    } cases[] = {
+        {"/nowhere/phased.db", -ENOENT},
+        {"/tmp", -EISDIR},
+        {"/dev/null/phased.db", -ENOTDIR},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct store *store;
+        struct error err;
+        int result = store_open(cases[i].path, "/runs", &store, &err);
+        assert_int_equal(result, cases[i].code);
+        assert_string_equal(err.where, cases[i].path);
+    }
+}
+
+/* Opens as a user who may not write the folder; returns what store_open() returned. */
+static int open_as_nobody(const struct record *record)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct store *store;
+        if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+            _exit(255);
+        int result = store_open(record->path, "/runs", &store, NULL);
+        _exit(result < 0 ? -result : 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return -WEXITSTATUS(status);
+}
+
+static void a_folder_that_cannot_be_written_is_a_clear_failure(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    store_close(record.store);
+    record.store = NULL;
+    /* The file itself could be written, but SQLite needs a journal beside it. */
+    if (geteuid() == 0) {
+        assert_int_equal(chown(record.path, 65534, 65534), 0);
+        assert_int_equal(chmod(record.folder, 0755), 0);
+    } else {
+        assert_int_equal(chmod(record.folder, 0500), 0);
+    }
+    int result = open_as_nobody(&record);
+    assert_int_equal(chmod(record.folder, 0700), 0);
+    assert_true(result == -EACCES || result == -EROFS || result == -EIO);
+    record_close(&record);
+}
+
+static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    const struct embedded_sql bad[] = {
+        migrations[0],
+        {"002_more", "CREATE TABLE more (id INTEGER) STRICT"},
+        {"003_bad", "CREATE TABLE worse (id INTEGER) STRICT; CREATE TABLE workflow (id INTEGER)"},
+    };
+    const struct embedded_sql good[] = {migrations[0], bad[1]};
+    assert_int_equal(store_migrate(record.store, bad, 3, &err), -EINVAL);
+    assert_true(text_starts(err.message, "003_bad: "));
+    record_assert(&record, "PRAGMA user_version", "1");
+    record_assert(&record, "SELECT count(*) FROM sqlite_schema WHERE name IN ('more', 'worse')",
+                  "0");
+    assert_int_equal(store_migrate(record.store, good, 2, &err), 0);
+    record_assert(&record, "PRAGMA user_version", "2");
+    record_assert(&record, "SELECT count(*) FROM more", "0");
+    record_close(&record);
+}
+
+/* Fills the record until a write fails; then nothing of the transaction must be there. */
+static void assert_fills_up_whole(struct record *record)
+{
+    struct error err;
+    struct workflow *workflow = record_workflow(1);
+    record_insert(record, workflow);
+    record_add_run(record, &workflow->phases[0], 1, 1);
+    record_begin(record);
+    int result = store_metric_add(record->store, 1, 1, "loss", 1, 1, &err);
+    assert_int_equal(result, 0);
+    record_commit(record);
+
+    record_begin(record);
+    for (int i = 2; result == 0 && i < 1000000; i++)
+        result = store_metric_add(record->store, 1, i, i % 2 ? "loss" : "new", 1, 1, &err);
+    int committed = store_commit(record->store, &err);
+    assert_int_equal(committed, -ENOSPC);
+    assert_true(result == 0 || result == -ENOSPC);
+    assert_non_null(strstr(err.message, "disk is full"));
+    workflow_free(workflow);
+}
+
+static void assert_nothing_half_written(struct record *record)
+{
+    struct error err;
+    record_assert(record, "SELECT step FROM metric", "1");
+    record_assert(record, "SELECT name FROM metric_name", "loss");
+    /* The name that was rolled back is known no more, and can be written anew. */
+    record_begin(record);
+    assert_int_equal(store_metric_add(record->store, 1, 2, "new", 1, 1, &err), 0);
+    record_commit(record);
+    record_assert(record, "SELECT name || step FROM v_metric ORDER BY 1", "loss1,new2");
+    record_assert(record, "PRAGMA integrity_check", "ok");
+}
+
+static void a_full_record_is_rolled_back_whole(void **state)
+{
+    (void)state;
+    struct record record;
+    int64_t pages;
+    record_open(&record);
+    assert_int_equal(store_number(record.store, "PRAGMA max_page_count = 100", &pages, NULL), 0);
+    assert_fills_up_whole(&record);
+    assert_int_equal(store_number(record.store, "PRAGMA max_page_count = 100000", &pages, NULL), 0);
+    assert_nothing_half_written(&record);
+    record_close(&record);
+}
+
+/* The kernel refuses to write beyond the limit, as a full disk or quota does. */
+static void a_full_disk_is_rolled_back_whole(void **state)
+{
+    (void)state;
+    struct record record;
+    struct rlimit limit, small;
+    record_open(&record);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_fills_up_whole(&record);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_nothing_half_written(&record);
+    record_close(&record);
+}
+
+static void a_spoiled_transaction_takes_no_more_writes(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    record_begin(&record);
+    struct workflow *workflow = record_workflow(1);
+    struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
+    assert_int_equal(store_apply(record.store, &save, 1, &err), -ENOENT); /* not inserted */
+    assert_int_equal(store_journal_set(record.store, 1, "n1", 5, &err), -ENOENT);
+    assert_int_equal(store_commit(record.store, &err), -ENOENT);
+    assert_non_null(strstr(err.message, "no workflow 1"));
+    /* The next one begins afresh. */
+    record_insert(&record, workflow);
+    record_apply(&record, &save);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void what_was_not_committed_is_gone_after_a_restart(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct workflow *workflow = record_workflow(1);
+    struct store_submission submission = record_submission();
+    record_open(&record);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
+    record_reopen(&record);
+    record_assert(&record, "SELECT count(*) FROM workflow", "0");
+    record_submission_fini(&submission);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void others_read_what_is_committed_while_the_daemon_writes(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(1);
+    struct store_submission submission = record_submission();
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
+    record_assert(&record, "SELECT count(*) FROM v_workflow", "0");
+    record_commit(&record);
+    record_assert(&record, "SELECT count(*) FROM v_workflow", "1");
+    record_submission_fini(&submission);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_person_who_writes_makes_the_daemon_wait_and_try_again(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    sqlite3 *db;
+    record_open(&record);
+    assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(store_begin(record.store, &err), -EBUSY);
+    assert_true(text_starts(err.message, "could not"));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    record_begin(&record);
+    record_commit(&record);
+    record_close(&record);
+}
+
+static void alone_the_record_is_kept_without_shared_memory(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store *second;
+    record_open(&record); /* as WAL, as on a disk of one's own */
+    struct workflow *workflow = record_workflow(1);
+    record_insert(&record, workflow);
+    store_close(record.store);
+    assert_int_equal(store_open_as(record.path, "/runs", STORE_ALONE, &record.store, &err), 0);
+    char *memory = text_format("%s-shm", record.path);
+    assert_int_equal(access(memory, F_OK), -1);
+    struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
+    record_apply(&record, &save);
+    assert_int_equal(store_open_as(record.path, "/runs", STORE_ALONE, &second, &err), -EBUSY);
+    store_close(record.store);
+    assert_int_equal(store_open_as(record.path, "/runs", STORE_SHARED, &record.store, &err), 0);
+    record_assert(&record, "PRAGMA journal_mode", "wal");
+    record_assert(&record, "SELECT count(*) FROM workflow", "1");
+    free(memory);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_local_file_system_is_not_taken_for_a_networks(void **state)
+{
+    (void)state;
+    assert_false(store_is_remote("/proc/phased.db"));
+    assert_false(store_is_remote("/phased.db"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_record_is_private_and_current),
+        cmocka_unit_test(a_file_that_others_can_read_is_closed_to_them),
+        cmocka_unit_test(every_table_is_strict),
+        cmocka_unit_test(every_view_can_be_read),
+        cmocka_unit_test(the_checks_name_what_the_core_names),
+        cmocka_unit_test(what_is_no_record_of_this_version_is_refused_untouched),
+        cmocka_unit_test(a_damaged_file_is_named_as_damaged),
+        cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
+        cmocka_unit_test(a_folder_that_cannot_be_written_is_a_clear_failure),
+        cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),
+        cmocka_unit_test(a_full_record_is_rolled_back_whole),
+        cmocka_unit_test(a_full_disk_is_rolled_back_whole),
+        cmocka_unit_test(a_spoiled_transaction_takes_no_more_writes),
+        cmocka_unit_test(what_was_not_committed_is_gone_after_a_restart),
+        cmocka_unit_test(others_read_what_is_committed_while_the_daemon_writes),
+        cmocka_unit_test(a_person_who_writes_makes_the_daemon_wait_and_try_again),
+        cmocka_unit_test(alone_the_record_is_kept_without_shared_memory),
+        cmocka_unit_test(a_local_file_system_is_not_taken_for_a_networks),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
