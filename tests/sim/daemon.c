@@ -148,6 +148,8 @@ static void check_history(struct sim *sim, const struct core_effect *effect)
         sim_breach(sim, "phase %u succeeds twice", phase);
     if (sim->gate[phase] != GATE_PASSED && !sim->by_person[phase])
         sim_breach(sim, "phase %u succeeds without a passed gate or a person", phase);
+    if (sim->is_manual[phase] && !sim->by_person[phase])
+        sim_breach(sim, "phase %u did not wait for a person", phase);
 }
 
 static void daemon_commit(struct sim *sim, const struct core_effects *effects)

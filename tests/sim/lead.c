@@ -79,6 +79,10 @@ static void lead_open(struct sim *sim, struct sim_lead *lead, struct sim_folder 
     folder->job = lead->job;
     sim_say(sim, "lead of job %u: run %llu from step %lld", lead->job->id,
             (unsigned long long)folder->run, (long long)folder->begin_step);
+    if (folder->phase && !sim->successes[folder->phase - 1])
+        sim_breach(sim, "phase %u begins before the one before it", folder->phase);
+    if (lead->job->nodes != sim->nodes_wanted[folder->phase])
+        sim_breach(sim, "phase %u runs on %u nodes", folder->phase, lead->job->nodes);
     check_alone(sim, lead);
     check_resume(sim, folder);
 }
@@ -96,6 +100,7 @@ void lead_start(struct sim *sim, struct sim_job *job)
         sim_breach(sim, "job %u finds no folder of a run", job->id);
     struct sim_lead *lead = &sim->leads[sim->lead_count++];
     *lead = (struct sim_lead){.job = job};
+    job->nodes = sim->nodes_wanted[folder->phase];
     job->lead = lead;
     lead_open(sim, lead, folder);
 }

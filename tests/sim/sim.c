@@ -79,6 +79,8 @@ static struct workflow *sim_workflow(struct sim *sim)
         };
         phase->after = calloc(1, sizeof *phase->after);
         phase->after_count = i;
+        sim->nodes_wanted[i] = phase->nodes;
+        sim->is_manual[i] = phase->promote_manual;
         sim->steps_wanted[i] = 40 + sim_below(sim, 300);
     }
     return workflow;

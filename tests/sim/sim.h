@@ -37,6 +37,7 @@ struct sim_job {
     int64_t limit_s;
     int64_t term_at, kill_at; /* a preemption under way; 0: none */
     bool was_warned;
+    unsigned nodes;
     struct sim_lead *lead; /* of a running one */
 };
 
@@ -114,6 +115,8 @@ struct sim {
     struct sim_folder folders[SIM_RUNS_MAX];
     unsigned folder_count;
     int64_t steps_wanted[SIM_PHASES];
+    unsigned nodes_wanted[SIM_PHASES];
+    bool is_manual[SIM_PHASES];
     /* By the number in a job's token: current.json, the run it serves; and which Slurm job has
      * claimed its folder. */
     uint64_t current[SIM_TOKENS_MAX];

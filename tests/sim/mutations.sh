@@ -1,0 +1,66 @@
+#!/bin/bash
+# Does the simulator bite? Breaks the core in one way after the other and expects each to be caught.
+# A mutation is a line: what is broken | file | text to find | text instead. Prints TAP.
+set -u
+seeds=${PHASED_MUTATION_SEEDS:-60000}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+
+mutations='
+an unanswered submission is sent again at once|job.c|job_ask(step, FX_LOOKUP, run, job_back_off(step, job));|job_ask(step, FX_SUBMIT, run, 0);
+absence of one poll is death|step.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
+a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
+a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
+a manual promotion does not wait|phase.c|} else if (phase->promote_manual) {|} else if (0) {
+a phase begins before the one before it has succeeded|phase.c|.state != PHASE_SUCCEEDED)|.state == PHASE_BLOCKED)
+a resumed run begins anew|phase.c|    if (phase->checkpoint_path) {|    if (phase->checkpoint_path \&\& phase->attempts > 9) {
+checkpoints are forgotten|run.c|    phase->checkpoint_step = event->step;|    phase->checkpoint_step = event->step / 40 * 40;
+the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
+a preempted run is not followed|run.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
+a lost job is never noticed|job.c|step->now_ms - job->absent_since_ms >= ABSENCE_MS|0
+a phase goes on in an allocation of another shape|phase.c|phase->nodes != job->node_count \|\| |
+a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
+the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has_begun|run->state == RUN_ENDED
+a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */\n        return;|
+a poll that shows the job is no news to the absence|job.c|    job->absent_since_ms = 0;\n    (void)snprintf(job->state|    (void)snprintf(job->state
+the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    run->has_begun = true;|    run->has_begun = true;
+'
+
+# mutate FILE FROM TO: exactly one place is changed, or it fails.
+mutate() {
+    FROM=$2 TO=$3 perl -0777 -i -pe '
+        BEGIN { ($from, $to) = @ENV{qw(FROM TO)}; s/\\n/\n/g, s/\\([&|])/$1/g for $from, $to; $n = 0 }
+        $n = s/\Q$from\E/$to/; END { exit($n ? 0 : 1) }' "$1"
+}
+
+report() {
+    count=$((count + 1))
+    echo "$1 $count - caught: $2"
+    [ -z "${3:-}" ] || sed 's/^/# /' <<<"$3"
+}
+
+while IFS= read -r line; do
+    [ -n "$line" ] || continue
+    IFS=$'\x01' read -r title file from to <<<"$(perl -pe 's/(?<!\\)\|/\x01/g' <<<"$line")"
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/daemon" "$work/tree/tests"
+    cp -r "$SRC/daemon/core" "$work/tree/daemon/"
+    cp -r "$SRC/tests/sim" "$work/tree/tests/"
+    cp -r "$SRC/lib" "$work/tree/"
+    if ! mutate "$work/tree/daemon/core/$file" "$from" "$to"; then
+        report 'not ok' "$title" "the text to change is not in $file"
+        continue
+    fi
+    if ! (cd "$work/tree" && ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O1 -I. tests/sim/*.c daemon/core/*.c \
+        lib/text.c lib/error.c -o sim) 2>"$work/log"; then
+        report 'not ok' "$title" "$(head -5 "$work/log")"
+        continue
+    fi
+    if bash -c "timeout 60 $work/tree/sim --seeds 1 $seeds" >"$work/log" 2>&1; then
+        report 'not ok' "$title" "$seeds seeds passed"
+    else
+        report ok "$title" "$(grep -m1 -E 'seed|ssert' "$work/log")"
+    fi
+done <<<"$mutations"
+echo "1..$count"
