@@ -9,11 +9,13 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/limits.h"
 #include "lib/mac.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,16 @@ static json_t *submit_environment(void)
         free(name);
     }
     return object;
+}
+
+static json_t *submit_limits(void)
+{
+    json_t *array = json_array();
+    char **limits = limits_capture();
+    for (char **at = limits; *at; at++)
+        (void)json_array_append_new(array, json_string(*at)); /* fails only without memory */
+    limits_free(limits);
+    return array;
 }
 
 /* `PARAM=VALUE` each; the last one of a param wins. Returns NULL when one is not of this form. */
@@ -83,46 +95,53 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
     }
 }
 
+/* Everything that the daemon needs to know; NULL when the file is not text. */
+static json_t *submit_body(const char *file, const char *data, size_t size, json_t *set, bool hold)
+{
+    char key[MAC_TOKEN_SIZE], host[HOST_NAME_MAX + 1] = "";
+    char *workdir = getcwd(NULL, 0);
+    mac_random(key, sizeof key);
+    (void)gethostname(host, sizeof host - 1); /* without a name it is left empty */
+    json_t *body =
+        json_pack("{s:s, s:s%, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:s}", "file", file, "spec", data,
+                  size, "set", set, "hold", hold, "workdir", workdir ? workdir : "/", "environment",
+                  submit_environment(), "umask", (int)submit_umask(), "limits", submit_limits(),
+                  "host", host, "key", key);
+    free(workdir);
+    return body;
+}
+
 static int submit_file(struct cli *cli, const char *file, json_t *set, bool hold,
                        struct address *ret_address)
 {
     struct error err;
-    char *data = NULL, *workdir = NULL, key[MAC_TOKEN_SIZE];
+    char *data = NULL;
     json_t *body = NULL, *reply = NULL, *problems = NULL;
     size_t size;
-    int status = CLI_FAILED;
-    if (file_read(file, SPEC_SIZE_MAX, &data, &size, &err) < 0)
-        goto fail;
-    workdir = getcwd(NULL, 0);
-    if (!workdir) {
-        (void)error_set(&err, -errno, "cannot find the current folder: %s", strerror(errno));
-        goto fail;
+    int status = CLI_OK;
+    if (file_read(file, SPEC_SIZE_MAX, &data, &size, &err) < 0) {
+        status = cli_fail(&err);
+        goto out;
     }
-    mac_random(key, sizeof key);
-    body = json_pack("{s:s, s:s%, s:O, s:b, s:s, s:o, s:i, s:s}", "file", file, "spec", data, size,
-                     "set", set, "hold", hold, "workdir", workdir, "environment",
-                     submit_environment(), "umask", (int)submit_umask(), "key", key);
+    body = submit_body(file, data, size, set, hold);
     if (!body) {
         (void)error_set_at(&err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
-        goto fail;
+        status = cli_fail(&err);
+        goto out;
     }
     if (submit_send(cli, body, &reply, &problems, &err) < 0) {
         problems_print(file, problems);
-        goto fail;
+        status = cli_fail(&err);
+        goto out;
     }
+    char text[ADDRESS_TEXT_SIZE];
     problems_print(file, json_object_get(reply, "warnings"));
     *ret_address = (struct address){.workflow = (uint64_t)field_integer(reply, "workflow")};
-    char text[ADDRESS_TEXT_SIZE];
     printf("workflow %s %s\n", address_text(ret_address, text), field_text(reply, "name"));
-    status = CLI_OK;
-    goto out;
-fail:
-    status = cli_fail(&err);
 out:
     json_decref(problems);
     json_decref(reply);
     json_decref(body);
-    free(workdir);
     free(data);
     return status;
 }

@@ -1,2 +1,12 @@
-# etc: what is installed as it is: examples and the sandbox.
-EXTRA_DIST += etc/sandbox/sandbox
+# etc: what is installed as it is: examples, the sandbox and completions.
+dist_pkglibexec_SCRIPTS += etc/sandbox/sandbox
+examplesdir = $(docdir)/examples
+dist_examples_DATA = etc/workflows/demo.yaml
+bashcompletiondir = $(datadir)/bash-completion/completions
+nodist_bashcompletion_DATA = etc/completions/phasectl
+EXTRA_DIST += etc/completions/phasectl.bash
+CLEANFILES += etc/completions/phasectl
+
+# bash finds a completion by the command's name.
+etc/completions/phasectl: etc/completions/phasectl.bash
+	$(AM_V_GEN)$(MKDIR_P) etc/completions && cp $< $@

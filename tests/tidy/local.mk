@@ -1,3 +1,6 @@
 # tests/tidy: the house rules.
 TESTS += tests/tidy/tidy.sh
 EXTRA_DIST += tests/tidy/tidy.sh
+
+TESTS += tests/tidy/man.sh
+EXTRA_DIST += tests/tidy/man.sh

@@ -1,0 +1,8 @@
+# doc: the manual.
+dist_man_MANS += \
+	doc/man/phase-model.1 \
+	doc/man/phase-worker.1 \
+	doc/man/phased.1 \
+	doc/man/phasectl.1 \
+	doc/man/phased-spec.5
+EXTRA_DIST += doc/api.md doc/protocol.md

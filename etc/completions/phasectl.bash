@@ -1,0 +1,27 @@
+# Completion of phasectl for bash. What there is comes from phasectl itself: its verbs and options
+# from --help, addresses from the daemon.
+
+_phasectl_addresses() {
+    phasectl status --json 2>/dev/null |
+        sed -nE 's/^ *"address": "([^"#]+)",?$/\1/p; s/^ *"workflow": ([0-9]+),?$/\1/p' | sort -u
+}
+
+_phasectl() {
+    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
+    COMPREPLY=()
+    if [ "$COMP_CWORD" = 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W \
+            "$(phasectl --help | awk '/^  [a-z]+ / { print $1 }')" -- "$word")
+    elif [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W \
+            "$(phasectl "$verb" --help 2>/dev/null | grep -oE -- '--[a-z-]+')" -- "$word")
+    else
+        case $verb in
+        submit | check) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        daemon | sandbox) mapfile -t COMPREPLY < <(compgen -W 'start stop status' -- "$word") ;;
+        *) mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses)" -- "$word") ;;
+        esac
+    fi
+}
+
+complete -o default -F _phasectl phasectl

@@ -1,0 +1,52 @@
+#!/bin/bash
+# The manual pages say what the programs know: every verb, option and key. Prints TAP.
+set -u
+man=$SRC/doc/man
+count=0
+
+# report TITLE BREACHES: one test, with its breaches as diagnostics.
+report() {
+    count=$((count + 1))
+    if [ -z "$2" ]; then
+        echo "ok $count - $1"
+    else
+        echo "not ok $count - $1"
+        sed 's/^/# /' <<<"$2"
+    fi
+}
+
+# Says what of the words on standard input the page does not have: lacks PAGE PATTERN, where %s is
+# the word. No words at all is a breach too: then the test reads the wrong thing.
+lacks() {
+    local page=$1 pattern=$2 word words=0
+    while read -r word; do
+        words=$((words + 1))
+        # shellcheck disable=SC2059
+        grep -qE -- "$(printf "$pattern" "$word")" "$man/$page" || echo "$page lacks $word"
+    done
+    [ "$words" -gt 0 ] || echo "no words were found to look for in $page"
+}
+
+options_in() {
+    grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | grep -vx -- --help | sed 's/^--//'
+}
+
+verbs() {
+    "$BIN/phasectl" --help | awk '/^  [a-z]+ / { print $1 }'
+}
+
+report 'phasectl(1) has every verb' "$(verbs | lacks phasectl.1 '^\.It Cm %s( |$)')"
+report 'phasectl(1) has every option' \
+    "$(for verb in $(verbs); do "$BIN/phasectl" "$verb" --help; done | options_in | sort -u |
+        lacks phasectl.1 'Fl (. , )?-%s( |$)')"
+report 'phase-model(1) has every option' \
+    "$("$BIN/phase-model" train --help | options_in | lacks phase-model.1 '^\.It Fl -%s ')"
+report 'phased-spec(5) has every key' \
+    "$(grep -oE '\{"[a-z_]+", KEYS_' "$SRC/lib/spec/keys.c" | cut -d'"' -f2 | sort -u |
+        lacks phased-spec.5 '(^|[^a-z_])%s([^a-z_]|$)')"
+report 'the pages are well formed' \
+    "$(command -v groff >/dev/null && for page in "$man"/*; do
+        groff -mandoc -Tutf8 -ww "$page" 2>&1 >/dev/null
+    done)"
+
+echo "1..$count"
