@@ -1,1 +1,15 @@
-# daemon/api
+# daemon/api: HTTP for people and for workers.
+noinst_LIBRARIES += daemon/api/libapi.a
+daemon_api_libapi_a_SOURCES = \
+	daemon/api/api.c daemon/api/api.h \
+	daemon/api/control.c \
+	daemon/api/events.c \
+	daemon/api/inside.h \
+	daemon/api/listen.c daemon/api/listen.h \
+	daemon/api/plan.c daemon/api/plan.h \
+	daemon/api/read.c \
+	daemon/api/routes.c \
+	daemon/api/server.c daemon/api/server.h \
+	daemon/api/submit.c \
+	daemon/api/waiters.c daemon/api/waiters.h \
+	daemon/api/worker.c

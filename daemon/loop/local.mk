@@ -1,1 +1,18 @@
-# daemon/loop
+# daemon/loop: the only place that decides when things happen.
+noinst_LIBRARIES += daemon/loop/libloop.a
+daemon_loop_libloop_a_SOURCES = \
+	daemon/loop/crash.c daemon/loop/crash.h \
+	daemon/loop/effects.c \
+	daemon/loop/entry.c daemon/loop/entry.h \
+	daemon/loop/folder.c daemon/loop/folder.h \
+	daemon/loop/inside.h \
+	daemon/loop/journal.c daemon/loop/journal.h \
+	daemon/loop/judge.c daemon/loop/judge.h \
+	daemon/loop/log.c daemon/loop/log.h \
+	daemon/loop/loop.c daemon/loop/loop.h \
+	daemon/loop/map.c daemon/loop/map.h \
+	daemon/loop/notes.c daemon/loop/notes.h \
+	daemon/loop/outbox.c daemon/loop/outbox.h \
+	daemon/loop/posts.c daemon/loop/posts.h \
+	daemon/loop/results.c \
+	daemon/loop/submission.c daemon/loop/submission.h

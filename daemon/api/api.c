@@ -1,0 +1,139 @@
+/* Opening and closing the API: two servers, two sets of long polls, daemon.json. */
+#include "daemon/api/inside.h"
+
+#include "daemon/api/listen.h"
+#include "daemon/loop/loop.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/home.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PERSON_BODY_MAX = 8 << 20,     /* a spec of 1 MiB as a JSON string, and an environment */
+    WORKER_BODY_MAX = 8 << 20,     /* a push of journal entries */
+    PERSON_CONNECTIONS_MAX = 256,  /* of one user */
+    WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */
+};
+
+static void on_told(void *arg)
+{
+    struct api *api = arg;
+    if (!api->is_closing)
+        waiters_wake(&api->commands);
+}
+
+static void on_history(void *arg)
+{
+    struct api *api = arg;
+    if (!api->is_closing)
+        waiters_wake(&api->events);
+}
+
+static int write_daemon_file(const struct api_config *config, unsigned port, struct error *err)
+{
+    char *host = listen_host(config->host);
+    json_t *json =
+        json_pack("{s:s, s:i, s:i}", "host", host, "port", (int)port, "pid", (int)getpid());
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    if (!text)
+        abort();
+    int status = file_replace(config->home->daemon_file, text, strlen(text), 0600, err);
+    free(text);
+    json_decref(json);
+    free(host);
+    return status;
+}
+
+static void on_part_closed(void *arg)
+{
+    struct api *api = arg;
+    if (--api->handles_open > 0)
+        return;
+    void (*closed)(void *) = api->closed;
+    void *closed_arg = api->closed_arg;
+    free(api);
+    if (closed)
+        closed(closed_arg);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    const struct waiters *waiters = handle->data;
+    on_part_closed(waiters->arg);
+}
+
+static int open_server(struct api *api, int fd, struct server **ret_server, struct error *err)
+{
+    bool is_people = ret_server == &api->people;
+    struct server_config config = {
+        .uv = api->config.uv,
+        .listen_fd = fd,
+        .body_max = is_people ? PERSON_BODY_MAX : WORKER_BODY_MAX,
+        .connections_max = is_people ? PERSON_CONNECTIONS_MAX : WORKER_CONNECTIONS_MAX,
+        .owner_only = is_people,
+        .handle = is_people ? routes_handle_person : routes_handle_worker,
+        .arg = api,
+    };
+    int status = server_open(&config, ret_server, err);
+    if (status < 0)
+        (void)close(fd); /* it carried nothing */
+    else
+        api->handles_open++;
+    return status;
+}
+
+static int open_both(struct api *api, struct error *err)
+{
+    unsigned port;
+    int fd = listen_tcp(&port, err);
+    int status = fd < 0 ? fd : open_server(api, fd, &api->workers, err);
+    if (status == 0)
+        status = write_daemon_file(&api->config, port, err);
+    if (status < 0)
+        return status;
+    fd = listen_unix(api->config.home, err);
+    return fd < 0 ? fd : open_server(api, fd, &api->people, err);
+}
+
+int api_open(const struct api_config *config, struct api **ret_api, struct error *err)
+{
+    struct api *api = calloc(1, sizeof *api);
+    if (!api)
+        abort();
+    api->config = *config;
+    waiters_init(&api->events, config->uv, events_answer, api);
+    waiters_init(&api->commands, config->uv, worker_answer, api);
+    api->handles_open = 2;
+    int status = open_both(api, err);
+    if (status < 0) {
+        api_close(api, NULL, NULL);
+        return status;
+    }
+    struct loop_listener listener = {on_told, on_history, api};
+    loop_listen(config->loop, &listener);
+    *ret_api = api;
+    return 0;
+}
+
+void api_close(struct api *api, void (*closed)(void *arg), void *arg)
+{
+    struct loop_listener none = {0};
+    loop_listen(api->config.loop, &none);
+    assert(!api->is_closing);
+    api->is_closing = true;
+    api->closed = closed;
+    api->closed_arg = arg;
+    waiters_close(&api->events, on_timer_closed);
+    waiters_close(&api->commands, on_timer_closed);
+    struct server *people = api->people, *workers = api->workers;
+    if (people)
+        (void)unlink(api->config.home->socket); /* a later daemon replaces it anyhow */
+    if (people)
+        server_close(people, on_part_closed, api);
+    if (workers)
+        server_close(workers, on_part_closed, api);
+}

@@ -1,0 +1,125 @@
+/* What people want done: promote, hold, release, cancel, retry; of one phase, or of all phases of a
+ * workflow for which it makes sense. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/loop.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Who asked, until the commit. */
+struct control_item {
+    struct loop_item item;
+    struct request *request;
+    json_t *phases;
+};
+
+static void control_done(struct loop_item *base, const struct error *failure)
+{
+    struct control_item *item = (struct control_item *)base;
+    if (failure)
+        request_reply_error(item->request, API_UNAVAILABLE, NULL,
+                            "the record cannot be written: %s; this takes effect when it can",
+                            failure->message);
+    else
+        request_reply_json(item->request, 200, json_pack("{s:O}", "phases", item->phases));
+}
+
+static void control_free(struct loop_item *base)
+{
+    struct control_item *item = (struct control_item *)base;
+    json_decref(item->phases);
+    free(item);
+}
+
+static void add_phase(json_t *phases, const struct phase *phase)
+{
+    char *address = text_format("%llu/%s", (unsigned long long)phase->workflow->id, phase->name);
+    (void)json_array_append_new(phases, json_string(address));
+    free(address);
+}
+
+static struct phase *find_phase(struct workflow *workflow, const char *name)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (text_equal(workflow->phases[i].name, name))
+            return &workflow->phases[i];
+    return NULL;
+}
+
+/* Which phases it would do something to, as bits of `ret_chosen`. */
+static size_t choose(struct call *call, struct workflow *workflow, bool *ret_chosen,
+                     struct error *err)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        bool is_meant = !call->address.phase[0] || text_equal(phase->name, call->address.phase);
+        ret_chosen[i] = is_meant && core_command_check(phase, call->command, err) == 0;
+        count += ret_chosen[i];
+    }
+    return count;
+}
+
+static void carry_out(struct call *call, struct workflow *workflow, const bool *chosen,
+                      const char *who)
+{
+    struct control_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct control_item){
+        .item = {.done = control_done, .free = control_free},
+        .request = call->request,
+        .phases = json_array(),
+    };
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (chosen[i])
+            add_phase(item->phases, &workflow->phases[i]);
+    loop_post_item(call->api->config.loop, &item->item, NULL);
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        struct core_event event = {.kind = EV_COMMAND,
+                                   .workflow = workflow,
+                                   .phase = &workflow->phases[i],
+                                   .command = call->command,
+                                   .message = who};
+        if (chosen[i])
+            loop_post(call->api->config.loop, &event);
+    }
+}
+
+void control_post(struct call *call)
+{
+    struct workflow *workflow;
+    struct error err = {0};
+    bool *chosen = NULL;
+    if (!call_can_record(call))
+        return;
+    json_t *body = call_body(call);
+    if (!body)
+        return;
+    if (loop_workflow(call->api->config.loop, call->address.workflow, &workflow, &err) < 0) {
+        call_fail(call->request, call->text, &err);
+        goto out;
+    }
+    if (call->address.phase[0] && !find_phase(workflow, call->address.phase)) {
+        request_reply_error(call->request, API_NOT_FOUND, call->text, "no phase %s", call->text);
+        goto out;
+    }
+    chosen = calloc(workflow->phase_count, sizeof *chosen);
+    if (!chosen)
+        abort();
+    size_t count = choose(call, workflow, chosen, &err);
+    if (count > 0)
+        carry_out(call, workflow, chosen, json_string_value(json_object_get(body, "who")));
+    else if (call->address.phase[0] || workflow->phase_count == 1)
+        request_reply_error(call->request, API_CONFLICT, call->text, "%s", err.message);
+    else
+        request_reply_error(call->request, API_CONFLICT, call->text,
+                            "cannot %s any phase of workflow %s, which is %s",
+                            core_command_name(call->command), call->text, workflow_state(workflow));
+out:
+    free(chosen);
+    json_decref(body);
+}

@@ -1,0 +1,188 @@
+/* What people ask of the record, and of the daemon itself. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/store/answers.h"
+#include "lib/error.h"
+#include "lib/home.h"
+#include "lib/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    RUNS_MAX = 1000, /* of GET /v1/runs over all workflows */
+    METRIC_NAMES_MAX = 256,
+};
+
+static struct store *store_of(const struct call *call)
+{
+    return loop_store(call->api->config.loop);
+}
+
+void read_ping(struct call *call)
+{
+    const struct api_config *config = &call->api->config;
+    const struct loop_cluster_status *cluster = loop_cluster_status(config->loop);
+    json_t *json = json_pack("{s:s, s:i, s:s, s:f, s:{s:s, s:b, s:s}}", "version", config->version,
+                             "pid", (int)getpid(), "home", config->home->path, "started",
+                             (double)config->started_ms / 1000, "cluster", "name", cluster->name,
+                             "answering", (int)cluster->is_answering, "message", cluster->message);
+    const char *trouble = loop_trouble(config->loop);
+    if (trouble)
+        (void)json_object_set_new(json, "trouble", json_string(trouble));
+    request_reply_json(call->request, 200, json);
+}
+
+void read_workflows(struct call *call)
+{
+    uint64_t all;
+    json_t *json = NULL;
+    struct error err;
+    if (!call_number(call, "all", 0, &all))
+        return;
+    int status = answer_workflows(store_of(call), all ? ANSWER_ALL : ANSWER_RECENT, loop_now_ms(),
+                                  &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+void read_workflow(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    int status =
+        answer_workflow(store_of(call), call->address.workflow, loop_now_ms(), &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+void read_phase(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    int status = answer_phase(store_of(call), call->address.workflow, call->address.phase,
+                              loop_now_ms(), &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+void read_run(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    int status = answer_run(store_of(call), call->address.workflow, call->address.phase,
+                            call->address.attempt, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+void read_runs(struct call *call)
+{
+    uint64_t workflow;
+    json_t *json = NULL;
+    struct error err;
+    if (!call_number(call, "workflow", 0, &workflow))
+        return;
+    int status = answer_runs(store_of(call), workflow, RUNS_MAX, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+void read_gate(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    int status =
+        answer_gate(store_of(call), call->address.workflow, call->address.phase, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+struct names {
+    const char *items[METRIC_NAMES_MAX];
+    size_t count;
+};
+
+static void names_add(const char *value, void *arg)
+{
+    struct names *names = arg;
+    if (names->count < METRIC_NAMES_MAX)
+        names->items[names->count++] = value;
+}
+
+void read_metrics(struct call *call)
+{
+    struct names names = {.count = 0};
+    uint64_t last, run;
+    json_t *json = NULL;
+    struct error err;
+    if (!call_number(call, "last", 0, &last))
+        return;
+    request_query_each(call->request, "name", names_add, &names);
+    int status = answer_run_id(store_of(call), call->address.workflow, call->address.phase,
+                               call->address.attempt, &run, &err);
+    if (status == 0)
+        status = answer_metrics(store_of(call), run, names.items, names.count,
+                                last < UINT32_MAX ? (unsigned)last : UINT32_MAX, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+/* --- Logs ---------------------------------------------------------------------------------------
+ */
+
+static int by_rank(const void *a, const void *b)
+{
+    json_int_t left = json_integer_value(json_object_get(*(json_t *const *)a, "rank"));
+    json_int_t right = json_integer_value(json_object_get(*(json_t *const *)b, "rank"));
+    return (left > right) - (left < right);
+}
+
+/* {"rank", "path", "bytes"} of each log in the folder, by rank. */
+static json_t *logs_list(const char *folder)
+{
+    DIR *logs = opendir(folder);
+    struct dirent *entry;
+    json_t **found = NULL;
+    size_t count = 0;
+    while (logs && (entry = readdir(logs))) {
+        unsigned rank;
+        int end = 0;
+        struct stat info;
+        if (sscanf(entry->d_name, "rank-%9u.log%n", &rank, &end) != 1 || !end || entry->d_name[end])
+            continue;
+        char *path = text_format("%s/%s", folder, entry->d_name);
+        if (stat(path, &info) == 0) {
+            found = realloc(found, (count + 1) * sizeof(json_t *));
+            if (!found)
+                abort();
+            found[count++] = json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank, "path", path,
+                                       "bytes", (json_int_t)info.st_size);
+        }
+        free(path);
+    }
+    if (logs)
+        (void)closedir(logs); /* it was only read */
+    if (count > 0)
+        qsort(found, count, sizeof(json_t *), by_rank);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(list, found[i]);
+    free(found);
+    return list;
+}
+
+void read_logs(struct call *call)
+{
+    json_t *run = NULL, *json = NULL;
+    struct error err;
+    int status = answer_run(store_of(call), call->address.workflow, call->address.phase,
+                            call->address.attempt, &run, &err);
+    if (status == 0) {
+        const char *folder = json_string_value(json_object_get(run, "run_dir"));
+        char *path = text_format("%s/log", folder ? folder : "");
+        json = json_pack("{s:o}", "logs", logs_list(path));
+        free(path);
+        json_decref(run);
+    }
+    call_answer(call, status, json, &err);
+}

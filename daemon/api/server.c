@@ -1,0 +1,391 @@
+/* libmicrohttpd in the loop: its epoll descriptor is polled by libuv, and a timer runs it when it
+ * says that it is due. A request that was not answered by its handler is suspended, and resumed by
+ * its reply; libmicrohttpd then asks the handler once more, which hands the reply over. */
+#include "daemon/api/server.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    IDLE_TIMEOUT_S = 90, /* of a connection without a request; long polls are suspended meanwhile */
+};
+
+struct server {
+    struct server_config config;
+    struct MHD_Daemon *mhd;
+    uv_poll_t readable;
+    uv_timer_t due;
+    struct request *suspended; /* a list, so that closing can answer them */
+    unsigned handles_open;
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+
+struct request {
+    struct server *server;
+    struct MHD_Connection *connection;
+    char *target;
+    const char *method, *path;
+    struct text body;
+    bool has_begun, is_suspended, is_answered;
+    struct request *previous, *next; /* among the suspended */
+
+    unsigned status;
+    char *reply;
+    size_t reply_size;
+    char *header_name, *header_value;
+};
+
+static const struct {
+    const char *code;
+    unsigned status;
+} api_errors[] = {
+#define X(symbol, code, status) {code, status},
+    API_ERRORS(X)
+#undef X
+};
+
+/* --- Suspended requests ------------------------------------------------------------------------
+ */
+
+static void request_suspend(struct request *request)
+{
+    struct server *server = request->server;
+    request->is_suspended = true;
+    request->previous = NULL;
+    request->next = server->suspended;
+    if (server->suspended)
+        server->suspended->previous = request;
+    server->suspended = request;
+    MHD_suspend_connection(request->connection);
+}
+
+static void on_due(uv_timer_t *timer);
+
+static void request_resume(struct request *request)
+{
+    struct server *server = request->server;
+    if (request->previous)
+        request->previous->next = request->next;
+    else
+        server->suspended = request->next;
+    if (request->next)
+        request->next->previous = request->previous;
+    request->is_suspended = false;
+    MHD_resume_connection(request->connection);
+    /* Not MHD_run(): the reply may come from within it. */
+    (void)uv_timer_start(&server->due, on_due, 0, 0); /* fails for a closing timer only */
+}
+
+/* --- libmicrohttpd's callbacks -----------------------------------------------------------------
+ */
+
+static void *request_begin(void *arg, const char *target, struct MHD_Connection *connection)
+{
+    struct request *request = calloc(1, sizeof *request);
+    if (!request)
+        abort();
+    request->server = arg;
+    request->connection = connection;
+    request->target = text_format("%s", target);
+    return request;
+}
+
+static void request_end(void *arg, struct MHD_Connection *connection, void **context,
+                        enum MHD_RequestTerminationCode why)
+{
+    (void)arg;
+    (void)connection;
+    (void)why;
+    struct request *request = *context;
+    *context = NULL;
+    if (!request)
+        return;
+    assert(!request->is_suspended);
+    text_fini(&request->body);
+    free(request->target);
+    free(request->reply);
+    free(request->header_name);
+    free(request->header_value);
+    free(request);
+}
+
+static enum MHD_Result request_send(struct request *request)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(request->reply_size, request->reply, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        abort();
+    request->reply = NULL;
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    if (request->header_name)
+        (void)MHD_add_response_header(response, request->header_name, request->header_value);
+    enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static bool peer_is_owner(struct request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    return peer.uid == geteuid();
+}
+
+/* The header has come, no body yet: what is refused now needs no upload. */
+static void request_admit(struct request *request)
+{
+    struct server *server = request->server;
+    const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (server->config.owner_only && !peer_is_owner(request))
+        request_reply_error(request, API_FORBIDDEN, NULL, "this socket answers its owner only");
+    else if (length && strtoull(length, NULL, 10) > server->config.body_max)
+        request_reply_error(request, API_TOO_LARGE, NULL, "the body is larger than %zu bytes",
+                            server->config.body_max);
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **context)
+{
+    (void)connection;
+    (void)version;
+    struct server *server = arg;
+    struct request *request = *context;
+    if (!request->has_begun) {
+        request->has_begun = true;
+        request->method = method;
+        request->path = path;
+        request_admit(request);
+        return request->is_answered ? request_send(request) : MHD_YES;
+    }
+    if (*upload_size > 0) {
+        /* Only a body of unknown length gets here; there is no reply in the middle of one. */
+        if (request->body.size + *upload_size > server->config.body_max)
+            return MHD_NO;
+        text_add_bytes(&request->body, upload, *upload_size);
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (!request->is_answered) {
+        request->method = method;
+        request->path = path;
+        server->config.handle(request, server->config.arg);
+    }
+    if (request->is_answered)
+        return request_send(request);
+    request_suspend(request);
+    return MHD_YES;
+}
+
+/* --- The loop -----------------------------------------------------------------------------------
+ */
+
+static void server_run(struct server *server)
+{
+    (void)MHD_run(server->mhd); /* fails only when the server was started otherwise */
+    MHD_UNSIGNED_LONG_LONG ms;
+    if (MHD_get_timeout(server->mhd, &ms) == MHD_YES)
+        (void)uv_timer_start(&server->due, on_due, ms, 0);
+    else
+        (void)uv_timer_stop(&server->due);
+}
+
+static void on_due(uv_timer_t *timer)
+{
+    server_run(timer->data);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)status; /* an error of the descriptor shows in what is done next */
+    (void)events;
+    server_run(poll->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct server *server = handle->data;
+    if (--server->handles_open > 0)
+        return;
+    server->closed(server->closed_arg);
+    free(server);
+}
+
+int server_open(const struct server_config *config, struct server **ret_server, struct error *err)
+{
+    struct server *server = calloc(1, sizeof *server);
+    if (!server)
+        abort();
+    server->config = *config;
+    server->mhd = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
+        MHD_OPTION_LISTEN_SOCKET, config->listen_fd, MHD_OPTION_URI_LOG_CALLBACK, request_begin,
+        server, MHD_OPTION_NOTIFY_COMPLETED, request_end, server, MHD_OPTION_CONNECTION_LIMIT,
+        config->connections_max, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+        MHD_OPTION_END);
+    if (!server->mhd) {
+        free(server);
+        return error_set(err, -EIO, "could not start the HTTP server: %s", strerror(errno));
+    }
+    int epoll_fd = MHD_get_daemon_info(server->mhd, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int status = uv_poll_init(config->uv, &server->readable, epoll_fd);
+    if (status < 0) {
+        MHD_stop_daemon(server->mhd);
+        free(server);
+        return error_set(err, status, "could not watch the HTTP server: %s", uv_strerror(status));
+    }
+    (void)uv_timer_init(config->uv, &server->due); /* cannot fail */
+    server->readable.data = server->due.data = server;
+    server->handles_open = 2;
+    (void)uv_poll_start(&server->readable, UV_READABLE, on_readable); /* the descriptor is good */
+    *ret_server = server;
+    return 0;
+}
+
+void server_close(struct server *server, void (*closed)(void *arg), void *arg)
+{
+    while (server->suspended)
+        request_reply_error(server->suspended, API_UNAVAILABLE, NULL, "the daemon is stopping");
+    (void)MHD_run(server->mhd); /* sends what fits; whoever misses it sees the connection close */
+    (void)uv_poll_stop(&server->readable);
+    MHD_stop_daemon(server->mhd);
+    server->closed = closed;
+    server->closed_arg = arg;
+    uv_close((uv_handle_t *)&server->readable, on_closed);
+    uv_close((uv_handle_t *)&server->due, on_closed);
+}
+
+/* --- The request --------------------------------------------------------------------------------
+ */
+
+const char *request_method(const struct request *request)
+{
+    return request->method;
+}
+
+const char *request_path(const struct request *request)
+{
+    return request->path;
+}
+
+const char *request_target(const struct request *request)
+{
+    return request->target;
+}
+
+const char *request_query(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+struct query_each {
+    const char *name;
+    void (*each)(const char *value, void *arg);
+    void *arg;
+};
+
+static enum MHD_Result query_visit(void *arg, enum MHD_ValueKind kind, const char *key,
+                                   const char *value)
+{
+    (void)kind;
+    const struct query_each *query = arg;
+    if (strcmp(key, query->name) == 0 && value)
+        query->each(value, query->arg);
+    return MHD_YES;
+}
+
+void request_query_each(const struct request *request, const char *name,
+                        void (*each)(const char *value, void *arg), void *arg)
+{
+    struct query_each query = {.name = name, .each = each, .arg = arg};
+    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, query_visit,
+                                    &query); /* the number of values is of no interest */
+}
+
+const char *request_header(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *request_body(const struct request *request, size_t *ret_size)
+{
+    *ret_size = request->body.size;
+    return text_string(&request->body);
+}
+
+/* --- The reply ----------------------------------------------------------------------------------
+ */
+
+void request_set_header(struct request *request, const char *name, const char *value)
+{
+    assert(!request->header_name);
+    request->header_name = text_format("%s", name);
+    request->header_value = text_format("%s", value);
+}
+
+void request_reply_take(struct request *request, unsigned status, char *body, size_t size)
+{
+    assert(!request->is_answered);
+    request->is_answered = true;
+    request->status = status;
+    request->reply = body;
+    request->reply_size = size;
+    if (request->is_suspended)
+        request_resume(request);
+}
+
+void request_reply_json(struct request *request, unsigned status, json_t *json)
+{
+    char *body = json_dumps(json, JSON_COMPACT);
+    if (!body)
+        abort(); /* no memory, or a value that the API must not have made */
+    json_decref(json);
+    request_reply_take(request, status, body, strlen(body));
+}
+
+unsigned api_error_status(enum api_error error)
+{
+    return api_errors[error].status;
+}
+
+json_t *api_error_json(enum api_error error, const char *where, const char *message)
+{
+    json_t *json = json_object(), *inner = json_object();
+    if (json_object_set_new(inner, "code", json_string(api_errors[error].code)) < 0 ||
+        json_object_set_new(json, "error", inner) < 0)
+        abort();
+    /* A message may quote what a client sent, which need not be UTF-8. */
+    json_t *text = json_string(message);
+    (void)json_object_set_new(inner, "message", text ? text : json_string("not UTF-8"));
+    if (where)
+        (void)json_object_set_new(inner, "where", json_string(where)); /* left out if not UTF-8 */
+    return json;
+}
+
+void request_reply_error(struct request *request, enum api_error error, const char *where,
+                         const char *format, ...)
+{
+    struct text message = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&message, format, args);
+    va_end(args);
+    request_reply_json(request, api_errors[error].status,
+                       api_error_json(error, where, text_string(&message)));
+    text_fini(&message);
+}

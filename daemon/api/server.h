@@ -1,0 +1,84 @@
+/* An HTTP/1.1 server inside the libuv loop: libmicrohttpd on one listening socket.
+ *
+ * A request is handled when its whole body is there. The handler answers it by exactly one of the
+ * request_reply functions, at once or, for a long poll or to await a commit, later from the loop's
+ * thread. Until then the request stays valid, even when its client has gone; afterwards it must not
+ * be touched. Requests on one connection are handled one after another, as HTTP has it. */
+#ifndef PHASED_DAEMON_API_SERVER_H
+#define PHASED_DAEMON_API_SERVER_H
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+struct error;
+struct request;
+struct server;
+
+/* Why a request was refused: the `code` of the API's errors, and the HTTP status. */
+#define API_ERRORS(X)                                                                              \
+    X(BAD_REQUEST, "bad_request", 400)                                                             \
+    X(BAD_SPEC, "bad_spec", 422)                                                                   \
+    X(FORBIDDEN, "forbidden", 403)                                                                 \
+    X(NOT_FOUND, "not_found", 404)                                                                 \
+    X(BAD_METHOD, "bad_request", 405)                                                              \
+    X(CONFLICT, "conflict", 409)                                                                   \
+    X(TOO_LARGE, "bad_request", 413)                                                               \
+    X(INTERNAL, "internal", 500)                                                                   \
+    X(NOT_SUPPORTED, "not_supported", 501)                                                         \
+    X(UNAVAILABLE, "unavailable", 503)
+
+enum api_error {
+#define X(symbol, code, status) API_##symbol,
+    API_ERRORS(X)
+#undef X
+};
+
+struct server_config {
+    uv_loop_t *uv;
+    int listen_fd;            /* non-blocking; belongs to the server once it is open */
+    size_t body_max;          /* bytes; more is answered by 413 */
+    unsigned connections_max; /* further ones wait in the socket's backlog */
+    bool owner_only;          /* answers none but this process's own user (Unix sockets) */
+    void (*handle)(struct request *request, void *arg);
+    void *arg;
+};
+
+int server_open(const struct server_config *config, struct server **ret_server, struct error *err);
+/* Answers what still waits with 503, closes all connections, then calls `closed`, from the loop.
+ * The server must not be touched after this call. */
+void server_close(struct server *server, void (*closed)(void *arg), void *arg);
+
+/* --- The request ------------------------------------------------------------------------------ */
+
+const char *request_method(const struct request *request);
+/* The path without the query, decoded. */
+const char *request_path(const struct request *request);
+/* What stood in the request line: path and query, as sent. */
+const char *request_target(const struct request *request);
+/* The first argument of that name in the query, decoded; NULL when absent. */
+const char *request_query(const struct request *request, const char *name);
+/* Calls `each` for every argument of that name. */
+void request_query_each(const struct request *request, const char *name,
+                        void (*each)(const char *value, void *arg), void *arg);
+const char *request_header(const struct request *request, const char *name);
+const char *request_body(const struct request *request, size_t *ret_size);
+
+/* --- The reply -------------------------------------------------------------------------------- */
+
+/* Adds a header to the reply to come; at most one. */
+void request_set_header(struct request *request, const char *name, const char *value);
+/* Takes `body` (free()). */
+void request_reply_take(struct request *request, unsigned status, char *body, size_t size);
+/* Takes the reference to `json`. */
+void request_reply_json(struct request *request, unsigned status, json_t *json);
+/* {"error": {"code", "message", "where"}}; `where` may be NULL. */
+void request_reply_error(struct request *request, enum api_error error, const char *where,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The object of such a reply, for those who add to it or sign it. */
+json_t *api_error_json(enum api_error error, const char *where, const char *message);
+unsigned api_error_status(enum api_error error);
+
+#endif

@@ -1,0 +1,84 @@
+/* All wait equally long, so they stand in the order of their deadlines and one timer suffices. */
+#include "daemon/api/waiters.h"
+
+#include <stdlib.h>
+
+struct waiter_link {
+    struct waiter_link *next;
+    struct waiter waiter;
+    uint64_t due_ms; /* of the loop's clock */
+};
+
+static void on_due(uv_timer_t *timer);
+
+static void set_timer(struct waiters *waiters)
+{
+    uint64_t now_ms = uv_now(waiters->due.loop);
+    if (!waiters->first)
+        (void)uv_timer_stop(&waiters->due);
+    else
+        (void)uv_timer_start(&waiters->due, on_due,
+                             waiters->first->due_ms > now_ms ? waiters->first->due_ms - now_ms : 0,
+                             0);
+}
+
+/* Asks each; those whose time has come by `over_ms` are answered in any case. */
+static void visit(struct waiters *waiters, uint64_t over_ms)
+{
+    struct waiter_link **at = &waiters->first, *link;
+    while ((link = *at)) {
+        if (!waiters->answer(waiters->arg, &link->waiter, link->due_ms <= over_ms)) {
+            at = &link->next;
+            continue;
+        }
+        *at = link->next;
+        if (!link->next)
+            waiters->end = at;
+        free(link->waiter.context);
+        free(link);
+    }
+}
+
+static void on_due(uv_timer_t *timer)
+{
+    struct waiters *waiters = timer->data;
+    visit(waiters, uv_now(timer->loop));
+    set_timer(waiters);
+}
+
+void waiters_init(struct waiters *waiters, uv_loop_t *uv,
+                  bool (*answer)(void *arg, const struct waiter *waiter, bool is_over), void *arg)
+{
+    *waiters = (struct waiters){.answer = answer, .arg = arg};
+    waiters->end = &waiters->first;
+    (void)uv_timer_init(uv, &waiters->due); /* cannot fail */
+    waiters->due.data = waiters;
+}
+
+void waiters_add(struct waiters *waiters, const struct waiter *waiter)
+{
+    if (waiters->answer(waiters->arg, waiter, false)) {
+        free(waiter->context);
+        return;
+    }
+    struct waiter_link *link = calloc(1, sizeof *link);
+    if (!link)
+        abort();
+    link->waiter = *waiter;
+    link->due_ms = uv_now(waiters->due.loop) + WAIT_MS;
+    *waiters->end = link;
+    waiters->end = &link->next;
+    set_timer(waiters);
+}
+
+void waiters_wake(struct waiters *waiters)
+{
+    visit(waiters, 0);
+    set_timer(waiters);
+}
+
+void waiters_close(struct waiters *waiters, uv_close_cb closed)
+{
+    visit(waiters, UINT64_MAX);
+    uv_close((uv_handle_t *)&waiters->due, closed);
+}

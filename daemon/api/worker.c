@@ -1,0 +1,155 @@
+/* What workers send and ask. Every request must carry the code of its run's secret, and every reply
+ * to such a request carries one too. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/folder.h"
+#include "daemon/loop/journal.h"
+#include "daemon/loop/loop.h"
+#include "daemon/loop/notes.h"
+#include "lib/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a reply needs of its request. */
+struct worker_call {
+    struct api *api;
+    struct request *request;
+    struct mac_secret secret;
+    char nonce[MAC_NONCE_SIZE];
+};
+
+static void worker_reply(const struct worker_call *call, unsigned status, json_t *json)
+{
+    char mac[MAC_SIZE];
+    char *body = json_dumps(json, JSON_COMPACT);
+    if (!body)
+        abort();
+    json_decref(json);
+    mac_reply(&call->secret, call->nonce, (int)status, body, strlen(body), mac);
+    request_set_header(call->request, MAC_HEADER, mac);
+    request_reply_take(call->request, status, body, strlen(body));
+}
+
+static void worker_refuse(const struct worker_call *call, enum api_error error, const char *message)
+{
+    worker_reply(call, api_error_status(error), api_error_json(error, NULL, message));
+}
+
+/* A new one for a request that is what it says; NULL: refused, with a reply that tells nothing. */
+static struct worker_call *worker_admit(const struct call *call)
+{
+    struct request *request = call->request;
+    struct loop *loop = call->api->config.loop;
+    const char *nonce = request_header(request, MAC_NONCE_HEADER);
+    const char *mac = request_header(request, MAC_HEADER);
+    struct notes *notes;
+    char expected[MAC_SIZE];
+    size_t size;
+    const char *body = request_body(request, &size);
+    if (!nonce || !mac_is_hex(nonce, MAC_NONCE_SIZE - 1) ||
+        notes_get(loop, call->run, &notes, NULL) < 0)
+        goto refused;
+    struct mac_secret secret = notes->secret;
+    if (!loop_run(loop, call->run))
+        notes_forget(loop, call->run); /* a run that is over: nothing is kept for it */
+    mac_request(&secret, request_method(request), request_target(request), nonce, body, size,
+                expected);
+    if (!mac_equal(mac, expected))
+        goto refused;
+    struct worker_call *admitted = calloc(1, sizeof *admitted);
+    if (!admitted)
+        abort();
+    *admitted = (struct worker_call){.api = call->api, .request = request, .secret = secret};
+    memcpy(admitted->nonce, nonce, sizeof admitted->nonce);
+    return admitted;
+refused:
+    request_reply_error(request, API_FORBIDDEN, NULL, "not signed by the secret of this run");
+    return NULL;
+}
+
+/* --- Journals -----------------------------------------------------------------------------------
+ */
+
+static void journal_done(void *arg, uint64_t committed, const struct error *failure)
+{
+    struct worker_call *call = arg;
+    if (failure)
+        worker_refuse(call, API_UNAVAILABLE, failure->message);
+    else
+        worker_reply(call, 200, json_pack("{s:I}", "committed", (json_int_t)committed));
+    free(call);
+}
+
+void worker_journal(struct call *call)
+{
+    struct worker_call *admitted = worker_admit(call);
+    if (!admitted)
+        return;
+    size_t size;
+    const char *body = request_body(call->request, &size);
+    json_t *json = json_loadb(body, size, 0, NULL);
+    const char *node = json_string_value(json_object_get(json, "node"));
+    struct journal_waiter waiter = {journal_done, admitted};
+    struct error err;
+    int status;
+    if (loop_trouble(call->api->config.loop))
+        status = error_set(&err, -ENOSPC, "the record cannot be written");
+    else if (!node)
+        status = error_set(&err, -EINVAL, "`node` is missing");
+    else
+        status = journal_take(call->api->config.loop, call->run, node,
+                              json_object_get(json, "entries"), &waiter, &err);
+    if (status < 0) {
+        worker_refuse(admitted, status == -EINVAL ? API_BAD_REQUEST : API_UNAVAILABLE, err.message);
+        free(admitted);
+    }
+    json_decref(json);
+}
+
+/* --- Commands -----------------------------------------------------------------------------------
+ */
+
+static json_t *command_json(const struct api *api, const struct loop_command *command)
+{
+    if (command->number == 0)
+        return json_object();
+    json_t *json = json_pack("{s:i}", "number", (int)command->number);
+    if (command->verb == LOOP_STOP) {
+        (void)json_object_set_new(json, "verb", json_string("stop"));
+        (void)json_object_set_new(json, "why", json_string(command->why));
+    } else if (command->verb == LOOP_NEXT) {
+        struct folder folder;
+        folder_init(&folder, api->config.home, command->to);
+        (void)json_object_set_new(json, "verb", json_string("next"));
+        (void)json_object_set_new(json, "run_dir", json_string(folder.run));
+        folder_fini(&folder);
+    } else {
+        (void)json_object_set_new(json, "verb", json_string("end"));
+    }
+    return json;
+}
+
+bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
+{
+    const struct api *api = arg;
+    struct loop_command command =
+        loop_command(api->config.loop, waiter->id, (unsigned)waiter->after);
+    if (command.number == 0 && !is_over)
+        return false;
+    worker_reply(waiter->context, 200, command_json(api, &command));
+    return true;
+}
+
+void worker_command(struct call *call)
+{
+    struct waiter waiter = {.request = call->request, .id = call->run};
+    struct worker_call *admitted = worker_admit(call);
+    if (!admitted)
+        return;
+    const char *after = request_query(call->request, "after");
+    waiter.after = after ? strtoul(after, NULL, 10) & UINT32_MAX : 0;
+    waiter.context = admitted;
+    waiters_add(&call->api->commands, &waiter);
+}

@@ -1,0 +1,44 @@
+/* The lock is fcntl's: it works on NFS too, where the homes of clusters are. */
+#include "daemon/lock.h"
+
+#include "lib/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int lock_refuse(int fd, const char *path, int cause, struct error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (cause != EAGAIN && cause != EACCES)
+        return error_set(err, -cause, "could not lock %s: %s", path, strerror(cause));
+    /* The file's text is for people: the holder may be on another host, whose ids fcntl has not. */
+    char pid[32] = "";
+    ssize_t size = pread(fd, pid, sizeof pid - 1, 0);
+    pid[size > 0 ? strcspn(pid, "\n") : 0] = '\0';
+    if (!pid[0] && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        (void)snprintf(pid, sizeof pid, "%d", (int)lock.l_pid);
+    return error_set(err, -EBUSY, "another daemon serves this home: process %s holds %s", pid,
+                     path);
+}
+
+int lock_take(const char *path, struct error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_set(err, -errno, "could not open %s: %s", path, strerror(errno));
+    if (fcntl(fd, F_SETLK, &lock) < 0) {
+        int status = lock_refuse(fd, path, errno, err);
+        (void)close(fd); /* nothing was written */
+        return status;
+    }
+    char pid[32];
+    int size = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+    /* A full disk: the lock holds nevertheless, and the record says what is the matter. */
+    if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)size, 0) < 0)
+        (void)0;
+    return fd;
+}

@@ -1,0 +1,236 @@
+/* Carrying out what was committed. What cannot be done now waits and is tried again; what was done
+ * is told to the core by an event. */
+#include "daemon/loop/inside.h"
+
+#include "daemon/loop/crash.h"
+#include "daemon/loop/folder.h"
+#include "daemon/loop/journal.h"
+#include "daemon/loop/judge.h"
+#include "daemon/loop/log.h"
+#include "daemon/loop/notes.h"
+#include "daemon/loop/submission.h"
+#include "daemon/slurm/cluster.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+/* --- With the transaction ----------------------------------------------------------------------
+ */
+
+static bool begins_a_run(const struct core_effect *effect)
+{
+    return (effect->kind == FX_SUBMIT || effect->kind == FX_TELL_NEXT) && !effect->is_done;
+}
+
+int effects_write_secret(struct loop *loop, const struct core_effect *effect, struct error *err)
+{
+    if (!begins_a_run(effect))
+        return 0;
+    struct notes *notes;
+    int status = notes_make(loop, effect->run->id, &notes, err);
+    if (status < 0 || !notes->secret_is_new)
+        return status;
+    return store_secret_set(loop->config.store, notes->run, notes->secret_text, err);
+}
+
+static void log_move(const struct core_effect *effect)
+{
+    const struct phase *phase = effect->phase;
+    char run[32] = "";
+    if (effect->run)
+        (void)snprintf(run, sizeof run, "#%u", effect->run->attempt);
+    log_line("%s %llu/%s%s: %s -> %s%s%s%s", effect->run ? "run" : "phase",
+             (unsigned long long)effect->workflow->id, phase ? phase->name : "", run,
+             effect->from ? effect->from : "", effect->to ? effect->to : "",
+             effect->message[0] ? " (" : "", effect->message, effect->message[0] ? ")" : "");
+}
+
+void effects_committed(struct loop *loop, const struct core_effect *effect)
+{
+    struct notes *notes;
+    switch (effect->kind) {
+    case FX_HISTORY:
+        log_move(effect);
+        loop->has_history = true;
+        break;
+    case FX_PROMOTION:
+        loop->has_history = true;
+        break;
+    case FX_SAVE_JOB:
+        loop_index_job(loop, effect->workflow, effect->job);
+        break;
+    case FX_SAVE_RUN:
+        map_put(&loop->runs, effect->run->id, effect->run);
+        break;
+    default:
+        break;
+    }
+    if (begins_a_run(effect) && (notes = map_find(&loop->notes, effect->run->id)))
+        notes->secret_is_new = false;
+    if (core_effect_is_kept(effect->kind))
+        outbox_apply(&loop->outbox, effect);
+}
+
+/* --- One effect each ---------------------------------------------------------------------------
+ */
+
+/* What carrying out came to. */
+enum carried {
+    CARRIED_OUT,      /* it stands until the core takes it back */
+    CARRIED_REQUEST,  /* the cluster has it */
+    CARRIED_LATER_MS, /* and this many ms more: not now */
+};
+
+static void post_job(struct loop *loop, enum core_event_kind kind, const struct duty *duty,
+                     const struct error *err)
+{
+    struct core_event event = {.kind = kind,
+                               .workflow = duty->effect.workflow,
+                               .job = duty->effect.job,
+                               .message = err->message};
+    loop_post(loop, &event);
+}
+
+static int prepare(struct loop *loop, const struct run *run, const struct folder *folder,
+                   struct store_launch *ret_launch, struct error *err)
+{
+    struct notes *notes;
+    int status = notes_get(loop, run->id, &notes, err);
+    if (status == 0)
+        status = store_launch_load(loop->config.store, run->phase->id, ret_launch, err);
+    if (status < 0)
+        return status;
+    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text, err);
+    if (status < 0)
+        store_launch_fini(ret_launch);
+    return status;
+}
+
+static int carry_submit(struct loop *loop, struct duty *duty)
+{
+    const struct run *run = duty->effect.run;
+    struct store_launch launch;
+    struct folder folder;
+    struct error err;
+    folder_init(&folder, loop->config.home, run);
+    int status = prepare(loop, run, &folder, &launch, &err);
+    if (status < 0) {
+        post_job(loop, EV_LIMITED, duty, &err); /* nothing exists; the core tries again later */
+        folder_fini(&folder);
+        return CARRIED_OUT;
+    }
+    struct submission submission;
+    submission_init(&submission, run, &folder, &launch, loop->config.worker);
+    int carried = CARRIED_REQUEST;
+    status = folder_make_job(&folder, submission.script, &err);
+    if (status < 0) {
+        post_job(loop, EV_LIMITED, duty, &err);
+        carried = CARRIED_OUT;
+    } else {
+        status = cluster_submit(loop->cluster, duty_id(duty), &submission.description, &err);
+        assert(status != -EAGAIN); /* there was room */
+        if (status < 0) {
+            post_job(loop, EV_REFUSED, duty, &err);
+            carried = CARRIED_OUT;
+        }
+    }
+    submission_fini(&submission);
+    store_launch_fini(&launch);
+    folder_fini(&folder);
+    return carried;
+}
+
+static int carry_lookup(struct loop *loop, struct duty *duty)
+{
+    struct error err;
+    if (cluster_lookup(loop->cluster, duty_id(duty), duty->effect.job->token, &err) == 0)
+        return CARRIED_REQUEST;
+    post_job(loop, EV_UNSURE, duty, &err);
+    return CARRIED_OUT;
+}
+
+static int carry_cancel(struct loop *loop, struct duty *duty)
+{
+    struct error err;
+    const struct job *job = duty->effect.job;
+    if (job->slurm_id == 0)
+        return CARRIED_OUT; /* nothing to cancel is known yet; the core asks again when it is */
+    if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, 0, &err) == 0)
+        return CARRIED_REQUEST;
+    log_line("could not cancel job %u: %s", job->slurm_id, err.message);
+    return CARRIED_LATER_MS + CANCEL_RETRY_MS;
+}
+
+static int carry_read_outcome(struct loop *loop, struct duty *duty)
+{
+    journal_read_outcome(loop, duty->effect.run);
+    return CARRIED_OUT;
+}
+
+static int carry_judge(struct loop *loop, struct duty *duty)
+{
+    struct error err;
+    if (judge_phase(loop, duty->effect.phase, &err) == 0)
+        return CARRIED_OUT;
+    log_line("could not judge phase %s: %s", duty->effect.phase->name, err.message);
+    return CARRIED_LATER_MS + FOLDER_RETRY_MS;
+}
+
+static int carry_tell(struct loop *loop, struct duty *duty)
+{
+    (void)duty; /* that it stands is what loop_command() looks for */
+    loop->has_told = true;
+    return CARRIED_OUT;
+}
+
+static int carry_tell_next(struct loop *loop, struct duty *duty)
+{
+    const struct run *run = duty->effect.run;
+    struct store_launch launch;
+    struct folder folder;
+    struct error err;
+    folder_init(&folder, loop->config.home, run);
+    int status = prepare(loop, run, &folder, &launch, &err);
+    folder_fini(&folder);
+    if (status < 0) {
+        log_line("could not prepare run %llu: %s", (unsigned long long)run->id, err.message);
+        return CARRIED_LATER_MS + FOLDER_RETRY_MS;
+    }
+    store_launch_fini(&launch);
+    return carry_tell(loop, duty);
+}
+
+static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
+    [FX_SUBMIT] = carry_submit,       [FX_LOOKUP] = carry_lookup,
+    [FX_CANCEL_JOB] = carry_cancel,   [FX_READ_OUTCOME] = carry_read_outcome,
+    [FX_JUDGE] = carry_judge,         [FX_TELL_STOP] = carry_tell,
+    [FX_TELL_NEXT] = carry_tell_next, [FX_TELL_END] = carry_tell,
+};
+
+static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)
+{
+    const char *name = core_effect_name(duty->effect.kind);
+    assert(carriers[duty->effect.kind]);
+    crash_point(name, CRASH_BEFORE);
+    int carried = carriers[duty->effect.kind](loop, duty);
+    crash_point(name, CRASH_AFTER);
+    if (carried == CARRIED_REQUEST)
+        loop->requests++;
+    outbox_begin(&loop->outbox, duty, carried == CARRIED_REQUEST ? DUTY_UNDER_WAY : DUTY_STANDING);
+    if (carried >= CARRIED_LATER_MS)
+        outbox_retry(&loop->outbox, duty, now_ms + carried - CARRIED_LATER_MS);
+}
+
+void effects_run(struct loop *loop)
+{
+    struct duty *duty;
+    int64_t now_ms = loop_now_ms();
+    while ((duty = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
+        carry(loop, duty, now_ms);
+    while (loop->requests < CLUSTER_REQUESTS_MAX - REQUESTS_KEPT &&
+           (duty = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
+        carry(loop, duty, now_ms);
+}

@@ -1,0 +1,256 @@
+/* The types of entries, a table of what each writes and tells. */
+#include "daemon/loop/entry.h"
+
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- Reading members, which a worker wrote ------------------------------------------------------
+ */
+
+static const char *text_of(const json_t *entry, const char *name)
+{
+    return json_string_value(json_object_get(entry, name));
+}
+
+static int64_t integer_of(const json_t *entry, const char *name, int64_t otherwise)
+{
+    const json_t *value = json_object_get(entry, name);
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    double real = json_is_real(value) ? json_real_value(value) : NAN;
+    return fabs(real) < 9e15 ? (int64_t)real : otherwise;
+}
+
+static int64_t time_ms_of(const json_t *entry, const char *name)
+{
+    double time_s = json_number_value(json_object_get(entry, name));
+    return time_s > 0 && time_s < 1e11 ? (int64_t)(time_s * 1000) : 0;
+}
+
+static int int_of(const json_t *entry, const char *name)
+{
+    int64_t value = integer_of(entry, name, 0);
+    return value >= 0 && value < 1 << 16 ? (int)value : 0;
+}
+
+uint64_t entry_sequence(const json_t *entry)
+{
+    json_int_t sequence = json_integer_value(json_object_get(entry, "seq"));
+    return sequence > 0 ? (uint64_t)sequence : 0;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------
+ */
+
+static int write_history(const json_t *entry, const struct entry_origin *origin,
+                         enum store_event_type type, const char *message, struct store *store,
+                         struct error *err)
+{
+    struct store_event event = {.type = type,
+                                .time_ms = time_ms_of(entry, "time"),
+                                .workflow = origin->workflow,
+                                .phase = origin->phase,
+                                .run = origin->run,
+                                .message = message};
+    return origin->workflow ? store_event_add(store, &event, err) : 0;
+}
+
+static int write_strange(const json_t *entry, const struct entry_origin *origin,
+                         struct store *store, struct error *err)
+{
+    char *message = text_format("entry %llu of the journal of %s was not understood",
+                                (unsigned long long)entry_sequence(entry), origin->node);
+    int status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+    free(message);
+    return status;
+}
+
+static bool metric_value(const json_t *value, double *ret_value)
+{
+    const char *text = json_string_value(value);
+    if (json_is_number(value))
+        *ret_value = json_number_value(value);
+    else if (text && text_equal(text, "nan"))
+        *ret_value = NAN;
+    else if (text && text_equal(text, "inf"))
+        *ret_value = INFINITY;
+    else if (text && text_equal(text, "-inf"))
+        *ret_value = -INFINITY;
+    else
+        return false;
+    return true;
+}
+
+static int write_metric(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                        struct error *err)
+{
+    json_t *values = json_object_get(entry, "values");
+    int64_t step = integer_of(entry, "step", -1), time_ms = time_ms_of(entry, "time");
+    if (!json_is_object(values) || step < 0)
+        return write_strange(entry, origin, store, err);
+    const char *name;
+    json_t *json;
+    json_object_foreach(values, name, json)
+    {
+        double value;
+        if (!metric_value(json, &value))
+            continue;
+        int status = store_metric_add(store, origin->run, step, name, value, time_ms, err);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+static int write_checkpoint(const json_t *entry, const struct entry_origin *origin,
+                            struct store *store, struct error *err)
+{
+    struct store_checkpoint checkpoint = {.run = origin->run,
+                                          .path = text_of(entry, "path"),
+                                          .step = integer_of(entry, "step", -1),
+                                          .bytes = integer_of(entry, "bytes", -1),
+                                          .time_ms = time_ms_of(entry, "time")};
+    if (!checkpoint.path || checkpoint.step < 0)
+        return write_strange(entry, origin, store, err);
+    int status = store_checkpoint_add(store, &checkpoint, err);
+    if (status < 0)
+        return status;
+    char *message = text_format("step %lld: %s", (long long)checkpoint.step, checkpoint.path);
+    status = write_history(entry, origin, STORE_EVENT_CHECKPOINT, message, store, err);
+    free(message);
+    return status;
+}
+
+static int write_guard(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                       struct error *err)
+{
+    const json_t *verdict = json_object_get(entry, "verdict");
+    const char *name = text_of(verdict, "name"), *reason = text_of(verdict, "reason");
+    if (!name || !text_of(verdict, "outcome"))
+        return write_strange(entry, origin, store, err);
+    int status = store_guard_add(store, origin->run, verdict, time_ms_of(entry, "time"), err);
+    if (status < 0)
+        return status;
+    char *message = text_format("%s%s%s", name, reason ? ": " : "", reason ? reason : "");
+    status = write_history(entry, origin, STORE_EVENT_GUARD, message, store, err);
+    free(message);
+    return status;
+}
+
+static int write_warning(const json_t *entry, const struct entry_origin *origin,
+                         struct store *store, struct error *err)
+{
+    const char *message = text_of(entry, "message");
+    if (!message)
+        return write_strange(entry, origin, store, err);
+    return write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+}
+
+/* --- Events -------------------------------------------------------------------------------------
+ */
+
+static bool tell_started(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+{
+    (void)buffer;
+    int64_t job_id = integer_of(entry, "job_id", 0);
+    event->kind = EV_RUN_STARTED;
+    event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
+    event->started_ms = time_ms_of(entry, "time");
+    return true;
+}
+
+static bool tell_checkpoint(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+{
+    (void)buffer;
+    event->kind = EV_CHECKPOINT;
+    event->path = text_of(entry, "path");
+    event->step = integer_of(entry, "step", -1);
+    return event->path && event->step >= 0;
+}
+
+static bool tell_stopping(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+{
+    const char *why = text_of(entry, "why"), *message = text_of(entry, "message");
+    (void)snprintf(buffer, REASON_MAX, "%.40s%s%.200s", why ? why : "",
+                   message && *message ? ": " : "", message ? message : "");
+    event->kind = EV_RUN_STOPPING;
+    event->message = buffer;
+    return true;
+}
+
+static bool tell_ended(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+{
+    (void)buffer;
+    return entry_outcome(entry, event);
+}
+
+bool entry_outcome(const json_t *json, struct core_event *ret_event)
+{
+    const char *name = text_of(json, "outcome"), *cause_name = text_of(json, "cause");
+    int outcome = name ? run_outcome_parse(name) : -1;
+    int cause = cause_name ? run_cause_parse(cause_name) : CAUSE_NONE;
+    if (outcome <= OUTCOME_NONE || outcome == OUTCOME_LOST || cause < 0)
+        return false;
+    if ((outcome == OUTCOME_FAILED) != (cause != CAUSE_NONE))
+        return false; /* a cause belongs to a failure, and to nothing else */
+    const char *message = text_of(json, "message");
+    ret_event->kind = EV_RUN_ENDED;
+    ret_event->outcome = (enum run_outcome)outcome;
+    ret_event->cause = (enum run_cause)cause;
+    ret_event->exit_code = int_of(json, "exit_code");
+    ret_event->signal = int_of(json, "signal");
+    ret_event->started_ms = time_ms_of(json, "started");
+    ret_event->ended_ms = time_ms_of(json, "ended");
+    ret_event->step = integer_of(json, "last_step", -1);
+    ret_event->message = message ? message : "";
+    return true;
+}
+
+/* --- The table ----------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    int (*write)(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                 struct error *err);
+    bool (*tell)(const json_t *entry, char buffer[REASON_MAX], struct core_event *event);
+} types[] = {
+    [ENTRY_STARTED] = {"started", NULL, tell_started},
+    [ENTRY_RANKS] = {"ranks", NULL, NULL},
+    [ENTRY_METRIC] = {"metric", write_metric, NULL},
+    [ENTRY_CHECKPOINT] = {"checkpoint", write_checkpoint, tell_checkpoint},
+    [ENTRY_GUARD] = {"guard", write_guard, NULL},
+    [ENTRY_WARNING] = {"warning", write_warning, NULL},
+    [ENTRY_STOPPING] = {"stopping", NULL, tell_stopping},
+    [ENTRY_EXITED] = {"exited", NULL, NULL},
+    [ENTRY_ENDED] = {"ended", NULL, tell_ended},
+    [ENTRY_UNKNOWN] = {"", write_strange, NULL},
+};
+
+enum entry_type entry_type(const json_t *entry)
+{
+    const char *name = text_of(entry, "type");
+    for (int type = 0; name && type < ENTRY_UNKNOWN; type++)
+        if (text_equal(types[type].name, name))
+            return (enum entry_type)type;
+    return ENTRY_UNKNOWN;
+}
+
+int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                struct error *err)
+{
+    enum entry_type type = entry_type(entry);
+    return types[type].write ? types[type].write(entry, origin, store, err) : 0;
+}
+
+bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event *ret_event)
+{
+    enum entry_type type = entry_type(entry);
+    *ret_event = (struct core_event){.step = -1};
+    return types[type].tell && types[type].tell(entry, buffer, ret_event);
+}

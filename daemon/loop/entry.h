@@ -1,0 +1,49 @@
+/* One entry of a journal: its rows in the record, and its event for the core. */
+#ifndef PHASED_DAEMON_LOOP_ENTRY_H
+#define PHASED_DAEMON_LOOP_ENTRY_H
+
+#include "daemon/core/core.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct store;
+
+/* Whose entry it is: ids, for the rows. workflow 0: it is not in memory any more. */
+struct entry_origin {
+    uint64_t workflow, phase, run;
+    const char *node;
+};
+
+enum entry_type {
+    ENTRY_STARTED,
+    ENTRY_RANKS,
+    ENTRY_METRIC,
+    ENTRY_CHECKPOINT,
+    ENTRY_GUARD,
+    ENTRY_WARNING,
+    ENTRY_STOPPING,
+    ENTRY_EXITED,
+    ENTRY_ENDED,
+    ENTRY_UNKNOWN,
+};
+
+/* The sequence number; 0 for what is no entry. */
+uint64_t entry_sequence(const json_t *entry);
+enum entry_type entry_type(const json_t *entry);
+
+/* Writes the rows. What cannot be understood is recorded as a warning, never refused: a worker
+ * could do nothing about it. Fails only when the record does. */
+int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                struct error *err);
+
+/* Fills `ret_event` (but for the objects) with borrowed texts. False when the core need not know,
+ * as of single metrics. `buffer` is for a message. */
+bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event *ret_event);
+
+/* The same for an outcome, of `ended` or of outcome.json: EV_RUN_ENDED. False: it is none. */
+bool entry_outcome(const json_t *outcome, struct core_event *ret_event);
+
+#endif

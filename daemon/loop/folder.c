@@ -1,0 +1,189 @@
+/* Preparing the folders that a job and a run begin with. */
+#include "daemon/loop/folder.h"
+
+#include "daemon/core/model.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/home.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void folder_init(struct folder *folder, const struct home *home, const struct run *run)
+{
+    const struct phase *phase = run->phase;
+    unsigned long long workflow = phase->workflow->id;
+    *folder = (struct folder){
+        .workflow = text_format("%s/%llu", home->runs, workflow),
+        .job = text_format("%s/%llu/phased-%s", home->runs, workflow, run->job->token),
+        .phase = text_format("%s/%llu/%s", home->runs, workflow, phase->name),
+        .out = text_format("%s/%llu/%s/out", home->runs, workflow, phase->name),
+        .run = text_format("%s/%llu/%s/%u", home->runs, workflow, phase->name, run->attempt),
+    };
+}
+
+void folder_fini(struct folder *folder)
+{
+    free(folder->workflow);
+    free(folder->job);
+    free(folder->phase);
+    free(folder->out);
+    free(folder->run);
+}
+
+static int make(const char *path, struct error *err)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return error_set(err, -errno, "could not make the folder %s: %s", path, strerror(errno));
+}
+
+static int make_in(const char *parent, const char *name, struct error *err)
+{
+    char *path = text_format("%s/%s", parent, name);
+    int status = make(path, err);
+    free(path);
+    return status;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, data, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -errno;
+        data += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+/* As file_replace(), without its syncs. */
+static int write_file(const char *parent, const char *name, const char *data, size_t size,
+                      mode_t mode, struct error *err)
+{
+    char *path = text_format("%s/%s", parent, name);
+    char *draft = text_format("%s/.%s.new", parent, name);
+    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    int status = fd < 0 ? -errno : write_all(fd, data, size);
+    if (fd >= 0 && close(fd) < 0 && status == 0)
+        status = -errno;
+    if (status == 0 && rename(draft, path) < 0)
+        status = -errno;
+    if (status < 0) {
+        (void)unlink(draft); /* it may not be there */
+        (void)error_set(err, status, "could not write %s: %s", path, strerror(-status));
+    }
+    free(path);
+    free(draft);
+    return status;
+}
+
+static void add(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value) < 0)
+        abort(); /* no memory: all texts here are UTF-8 */
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+/* What the phases before left: {"prepare": {"out": "/...", "checkpoint": null}}. */
+static json_t *inputs_json(const struct folder *folder, const struct phase *phase)
+{
+    json_t *inputs = json_object();
+    for (size_t i = 0; i < phase->after_count; i++) {
+        const struct phase *before = &phase->workflow->phases[phase->after[i]];
+        char *out = text_format("%s/%s/out", folder->workflow, before->name);
+        json_t *input = json_object();
+        add(input, "out", json_string(out));
+        add(input, "checkpoint", text_or_null(before->checkpoint_path));
+        add(inputs, before->name, input);
+        free(out);
+    }
+    return inputs;
+}
+
+static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
+                      const struct store_launch *launch)
+{
+    const struct phase *phase = run->phase;
+    json_t *json = json_object();
+    add(json, "run", json_integer((json_int_t)run->id));
+    add(json, "workflow", json_integer((json_int_t)phase->workflow->id));
+    add(json, "workflow_name", json_string(phase->workflow->name));
+    add(json, "phase", json_string(phase->name));
+    add(json, "attempt", json_integer(run->attempt));
+    add(json, "job_dir", json_string(folder->job));
+    add(json, "run_dir", json_string(folder->run));
+    add(json, "out_dir", json_string(folder->out));
+    add(json, "daemon_file", json_string(home->daemon_file));
+    add(json, "workdir", text_or_null(launch->workdir));
+    add(json, "environment", json_incref(launch->environment));
+    add(json, "spec", json_incref(launch->spec));
+    add(json, "inputs", inputs_json(folder, phase));
+    if (run->resume_path) {
+        json_t *resume = json_object();
+        add(resume, "path", json_string(run->resume_path));
+        add(resume, "step", json_integer(run->resume_step));
+        add(json, "resume", resume);
+    } else {
+        add(json, "resume", json_null());
+    }
+    add(json, "linger_s", json_integer(phase->linger_s));
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        abort();
+    json_decref(json);
+    return text;
+}
+
+int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
+                    const struct store_launch *launch, const char *secret, struct error *err)
+{
+    const char *const folders[] = {folder->workflow, folder->phase, folder->out, folder->run};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < sizeof folders / sizeof *folders; i++)
+        status = make(folders[i], err);
+    if (status == 0)
+        status = make_in(folder->run, "journal", err);
+    if (status == 0)
+        status = make_in(folder->run, "log", err);
+    if (status == 0)
+        status = write_file(folder->run, "secret", secret, strlen(secret), 0600, err);
+    if (status < 0)
+        return status;
+    char *json = run_json(folder, home, run, launch);
+    status = write_file(folder->run, "run.json", json, strlen(json), 0600, err);
+    free(json);
+    return status;
+}
+
+int folder_make_job(const struct folder *folder, const char *script, struct error *err)
+{
+    int status = make(folder->job, err);
+    if (status == 0)
+        status = write_file(folder->job, "job.sh", script, strlen(script), 0700, err);
+    if (status < 0)
+        return status;
+    json_t *json = json_object();
+    add(json, "run_dir", json_string(folder->run));
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        abort();
+    json_decref(json);
+    status = write_file(folder->job, "current.json", text, strlen(text), 0600, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* Inside daemon/loop: the loop's own state, which its files share. loop.c is the turn, effects.c
+ * carries out, results.c takes the cluster's answers, journal.c the workers' news. */
+#ifndef PHASED_DAEMON_LOOP_INSIDE_H
+#define PHASED_DAEMON_LOOP_INSIDE_H
+
+#include "daemon/loop/loop.h"
+#include "daemon/loop/map.h"
+#include "daemon/loop/outbox.h"
+#include "daemon/loop/posts.h"
+
+enum {
+    POLL_BUSY_MS = 2000,  /* something starts or ends */
+    POLL_IDLE_MS = 30000, /* the workers carry the news; this is the second witness */
+    COMMIT_RETRY_FIRST_MS = 1000,
+    COMMIT_RETRY_LAST_MS = 30000,
+    CANCEL_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
+    FOLDER_RETRY_MS = 1000,
+    REQUESTS_KEPT = 8, /* of the cluster's room: for polls */
+    TIME_STEP_MS = 50, /* the least between two EV_TIME */
+};
+
+struct poller {
+    bool under_way;
+    int64_t ended_ms; /* of the last one; 0: none yet */
+    struct loop_cluster_status status;
+};
+
+struct loop {
+    struct loop_config config;
+    struct core *core;
+    struct cluster *cluster; /* NULL before the start */
+    struct loop_listener listener;
+
+    struct posts queue; /* posted */
+    struct posts batch; /* stepped, with these effects; kept while a commit fails */
+    struct core_effects effects;
+    int64_t batch_ms;
+    char trouble[600]; /* of the last commit; empty: it succeeded */
+    int64_t retry_ms, retry_delay_ms;
+    bool is_turning, has_told, has_history;
+
+    struct outbox outbox;
+    unsigned requests; /* with the cluster */
+    struct map runs;   /* by id: struct run */
+    struct map jobs;   /* by the head of the token: struct job */
+    struct map owners; /* of these jobs, by id: struct workflow */
+    struct map notes;  /* by run id: struct notes */
+    struct workflow **finals;
+    size_t final_count, final_capacity;
+    struct poller poller;
+    int64_t time_ms; /* of the last EV_TIME */
+
+    uv_prepare_t prepare;
+    uv_check_t check;
+    uv_timer_t alarm;
+    uv_async_t wake;
+    unsigned handles_open;
+    bool is_closing;
+    void (*closed)(void *arg);
+    void *closed_arg;
+};
+
+/* --- loop.c ------------------------------------------------------------------------------------
+ */
+
+void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *job);
+struct job *loop_job_by_token(const struct loop *loop, const char *token,
+                              struct workflow **ret_workflow);
+
+/* --- effects.c ---------------------------------------------------------------------------------
+ */
+
+/* Writes what an effect needs besides its own row: the secret of a run that will begin. */
+int effects_write_secret(struct loop *loop, const struct core_effect *effect, struct error *err);
+/* After the commit: indexes, logs, and takes it into the outbox. */
+void effects_committed(struct loop *loop, const struct core_effect *effect);
+/* Carries out what is due, as far as the cluster has room. */
+void effects_run(struct loop *loop);
+
+/* --- results.c ---------------------------------------------------------------------------------
+ */
+
+void results_take(struct loop *loop);
+/* Begins a poll when one is due; returns when the next one is. */
+int64_t results_poll(struct loop *loop, int64_t now_ms);
+
+#endif

@@ -1,0 +1,340 @@
+/* Taking journals. Entries that are taken go into one item, which the turn writes; what the core
+ * must know of them follows as events of the same turn, so that both are committed together. */
+#include "daemon/loop/journal.h"
+
+#include "daemon/loop/entry.h"
+#include "daemon/loop/folder.h"
+#include "daemon/loop/inside.h"
+#include "daemon/loop/log.h"
+#include "daemon/loop/notes.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OUTCOME_SIZE_MAX = 1 << 20,
+    READ_ENTRIES_MAX = 4096, /* of a file, held at once */
+    NODE_NAME_MAX = 255,
+};
+
+#define JOURNAL_ENDING ".jsonl"
+
+struct journal_item {
+    struct loop_item item;
+    struct entry_origin origin;
+    char *node;
+    json_t *entries;
+    size_t begin, end; /* those that are taken */
+    uint64_t committed;
+    struct journal_waiter waiter;
+};
+
+/* --- The item -----------------------------------------------------------------------------------
+ */
+
+static int item_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    struct journal_item *item = (struct journal_item *)base;
+    for (size_t i = item->begin; i < item->end; i++) {
+        const json_t *entry = json_array_get(item->entries, i);
+        int status = entry_write(entry, &item->origin, store, err);
+        if (status < 0)
+            return status;
+    }
+    return store_journal_set(store, item->origin.run, item->node, item->committed, err);
+}
+
+static void item_done(struct loop_item *base, const struct error *failure)
+{
+    struct journal_item *item = (struct journal_item *)base;
+    if (item->waiter.done)
+        item->waiter.done(item->waiter.arg, item->committed, failure);
+}
+
+static void item_free(struct loop_item *base)
+{
+    struct journal_item *item = (struct journal_item *)base;
+    json_decref(item->entries);
+    free(item->node);
+    free(item);
+}
+
+/* --- Ends ---------------------------------------------------------------------------------------
+ */
+
+static void post_end(struct loop *loop, struct notes *notes, struct run *run, const json_t *outcome)
+{
+    struct core_event event = {.step = -1};
+    if (notes->has_ended || !run || !entry_outcome(outcome, &event))
+        return;
+    notes->has_ended = true;
+    event.workflow = run->phase->workflow;
+    event.run = run;
+    loop_post(loop, &event);
+}
+
+static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_t *outcome)
+{
+    json_t *finals = json_object_get(outcome, "finals");
+    const char *name;
+    json_t *final;
+    json_object_foreach(finals, name, final)
+    {
+        struct notes_node *node;
+        if (notes_node(loop, notes, name, &node, NULL) < 0 ||
+            (json_int_t)node->taken < json_integer_value(final))
+            return false;
+    }
+    return true;
+}
+
+/* --- Taking -------------------------------------------------------------------------------------
+ */
+
+static void post_entry(struct loop *loop, struct notes *notes, struct run *run, const json_t *entry)
+{
+    char buffer[REASON_MAX];
+    struct core_event event;
+    if (entry_type(entry) == ENTRY_ENDED) {
+        post_end(loop, notes, run, entry);
+        return;
+    }
+    if (!run || !entry_event(entry, buffer, &event))
+        return;
+    event.workflow = run->phase->workflow;
+    event.run = run;
+    loop_post(loop, &event);
+}
+
+/* One event for all metric rows of a push. */
+static void post_progress(struct loop *loop, struct notes *notes, struct run *run,
+                          const struct journal_item *item)
+{
+    json_int_t step = notes->step;
+    for (size_t i = item->begin; i < item->end; i++) {
+        const json_t *entry = json_array_get(item->entries, i);
+        const json_t *value = json_object_get(entry, "step");
+        if (entry_type(entry) == ENTRY_METRIC && json_integer_value(value) > step)
+            step = json_integer_value(value);
+    }
+    if (step <= notes->step || !run)
+        return;
+    notes->step = step;
+    struct core_event event = {
+        .kind = EV_PROGRESS, .workflow = run->phase->workflow, .run = run, .step = step};
+    loop_post(loop, &event);
+}
+
+/* Which entries follow what was taken: [begin, end). The lead's `ended` waits for the entries that
+ * it counts, unless nothing more can come. */
+static void item_choose(struct loop *loop, struct notes *notes, struct notes_node *node,
+                        struct journal_item *item, bool is_last)
+{
+    size_t count = json_array_size(item->entries), i = 0;
+    while (i < count && entry_sequence(json_array_get(item->entries, i)) <= node->taken)
+        i++;
+    item->begin = i;
+    for (; i < count; i++) {
+        const json_t *entry = json_array_get(item->entries, i);
+        if (entry_sequence(entry) != node->taken + 1)
+            break;
+        if (entry_type(entry) == ENTRY_ENDED && !is_last && !finals_are_taken(loop, notes, entry)) {
+            json_decref(notes->outcome);
+            notes->outcome = json_incref((json_t *)entry);
+            break;
+        }
+        node->taken++;
+    }
+    item->end = i;
+    item->committed = node->taken;
+}
+
+/* Takes the reference to `entries`. */
+static int take(struct loop *loop, struct notes *notes, const char *name, json_t *entries,
+                const struct journal_waiter *waiter, bool is_last, struct error *err)
+{
+    struct notes_node *node;
+    int status = notes_node(loop, notes, name, &node, err);
+    if (status < 0) {
+        json_decref(entries);
+        return status;
+    }
+    struct run *run = loop_run(loop, notes->run);
+    struct journal_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct journal_item){
+        .item = {.done = item_done, .free = item_free, .adds_history = true},
+        .origin = {.run = notes->run},
+        .node = text_format("%s", name),
+        .entries = entries,
+        .waiter = waiter ? *waiter : (struct journal_waiter){0},
+    };
+    item->origin.node = item->node;
+    if (run) {
+        item->origin.phase = run->phase->id;
+        item->origin.workflow = run->phase->workflow->id;
+    }
+    item_choose(loop, notes, node, item, is_last);
+    if (item->end > item->begin)
+        item->item.write = item_write;
+    loop_post_item(loop, &item->item, NULL);
+    for (size_t i = item->begin; i < item->end; i++)
+        post_entry(loop, notes, run, json_array_get(entries, i));
+    post_progress(loop, notes, run, item);
+    if (notes->outcome && finals_are_taken(loop, notes, notes->outcome))
+        post_end(loop, notes, run, notes->outcome);
+    return 0;
+}
+
+/* --- Files --------------------------------------------------------------------------------------
+ */
+
+/* Lines that were taken need not be parsed: every writer begins them so. */
+static bool is_taken(const char *line, uint64_t taken)
+{
+    static const char head[] = "{\"seq\":";
+    if (strncmp(line, head, sizeof head - 1) != 0)
+        return false;
+    unsigned long long sequence = strtoull(line + sizeof head - 1, NULL, 10);
+    return sequence > 0 && sequence <= taken;
+}
+
+/* Takes what the file has beyond what was taken. Says nothing: an unreadable file is as good as
+ * none, and the run's end tells what is missing. */
+static void read_node(struct loop *loop, struct notes *notes, const char *folder, const char *name,
+                      bool is_last)
+{
+    struct notes_node *node;
+    if (notes_node(loop, notes, name, &node, NULL) < 0)
+        return;
+    uint64_t taken = node->taken;
+    char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name);
+    FILE *file = fopen(path, "re");
+    free(path);
+    if (!file)
+        return;
+    char *line = NULL;
+    size_t capacity = 0;
+    json_t *entries = json_array();
+    ssize_t size;
+    while ((size = getline(&line, &capacity, file)) > 0) {
+        if (line[size - 1] != '\n' || is_taken(line, taken))
+            continue;
+        json_t *entry = json_loadb(line, (size_t)size, 0, NULL);
+        if (entry && json_array_append_new(entries, entry) < 0)
+            abort();
+        if (json_array_size(entries) < READ_ENTRIES_MAX)
+            continue;
+        (void)take(loop, notes, name, entries, NULL, is_last, NULL); /* what stays is missing */
+        entries = json_array();
+    }
+    free(line);
+    (void)fclose(file);                                          /* it was only read */
+    (void)take(loop, notes, name, entries, NULL, is_last, NULL); /* as above */
+}
+
+/* The nodes' pushes may be behind the lead's: their files are there already. */
+static void read_missing(struct loop *loop, struct notes *notes, struct run *run)
+{
+    json_t *outcome = json_incref(notes->outcome);
+    struct folder folder;
+    folder_init(&folder, loop->config.home, run);
+    const char *name;
+    json_t *final;
+    json_object_foreach(json_object_get(outcome, "finals"), name, final)
+    {
+        struct notes_node *node;
+        if (!strchr(name, '/') && notes_node(loop, notes, name, &node, NULL) == 0 &&
+            (json_int_t)node->taken < json_integer_value(final))
+            read_node(loop, notes, folder.run, name, false);
+    }
+    folder_fini(&folder);
+    json_decref(outcome);
+}
+
+static void read_nodes(struct loop *loop, struct notes *notes, const char *folder)
+{
+    char *path = text_format("%s/journal", folder);
+    DIR *journals = opendir(path);
+    free(path);
+    struct dirent *entry;
+    while (journals && (entry = readdir(journals))) {
+        char name[NODE_NAME_MAX + 1];
+        if (!text_ends(entry->d_name, JOURNAL_ENDING) || entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(name, sizeof name, "%.*s",
+                       (int)(strlen(entry->d_name) - strlen(JOURNAL_ENDING)), entry->d_name);
+        if (!text_equal(name, "lead"))
+            read_node(loop, notes, folder, name, true);
+    }
+    if (journals)
+        (void)closedir(journals); /* it was only read */
+    read_node(loop, notes, folder, "lead", true);
+}
+
+static json_t *read_outcome_file(const char *folder)
+{
+    char *path = text_format("%s/outcome.json", folder), *data = NULL;
+    size_t size = 0;
+    json_t *outcome = NULL;
+    if (file_read(path, OUTCOME_SIZE_MAX, &data, &size, NULL) == 0)
+        outcome = json_loadb(data, size, 0, NULL);
+    free(data);
+    free(path);
+    return outcome;
+}
+
+/* --- Public -------------------------------------------------------------------------------------
+ */
+
+int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
+                 const struct journal_waiter *waiter, struct error *err)
+{
+    struct notes *notes;
+    size_t length = strlen(node);
+    if (length == 0 || length > NODE_NAME_MAX || strchr(node, '/') || node[0] == '.')
+        return error_set(err, -EINVAL, "not a node's name: %.60s", node);
+    if (!json_is_array(entries))
+        return error_set(err, -EINVAL, "`entries` is not a list");
+    int status = notes_get(loop, run, &notes, err);
+    if (status < 0)
+        return status;
+    status = take(loop, notes, node, json_incref(entries), waiter, false, err);
+    struct run *object = loop_run(loop, run);
+    if (status == 0 && notes->outcome && !notes->has_ended && object)
+        read_missing(loop, notes, object);
+    if (!object)
+        notes_forget(loop, run);
+    return status;
+}
+
+void journal_read_outcome(struct loop *loop, struct run *run)
+{
+    struct core_event silent = {
+        .kind = EV_RUN_SILENT, .workflow = run->phase->workflow, .run = run, .step = -1};
+    struct notes *notes;
+    struct error err;
+    if (notes_get(loop, run->id, &notes, &err) < 0) {
+        log_line("could not read what run %llu left: %s", (unsigned long long)run->id, err.message);
+        loop_post(loop, &silent);
+        return;
+    }
+    struct folder folder;
+    folder_init(&folder, loop->config.home, run);
+    read_nodes(loop, notes, folder.run);
+    json_t *outcome = read_outcome_file(folder.run);
+    if (outcome)
+        post_end(loop, notes, run, outcome);
+    if (!notes->has_ended)
+        loop_post(loop, &silent);
+    json_decref(outcome);
+    folder_fini(&folder);
+}

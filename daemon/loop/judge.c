@@ -1,0 +1,225 @@
+/* Evaluating gates: what a check may name is gathered first, the phases before it only when some
+ * check names them. */
+#include "daemon/loop/judge.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/expr/check.h"
+#include "lib/expr/metrics.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What one phase's names mean, and who owns it. */
+struct evidence {
+    json_t *spec, *facts;
+    struct metrics *metrics;
+};
+
+struct judgement {
+    struct loop_item item;
+    struct evidence own, *before;
+    struct expr_names *before_names;
+    size_t before_count;
+    uint64_t workflow, phase, run;
+    json_t *verdicts;
+    struct text failed, insufficient;
+    char message[REASON_MAX];
+};
+
+static void evidence_fini(struct evidence *evidence)
+{
+    json_decref(evidence->spec);
+    json_decref(evidence->facts);
+    metrics_free(evidence->metrics);
+}
+
+static int evidence_load(struct store *store, const struct phase *phase, struct evidence *evidence,
+                         struct error *err)
+{
+    double elapsed_s = 0;
+    int status = store_phase_spec(store, phase->id, &evidence->spec, err);
+    if (status < 0)
+        return status;
+    evidence->metrics = metrics_new();
+    status =
+        store_metrics_load(store, phase->id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
+    if (status < 0)
+        return status;
+    evidence->facts = json_pack("{s:f}", "elapsed", elapsed_s);
+    if (phase->run && phase->run->last_step >= 0)
+        (void)json_object_set_new(evidence->facts, "step", json_integer(phase->run->last_step));
+    return 0;
+}
+
+static struct expr_names evidence_names(const struct evidence *evidence, const char *phase)
+{
+    return (struct expr_names){
+        .phase = phase,
+        .params = json_object_get(evidence->spec, "params"),
+        .facts = evidence->facts,
+        .metrics = evidence->metrics,
+    };
+}
+
+static bool expression_names(const char *text, const char *phase)
+{
+    struct expr_name *names = NULL;
+    int count = text ? expr_list_names(text, &names, NULL) : 0;
+    bool is_named = false;
+    for (int i = 0; i < count; i++)
+        is_named = is_named || text_equal(names[i].phase, phase);
+    if (count >= 0)
+        free(names);
+    return is_named;
+}
+
+static bool gate_names(const json_t *gate, const char *phase)
+{
+    const char *name;
+    json_t *check;
+    json_object_foreach((json_t *)gate, name, check)
+    {
+        const char *condition = json_string_value(json_object_get(check, "condition"));
+        const char *value = json_string_value(json_object_get(check, "value"));
+        if (expression_names(condition, phase) || expression_names(value, phase))
+            return true;
+    }
+    return false;
+}
+
+static int gather(struct judgement *judgement, struct store *store, const struct phase *phase,
+                  struct error *err)
+{
+    int status = evidence_load(store, phase, &judgement->own, err);
+    if (status < 0)
+        return status;
+    const json_t *gate = json_object_get(judgement->own.spec, "gate");
+    judgement->before = calloc(phase->index + 1, sizeof *judgement->before);
+    judgement->before_names = calloc(phase->index + 1, sizeof *judgement->before_names);
+    if (!judgement->before || !judgement->before_names)
+        abort();
+    /* Phases stand in topological order. */
+    for (unsigned i = 0; i < phase->index; i++) {
+        const struct phase *before = &phase->workflow->phases[i];
+        if (!gate_names(gate, before->name))
+            continue;
+        size_t at = judgement->before_count++;
+        status = evidence_load(store, before, &judgement->before[at], err);
+        if (status < 0)
+            return status;
+        judgement->before_names[at] = evidence_names(&judgement->before[at], before->name);
+    }
+    return 0;
+}
+
+static void judge_check(struct judgement *judgement, const char *name, const json_t *json)
+{
+    struct check check;
+    struct error err;
+    struct verdict verdict;
+    if (check_from_json(name, json, &check, &err) == 0) {
+        struct expr_scope scope = {
+            .own = evidence_names(&judgement->own, NULL),
+            .before = judgement->before_names,
+            .before_count = judgement->before_count,
+        };
+        check_evaluate(&check, CHECK_GATE, &scope, &verdict);
+        check_fini(&check);
+    } else { /* the spec was checked when it came, so this is rather a newer phased's */
+        verdict = (struct verdict){.name = text_format("%s", name),
+                                   .outcome = CHECK_ERROR,
+                                   .bounds = text_format("%s", ""),
+                                   .reason = text_format("%s", err.message)};
+    }
+    if (json_array_append_new(judgement->verdicts, verdict_to_json(&verdict)) < 0)
+        abort();
+    if (verdict_is_failure(&verdict)) {
+        bool is_failed = verdict.outcome == CHECK_FAILED;
+        struct text *names = is_failed ? &judgement->failed : &judgement->insufficient;
+        text_addf(names, "%s%s", names->size ? ", " : "", name);
+    }
+    verdict_fini(&verdict);
+}
+
+static enum gate_result conclude(struct judgement *judgement)
+{
+    const char *failed = text_string(&judgement->failed);
+    const char *insufficient = text_string(&judgement->insufficient);
+    size_t count = json_array_size(judgement->verdicts);
+    char *message = judgement->message;
+    if (*failed) {
+        (void)snprintf(message, REASON_MAX, "gate failed: %.150s%s%.50s", failed,
+                       *insufficient ? "; without data: " : "", insufficient);
+        return GATE_FAILED;
+    }
+    if (*insufficient) {
+        (void)snprintf(message, REASON_MAX, "gate failed, without data: %.200s", insufficient);
+        return GATE_INSUFFICIENT;
+    }
+    if (count > 0)
+        (void)snprintf(message, REASON_MAX, "gate passed: %zu check%s", count,
+                       count == 1 ? "" : "s");
+    return GATE_PASSED;
+}
+
+static int judgement_write(struct loop_item *item, struct store *store, struct error *err)
+{
+    struct judgement *judgement = (struct judgement *)item;
+    int64_t now_ms = loop_now_ms();
+    int status = store_verdicts_set(store, judgement->run, judgement->verdicts, now_ms, err);
+    if (status < 0 || !judgement->message[0])
+        return status;
+    struct store_event event = {.type = STORE_EVENT_GATE,
+                                .time_ms = now_ms,
+                                .workflow = judgement->workflow,
+                                .phase = judgement->phase,
+                                .run = judgement->run,
+                                .message = judgement->message};
+    return store_event_add(store, &event, err);
+}
+
+static void judgement_free(struct loop_item *item)
+{
+    struct judgement *judgement = (struct judgement *)item;
+    evidence_fini(&judgement->own);
+    for (size_t i = 0; i < judgement->before_count; i++)
+        evidence_fini(&judgement->before[i]);
+    free(judgement->before);
+    free(judgement->before_names);
+    json_decref(judgement->verdicts);
+    text_fini(&judgement->failed);
+    text_fini(&judgement->insufficient);
+    free(judgement);
+}
+
+int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
+{
+    struct judgement *judgement = calloc(1, sizeof *judgement);
+    if (!judgement)
+        abort();
+    judgement->item =
+        (struct loop_item){.write = judgement_write, .free = judgement_free, .adds_history = true};
+    judgement->workflow = phase->workflow->id;
+    judgement->phase = phase->id;
+    judgement->run = phase->run->id;
+    judgement->verdicts = json_array();
+    int status = gather(judgement, loop_store(loop), phase, err);
+    if (status < 0) {
+        judgement_free(&judgement->item);
+        return status;
+    }
+    const char *name;
+    json_t *check;
+    json_object_foreach(json_object_get(judgement->own.spec, "gate"), name, check)
+        judge_check(judgement, name, check);
+    struct core_event event = {.kind = EV_JUDGED,
+                               .workflow = phase->workflow,
+                               .phase = phase,
+                               .gate = conclude(judgement),
+                               .message = judgement->message};
+    loop_post_item(loop, &judgement->item, &event);
+    return 0;
+}

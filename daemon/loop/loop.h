@@ -1,0 +1,111 @@
+/* The one place that decides when things happen.
+ *
+ * Whoever learns something posts it: an event for the core, rows for the record that belong to it,
+ * or both. Before the process waits again, a *turn* drains what was posted: each event is stepped
+ * through the core, all rows and all effects are committed in one transaction, and only then are
+ * the askers answered and the effects carried out. What these lead to is posted again.
+ *
+ * A commit that fails (the disk is full) carries nothing out. The core is then ahead of the record:
+ * its effects and the rows are kept and tried again, with growing delays, and until they are
+ * committed nothing else is stepped; so what is in memory differs from the record by exactly one
+ * transaction, and a restart meanwhile forgets only what nobody was promised. New workflows in it
+ * are the exception: they are taken back, because their submitters are told that it failed.
+ *
+ * Everything here belongs to the loop's thread but loop_wake(). */
+#ifndef PHASED_DAEMON_LOOP_LOOP_H
+#define PHASED_DAEMON_LOOP_LOOP_H
+
+#include "daemon/core/core.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+struct cluster;
+struct error;
+struct home;
+struct loop;
+struct store;
+
+/* All borrowed, and needed until the loop is closed. */
+struct loop_config {
+    uv_loop_t *uv;
+    const struct home *home;
+    struct store *store;
+    const char *worker; /* the absolute path of phase-worker, on all nodes */
+};
+
+/* Loads what is live from the record; nothing happens yet. */
+int loop_open(const struct loop_config *config, struct loop **ret_loop, struct error *err);
+/* Lets a waiting turn take the cluster's results; any thread may call it. */
+void loop_wake(void *loop);
+/* Begins to work with this cluster, which stays the caller's: what the outbox holds is carried out,
+ * Slurm is polled. */
+void loop_start(struct loop *loop, struct cluster *cluster);
+/* Takes leave: what was posted is not stepped any more; running jobs are left alone. `closed` is
+ * called from the loop, after which the cluster may be freed. */
+void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg);
+
+/* --- Posting ---------------------------------------------------------------------------------- */
+
+/* Rows that are written in the turn's transaction, before the effects of its events, and somebody
+ * who waits for the commit. Members may be NULL. The loop owns a posted item until it frees it. */
+struct loop_item {
+    /* Called again when the transaction is tried again. */
+    int (*write)(struct loop_item *item, struct store *store, struct error *err);
+    /* Once: after the commit (`failure` is NULL), or when it has failed for the first time. */
+    void (*done)(struct loop_item *item, const struct error *failure);
+    /* Last. */
+    void (*free)(struct loop_item *item);
+    /* A new workflow that is taken back when the commit fails. */
+    struct workflow *added;
+    bool adds_history; /* lines beyond those that effects make */
+};
+
+/* Both copy the texts of `event` and set its time. An item goes with the event, in its turn. */
+void loop_post(struct loop *loop, const struct core_event *event);
+void loop_post_item(struct loop *loop, struct loop_item *item, const struct core_event *event);
+
+/* --- Being told ------------------------------------------------------------------------------- */
+
+/* Who is to be told of what was committed; at most one. */
+struct loop_listener {
+    void (*told)(void *arg);    /* commands for leads have changed: loop_command() */
+    void (*history)(void *arg); /* lines were added to the history */
+    void *arg;
+};
+
+void loop_listen(struct loop *loop, const struct loop_listener *listener);
+
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+int64_t loop_now_ms(void);
+struct core *loop_core(const struct loop *loop);
+struct store *loop_store(const struct loop *loop);
+/* Why nothing can be recorded at present; NULL: all is well. */
+const char *loop_trouble(const struct loop *loop);
+
+/* The workflow, from memory or loaded from the record into memory; it stays there at least until
+ * what is posted next was stepped. -ENOENT. */
+int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow,
+                  struct error *err);
+struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memory */
+
+/* What the lead that speaks for this run is to do, having obeyed command `after`. */
+struct loop_command {
+    unsigned number; /* 0: nothing yet */
+    enum { LOOP_STOP, LOOP_NEXT, LOOP_END } verb;
+    const char *why;      /* of STOP: cancelled, held; static */
+    const struct run *to; /* of NEXT; borrowed until the next turn */
+};
+struct loop_command loop_command(const struct loop *loop, uint64_t run, unsigned after);
+
+struct loop_cluster_status {
+    char name[64]; /* empty until Slurm has answered */
+    bool is_answering;
+    char message[256];
+};
+const struct loop_cluster_status *loop_cluster_status(const struct loop *loop);
+
+#endif

@@ -1,0 +1,25 @@
+/* A table from numbers to pointers, for what the loop keeps per run, job or phase. Zero-initialised
+ * is a valid empty map. Values are borrowed and never NULL; keys are not 0. */
+#ifndef PHASED_DAEMON_LOOP_MAP_H
+#define PHASED_DAEMON_LOOP_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct map {
+    struct map_entry {
+        uint64_t key;
+        void *value;
+    } * entries;
+    size_t count, capacity;
+};
+
+void map_fini(struct map *map);
+void *map_find(const struct map *map, uint64_t key); /* NULL: absent */
+void map_put(struct map *map, uint64_t key, void *value);
+/* Returns what was there, or NULL. */
+void *map_remove(struct map *map, uint64_t key);
+/* Any value; NULL when the map is empty. For emptying it at the end. */
+void *map_any(const struct map *map, uint64_t *ret_key);
+
+#endif

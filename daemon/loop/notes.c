@@ -1,0 +1,93 @@
+/* Notes of runs, read from the record when first needed. */
+#include "daemon/loop/notes.h"
+
+#include "daemon/loop/inside.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct notes *notes_add(struct loop *loop, uint64_t run, const char *secret)
+{
+    struct notes *notes = calloc(1, sizeof *notes);
+    if (!notes)
+        abort();
+    notes->run = run;
+    notes->step = -1;
+    memcpy(notes->secret_text, secret, sizeof notes->secret_text);
+    map_put(&loop->notes, run, notes);
+    return notes;
+}
+
+int notes_get(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err)
+{
+    struct notes *notes = map_find(&loop->notes, run);
+    char secret[MAC_SECRET_SIZE];
+    if (!notes) {
+        int status = store_secret(loop->config.store, run, secret, err);
+        if (status < 0)
+            return status;
+        struct mac_secret key;
+        status = mac_secret_parse(secret, &key, err);
+        if (status < 0) {
+            (void)error_prefix(err, "run %llu", (unsigned long long)run);
+            return status;
+        }
+        notes = notes_add(loop, run, secret);
+        notes->secret = key;
+    }
+    *ret_notes = notes;
+    return 0;
+}
+
+int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err)
+{
+    int status = notes_get(loop, run, ret_notes, err);
+    if (status != -ENOENT)
+        return status;
+    char secret[MAC_SECRET_SIZE];
+    mac_random(secret, sizeof secret);
+    struct notes *notes = notes_add(loop, run, secret);
+    notes->secret_is_new = true;
+    *ret_notes = notes;
+    return mac_secret_parse(secret, &notes->secret, err);
+}
+
+void notes_forget(struct loop *loop, uint64_t run)
+{
+    struct notes *notes = map_remove(&loop->notes, run);
+    if (!notes)
+        return;
+    for (size_t i = 0; i < notes->node_count; i++)
+        free(notes->nodes[i].name);
+    free(notes->nodes);
+    json_decref(notes->outcome);
+    free(notes);
+}
+
+int notes_node(struct loop *loop, struct notes *notes, const char *name,
+               struct notes_node **ret_node, struct error *err)
+{
+    for (size_t i = 0; i < notes->node_count; i++) {
+        if (strcmp(notes->nodes[i].name, name) != 0)
+            continue;
+        *ret_node = &notes->nodes[i];
+        return 0;
+    }
+    if (notes->node_count == NOTES_NODES_MAX)
+        return error_set(err, -E2BIG, "run %llu has too many nodes",
+                         (unsigned long long)notes->run);
+    uint64_t taken;
+    int status = store_journal_committed(loop->config.store, notes->run, name, &taken, err);
+    if (status < 0)
+        return status;
+    notes->nodes = realloc(notes->nodes, (notes->node_count + 1) * sizeof *notes->nodes);
+    if (!notes->nodes)
+        abort();
+    notes->nodes[notes->node_count] = (struct notes_node){text_format("%s", name), taken};
+    *ret_node = &notes->nodes[notes->node_count++];
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* What the loop remembers of a run in memory, beside the core's model: the key of its messages, and
+ * how far its journals were taken. All of it can be had again from the record. */
+#ifndef PHASED_DAEMON_LOOP_NOTES_H
+#define PHASED_DAEMON_LOOP_NOTES_H
+
+#include "lib/mac.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct error;
+struct loop;
+
+struct notes_node {
+    char *name;
+    uint64_t taken; /* the highest sequence number that was posted; commits follow */
+};
+
+struct notes {
+    uint64_t run;
+    char secret_text[MAC_SECRET_SIZE];
+    struct mac_secret secret;
+    bool secret_is_new; /* not in the record yet */
+    bool has_ended;     /* its end was posted */
+    json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
+    int64_t step;       /* the highest that was posted; -1: none */
+    struct notes_node *nodes;
+    size_t node_count;
+};
+
+/* The run's notes, with its secret from the record. -ENOENT: there is no such run, or it was given
+ * no secret yet. Borrowed until notes_forget(). */
+int notes_get(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
+/* As above, but for a run without a secret a new one is made. */
+int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
+void notes_forget(struct loop *loop, uint64_t run);
+
+/* How far the journal of this node was taken, from the record at first; at most NOTES_NODES_MAX
+ * nodes (-E2BIG). */
+enum { NOTES_NODES_MAX = 65536 };
+int notes_node(struct loop *loop, struct notes *notes, const char *name,
+               struct notes_node **ret_node, struct error *err);
+
+#endif

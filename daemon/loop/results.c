@@ -1,0 +1,203 @@
+/* The cluster's answers, turned into events; and when to poll. */
+#include "daemon/loop/inside.h"
+
+#include "daemon/loop/log.h"
+#include "daemon/slurm/cluster.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static void note_answer(struct loop *loop, const struct cluster_result *result)
+{
+    struct loop_cluster_status *status = &loop->poller.status;
+    bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
+    if (result->cluster[0])
+        (void)snprintf(status->name, sizeof status->name, "%s", result->cluster);
+    if (is_answering != status->is_answering)
+        log_line("Slurm %s%s%s", is_answering ? "answers" : "does not answer",
+                 is_answering ? "" : ": ", is_answering ? "" : result->message);
+    status->is_answering = is_answering;
+    (void)snprintf(status->message, sizeof status->message, "%s",
+                   is_answering ? "" : result->message);
+}
+
+/* --- Jobs as Slurm has them --------------------------------------------------------------------
+ */
+
+static void post_seen(struct loop *loop, struct workflow *workflow, struct job *job,
+                      const struct cluster_job *seen)
+{
+    bool has_started = seen->state != CLUSTER_JOB_PENDING && seen->start_time > 0;
+    struct core_event event = {
+        .kind = EV_JOB_SEEN,
+        .workflow = workflow,
+        .job = job,
+        .seen = {.state = cluster_job_state_name(seen->state),
+                 .reason = seen->reason,
+                 .nodes = seen->nodes,
+                 .is_final = cluster_job_is_final(seen),
+                 .is_running = seen->state == CLUSTER_JOB_RUNNING,
+                 .started_ms = has_started ? seen->start_time * 1000 : 0},
+    };
+    loop_post(loop, &event);
+}
+
+/* Most jobs of most polls are as they were: they need no event. */
+static bool is_news(const struct job *job, const struct cluster_job *seen)
+{
+    return job->absent_since_ms || cluster_job_is_final(seen) ||
+           !text_equal(job->state, cluster_job_state_name(seen->state)) ||
+           !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
+}
+
+static void post_absent(struct loop *loop, struct workflow *workflow, struct job *job)
+{
+    struct core_event event = {.kind = EV_JOB_ABSENT, .workflow = workflow, .job = job};
+    loop_post(loop, &event);
+}
+
+/* Calls `each` for every job that Slurm should know. */
+static void live_jobs(struct loop *loop,
+                      void (*each)(struct loop *loop, struct workflow *workflow, struct job *job,
+                                   void *arg),
+                      void *arg)
+{
+    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
+        struct workflow *workflow = core_workflow_at(loop->core, i);
+        for (size_t j = 0; j < workflow->job_count; j++) {
+            struct job *job = workflow->jobs[j];
+            if (job->slurm_id && !job->ended)
+                each(loop, workflow, job, arg);
+        }
+    }
+}
+
+static void still_absent(struct loop *loop, struct workflow *workflow, struct job *job, void *arg)
+{
+    (void)arg;
+    if (job->absent_since_ms)
+        post_absent(loop, workflow, job);
+}
+
+static void absent_unless_seen(struct loop *loop, struct workflow *workflow, struct job *job,
+                               void *arg)
+{
+    const struct map *seen = arg;
+    if (!map_find(seen, job->id))
+        post_absent(loop, workflow, job);
+}
+
+/* Jobs of this user that carry tokens which nobody here knows are another daemon's. */
+static void take_poll(struct loop *loop, const struct cluster_result *result)
+{
+    loop->poller.under_way = false;
+    loop->poller.ended_ms = loop_now_ms();
+    if (result->outcome == CLUSTER_UNCHANGED) {
+        live_jobs(loop, still_absent, NULL);
+        return;
+    }
+    if (result->outcome != CLUSTER_DONE)
+        return;
+    struct map seen = {0};
+    for (size_t i = 0; i < result->job_count; i++) {
+        struct workflow *workflow;
+        struct job *job = loop_job_by_token(loop, result->jobs[i].token, &workflow);
+        if (!job || job->slurm_id != result->jobs[i].id)
+            continue;
+        map_put(&seen, job->id, job);
+        if (!job->ended && is_news(job, &result->jobs[i]))
+            post_seen(loop, workflow, job, &result->jobs[i]);
+    }
+    live_jobs(loop, absent_unless_seen, &seen);
+    map_fini(&seen);
+}
+
+/* --- Requests ----------------------------------------------------------------------------------
+ */
+
+static void post_answer(struct loop *loop, const struct duty *duty, enum core_event_kind kind,
+                        const struct cluster_result *result)
+{
+    struct core_event event = {.kind = kind,
+                               .workflow = duty->effect.workflow,
+                               .job = duty->effect.job,
+                               .slurm_id = result->job_id,
+                               .message = result->message};
+    loop_post(loop, &event);
+}
+
+static enum core_event_kind answer_kind(const struct cluster_result *result)
+{
+    switch (result->outcome) {
+    case CLUSTER_DONE:
+        return EV_SUBMITTED;
+    case CLUSTER_LIMITED:
+        return EV_LIMITED;
+    case CLUSTER_ABSENT:
+        return EV_UNKNOWN;
+    case CLUSTER_REFUSED:
+        /* A look-up that was refused says nothing about the job. */
+        return result->kind == CLUSTER_SUBMIT ? EV_REFUSED : EV_UNSURE;
+    default:
+        return EV_UNSURE;
+    }
+}
+
+static void take_submit(struct loop *loop, struct duty *duty, const struct cluster_result *result)
+{
+    post_answer(loop, duty, answer_kind(result), result);
+    if (result->kind == CLUSTER_LOOKUP && result->outcome == CLUSTER_DONE && result->job_count == 1)
+        post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);
+}
+
+static void take_answer(struct loop *loop, const struct cluster_result *result)
+{
+    enum core_effect_kind kind = result->kind == CLUSTER_SUBMIT   ? FX_SUBMIT
+                                 : result->kind == CLUSTER_LOOKUP ? FX_LOOKUP
+                                                                  : FX_CANCEL_JOB;
+    struct duty *duty = outbox_find(&loop->outbox, kind, result->key);
+    assert(duty && duty->state == DUTY_UNDER_WAY);
+    if (kind != FX_CANCEL_JOB)
+        take_submit(loop, duty, result);
+    else if (result->outcome == CLUSTER_REFUSED)
+        log_line("Slurm refused to cancel job %u: %s", duty->effect.job->slurm_id, result->message);
+    bool stays = outbox_end(&loop->outbox, duty);
+    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED;
+    if (stays && kind == FX_CANCEL_JOB && is_open && duty->state == DUTY_STANDING)
+        outbox_retry(&loop->outbox, duty, loop_now_ms() + CANCEL_RETRY_MS);
+}
+
+void results_take(struct loop *loop)
+{
+    struct cluster_result result;
+    while (cluster_take(loop->cluster, &result)) {
+        note_answer(loop, &result);
+        if (result.kind == CLUSTER_POLL) {
+            take_poll(loop, &result);
+        } else {
+            loop->requests--;
+            take_answer(loop, &result);
+        }
+        cluster_result_fini(&result);
+    }
+}
+
+int64_t results_poll(struct loop *loop, int64_t now_ms)
+{
+    struct poller *poller = &loop->poller;
+    struct error err;
+    if (poller->under_way)
+        return INT64_MAX;
+    bool is_busy = core_is_busy(loop->core, now_ms);
+    int64_t due_ms = poller->ended_ms + (is_busy ? POLL_BUSY_MS : POLL_IDLE_MS);
+    if (poller->ended_ms && due_ms > now_ms)
+        return due_ms;
+    if (cluster_poll(loop->cluster, 0, &err) < 0) { /* no room */
+        poller->ended_ms = now_ms;
+        return now_ms + POLL_BUSY_MS;
+    }
+    poller->under_way = true;
+    return INT64_MAX;
+}

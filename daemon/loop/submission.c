@@ -1,0 +1,136 @@
+/* What a run's job asks for. */
+#include "daemon/loop/submission.h"
+
+#include "daemon/core/model.h"
+#include "daemon/loop/folder.h"
+#include "daemon/store/store.h"
+#include "lib/text.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+enum {
+    WARN_MARGIN_S = 15, /* beyond the time a stop takes: for the lead's own end */
+};
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count + 1, size);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* {"PATH": "..."} as "PATH=..." */
+static size_t environment_fill(struct submission *submission, const json_t *environment)
+{
+    size_t count = 0;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)environment, name, value)
+    {
+        char *text = text_format("%s=%s", name, json_string_value(value));
+        submission->owned[count] = text;
+        submission->environment[count++] = text;
+    }
+    return count;
+}
+
+/* An option's value as it would be written in a spec. */
+static char *option_text(const json_t *value)
+{
+    if (json_is_string(value))
+        return text_format("%s", json_string_value(value));
+    if (json_is_boolean(value))
+        return text_format("%s", json_is_true(value) ? "true" : "false");
+    return json_dumps(value, JSON_ENCODE_ANY);
+}
+
+static void options_fill(struct submission *submission, const json_t *spec, size_t owned)
+{
+    const json_t *slurm = json_object_get(spec, "slurm");
+    const json_t *memory = json_object_get(json_object_get(spec, "resources"), "mem_mb");
+    size_t count = 0;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)slurm, name, value)
+    {
+        submission->owned[owned] = option_text(value);
+        submission->options[count++] =
+            (struct cluster_option){.name = name, .value = submission->owned[owned++]};
+    }
+    if (json_is_integer(memory)) {
+        submission->owned[owned] = text_format("%lldM", (long long)json_integer_value(memory));
+        submission->options[count++] =
+            (struct cluster_option){.name = "mem", .value = submission->owned[owned++]};
+    }
+    submission->description.options = submission->options;
+    submission->description.option_count = count;
+}
+
+static unsigned warning_s(const struct phase *phase)
+{
+    unsigned warn_s = phase->stop_s + WARN_MARGIN_S;
+    return warn_s < phase->time_s / 2 ? warn_s : phase->time_s / 2;
+}
+
+void submission_init(struct submission *submission, const struct run *run,
+                     const struct folder *folder, const struct store_launch *launch,
+                     const char *worker)
+{
+    const struct phase *phase = run->phase;
+    size_t variables = json_object_size(launch->environment);
+    size_t option_count = json_object_size(json_object_get(launch->spec, "slurm")) + 1;
+    struct text script = {0};
+    text_add(&script, "#!/bin/sh\nexec ");
+    text_add_quoted(&script, worker);
+    text_add(&script, " lead ");
+    text_add_quoted(&script, folder->job);
+    text_add(&script, "\n");
+
+    *submission = (struct submission){
+        .name = text_format("%s.%s", phase->workflow->name, phase->name),
+        .script = text_steal(&script),
+        .output = text_format("%s/job.log", folder->job),
+        .environment = allocate(variables, sizeof(char *)),
+        .limits = allocate(json_array_size(launch->limits), sizeof(char *)),
+        .owned = allocate(variables + option_count, sizeof(char *)),
+        .options = allocate(option_count, sizeof(struct cluster_option)),
+    };
+    for (size_t i = 0; i < json_array_size(launch->limits); i++)
+        submission->limits[i] = json_string_value(json_array_get(launch->limits, i));
+    const json_t *workdir = json_object_get(launch->spec, "workdir");
+    submission->description = (struct cluster_description){
+        .token = run->job->token,
+        .name = submission->name,
+        .script = submission->script,
+        .work_dir = json_is_string(workdir) ? json_string_value(workdir) : launch->workdir,
+        .output = submission->output,
+        .environment = submission->environment,
+        .limits = submission->limits[0] ? submission->limits : NULL,
+        .umask = (int)launch->umask,
+        .submit_dir = launch->workdir,
+        .nodes = phase->nodes,
+        .gpus_per_node = phase->gpus_per_node,
+        .gpu_type = phase->gpu_type,
+        .cpus_per_node = phase->cpus_per_node,
+        .time_minutes = (phase->time_s + 59) / 60,
+        .warn_s = warning_s(phase),
+        /* A run that was preempted is followed by a run of its own, in a job of its own. */
+        .requeue = false,
+    };
+    options_fill(submission, launch->spec, environment_fill(submission, launch->environment));
+}
+
+void submission_fini(struct submission *submission)
+{
+    free(submission->name);
+    free(submission->script);
+    free(submission->output);
+    free(submission->environment);
+    free(submission->limits);
+    for (size_t i = 0; submission->owned && submission->owned[i]; i++)
+        free(submission->owned[i]);
+    free(submission->owned);
+    free(submission->options);
+}
