@@ -1,6 +1,8 @@
 /* Reading checks. */
 #include "lib/spec/checks.h"
 
+#include "lib/error.h"
+#include "lib/expr/check.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
@@ -160,6 +162,36 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
     return check;
 }
 
+/* Whether all of the check was read: what refers to a param with a problem fails quietly. */
+static bool checks_is_whole(const struct node *node, const json_t *json)
+{
+    size_t given = node->kind == NODE_MAP ? 0 : 1;
+    for (size_t i = 0; node->kind == NODE_MAP && i < node->count; i++)
+        given += node->items[i]->kind != NODE_NULL;
+    return json_object_size(json) == given;
+}
+
+/* Tries a check that is well formed on made-up rows: a condition that is a number is found now
+ * rather than when the phase ends. */
+static void checks_try(struct scope *scope, const struct node *node, const json_t *json)
+{
+    struct check check;
+    struct error err;
+    const struct expr_scope names = scope_expr(scope);
+    const struct node *condition = node_get(node, "condition"), *value = node_get(node, "value");
+    if (check_from_json(node->key, json, &check, &err) < 0) {
+        node_problem(scope->problems, node, "%s", err.message);
+        return;
+    }
+    if (check_try(&check, &names, &err) < 0)
+        node_problem(scope->problems,
+                     value       ? value
+                     : condition ? condition
+                                 : node,
+                     "%s", err.message);
+    check_fini(&check);
+}
+
 json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others)
 {
     json_t *checks = json_object();
@@ -168,6 +200,7 @@ json_t *checks_read(struct scope *scope, const struct node *map, const json_t *o
     for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
         const struct node *node = map->items[i];
         json_t *check = NULL;
+        size_t error_count = scope->problems->error_count;
         if (node->kind == NODE_NULL)
             continue;
         if (!scope_is_name(node->key))
@@ -182,6 +215,8 @@ json_t *checks_read(struct scope *scope, const struct node *map, const json_t *o
             check = json_object();
             checks_read_expression(scope, node, "condition", check);
         }
+        if (scope->problems->error_count == error_count && checks_is_whole(node, check))
+            checks_try(scope, node, check);
         (void)json_object_set_new(checks, node->key, check);
     }
     return checks;

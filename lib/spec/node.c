@@ -107,17 +107,20 @@ static void node_add_path(const struct node *node, struct text *path)
         text_addf(path, "[%zu]", node->index);
 }
 
+/* Where a problem points: at the value of a node, or at its key. */
+enum node_place { NODE_VALUE, NODE_KEY };
+
 static void node_report(struct spec_problems *problems, enum spec_severity severity,
-                        const struct node *node, const char *key, bool at_key, const char *format,
-                        va_list args)
+                        const struct node *node, const char *key, enum node_place place,
+                        const char *format, va_list args)
 {
     struct text path = {0};
     node_add_path(node, &path);
     if (key)
         text_addf(&path, "%s%s", node_separator(&path), key);
-    bool has_key = at_key && node->key_line;
-    spec_problems_addv(problems, severity, has_key ? node->key_line : node->line,
-                       has_key ? node->key_column : node->column, text_string(&path), format, args);
+    bool at_key = place == NODE_KEY && node->key_line;
+    spec_problems_addv(problems, severity, at_key ? node->key_line : node->line,
+                       at_key ? node->key_column : node->column, text_string(&path), format, args);
     text_fini(&path);
 }
 
@@ -125,7 +128,20 @@ void node_problem(struct spec_problems *problems, const struct node *node, const
 {
     va_list args;
     va_start(args, format);
-    node_report(problems, SPEC_ERROR, node, NULL, node->kind != NODE_SCALAR, format, args);
+    node_report(problems, SPEC_ERROR, node, NULL, node->kind == NODE_SCALAR ? NODE_VALUE : NODE_KEY,
+                format, args);
+    va_end(args);
+}
+
+void node_problem_at(struct spec_problems *problems, const struct node *node, size_t offset,
+                     const char *format, ...)
+{
+    struct node place = *node;
+    for (size_t i = 0; node->is_exact && i < offset && node->text[i]; i++)
+        place.column += ((unsigned char)node->text[i] & 0xc0) != 0x80; /* columns are characters */
+    va_list args;
+    va_start(args, format);
+    node_report(problems, SPEC_ERROR, &place, NULL, NODE_VALUE, format, args);
     va_end(args);
 }
 
@@ -134,7 +150,7 @@ void node_key_problem(struct spec_problems *problems, const struct node *node, c
 {
     va_list args;
     va_start(args, format);
-    node_report(problems, SPEC_ERROR, node, NULL, true, format, args);
+    node_report(problems, SPEC_ERROR, node, NULL, NODE_KEY, format, args);
     va_end(args);
 }
 
@@ -143,7 +159,7 @@ void node_key_warning(struct spec_problems *problems, const struct node *node, c
 {
     va_list args;
     va_start(args, format);
-    node_report(problems, SPEC_WARNING, node, NULL, true, format, args);
+    node_report(problems, SPEC_WARNING, node, NULL, NODE_KEY, format, args);
     va_end(args);
 }
 
@@ -152,7 +168,7 @@ void node_missing(struct spec_problems *problems, const struct node *map, const 
 {
     va_list args;
     va_start(args, format);
-    node_report(problems, SPEC_ERROR, map, key, true, format, args);
+    node_report(problems, SPEC_ERROR, map, key, NODE_KEY, format, args);
     va_end(args);
 }
 

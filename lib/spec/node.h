@@ -28,6 +28,7 @@ struct node {
     enum node_kind kind;
     bool is_plain; /* a scalar without quotes: its text tells its type */
     bool is_flow;  /* a list in [ ] or a map in { } */
+    bool is_exact; /* a plain scalar on one line: its text stands in the file as it is */
     bool is_cut;   /* a scalar that a comma ended too early, which has been told */
     bool is_used;  /* a param that something refers to; set by lib/spec/scope.c */
     unsigned line, column;
@@ -66,6 +67,9 @@ struct node *node_get_any(const struct node *map, const char *key);
  */
 void node_problem(struct spec_problems *problems, const struct node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, pointing at byte `offset` of the text where that can be told. */
+void node_problem_at(struct spec_problems *problems, const struct node *node, size_t offset,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same, pointing at the key. */
 void node_key_problem(struct spec_problems *problems, const struct node *node, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));

@@ -36,9 +36,8 @@ static const struct {
     {"signal", "checkpoint.stop_signal and checkpoint.save_time say it"},
     {"requeue", "phased requeues by itself"},
     {"no_requeue", "phased requeues by itself"},
-    {"array", "not supported yet; phases are what runs several times"},
+    {"array", "phases are what a workflow runs several of"},
     {"dependency", "after says it"},
-    {"comment", "phased finds its jobs by it"},
 };
 
 enum { OPTIONS_ELSEWHERE = sizeof options_elsewhere / sizeof options_elsewhere[0] };

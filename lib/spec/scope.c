@@ -69,8 +69,13 @@ void scope_init(struct scope *scope, struct spec_problems *problems, const struc
     *scope = (struct scope){.problems = problems, .before = before, .before_count = before_count};
     size_t count = params_node ? params_node->count : 0;
     scope->params = calloc(count + 1, sizeof *scope->params);
-    if (!scope->params)
+    scope->expr_before = calloc(before_count + 1, sizeof *scope->expr_before);
+    scope->values = json_object();
+    if (!scope->params || !scope->expr_before || !scope->values)
         abort();
+    for (size_t i = 0; i < before_count; i++)
+        scope->expr_before[i] =
+            (struct expr_names){.phase = before[i].phase, .params = before[i].params};
     for (size_t i = 0; i < count; i++) {
         struct node *node = params_node->items[i];
         if (node->kind == NODE_NULL)
@@ -88,6 +93,8 @@ void scope_fini(struct scope *scope)
     for (size_t i = 0; i < scope->param_count; i++)
         json_decref(scope->params[i].value);
     free(scope->params);
+    free(scope->expr_before);
+    json_decref(scope->values);
     *scope = (struct scope){0};
 }
 
@@ -302,25 +309,21 @@ static const json_t *scope_name_value(struct scope *scope, struct scope_param *p
     return value;
 }
 
+struct expr_scope scope_expr(const struct scope *scope)
+{
+    return (struct expr_scope){.own = {.params = scope->values},
+                               .before = scope->expr_before,
+                               .before_count = scope->before_count};
+}
+
 /* Evaluates with all that is computed by now. Whole results of whole params are whole; where a real
  * takes part, the result is a real too: a learning rate of 1.0 must not turn into the integer 1. */
 static json_t *scope_evaluate(struct scope *scope, const struct node *node, const char *expression,
                               bool has_real)
 {
     struct error err;
-    json_t *value = NULL, *params = json_object();
-    struct expr_names *before = calloc(scope->before_count + 1, sizeof *before);
-    if (!before)
-        abort();
-    for (size_t i = 0; i < scope->before_count; i++)
-        before[i] =
-            (struct expr_names){.phase = scope->before[i].phase, .params = scope->before[i].params};
-    for (size_t i = 0; i < scope->param_count; i++) {
-        if (scope->params[i].value)
-            (void)json_object_set(params, scope->params[i].node->key, scope->params[i].value);
-    }
-    const struct expr_scope names = {
-        .own = {.params = params}, .before = before, .before_count = scope->before_count};
+    json_t *value = NULL;
+    const struct expr_scope names = scope_expr(scope);
     if (expr_compute(expression, &names, &value, &err) < 0) {
         node_problem(scope->problems, node, "%s", err.message);
         value = NULL;
@@ -329,8 +332,6 @@ static json_t *scope_evaluate(struct scope *scope, const struct node *node, cons
         json_decref(value);
         value = real;
     }
-    free(before);
-    json_decref(params);
     return value;
 }
 
@@ -342,7 +343,7 @@ static json_t *scope_derive(struct scope *scope, struct scope_param *param)
     bool is_good = true, has_real = false;
     int count = expr_list_names(expression, &names, &err);
     if (count < 0) {
-        node_problem(scope->problems, param->node, "%s", err.message);
+        node_problem_at(scope->problems, param->node, err.column, "%s", err.message);
         return NULL;
     }
     for (int i = 0; i < count; i++) {
@@ -373,6 +374,8 @@ static bool scope_compute(struct scope *scope, struct scope_param *param,
     else
         param->value = scope_scalar(scope, param->node, param);
     param->state = param->value ? SCOPE_DONE : SCOPE_FAILED;
+    if (param->value)
+        (void)json_object_set(scope->values, param->node->key, param->value);
     return param->value != NULL;
 }
 
@@ -397,7 +400,7 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
         return false; /* told by lib/spec/yaml.c */
     int count = expr_list_names(node->text, &names, &err);
     if (count < 0) {
-        node_problem(scope->problems, node, "%s", err.message);
+        node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
         return false;
     }
     bool is_good = true;
@@ -428,7 +431,9 @@ void scope_check_run(struct scope *scope, const struct node *run)
     }
     const char **names = scope_names(scope);
     for (const char *at = run->text; script_next_reference(&at, name);) {
-        const char *nearest = text_nearest(name, names, scope->param_count);
+        /* Anything is near to a name of one or two letters. */
+        const char *nearest =
+            strlen(name) > 2 ? text_nearest(name, names, scope->param_count) : NULL;
         if (!nearest || scope_find(scope, name) || scope_is_taken(name) ||
             script_assigns(run->text, name))
             continue;

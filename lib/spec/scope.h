@@ -14,6 +14,8 @@
 
 #include <jansson.h>
 
+struct expr_names;
+struct expr_scope;
 struct text;
 
 /* A phase before this one. */
@@ -32,7 +34,9 @@ struct scope {
     size_t param_count;
     const struct scope_before *before; /* borrowed */
     size_t before_count;
-    bool lacks_before; /* there may be more: names of phases before are not judged */
+    struct expr_names *expr_before; /* the same for lib/expr */
+    json_t *values;                 /* of the params that are computed by now */
+    bool lacks_before;              /* there may be more: names of phases before are not judged */
 };
 
 /* `params_node` is the phase's map of params or NULL; `before` must outlive the scope. Reports
@@ -55,6 +59,9 @@ json_t *scope_value(struct scope *scope, const struct node *node);
 /* Checks the expression that the scalar `node` holds, and marks the params that it uses. Names that
  * are nothing known are metrics; those of phases must be of phases before. */
 bool scope_check_expression(struct scope *scope, const struct node *node);
+
+/* What names mean to lib/expr, with all params that are computed by now; borrowed. */
+struct expr_scope scope_expr(const struct scope *scope);
 
 /* Whether `name` is letters, digits and `_`, not beginning with a digit or `__`, and not longer
  * than 64. */

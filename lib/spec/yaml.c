@@ -155,6 +155,8 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
     bool is_null = is_plain && yaml_is_null(text);
     struct node *node = node_new(reader->arena, is_null ? NODE_NULL : NODE_SCALAR);
     node->is_plain = is_plain;
+    const struct fy_mark *begin = fy_event_start_mark(event), *end = fy_event_end_mark(event);
+    node->is_exact = is_plain && begin && end && begin->line == end->line;
     node->text = text;
     return yaml_place(reader, event, node);
 }
@@ -243,20 +245,27 @@ static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
 }
 
 /* Passes on what libfyaml says, in our form. */
-static void yaml_add_syntax_errors(struct fy_diag *diag, struct spec_problems *problems)
+static void yaml_add_syntax_errors(const struct yaml_reader *reader, struct fy_diag *diag)
 {
     void *at = NULL;
+    struct spec_problems *problems = reader->problems;
+    struct text hint = {0};
+    const struct node *open = reader->depth ? reader->open[reader->depth - 1] : NULL;
+    if (open && open->is_flow)
+        text_addf(&hint,
+                  "; in the { or [ at line %u, column %u: is it closed, and is text with , { } [ ] "
+                  "quoted?",
+                  open->line, open->column);
     for (struct fy_diag_error *error; (error = fy_diag_errors_iterate(diag, &at));) {
         const char *message = error->msg ? error->msg : "cannot be read";
-        bool is_flow = strstr(message, "flow") != NULL;
         spec_problems_add(problems, SPEC_ERROR, error->line > 0 ? (unsigned)error->line : 0,
                           error->column > 0 ? (unsigned)error->column : 0, "",
                           "not YAML: %c%.200s%s", tolower((unsigned char)message[0]),
-                          message[0] ? message + 1 : "",
-                          is_flow ? "; inside { } and [ ], text with , { } [ ] needs quotes" : "");
+                          message[0] ? message + 1 : "", text_string(&hint));
     }
     if (problems->error_count == 0)
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "not YAML");
+    text_fini(&hint);
 }
 
 static int yaml_read_events(struct yaml_reader *reader, const char *data, size_t size)
@@ -277,7 +286,7 @@ static int yaml_read_events(struct yaml_reader *reader, const char *data, size_t
         struct fy_event *event = fy_parser_parse(parser);
         result = -EINVAL;
         if (!event || fy_parser_get_stream_error(parser))
-            yaml_add_syntax_errors(diag, reader->problems);
+            yaml_add_syntax_errors(reader, diag);
         else
             result = yaml_event(reader, event);
         fy_parser_event_free(parser, event);
