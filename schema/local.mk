@@ -68,3 +68,5 @@ schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
 	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > $(abs_builddir)/$@.new && \
 	mv $(abs_builddir)/$@.new $(abs_builddir)/$@
+# schema: what editors and the record need to know of the data.
+dist_noinst_DATA += schema/workflow.schema.json

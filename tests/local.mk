@@ -6,6 +6,7 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
 include tests/sim/local.mk
+include tests/specs/local.mk
 include tests/tidy/local.mk
 include tests/system/local.mk
 include tests/fuzz/local.mk

@@ -1,0 +1,4 @@
+# tests/specs: workflow files, good and bad; tests/unit/test_spec.c gives them to the parser.
+dist_check_SCRIPTS += tests/specs/test_schema.sh
+TESTS += tests/specs/test_schema.sh
+EXTRA_DIST += tests/specs/good tests/specs/bad tests/specs/test_schema.py tests/specs/README.md

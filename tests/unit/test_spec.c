@@ -1,0 +1,507 @@
+/* The workflow file: a corpus of good and bad ones, and what no file of a corpus can show (bounds,
+ * --set, files that cannot be read). The corpus lies in tests/specs; its README.md says how. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/expr/check.h"
+#include "lib/file.h"
+#include "lib/spec/phase.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MINIMAL "name: t\nphases:\n  train: {run: x, resources: {time: 1h}}\n"
+
+enum { CORPUS_GOOD_MIN = 15, CORPUS_BAD_MIN = 45 };
+
+static char *corpus_path(const char *name)
+{
+    const char *source = getenv("SRC");
+    return text_format("%s/tests/specs/%s", source ? source : ".", name);
+}
+
+static char *corpus_read(const char *name)
+{
+    char *path = corpus_path(name), *data;
+    struct error err;
+    if (file_read(path, 64 << 20, &data, NULL, &err) < 0)
+        fail_msg("%s", err.message);
+    free(path);
+    return data;
+}
+
+/* What `# expect:` lines say, as it would be printed of a file called F. */
+static char *corpus_expected(const char *data)
+{
+    static const char mark[] = "\n# expect: ";
+    struct text expected = {0};
+    for (const char *at = data; (at = strstr(at, mark));) {
+        at += strlen(mark);
+        size_t size = strcspn(at, "\n");
+        text_add(&expected, isdigit((unsigned char)*at) ? "F:" : "F: ");
+        text_add_bytes(&expected, at, size);
+        text_add(&expected, "\n");
+    }
+    return text_steal(&expected);
+}
+
+/* Returns the problems as printed, the caller's; `ret_json` may be NULL. */
+static char *parse(const char *data, const struct spec_overrides *overrides, json_t **ret_json)
+{
+    struct spec_problems problems = {0};
+    struct text lines = {0};
+    json_t *json = NULL;
+    int result = spec_parse("F", data, strlen(data), overrides, &json, &problems);
+    assert_int_equal(result, problems.error_count ? -EINVAL : 0);
+    assert_int_equal(json != NULL, problems.error_count == 0);
+    spec_problems_text(&problems, &lines);
+    spec_problems_fini(&problems);
+    if (ret_json)
+        *ret_json = json;
+    else
+        json_decref(json);
+    return text_steal(&lines);
+}
+
+static void assert_problems(const char *data, const char *expected)
+{
+    char *problems = parse(data, NULL, NULL);
+    assert_string_equal(problems, expected);
+    free(problems);
+}
+
+/* Calls `check` with each file of a folder of the corpus; returns how many there are. */
+static int corpus_walk(const char *folder, void (*check)(const char *name, const char *data))
+{
+    int count = 0;
+    char *path = corpus_path(folder);
+    struct dirent **entries;
+    int found = scandir(path, &entries, NULL, alphasort);
+    if (found < 0)
+        fail_msg("%s: %s", path, strerror(errno));
+    for (int i = 0; i < found; i++) {
+        if (text_ends(entries[i]->d_name, ".yaml")) {
+            char *name = text_format("%s/%s", folder, entries[i]->d_name);
+            char *data = corpus_read(name);
+            check(name, data);
+            free(data);
+            free(name);
+            count++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    free(path);
+    return count;
+}
+
+/* --- The corpus --------------------------------------------------------------------------------*/
+
+static void check_checks(const char *name, const json_t *checks)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)checks, key, value)
+    {
+        struct check check;
+        struct error err;
+        if (check_from_json(key, value, &check, &err) < 0)
+            fail_msg("%s: %s: %s", name, key, err.message);
+        check_fini(&check);
+    }
+}
+
+static void check_good(const char *name, const char *data)
+{
+    json_t *json, *member;
+    size_t i;
+    char *expected = corpus_expected(data), *problems = parse(data, NULL, &json);
+    if (!json || !text_equal(problems, expected))
+        fail_msg("%s is taken so:\n%sand should be so:\n%s", name, problems, expected);
+    json_array_foreach(json_object_get(json, "phases"), i, member)
+    {
+        struct phase_spec phase;
+        struct error err;
+        if (phase_spec_init(&phase, member, &err) < 0)
+            fail_msg("%s: %s", name, err.message);
+        assert_ptr_equal(phase_spec_find(json, phase.name), member);
+        check_checks(name, phase.gate);
+        check_checks(name, phase.guards);
+        phase_spec_fini(&phase);
+    }
+    json_decref(json);
+    free(problems);
+    free(expected);
+}
+
+static void check_bad(const char *name, const char *data)
+{
+    json_t *json;
+    char *expected = corpus_expected(data), *problems = parse(data, NULL, &json);
+    if (json || !text_equal(problems, expected))
+        fail_msg("%s is taken so:\n%sand should be so:\n%s", name, problems, expected);
+    free(problems);
+    free(expected);
+}
+
+static void every_good_spec_is_taken_and_loads_as_phases(void **state)
+{
+    (void)state;
+    assert_true(corpus_walk("good", check_good) >= CORPUS_GOOD_MIN);
+}
+
+static void every_bad_spec_is_told_where_and_why(void **state)
+{
+    (void)state;
+    assert_true(corpus_walk("bad", check_bad) >= CORPUS_BAD_MIN);
+}
+
+static void a_spec_resolves_to_just_this_document(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"trm", "extends", "params", "references", "checks"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *yaml = text_format("good/%s.yaml", names[i]);
+        char *resolved = text_format("good/%s.json", names[i]);
+        char *data = corpus_read(yaml), *expected = corpus_read(resolved);
+        json_t *json, *expected_json = json_loads(expected, 0, NULL);
+        free(parse(data, NULL, &json));
+        assert_non_null(expected_json);
+        /* As texts, since the order counts too. */
+        char *left = json_dumps(json, JSON_INDENT(1));
+        char *right = json_dumps(expected_json, JSON_INDENT(1));
+        assert_string_equal(left, right);
+        free(left);
+        free(right);
+        json_decref(json);
+        json_decref(expected_json);
+        free(data);
+        free(expected);
+        free(yaml);
+        free(resolved);
+    }
+}
+
+/* --- Files -------------------------------------------------------------------------------------*/
+
+static void assert_file_problem(const char *path, int result, const char *format, ...)
+{
+    struct spec_problems problems = {0};
+    struct text lines = {0}, expected = {0};
+    json_t *json = NULL;
+    va_list args;
+    va_start(args, format);
+    text_addv(&expected, format, args);
+    va_end(args);
+    assert_int_equal(spec_parse_file(path, NULL, &json, &problems), result);
+    spec_problems_text(&problems, &lines);
+    assert_string_equal(text_string(&lines), text_string(&expected));
+    assert_int_equal(problems.error_count, result < 0);
+    json_decref(json);
+    spec_problems_fini(&problems);
+    text_fini(&lines);
+    text_fini(&expected);
+}
+
+static void write_file(const char *path, const char *data, size_t size)
+{
+    struct error err;
+    if (file_replace(path, data, size, 0600, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static void what_is_no_workflow_file_is_one_clear_line(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/phased-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *path = text_format("%s/a.yaml", folder), *large = calloc(10, 1 << 20);
+    assert_non_null(large);
+    memset(large, '#', 10 << 20);
+    assert_file_problem(folder, -EISDIR, "cannot read %s: it is a folder\n", folder);
+    assert_file_problem(path, -ENOENT, "cannot open %s: No such file or directory\n", path);
+    write_file(path, large, 10 << 20);
+    assert_file_problem(path, -EFBIG, "cannot read %s: larger than 1048576 bytes\n", path);
+    write_file(path, "", 0);
+    assert_file_problem(path, -EINVAL, "%s: empty: a workflow has a name and phases\n", path);
+    write_file(path, "# nothing\n", 10);
+    assert_file_problem(path, -EINVAL, "%s: empty: a workflow has a name and phases\n", path);
+    write_file(path,
+               "\x7f"
+               "ELF\2\1\1\0",
+               8);
+    assert_file_problem(path, -EINVAL, "%s:1:1: not a text file: byte 0x7f is no UTF-8 text\n",
+                        path);
+    write_file(path, "name: \"\xe4\"\n", 10);
+    assert_file_problem(path, -EINVAL, "%s:1:8: not a text file: byte 0xe4 is no UTF-8 text\n",
+                        path);
+    write_file(path, "a: 1\nb: \0\n", 10);
+    assert_file_problem(path, -EINVAL, "%s:2:4: not a text file: byte 0x00 is no UTF-8 text\n",
+                        path);
+    write_file(path, MINIMAL, strlen(MINIMAL));
+    assert_file_problem(path, 0, "");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0); /* must not wait for a writer */
+    assert_file_problem(path, -EINVAL, "cannot read %s: it is not a regular file\n", path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    free(path);
+    free(large);
+}
+
+/* --- --set -------------------------------------------------------------------------------------*/
+
+static const char two_phases[] =
+    "name: t\n"
+    "defaults: {resources: {time: 1h}}\n"
+    "phases:\n"
+    "  one: {run: x $a $b $double, params: {a: 1, b: 2, double: =2 * a}}\n"
+    "  two: {extends: one, params: {a: 3, c: 4}, run: x $a $b $c $double}\n";
+
+static const struct {
+    const char *sets[3];
+    const char *one, *two; /* the params, or NULL with the problems: */
+    const char *problems;
+} overrides_rows[] = {
+    {{NULL}, "{\"a\":1,\"b\":2,\"double\":2}", "{\"a\":3,\"b\":2,\"double\":6,\"c\":4}", ""},
+    {{"a=5"}, "{\"a\":5,\"b\":2,\"double\":10}", "{\"a\":5,\"b\":2,\"double\":10,\"c\":4}", ""},
+    {{"one.a=5"}, "{\"a\":5,\"b\":2,\"double\":10}", "{\"a\":3,\"b\":2,\"double\":6,\"c\":4}", ""},
+    {{"two.a=5"}, "{\"a\":1,\"b\":2,\"double\":2}", "{\"a\":5,\"b\":2,\"double\":10,\"c\":4}", ""},
+    {{"c=x=y"},
+     "{\"a\":1,\"b\":2,\"double\":2}",
+     "{\"a\":3,\"b\":2,\"double\":6,\"c\":\"x=y\"}",
+     ""},
+    {{"b==3 * a"}, "{\"a\":1,\"b\":3,\"double\":2}", "{\"a\":3,\"b\":9,\"double\":6,\"c\":4}", ""},
+    {{"a=5", "one.a=6"},
+     "{\"a\":6,\"b\":2,\"double\":12}",
+     "{\"a\":5,\"b\":2,\"double\":10,\"c\":4}",
+     ""},
+    {{"one.a=6", "a=5"},
+     "{\"a\":5,\"b\":2,\"double\":10}",
+     "{\"a\":5,\"b\":2,\"double\":10,\"c\":4}",
+     ""},
+    {{"a=true"},
+     NULL,
+     NULL,
+     "F:4:60: phases.one.params.double: cannot compute with a boolean value\n"},
+    {{"a"}, NULL, NULL, "F: --set: not param=value or phase.param=value: a\n"},
+    {{"=1"}, NULL, NULL, "F: --set: not param=value or phase.param=value: =1\n"},
+    {{"three.a=1"}, NULL, NULL, "F: --set three.a: no phase is called three\n"},
+    {{"one.c=1"}, NULL, NULL, "F: --set one.c: phase one has no such param (did you mean a?)\n"},
+    {{"doubel=1"},
+     NULL,
+     NULL,
+     "F: --set doubel: the workflow has no such param (did you mean double?)\n"},
+    {{"b==a +"}, NULL, NULL, "F: --set b: a value is missing at the end\n"},
+};
+
+static void assert_params(const json_t *json, const char *phase, const char *expected)
+{
+    char *params =
+        json_dumps(json_object_get(phase_spec_find(json, phase), "params"), JSON_COMPACT);
+    assert_string_equal(params, expected);
+    free(params);
+}
+
+static void set_goes_over_all_else_and_derived_params_follow(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof overrides_rows / sizeof overrides_rows[0]; i++) {
+        struct spec_overrides overrides = {.texts = overrides_rows[i].sets};
+        while (overrides.count < 3 && overrides.texts[overrides.count])
+            overrides.count++;
+        json_t *json;
+        char *problems = parse(two_phases, &overrides, &json);
+        assert_string_equal(problems, overrides_rows[i].problems);
+        if (overrides_rows[i].one) {
+            assert_params(json, "one", overrides_rows[i].one);
+            assert_params(json, "two", overrides_rows[i].two);
+        }
+        json_decref(json);
+        free(problems);
+    }
+}
+
+/* --- Bounds ------------------------------------------------------------------------------------*/
+
+/* Parses what was built and expects one problem that says `words`; NULL: none. */
+static void assert_bound(struct text *text, const char *words)
+{
+    char *problems = parse(text_string(text), NULL, NULL);
+    if (words ? !strstr(problems, words) : problems[0])
+        fail_msg("no '%s' in: %.2000s", words ? words : "", problems);
+    free(problems);
+    text_fini(text);
+}
+
+static void a_thousand_phases_are_taken_and_no_more(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    for (int count = 1000; count <= 1001; count++) {
+        text_add(&text, "name: t\ndefaults: {run: x, resources: {time: 1h}}\nphases:\n");
+        text_add(&text, "  p0: {promote: auto}\n");
+        for (int i = 1; i < count; i++)
+            text_addf(&text, "  p%d: {after: p%d}\n", i, i - 1);
+        assert_bound(&text, count == 1000 ? NULL : "more than 1000 keys in one map");
+    }
+}
+
+static void long_chains_are_followed_to_their_end(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_add(&text, "name: t\nphases:\n  p0: {run: x $a, resources: {time: 1h}, params: {a: 1}}\n");
+    for (int i = 1; i < 1000; i++)
+        text_addf(&text, "  p%d: {extends: p%d, after: p%d, params: {a: =p%d.a + 1}}\n", i, i - 1,
+                  i - 1, i - 1);
+    assert_bound(&text, NULL);
+    text_add(&text, "name: t\nphases:\n  p0:\n    run: x $a0\n    resources: {time: 1h}\n");
+    text_add(&text, "    params:\n      a999: 1\n");
+    for (int i = 0; i < 999; i++)
+        text_addf(&text, "      a%d: =a%d + 1\n", i, i + 1);
+    assert_bound(&text, NULL);
+}
+
+static void cycles_of_any_length_are_found(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"extends", "after"};
+    for (size_t i = 0; i < 2; i++) {
+        struct text text = {0};
+        text_add(&text, "name: t\ndefaults: {run: x, resources: {time: 1h}}\nphases:\n");
+        for (int j = 0; j < 1000; j++)
+            text_addf(&text, "  p%d: {%s: p%d}\n", j, keys[i], (j + 1) % 1000);
+        assert_bound(&text, " itself: p");
+    }
+}
+
+/* Each phase takes over what the one before has and adds as much again. */
+static void what_extends_makes_of_a_file_is_bounded(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    char *filler = calloc(1, 100001);
+    assert_non_null(filler);
+    memset(filler, 'x', 100000);
+    text_addf(&text, "name: t\nphases:\n  p0: {run: \"%s\", resources: {time: 1h}}\n", filler);
+    free(filler);
+    for (int i = 1; i < 1000; i++)
+        text_addf(&text, "  p%d: {extends: p%d}\n", i, i - 1);
+    assert_bound(&text, "too much: what extends and defaults make of this file");
+    text_add(&text, "name: t\nphases:\n  p0:\n    run: x\n    resources: {time: 1h}\n    env:\n");
+    for (int i = 0; i < 900; i++)
+        text_addf(&text, "      E%d: x\n", i);
+    for (int i = 1; i < 900; i++)
+        text_addf(&text, "  p%d: {extends: p%d}\n", i, i - 1);
+    assert_bound(&text, "too much: what extends and defaults make of this file");
+}
+
+static void sizes_and_depths_are_bounded(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_add(&text, "name: [");
+    for (int i = 0; i < 100001; i++)
+        text_add(&text, "1,");
+    text_add(&text, "1]\n");
+    assert_bound(&text, "more than 100000 values");
+    for (int i = 0; i < 5000; i++)
+        text_add(&text, "[");
+    assert_bound(&text, "more than 32 maps and lists inside each other");
+    for (int i = 0; i < 5000; i++)
+        text_addf(&text, "%*sa:\n", i % 60, "");
+    assert_bound(&text, "F:");
+    while (text.size <= SPEC_SIZE_MAX)
+        text_add(&text, "# a comment\n");
+    assert_bound(&text, "larger than 1048576 bytes");
+}
+
+static void a_thousand_problems_are_told_and_no_more(void **state)
+{
+    (void)state;
+    struct spec_problems problems = {0};
+    struct text text = {0};
+    json_t *json = NULL;
+    text_add(&text, MINIMAL);
+    for (int i = 0; i < 990; i++)
+        text_addf(&text, "  p%d: {run: [], resources: {time: 1}}\n", i);
+    assert_int_equal(spec_parse("F", text_string(&text), text.size, NULL, &json, &problems),
+                     -EINVAL);
+    assert_int_equal(problems.count, SPEC_PROBLEMS_MAX);
+    spec_problems_fini(&problems);
+    text_fini(&text);
+}
+
+/* --- Single claims -----------------------------------------------------------------------------*/
+
+static void one_place_is_told_once(void **state)
+{
+    (void)state;
+    assert_problems("name: t\n"
+                    "defaults: {run: x, resources: {time: soon}, nan_ok: maybe}\n"
+                    "phases:\n"
+                    "  a: {linger: 1h}\n"
+                    "  b: {extends: a}\n"
+                    "  c: {extends: b}\n",
+                    "F:2:38: defaults.resources.time: not a duration (such as 90s, 30m, 1h30m or "
+                    "2d)\n"
+                    "F:2:53: defaults.nan_ok: not true or false\n");
+}
+
+static void problems_come_in_the_order_of_the_file(void **state)
+{
+    (void)state;
+    assert_problems("phases:\n"
+                    "  a: {extends: b, gate: {x: 1 +}}\n"
+                    "  b: {run: x, resources: {time: 1}}\n"
+                    "price: 3\n",
+                    "F:1:1: name: missing: what the workflow is called\n"
+                    "F:2:32: phases.a.gate.x: a value is missing at the end\n"
+                    "F:3:33: phases.b.resources.time: not a duration: it needs a unit (1s, 1m, "
+                    "1h)\n"
+                    "F:4:8: price: not a price: {per_node_hour: 98}, {per_gpu_hour: 2.5} or by GPU "
+                    "{h100: 2.5}\n");
+}
+
+static void a_warning_does_not_stand_in_the_way(void **state)
+{
+    (void)state;
+    json_t *json;
+    char *problems = parse("name: t\nphases:\n"
+                           "  a: {run: x, resources: {time: 1h}, params: {lr: 1}}\n",
+                           NULL, &json);
+    assert_string_equal(problems, "F:3:47: warning: phases.a.params.lr: nothing uses it: run has "
+                                  "no $lr\n");
+    assert_non_null(json);
+    json_decref(json);
+    free(problems);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_good_spec_is_taken_and_loads_as_phases),
+        cmocka_unit_test(every_bad_spec_is_told_where_and_why),
+        cmocka_unit_test(a_spec_resolves_to_just_this_document),
+        cmocka_unit_test(what_is_no_workflow_file_is_one_clear_line),
+        cmocka_unit_test(set_goes_over_all_else_and_derived_params_follow),
+        cmocka_unit_test(a_thousand_phases_are_taken_and_no_more),
+        cmocka_unit_test(long_chains_are_followed_to_their_end),
+        cmocka_unit_test(cycles_of_any_length_are_found),
+        cmocka_unit_test(what_extends_makes_of_a_file_is_bounded),
+        cmocka_unit_test(sizes_and_depths_are_bounded),
+        cmocka_unit_test(a_thousand_problems_are_told_and_no_more),
+        cmocka_unit_test(one_place_is_told_once),
+        cmocka_unit_test(problems_come_in_the_order_of_the_file),
+        cmocka_unit_test(a_warning_does_not_stand_in_the_way),
+    };
+    return cmocka_run_group_tests_name("spec", tests, NULL, NULL);
+}
