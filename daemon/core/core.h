@@ -99,11 +99,11 @@ struct core_event {
     X(SAVE_PHASE, "save-phase", false)                                                             \
     X(SAVE_RUN, "save-run", false)                                                                 \
     X(SAVE_JOB, "save-job", false)                                                                 \
-    X(HISTORY, "history", false)     /* a line of history: phase or run, from, to, message */      \
-    X(PROMOTION, "promotion", false) /* phase: promoted by `message`; run: begun by it, or NULL */ \
-    X(SUBMIT, "submit", true)        /* job (run: its first): until EV_SUBMITTED and the like */   \
-    X(LOOKUP, "lookup", true)        /* job: likewise, or EV_UNKNOWN */                            \
-    X(CANCEL_JOB, "cancel-job", true)     /* job: until it is gone */                              \
+    X(HISTORY, "history", false)      /* a line of history: phase or run, from, to, message */     \
+    X(PROMOTION, "promotion", false)  /* phase: promoted; run: begun by that */                    \
+    X(SUBMIT, "submit", true)         /* job (run: its first): until EV_SUBMITTED and the like */  \
+    X(LOOKUP, "lookup", true)         /* job: likewise, or EV_UNKNOWN */                           \
+    X(CANCEL_JOB, "cancel-job", true) /* job: until it is gone */                                  \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
     X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
@@ -128,7 +128,7 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY; PROMOTION: who or what decided */
+    char message[REASON_MAX]; /* HISTORY; PROMOTION: who decided, empty: the gate */
 };
 
 struct core_effects {

@@ -173,7 +173,7 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
     struct workflow *workflow = phase->workflow;
     struct run *donor = phase->run, *begun = NULL;
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "promoted by %.200s", who);
+    (void)snprintf(reason, sizeof reason, "promoted by %.200s", *who ? who : "its gate");
     phase_move(step, phase, PHASE_SUCCEEDED, reason);
     for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
         struct phase *next = &workflow->phases[i];
@@ -206,7 +206,7 @@ void phase_on_judged(struct step *step, struct phase *phase)
         phase_let_go(step, phase);
         phase_move_held(step, phase, HOLD_MANUAL, "its gate passed; waiting for `promote`");
     } else {
-        phase_promote(step, phase, "its gate");
+        phase_promote(step, phase, "");
     }
 }
 

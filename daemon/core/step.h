@@ -53,7 +53,8 @@ void phase_again(struct step *step, struct phase *phase, const char *reason);
 void phase_let_go(struct step *step, struct phase *phase);
 /* A person is asked, or the phase fails for good, as its spec says. */
 void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason);
-/* The phase has succeeded: those after it begin, the first fitting one in place. */
+/* The phase has succeeded, by its gate (`who` is empty) or by a person: those after it begin, the
+ * first fitting one in place. */
 void phase_promote(struct step *step, struct phase *phase, const char *who);
 void phase_cancel(struct step *step, struct phase *phase, const char *reason);
 /* What waited for a phase that was skipped over may wait for it again. */

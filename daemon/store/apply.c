@@ -143,17 +143,16 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     stmt_bind_id(stmt, ":phase", phase->id);
     stmt_bind_id(stmt, ":next", begun ? begun->phase->id : 0);
     stmt_bind_id(stmt, ":run", phase->run ? phase->run->id : 0);
-    stmt_bind_text(stmt, ":decided_by", text_equal(effect->message, "gate") ? "gate" : "user");
+    stmt_bind_text(stmt, ":decided_by", effect->message[0] ? "user" : "gate");
     stmt_bind_words(stmt, ":message", effect->message);
     stmt_bind_text(stmt, ":way", way);
     stmt_bind_int(stmt, ":time", now_ms);
     int result = stmt_run(stmt, err);
     char message[REASON_MAX + 128];
-    if (begun)
-        (void)snprintf(message, sizeof message, "%s: %s goes on %s", effect->message,
-                       begun->phase->name, begun->in_place ? "in place" : "in a new job");
-    else
-        (void)snprintf(message, sizeof message, "%s", effect->message);
+    (void)snprintf(message, sizeof message, "by %s%s%s%s",
+                   effect->message[0] ? effect->message : "its gate", begun ? ": " : "",
+                   begun ? begun->phase->name : "",
+                   !begun ? "" : begun->in_place ? " goes on in place" : " goes on in a new job");
     struct store_event event = {
         .type = STORE_EVENT_PROMOTION,
         .time_ms = now_ms,

@@ -68,7 +68,8 @@ static void world_write(struct world *world, const struct core_effect *effect)
     if (effect->kind == FX_HISTORY)
         text_addf(&world->trace, "%s: %s -> %s\n", name, effect->from, effect->to);
     else if (effect->kind == FX_PROMOTION)
-        text_addf(&world->trace, "promotion of %s by %s%s\n", name, effect->message,
+        text_addf(&world->trace, "promotion of %s by %s%s\n", name,
+                  effect->message[0] ? effect->message : "its gate",
                   effect->run->in_place ? ", in place" : "");
     else if (core_effect_is_kept(effect->kind))
         text_addf(&world->trace, "%s %s\n", core_effect_name(effect->kind), name);
