@@ -1,3 +1,11 @@
 # tests/system: whole programs, most of them on a sandbox.
 TESTS += tests/system/sandbox.bats
 EXTRA_DIST += tests/system/sandbox.bats
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/system/test_cluster
+TESTS += tests/system/test_cluster
+tests_system_test_cluster_SOURCES = tests/system/test_cluster.c
+tests_system_test_cluster_LDADD = daemon/slurm/libcluster.a lib/libphased.a $(SLURM_LIBS) \
+	$(CMOCKA_LIBS)
+endif

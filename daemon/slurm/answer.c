@@ -1,0 +1,214 @@
+/* Translation at the border: nothing of libslurm's numbers and structures goes further. */
+#include "daemon/slurm/answer.h"
+
+#include "config.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <slurm/slurm_errno.h>
+
+static const char comment_mark[] = "phased:";
+static const char path_mark[] = "phased-";
+
+/* Errors by which the controller or what lies before it says that there is no saying whether
+ * anything was done. All below 1000 are the system's own and mean the same. */
+static bool is_unreachable(int slurm_error)
+{
+    return slurm_error < 2000 || (slurm_error >= 5000 && slurm_error < 7000) ||
+           slurm_error == ESLURM_IN_STANDBY_MODE || slurm_error == ESLURM_IN_STANDBY_USE_BACKUP;
+}
+
+/* Limits on how much a user may have at once, and times at which a site takes no jobs. With
+ * ESLURM_ACCOUNTING_POLICY a limit may also be one that no waiting lifts: Slurm does not say. */
+static bool is_limited(int slurm_error)
+{
+    switch (slurm_error) {
+    case ESLURM_ACCOUNTING_POLICY:
+    case ESLURM_QOS_THRES:
+    case ESLURM_SUBMISSIONS_DISABLED:
+    case ESLURM_ERROR_ON_DESC_TO_RECORD_COPY: /* MaxJobCount: what makes sbatch try again */
+    case ESLURM_NODES_BUSY:
+    case ESLURM_PARTITION_NOT_AVAIL:
+    case ESLURM_PARTITION_DOWN:
+    case ESLURM_RESERVATION_BUSY:
+    case ESLURM_DEFER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_absent(enum cluster_kind kind, int slurm_error)
+{
+    return slurm_error == ESLURM_INVALID_JOB_ID || slurm_error == ESLURM_ALREADY_DONE ||
+           slurm_error == ESLURM_JOB_FINISHED ||
+           (kind == CLUSTER_CANCEL && slurm_error == ESLURM_TRANSITION_STATE_NO_UPDATE);
+}
+
+void answer_failure(struct cluster_result *result, int slurm_error)
+{
+    if (is_unreachable(slurm_error))
+        result->outcome = CLUSTER_UNREACHABLE;
+    else if (result->kind != CLUSTER_SUBMIT && is_absent(result->kind, slurm_error))
+        result->outcome = CLUSTER_ABSENT;
+    else if (result->kind == CLUSTER_REQUEUE && slurm_error == ESLURM_JOB_PENDING)
+        result->outcome = CLUSTER_DONE; /* it waits in the queue already */
+    else if (result->kind == CLUSTER_SUBMIT && is_limited(slurm_error))
+        result->outcome = CLUSTER_LIMITED;
+    else
+        result->outcome = CLUSTER_REFUSED;
+    (void)snprintf(result->message, sizeof result->message, "%s", slurm_strerror(slurm_error));
+}
+
+/* Copies the token that follows `mark` in `text`, if one does. */
+static bool token_find(const char *text, const char *mark, char *ret_token)
+{
+    for (const char *at = text; at && (at = strstr(at, mark));) {
+        at += strlen(mark);
+        if (strspn(at, "0123456789abcdef") == CLUSTER_TOKEN_LENGTH) {
+            memcpy(ret_token, at, CLUSTER_TOKEN_LENGTH);
+            ret_token[CLUSTER_TOKEN_LENGTH] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sites may rewrite comments; the path comes back as it was given. */
+static bool job_token(const slurm_job_info_t *info, char *ret_token)
+{
+    return token_find(info->comment, comment_mark, ret_token) ||
+           token_find(info->std_out, path_mark, ret_token);
+}
+
+static enum cluster_job_state job_state(uint32_t state)
+{
+    static const enum cluster_job_state states[] = {
+        [JOB_PENDING] = CLUSTER_JOB_PENDING,     [JOB_RUNNING] = CLUSTER_JOB_RUNNING,
+        [JOB_SUSPENDED] = CLUSTER_JOB_SUSPENDED, [JOB_COMPLETE] = CLUSTER_JOB_COMPLETED,
+        [JOB_CANCELLED] = CLUSTER_JOB_CANCELLED, [JOB_FAILED] = CLUSTER_JOB_FAILED,
+        [JOB_TIMEOUT] = CLUSTER_JOB_TIMEOUT,     [JOB_NODE_FAIL] = CLUSTER_JOB_NODE_FAIL,
+        [JOB_PREEMPTED] = CLUSTER_JOB_PREEMPTED, [JOB_BOOT_FAIL] = CLUSTER_JOB_BOOT_FAIL,
+        [JOB_DEADLINE] = CLUSTER_JOB_DEADLINE,   [JOB_OOM] = CLUSTER_JOB_OUT_OF_MEMORY,
+    };
+    uint32_t base = state & JOB_STATE_BASE;
+    return base < sizeof states / sizeof states[0] ? states[base] : CLUSTER_JOB_UNKNOWN;
+}
+
+/* There are some two hundred reasons, more with each release, so a table of our own would lag. */
+#ifdef HAVE_SLURM_JOB_REASON_STRING
+char *slurm_job_reason_string(enum job_state_reason reason);
+#define REASON_STRING slurm_job_reason_string
+#elif defined HAVE_SLURM_JOB_STATE_REASON_STRING
+const char *slurm_job_state_reason_string(enum job_state_reason reason);
+#define REASON_STRING slurm_job_state_reason_string
+#endif
+
+/* Slurm's detail, where there is one, says more than its word. */
+static char *job_reason(const slurm_job_info_t *info)
+{
+    if (info->state_desc && *info->state_desc)
+        return text_format("%s", info->state_desc);
+#ifdef REASON_STRING
+    return text_format("%s", REASON_STRING((enum job_state_reason)info->state_reason));
+#else
+    return text_format("reason %u", (unsigned)info->state_reason);
+#endif
+}
+
+static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, const char *token)
+{
+    uint32_t flags = info->job_state;
+    *job = (struct cluster_job){
+        .id = info->job_id,
+        .state = job_state(flags),
+        .completing = (flags & JOB_COMPLETING) != 0,
+        .requeuing = (flags & (JOB_REQUEUE | JOB_REQUEUE_HOLD | JOB_SPECIAL_EXIT)) != 0,
+        .restarts = info->restart_cnt,
+        .submit_time = info->submit_time,
+        .eligible_time = info->eligible_time,
+        .start_time = info->start_time,
+        .end_time = info->end_time,
+        .preempt_time = info->preempt_time,
+        .exit_code = WIFEXITED(info->exit_code) ? (uint32_t)WEXITSTATUS(info->exit_code) : 0,
+        .exit_signal = WIFSIGNALED(info->exit_code) ? (uint32_t)WTERMSIG(info->exit_code) : 0,
+        .time_limit_minutes = info->time_limit == INFINITE ? UINT32_MAX : info->time_limit,
+        .priority = info->priority,
+        .reason = job_reason(info),
+        .nodes = text_format("%s", info->nodes ? info->nodes : ""),
+    };
+    job->held = job->state == CLUSTER_JOB_PENDING && info->priority == 0;
+    memcpy(job->token, token, sizeof job->token);
+}
+
+/* Whether `job` says more about its token than `other` does. */
+static bool job_is_better(const slurm_job_info_t *job, const slurm_job_info_t *other)
+{
+    bool job_ended = (job->job_state & JOB_STATE_BASE) >= JOB_COMPLETE;
+    bool other_ended = (other->job_state & JOB_STATE_BASE) >= JOB_COMPLETE;
+    return job_ended != other_ended ? other_ended : job->submit_time > other->submit_time;
+}
+
+void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, const char *token)
+{
+    const slurm_job_info_t *best = NULL;
+    char found[CLUSTER_TOKEN_LENGTH + 1];
+    if (!token) {
+        result->jobs = calloc(loaded->record_count + 1, sizeof *result->jobs);
+        if (!result->jobs)
+            abort();
+    }
+    for (uint32_t i = 0; i < loaded->record_count; i++) {
+        const slurm_job_info_t *info = &loaded->job_array[i];
+        if (!job_token(info, found))
+            continue;
+        if (!token)
+            job_fill(&result->jobs[result->job_count++], info, found);
+        else if (text_equal(token, found) && (!best || job_is_better(info, best)))
+            best = info;
+    }
+    if (!best)
+        return;
+    result->jobs = calloc(1, sizeof *result->jobs);
+    if (!result->jobs)
+        abort();
+    job_fill(&result->jobs[result->job_count++], best, token);
+    result->job_id = best->job_id;
+}
+
+/* FNV-1a: short, and 64 bits make two lists that follow each other differ for sure enough. */
+static uint64_t digest_add(uint64_t digest, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        digest = (digest ^ at[i]) * UINT64_C(1099511628211);
+    return digest;
+}
+
+uint64_t answer_jobs_digest(const struct cluster_result *result)
+{
+    uint64_t digest = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < result->job_count; i++) {
+        const struct cluster_job *job = &result->jobs[i];
+        const int64_t numbers[] = {
+            job->id,           job->state,
+            job->completing,   job->requeuing,
+            job->held,         job->restarts,
+            job->submit_time,  job->eligible_time,
+            job->start_time,   job->end_time,
+            job->preempt_time, job->exit_code,
+            job->exit_signal,  job->time_limit_minutes,
+            job->priority,
+        };
+        digest = digest_add(digest, numbers, sizeof numbers);
+        digest = digest_add(digest, job->token, sizeof job->token);
+        digest = digest_add(digest, job->reason, strlen(job->reason) + 1);
+        digest = digest_add(digest, job->nodes, strlen(job->nodes) + 1);
+    }
+    return digest;
+}

@@ -1,0 +1,119 @@
+/* Tries libslurm's configuration where it can do no harm: in a child. */
+#include "daemon/slurm/configuration.h"
+
+#include "lib/error.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+
+/* Sites without a slurm.conf on the login node fetch it from the controller, by way of DNS. */
+enum { CONFIGURATION_WAIT_MS = 15000, COMPLAINT_SIZE = 4096 };
+
+static int file_check(struct error *err)
+{
+    const char *path = getenv("SLURM_CONF");
+    if (!path || access(path, R_OK) == 0)
+        return 0;
+    return error_set(err, -ENOENT,
+                     "cannot read Slurm's configuration %s, which SLURM_CONF names: %s", path,
+                     strerror(errno));
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Reads what the child says until it ends. False when it took too long. */
+static bool complaint_read(int pipe, char *buffer, size_t size)
+{
+    int64_t deadline = clock_ms() + CONFIGURATION_WAIT_MS;
+    size_t used = 0;
+    for (;;) {
+        int64_t left = deadline - clock_ms();
+        struct pollfd poll_pipe = {.fd = pipe, .events = POLLIN};
+        int ready = left > 0 ? poll(&poll_pipe, 1, (int)left) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return false;
+        /* A full buffer begins anew: its last lines say the reason. */
+        if (used == size - 1)
+            used = 0;
+        ssize_t got = read(pipe, buffer + used, size - 1 - used);
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+    }
+    buffer[used] = '\0';
+    return true;
+}
+
+/* The last line but the closing "fatal:", which only says that it failed; without the program's
+ * name before it. */
+static const char *complaint_reason(char *complaint)
+{
+    const char *reason = "it says nothing";
+    char *rest = complaint;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        char *error = strstr(line, "error: ");
+        char *fatal = strstr(line, "fatal: ");
+        if (error)
+            reason = error + strlen("error: ");
+        else if (fatal && strcmp(reason, "it says nothing") == 0)
+            reason = fatal + strlen("fatal: ");
+    }
+    return reason;
+}
+
+static void child_run(int pipe)
+{
+    (void)dup2(pipe, STDERR_FILENO); /* failing, it costs the reason, not the answer */
+    slurm_init(NULL);
+    _exit(0);
+}
+
+int configuration_check(struct error *err)
+{
+    int pipes[2], status = 0;
+    char complaint[COMPLAINT_SIZE];
+    int result = file_check(err);
+    if (result < 0)
+        return result;
+    if (pipe(pipes) < 0)
+        return error_set(err, -errno, "could not make a pipe: %s", strerror(errno));
+    pid_t child = fork();
+    if (child == 0)
+        child_run(pipes[1]);
+    result = -errno;
+    (void)close(pipes[1]); /* an empty pipe has nothing to lose */
+    if (child < 0) {
+        (void)close(pipes[0]);
+        return error_set(err, result, "could not start a process: %s", strerror(-result));
+    }
+    bool has_ended = complaint_read(pipes[0], complaint, sizeof complaint);
+    if (!has_ended)
+        (void)kill(child, SIGKILL); /* it is ours until we wait for it */
+    (void)close(pipes[0]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!has_ended)
+        return error_set(err, -ETIMEDOUT, "could not read Slurm's configuration within %d s",
+                         CONFIGURATION_WAIT_MS / 1000);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return error_set(err, -EINVAL, "cannot use Slurm's configuration: %s",
+                         complaint_reason(complaint));
+    return 0;
+}

@@ -1,0 +1,432 @@
+/* The Slurm thread: takes requests from one list, calls libslurm, puts the answers on another. */
+#include "daemon/slurm/slurm_cluster.h"
+
+#include "daemon/slurm/answer.h"
+#include "daemon/slurm/cluster.h"
+#include "daemon/slurm/configuration.h"
+#include "daemon/slurm/submission.h"
+#include "lib/error.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+/* One request from its making to the taking of its answer, which it carries: so a full queue is
+ * noticed when a request is made, and the thread always has room for what it did. */
+struct request {
+    struct request *next;
+    struct cluster_result result; /* kind, key and job_id are the request's too */
+    struct submission *submission;
+    char token[CLUSTER_TOKEN_LENGTH + 1];
+    int64_t argument;
+};
+
+struct request_list {
+    struct request *first, **end;
+};
+
+struct slurm_cluster {
+    struct cluster cluster;
+    struct slurm_cluster_config config;
+    job_desc_msg_t defaults;
+    pthread_t thread;
+    size_t outstanding; /* the caller's alone */
+
+    pthread_mutex_t mutex; /* guards the rest up to the next blank line */
+    pthread_cond_t changed;
+    struct request_list waiting, answered;
+    bool closing;
+
+    uint64_t digest; /* of the jobs of the last poll; the thread's alone, as is the rest */
+    bool has_digest;
+    char name[64]; /* the cluster's, once the controller has answered */
+};
+
+static void list_init(struct request_list *list)
+{
+    list->first = NULL;
+    list->end = &list->first;
+}
+
+static void list_add(struct request_list *list, struct request *request)
+{
+    request->next = NULL;
+    *list->end = request;
+    list->end = &request->next;
+}
+
+static struct request *list_take(struct request_list *list)
+{
+    struct request *request = list->first;
+    if (!request)
+        return NULL;
+    list->first = request->next;
+    if (!list->first)
+        list->end = &list->first;
+    return request;
+}
+
+static void request_free(struct request *request)
+{
+    if (!request)
+        return;
+    submission_free(request->submission);
+    cluster_result_fini(&request->result);
+    free(request);
+}
+
+static struct slurm_cluster *slurm_cluster_of(struct cluster *cluster)
+{
+    return (struct slurm_cluster *)((char *)cluster - offsetof(struct slurm_cluster, cluster));
+}
+
+/* --- On the thread
+ * -------------------------------------------------------------------------------*/
+
+/* Most calls return -1 and set errno, some return the error itself. */
+static int slurm_error_of(int result)
+{
+    return result == SLURM_ERROR ? slurm_get_errno() : result;
+}
+
+static void answer_change(struct cluster_result *result, int slurm_result)
+{
+    if (slurm_result == SLURM_SUCCESS)
+        result->outcome = CLUSTER_DONE;
+    else
+        answer_failure(result, slurm_error_of(slurm_result));
+}
+
+static void carry_out_submit(struct request *request)
+{
+    struct cluster_result *result = &request->result;
+    submit_response_msg_t *response = NULL;
+    int slurm_result = slurm_submit_batch_job(&request->submission->job, &response);
+    answer_change(result, slurm_result);
+    if (slurm_result == SLURM_SUCCESS && response) {
+        result->job_id = response->job_id;
+        if (response->job_submit_user_msg)
+            (void)snprintf(result->message, sizeof result->message, "%s",
+                           response->job_submit_user_msg);
+    }
+    if (response)
+        slurm_free_submit_response_response_msg(response);
+    submission_free(request->submission);
+    request->submission = NULL;
+}
+
+/* The name cannot change while the controller's configuration stays readable, so it is asked once.
+ */
+static void learn_name(struct slurm_cluster *slurm)
+{
+    slurm_conf_t *conf = NULL;
+    if (slurm->name[0] || slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return;
+    (void)snprintf(slurm->name, sizeof slurm->name, "%s", conf->cluster_name);
+    slurm_free_ctl_conf(conf);
+}
+
+/* One load of all jobs answers a poll, or all of several lookups that follow each other. */
+static void carry_out_load(struct slurm_cluster *slurm, struct request *batch)
+{
+    job_info_msg_t *loaded = NULL;
+    int slurm_result = slurm_load_job_user(&loaded, getuid(), SHOW_ALL);
+    if (slurm_result == SLURM_SUCCESS)
+        learn_name(slurm);
+    for (struct request *request = batch; request; request = request->next) {
+        struct cluster_result *result = &request->result;
+        answer_change(result, slurm_result);
+        if (slurm_result != SLURM_SUCCESS)
+            continue;
+        memcpy(result->cluster, slurm->name, sizeof result->cluster);
+        answer_jobs(result, loaded, result->kind == CLUSTER_LOOKUP ? request->token : NULL);
+        if (result->kind == CLUSTER_LOOKUP && result->job_count == 0)
+            result->outcome = CLUSTER_ABSENT;
+    }
+    if (loaded)
+        slurm_free_job_info_msg(loaded);
+}
+
+static void carry_out_poll(struct slurm_cluster *slurm, struct request *request)
+{
+    struct cluster_result *result = &request->result;
+    carry_out_load(slurm, request);
+    if (result->outcome != CLUSTER_DONE)
+        return;
+    uint64_t digest = answer_jobs_digest(result);
+    if (slurm->has_digest && slurm->digest == digest) {
+        uint64_t key = result->key;
+        cluster_result_fini(result);
+        *result =
+            (struct cluster_result){.key = key, .kind = CLUSTER_POLL, .outcome = CLUSTER_UNCHANGED};
+        memcpy(result->cluster, slurm->name, sizeof result->cluster);
+    }
+    slurm->digest = digest;
+    slurm->has_digest = true;
+}
+
+static void carry_out_update(const struct slurm_cluster *slurm, struct request *request)
+{
+    job_desc_msg_t job = slurm->defaults;
+    job.job_id = request->result.job_id;
+    switch (request->result.kind) {
+    case CLUSTER_HOLD:
+        job.priority = 0;
+        job.alloc_sid = ALLOC_SID_USER_HOLD; /* so that its owner may release it */
+        break;
+    case CLUSTER_RELEASE:
+        job.priority = INFINITE;
+        break;
+    default:
+        assert(request->result.kind == CLUSTER_BEGIN);
+        job.begin_time = request->argument;
+    }
+    answer_change(&request->result, slurm_update_job(&job));
+}
+
+static void carry_out_cancel(struct request *request)
+{
+    int signal = (int)request->argument;
+    answer_change(&request->result,
+                  slurm_kill_job(request->result.job_id, (uint16_t)(signal ? signal : SIGKILL),
+                                 signal ? KILL_JOB_BATCH : 0));
+}
+
+static void carry_out(struct slurm_cluster *slurm, struct request *batch)
+{
+    switch (batch->result.kind) {
+    case CLUSTER_SUBMIT:
+        carry_out_submit(batch);
+        break;
+    case CLUSTER_LOOKUP:
+        carry_out_load(slurm, batch);
+        break;
+    case CLUSTER_POLL:
+        carry_out_poll(slurm, batch);
+        break;
+    case CLUSTER_CANCEL:
+        carry_out_cancel(batch);
+        break;
+    case CLUSTER_REQUEUE:
+        answer_change(&batch->result, slurm_requeue(batch->result.job_id, 0));
+        break;
+    case CLUSTER_HOLD:
+    case CLUSTER_RELEASE:
+    case CLUSTER_BEGIN:
+        carry_out_update(slurm, batch);
+        break;
+    }
+}
+
+/* Waits for requests: one, or all lookups that come first, linked. NULL at the end. */
+static struct request *next_batch(struct slurm_cluster *slurm)
+{
+    struct request_list batch;
+    list_init(&batch);
+    pthread_mutex_lock(&slurm->mutex);
+    while (!slurm->closing && !slurm->waiting.first)
+        pthread_cond_wait(&slurm->changed, &slurm->mutex);
+    if (!slurm->closing) {
+        list_add(&batch, list_take(&slurm->waiting));
+        while (batch.first->result.kind == CLUSTER_LOOKUP && slurm->waiting.first &&
+               slurm->waiting.first->result.kind == CLUSTER_LOOKUP)
+            list_add(&batch, list_take(&slurm->waiting));
+    }
+    pthread_mutex_unlock(&slurm->mutex);
+    return batch.first;
+}
+
+static void hand_over(struct slurm_cluster *slurm, struct request *batch)
+{
+    pthread_mutex_lock(&slurm->mutex);
+    bool was_empty = !slurm->answered.first;
+    while (batch) {
+        struct request *request = batch;
+        batch = batch->next;
+        list_add(&slurm->answered, request);
+    }
+    pthread_mutex_unlock(&slurm->mutex);
+    if (was_empty)
+        slurm->config.wake(slurm->config.data);
+}
+
+static void *slurm_cluster_run(void *data)
+{
+    struct slurm_cluster *slurm = data;
+    for (struct request *batch; (batch = next_batch(slurm));) {
+        carry_out(slurm, batch);
+        hand_over(slurm, batch);
+    }
+    return NULL;
+}
+
+/* --- On the caller's side
+ * ------------------------------------------------------------------------*/
+
+/* NULL, with `err` filled, when too many are outstanding. */
+static struct request *request_new(struct slurm_cluster *slurm, uint64_t key,
+                                   enum cluster_kind kind, struct error *err)
+{
+    if (slurm->outstanding >= CLUSTER_REQUESTS_MAX) {
+        (void)error_set(err, -EAGAIN, "could not ask Slurm: %d requests are waiting",
+                        CLUSTER_REQUESTS_MAX);
+        return NULL;
+    }
+    struct request *request = calloc(1, sizeof *request);
+    if (!request)
+        abort();
+    request->result.key = key;
+    request->result.kind = kind;
+    return request;
+}
+
+static int request_post(struct slurm_cluster *slurm, struct request *request)
+{
+    slurm->outstanding++;
+    pthread_mutex_lock(&slurm->mutex);
+    list_add(&slurm->waiting, request);
+    pthread_cond_signal(&slurm->changed);
+    pthread_mutex_unlock(&slurm->mutex);
+    return 0;
+}
+
+static int slurm_cluster_submit(struct cluster *cluster, uint64_t key,
+                                const struct cluster_description *description, struct error *err)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    struct request *request = request_new(slurm, key, CLUSTER_SUBMIT, err);
+    if (!request)
+        return -EAGAIN;
+    int result =
+        submission_new(&slurm->defaults, description, time(NULL), &request->submission, err);
+    if (result < 0) {
+        request_free(request);
+        return result;
+    }
+    return request_post(slurm, request);
+}
+
+static int slurm_cluster_lookup(struct cluster *cluster, uint64_t key, const char *token,
+                                struct error *err)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    assert(strlen(token) == CLUSTER_TOKEN_LENGTH);
+    struct request *request = request_new(slurm, key, CLUSTER_LOOKUP, err);
+    if (!request)
+        return -EAGAIN;
+    memcpy(request->token, token, sizeof request->token);
+    return request_post(slurm, request);
+}
+
+static int slurm_cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    struct request *request = request_new(slurm, key, CLUSTER_POLL, err);
+    return request ? request_post(slurm, request) : -EAGAIN;
+}
+
+static int slurm_cluster_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
+                                uint32_t job_id, int64_t argument, struct error *err)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    assert(job_id != 0);
+    struct request *request = request_new(slurm, key, kind, err);
+    if (!request)
+        return -EAGAIN;
+    request->result.job_id = job_id;
+    request->argument = argument;
+    return request_post(slurm, request);
+}
+
+static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    pthread_mutex_lock(&slurm->mutex);
+    struct request *request = list_take(&slurm->answered);
+    pthread_mutex_unlock(&slurm->mutex);
+    if (!request)
+        return false;
+    slurm->outstanding--;
+    *ret_result = request->result;
+    request->result = (struct cluster_result){0};
+    request_free(request);
+    return true;
+}
+
+static void slurm_cluster_free(struct cluster *cluster)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    struct request *request;
+    pthread_mutex_lock(&slurm->mutex);
+    slurm->closing = true;
+    pthread_cond_signal(&slurm->changed);
+    pthread_mutex_unlock(&slurm->mutex);
+    pthread_join(slurm->thread, NULL);
+    slurm_fini();
+    while ((request = list_take(&slurm->waiting)) || (request = list_take(&slurm->answered)))
+        request_free(request);
+    pthread_cond_destroy(&slurm->changed);
+    pthread_mutex_destroy(&slurm->mutex);
+    free(slurm);
+}
+
+static const struct cluster_operations slurm_cluster_operations = {
+    .submit = slurm_cluster_submit,
+    .lookup = slurm_cluster_lookup,
+    .poll = slurm_cluster_poll,
+    .change = slurm_cluster_change,
+    .take = slurm_cluster_take,
+    .free = slurm_cluster_free,
+};
+
+/* Signals are the loop's: the thread has all of them blocked. */
+static int thread_start(struct slurm_cluster *slurm)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&slurm->thread, NULL, slurm_cluster_run, slurm);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -result;
+}
+
+int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster **ret_cluster,
+                      struct error *err)
+{
+    int result = configuration_check(err);
+    if (result < 0)
+        return result;
+    struct slurm_cluster *slurm = calloc(1, sizeof *slurm);
+    if (!slurm)
+        abort();
+    slurm->cluster.operations = &slurm_cluster_operations;
+    slurm->config = *config;
+    /* Before the thread starts, which from then on is alone with libslurm: this reads the
+     * environment, which nothing guards. */
+    slurm_init(NULL);
+    slurm_init_job_desc_msg(&slurm->defaults);
+    list_init(&slurm->waiting);
+    list_init(&slurm->answered);
+    pthread_mutex_init(&slurm->mutex, NULL);
+    pthread_cond_init(&slurm->changed, NULL);
+    result = thread_start(slurm);
+    if (result < 0) {
+        slurm_fini();
+        pthread_cond_destroy(&slurm->changed);
+        pthread_mutex_destroy(&slurm->mutex);
+        free(slurm);
+        return error_set(err, result, "could not start the Slurm thread: %s", strerror(-result));
+    }
+    *ret_cluster = &slurm->cluster;
+    return 0;
+}

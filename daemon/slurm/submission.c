@@ -1,0 +1,394 @@
+/* Puts a description and the spec's options into libslurm's structure: the place where sbatch's
+ * names meet job_desc_msg_t. */
+#include "daemon/slurm/submission.h"
+
+#include "daemon/slurm/cluster.h"
+#include "daemon/slurm/environment.h"
+#include "lib/error.h"
+#include "lib/spec/slurm_options.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Takes a string over; it lives as long as the submission. */
+static char *keep(struct submission *submission, char *take_string)
+{
+    size_t i = 0;
+    while (submission->strings[i])
+        i++;
+    assert(i + 1 < sizeof submission->strings / sizeof submission->strings[0]);
+    return submission->strings[i] = take_string;
+}
+
+static char *keep_copy(struct submission *submission, const char *string)
+{
+    return keep(submission, text_format("%s", string));
+}
+
+/* Slurm replaces %j and the like in paths: %% stands for itself. */
+static char *output_path(const char *path)
+{
+    struct text text = {0};
+    for (const char *at = path; *at; at++)
+        text_add_bytes(&text, *at == '%' ? "%%" : at, *at == '%' ? 2 : 1);
+    return text_steal(&text);
+}
+
+/* --- Options that are more than one number or string
+ * ---------------------------------------------*/
+
+static int comment_apply(struct submission *submission, const char *value, int64_t number,
+                         struct error *err)
+{
+    (void)number, (void)err;
+    job_desc_msg_t *job = &submission->job;
+    job->comment = keep(submission, text_format("%s %s", job->comment, value));
+    return 0;
+}
+
+static int exclusive_apply(struct submission *submission, const char *value, int64_t number,
+                           struct error *err)
+{
+    (void)value, (void)err;
+    if (number)
+        submission->job.shared = JOB_SHARED_NONE;
+    return 0;
+}
+
+static int oversubscribe_apply(struct submission *submission, const char *value, int64_t number,
+                               struct error *err)
+{
+    (void)value, (void)err;
+    if (number)
+        submission->job.shared = JOB_SHARED_OK;
+    return 0;
+}
+
+static int gpu_freq_apply(struct submission *submission, const char *value, int64_t number,
+                          struct error *err)
+{
+    (void)number, (void)err;
+    submission->job.tres_freq = keep(submission, text_format("gpu:%s", value));
+    return 0;
+}
+
+/* Slurm wants each of "gpu:h100:8,nvme:1" to say that it is a gres. */
+static int gres_apply(struct submission *submission, const char *value, int64_t number,
+                      struct error *err)
+{
+    (void)number, (void)err;
+    struct text text = {0};
+    if (submission->job.tres_per_node)
+        text_add(&text, submission->job.tres_per_node);
+    for (const char *word = value; *word;) {
+        size_t size = strcspn(word, ",");
+        text_addf(&text, "%s%s%.*s", text.size ? "," : "",
+                  text_starts(word, "gres:") ? "" : "gres:", (int)size, word);
+        word += size + (word[size] == ',');
+    }
+    submission->job.tres_per_node = keep(submission, text_steal(&text));
+    return 0;
+}
+
+static int mail_type_apply(struct submission *submission, const char *value, int64_t number,
+                           struct error *err)
+{
+    static const struct {
+        const char *name;
+        int types;
+    } rows[] = {
+        {"NONE", 0},
+        {"BEGIN", MAIL_JOB_BEGIN},
+        {"END", MAIL_JOB_END},
+        {"FAIL", MAIL_JOB_FAIL},
+        {"REQUEUE", MAIL_JOB_REQUEUE},
+        {"STAGE_OUT", MAIL_JOB_STAGE_OUT},
+        {"ALL", MAIL_JOB_BEGIN | MAIL_JOB_END | MAIL_JOB_FAIL | MAIL_JOB_REQUEUE |
+                    MAIL_JOB_STAGE_OUT | MAIL_INVALID_DEPEND},
+        {"INVALID_DEPEND", MAIL_INVALID_DEPEND},
+        {"TIME_LIMIT", MAIL_JOB_TIME100},
+        {"TIME_LIMIT_90", MAIL_JOB_TIME90},
+        {"TIME_LIMIT_80", MAIL_JOB_TIME80},
+        {"TIME_LIMIT_50", MAIL_JOB_TIME50},
+    };
+    int types = 0;
+    for (const char *word = value; *word;) {
+        size_t size = strcspn(word, ","), row = 0;
+        while (row < sizeof rows / sizeof rows[0] &&
+               (strlen(rows[row].name) != size || strncasecmp(word, rows[row].name, size) != 0))
+            row++;
+        if (row == sizeof rows / sizeof rows[0])
+            return error_set(err, -EINVAL, "unknown type '%.*s'", (int)size, word);
+        types |= rows[row].types;
+        word += size + (word[size] == ',');
+    }
+    (void)number;
+    submission->job.mail_type = (uint16_t)types;
+    return 0;
+}
+
+static int mem_per_cpu_apply(struct submission *submission, const char *value, int64_t number,
+                             struct error *err)
+{
+    (void)value, (void)err;
+    submission->job.pn_min_memory = (uint64_t)number | MEM_PER_CPU;
+    return 0;
+}
+
+static int mem_per_gpu_apply(struct submission *submission, const char *value, int64_t number,
+                             struct error *err)
+{
+    (void)value, (void)err;
+    submission->job.mem_per_tres =
+        keep(submission, text_format("gres:gpu:%lld", (long long)number));
+    return 0;
+}
+
+static int nice_apply(struct submission *submission, const char *value, int64_t number,
+                      struct error *err)
+{
+    (void)value, (void)err;
+    submission->job.nice = (uint32_t)(NICE_OFFSET + number);
+    return 0;
+}
+
+/* "2" or "2@60": how many switches, and how many minutes to wait for so few. */
+static int switches_apply(struct submission *submission, const char *value, int64_t number,
+                          struct error *err)
+{
+    unsigned count, minutes = 0;
+    int end = 0;
+    (void)number;
+    if (sscanf(value, "%4u%n@%6u%n", &count, &end, &minutes, &end) < 1 || value[end] != '\0')
+        return error_set(err, -EINVAL, "'%s' is not COUNT or COUNT@MINUTES", value);
+    submission->job.req_switch = count;
+    if (strchr(value, '@'))
+        submission->job.wait4switch = minutes * 60;
+    return 0;
+}
+
+/* --- Where each option goes
+ * ----------------------------------------------------------------------*/
+
+enum field_type { FIELD_STRING = 1, FIELD_U16, FIELD_U32, FIELD_U64, FIELD_TIME };
+
+/* Either a field of job_desc_msg_t, or a function for what is more than that. */
+static const struct {
+    enum field_type type;
+    size_t offset;
+    int (*apply)(struct submission *submission, const char *value, int64_t number,
+                 struct error *err);
+} targets[SLURM_OPTION_COUNT] = {
+#define FIELD(type, name)                                                                          \
+    {                                                                                              \
+        FIELD_##type, offsetof(job_desc_msg_t, name), NULL                                         \
+    }
+#define APPLY(function)                                                                            \
+    {                                                                                              \
+        0, 0, function                                                                             \
+    }
+    [SLURM_OPTION_ACCOUNT] = FIELD(STRING, account),
+    [SLURM_OPTION_ACCTG_FREQ] = FIELD(STRING, acctg_freq),
+    [SLURM_OPTION_BB] = FIELD(STRING, burst_buffer),
+    [SLURM_OPTION_BEGIN] = FIELD(TIME, begin_time),
+    [SLURM_OPTION_COMMENT] = APPLY(comment_apply),
+    [SLURM_OPTION_CONSTRAINT] = FIELD(STRING, features),
+    [SLURM_OPTION_CONTIGUOUS] = FIELD(U16, contiguous),
+    [SLURM_OPTION_CORE_SPEC] = FIELD(U16, core_spec),
+    [SLURM_OPTION_DEADLINE] = FIELD(TIME, deadline),
+    [SLURM_OPTION_DEPENDENCY] = FIELD(STRING, dependency),
+    [SLURM_OPTION_EXCLUDE] = FIELD(STRING, exc_nodes),
+    [SLURM_OPTION_EXCLUSIVE] = APPLY(exclusive_apply),
+    [SLURM_OPTION_GPU_FREQ] = APPLY(gpu_freq_apply),
+    [SLURM_OPTION_GRES] = APPLY(gres_apply),
+    [SLURM_OPTION_LICENSES] = FIELD(STRING, licenses),
+    [SLURM_OPTION_MAIL_TYPE] = APPLY(mail_type_apply),
+    [SLURM_OPTION_MAIL_USER] = FIELD(STRING, mail_user),
+    [SLURM_OPTION_MCS_LABEL] = FIELD(STRING, mcs_label),
+    [SLURM_OPTION_MEM] = FIELD(U64, pn_min_memory),
+    [SLURM_OPTION_MEM_PER_CPU] = APPLY(mem_per_cpu_apply),
+    [SLURM_OPTION_MEM_PER_GPU] = APPLY(mem_per_gpu_apply),
+    [SLURM_OPTION_NETWORK] = FIELD(STRING, network),
+    [SLURM_OPTION_NICE] = APPLY(nice_apply),
+    [SLURM_OPTION_NODELIST] = FIELD(STRING, req_nodes),
+    [SLURM_OPTION_OVERSUBSCRIBE] = APPLY(oversubscribe_apply),
+    [SLURM_OPTION_PARTITION] = FIELD(STRING, partition),
+    [SLURM_OPTION_PREFER] = FIELD(STRING, prefer),
+    [SLURM_OPTION_PRIORITY] = FIELD(U32, priority),
+    [SLURM_OPTION_QOS] = FIELD(STRING, qos),
+    [SLURM_OPTION_RESERVATION] = FIELD(STRING, reservation),
+    [SLURM_OPTION_SWITCHES] = APPLY(switches_apply),
+    [SLURM_OPTION_THREADS_PER_CORE] = FIELD(U16, threads_per_core),
+    [SLURM_OPTION_TIME_MIN] = FIELD(U32, time_min),
+    [SLURM_OPTION_TMP] = FIELD(U32, pn_min_tmp_disk),
+    [SLURM_OPTION_WCKEY] = FIELD(STRING, wckey),
+#undef FIELD
+#undef APPLY
+};
+
+/* Stores a number into the field of `size` bytes at `to`; Slurm takes the two highest values of
+ * each size to mean "not given" and "no limit". */
+static int number_store(void *to, size_t size, int64_t number, struct error *err)
+{
+    uint64_t value = (uint64_t)number;
+    uint64_t max = size == sizeof(uint64_t) ? INT64_MAX : ((uint64_t)1 << (8 * size)) - 3;
+    if (number < 0 || value > max)
+        return error_set(err, -EINVAL, "%lld is not from 0 to %llu", (long long)number,
+                         (unsigned long long)max);
+    if (size == sizeof(uint16_t))
+        *(uint16_t *)to = (uint16_t)value;
+    else if (size == sizeof(uint32_t))
+        *(uint32_t *)to = (uint32_t)value;
+    else
+        *(uint64_t *)to = value;
+    return 0;
+}
+
+static int option_store(struct submission *submission, enum slurm_option option, char *value,
+                        int64_t number, struct error *err)
+{
+    char *field = (char *)&submission->job + targets[option].offset;
+    if (targets[option].apply)
+        return targets[option].apply(submission, value, number, err);
+    switch (targets[option].type) {
+    case FIELD_STRING:
+        *(char **)(void *)field = value;
+        return 0;
+    case FIELD_U16:
+        return number_store(field, sizeof(uint16_t), number, err);
+    case FIELD_U32:
+        return number_store(field, sizeof(uint32_t), number, err);
+    case FIELD_U64:
+        return number_store(field, sizeof(uint64_t), number, err);
+    case FIELD_TIME:
+        *(time_t *)(void *)field = (time_t)number;
+        return 0;
+    }
+    assert(!"each option has a target");
+    return -EINVAL;
+}
+
+static int option_apply(struct submission *submission, const struct cluster_option *given,
+                        int64_t now, struct error *err)
+{
+    int64_t number;
+    int found = slurm_option_find(given->name, err);
+    if (found < 0)
+        return -EINVAL;
+    enum slurm_option option = (enum slurm_option)found;
+    int result = slurm_option_read(option, given->value, now, &number, err);
+    if (result == 0)
+        result = option_store(submission, option, keep_copy(submission, given->value), number, err);
+    if (result < 0)
+        (void)error_prefix(err, "slurm.%s", slurm_option_name(option));
+    return result;
+}
+
+/* --- The description
+ * -----------------------------------------------------------------------------*/
+
+static int description_check(const struct cluster_description *description, struct error *err)
+{
+    assert(strlen(description->token) == CLUSTER_TOKEN_LENGTH);
+    assert(strstr(description->output, description->token));
+    if (description->output[0] != '/' || strchr(description->output, '\\'))
+        return error_set(err, -EINVAL, "cannot have Slurm write to %s: %s", description->output,
+                         description->output[0] == '/' ? "Slurm takes '\\' out of paths"
+                                                       : "not an absolute path");
+    if (description->nodes == 0 || description->option_count > SLURM_OPTION_COUNT)
+        return error_set(err, -EINVAL, "job %s: no nodes, or an option given twice",
+                         description->name);
+    return 0;
+}
+
+static void fill_text(struct submission *submission, const struct cluster_description *description)
+{
+    job_desc_msg_t *job = &submission->job;
+    job->name = keep_copy(submission, description->name);
+    job->script = keep_copy(submission, description->script);
+    job->work_dir = keep_copy(submission, description->work_dir);
+    job->std_out = keep(submission, output_path(description->output));
+    job->std_in = keep_copy(submission, "/dev/null");
+    job->open_mode = OPEN_MODE_APPEND;
+    job->comment = keep(submission, text_format("phased:%s", description->token));
+    job->environment = submission->environment =
+        environment_new(description, &submission->job.env_size);
+}
+
+/* One task a node: what runs there is the worker's affair. */
+static void fill_resources(struct submission *submission,
+                           const struct cluster_description *description)
+{
+    job_desc_msg_t *job = &submission->job;
+    unsigned cpus = description->cpus_per_node;
+    job->min_nodes = job->max_nodes = description->nodes;
+    job->num_tasks = description->nodes;
+    job->ntasks_per_node = 1;
+    job->min_cpus = description->nodes * (cpus ? cpus : 1);
+    if (cpus)
+        job->cpus_per_task = (uint16_t)cpus;
+    if (description->gpus_per_node > 0)
+        job->tres_per_node =
+            keep(submission,
+                 text_format("gres:gpu:%s%s%u", description->gpu_type ? description->gpu_type : "",
+                             description->gpu_type ? ":" : "", description->gpus_per_node));
+}
+
+static void fill_control(job_desc_msg_t *job, const struct cluster_description *description)
+{
+    job->user_id = getuid();
+    job->group_id = getgid();
+    if (description->time_minutes > 0)
+        job->time_limit = description->time_minutes;
+    if (description->warn_s > 0) {
+        job->warn_signal = SIGUSR2;
+        job->warn_time =
+            (uint16_t)(description->warn_s < UINT16_MAX ? description->warn_s : UINT16_MAX - 1);
+        job->warn_flags = KILL_JOB_BATCH;
+    }
+    job->requeue = description->requeue;
+}
+
+int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
+                   int64_t now, struct submission **ret_submission, struct error *err)
+{
+    int result = description_check(description, err);
+    if (result < 0)
+        return result;
+    struct submission *submission = calloc(1, sizeof *submission);
+    if (!submission)
+        abort();
+    submission->job = *defaults;
+    fill_text(submission, description);
+    fill_resources(submission, description);
+    fill_control(&submission->job, description);
+    for (size_t i = 0; i < description->option_count && result == 0; i++)
+        result = option_apply(submission, &description->options[i], now, err);
+    if (result < 0) {
+        submission_free(submission);
+        return result;
+    }
+    if (description->hold)
+        submission->job.priority = 0;
+    *ret_submission = submission;
+    return 0;
+}
+
+void submission_free(struct submission *submission)
+{
+    if (!submission)
+        return;
+    for (size_t i = 0; submission->strings[i]; i++)
+        free(submission->strings[i]);
+    environment_free(submission->environment);
+    free(submission);
+}

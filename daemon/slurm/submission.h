@@ -1,0 +1,27 @@
+/* One job's description in libslurm's form, with all the memory that it points to.
+ *
+ * It is made where the request is made, so that wrong options are refused at once, and handed to
+ * the Slurm thread: making one calls nothing of libslurm. */
+#ifndef PHASED_DAEMON_SLURM_SUBMISSION_H
+#define PHASED_DAEMON_SLURM_SUBMISSION_H
+
+#include <stdint.h>
+
+#include <slurm/slurm.h>
+
+struct cluster_description;
+struct error;
+
+struct submission {
+    job_desc_msg_t job;
+    char **environment;
+    char *strings[128]; /* what `job` points to beside the environment; NULL-terminated */
+};
+
+/* `defaults` is what slurm_init_job_desc_msg() makes; `now` is what relative times start from.
+ * -EINVAL names what cannot be submitted anywhere. The result is the caller's. */
+int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
+                   int64_t now, struct submission **ret_submission, struct error *err);
+void submission_free(struct submission *submission);
+
+#endif
