@@ -10,3 +10,4 @@ include tests/specs/local.mk
 include tests/tidy/local.mk
 include tests/system/local.mk
 include tests/fuzz/local.mk
+include tests/bench/local.mk

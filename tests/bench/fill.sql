@@ -1,0 +1,40 @@
+-- Fills an empty record with 100,000 finished workflows, two phases each, and 1,000 live ones that
+-- are held, for the benchmarks.
+PRAGMA foreign_keys = OFF;
+PRAGMA synchronous = OFF;
+BEGIN;
+CREATE TEMP TABLE made AS
+    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100999)
+    SELECT (SELECT ifnull(max(id), 0) FROM workflow) + 1 + i AS id, i >= 100000 AS live,
+           1790000000000 + i * 1000 AS time
+      FROM n;
+INSERT INTO workflow (id, name, submitted, ended, file, workdir, umask, limits, resolved,
+                      environment, spec)
+    SELECT id, 'trm', time, iif(live, NULL, time + 900000), 'trm.yaml', '/home/anna/trm', 18, '[]',
+           '{"name": "trm"}', '{"PATH": "/usr/bin:/bin", "HOME": "/home/anna"}',
+           'name: trm'
+      FROM made;
+INSERT INTO phase (workflow, position, name, state, hold, overridden, checkpoint_step, attempts,
+                   failures, losses, stalls, promote, on_fail, has_checkpoint, nodes,
+                   gpus_per_node, cpus_per_node, gpu_type, time_s, stop_s, linger_s, total, spec)
+    SELECT id, position, iif(position, 'production', 'validate'),
+           iif(live, iif(position, 'blocked', 'held'), 'succeeded'),
+           iif(live AND NOT position, 'user', NULL), 0, 0, NOT live, '{}', 0, 0, 'auto', 'hold', 1,
+           1, 8, 128, 'h100', 3600, 90, 20, 1000,
+           '{"name": "validate", "resources": {"nodes": 1, "gpus": 8}}'
+      FROM made, (SELECT 0 AS position UNION ALL SELECT 1)
+     ORDER BY id, position;
+INSERT INTO edge (phase, position, after)
+    SELECT id, 0, id - 1 FROM phase WHERE position = 1 AND name = 'production';
+INSERT INTO job (workflow, token, slurm_id, state, nodes, node_count, gpus_per_node, time_s, over,
+                 submitted, started, ended)
+    SELECT id, printf('%032x', id), id, 'completed', 'n1', 1, 8, 3600, 1, time, time + 1000,
+           time + 900000
+      FROM made WHERE NOT live;
+INSERT INTO run (phase, attempt, state, outcome, job, in_place, begun, resume_step, last_step,
+                 exit_code, signal, submitted, started, ended)
+    SELECT phase.id, 1, 'ended', 'succeeded', job.id, phase.position, 1, -1, 1000, 0, 0,
+           job.submitted, job.started, job.ended
+      FROM job JOIN phase ON phase.workflow = job.workflow
+     WHERE job.token = printf('%032x', job.workflow);
+COMMIT;
