@@ -66,6 +66,17 @@ UNIT_TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c $(STORE_TEST_SOURCES)
 tests_unit_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_LDADD = $(STORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_spec
 tests_unit_test_spec_SOURCES = tests/unit/test_spec.c
 tests_unit_test_spec_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_record
+tests_unit_test_record_SOURCES = tests/unit/test_record.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_LDADD = $(STORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_record_metrics
+tests_unit_test_record_metrics_SOURCES = tests/unit/test_record_metrics.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_metrics_LDADD = $(STORE_LDADD)

@@ -1,0 +1,575 @@
+/* What goes into the record comes out of it: the model, the outbox, and what stands beside runs. */
+#include "tests/unit/record.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/expr/check.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fixed_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+{
+    (void)arg;
+    memset(ret_token, 'a', TOKEN_LENGTH);
+    ret_token[TOKEN_LENGTH] = '\0';
+}
+
+static struct core *new_core(void)
+{
+    struct core_config config = {.token = fixed_token};
+    return core_new(&config);
+}
+
+/* --- The model ------------------------------------------------------------------------------- */
+
+#define SET(array, text) (void)snprintf(array, sizeof(array), "%s", text)
+
+/* Sets every member that can change to something else than 0. */
+static void fill(struct record *record, struct workflow *workflow)
+{
+    struct phase *phase = &workflow->phases[0];
+    workflow->ended_ms = 1790000099000;
+    phase->state = PHASE_HELD;
+    phase->hold = HOLD_PROGRESS;
+    SET(phase->reason, "three resumptions without a new step");
+    phase->checkpoint_path = strdup("/out/step_500.ckpt");
+    phase->checkpoint_step = 500;
+    for (int cause = 1; cause < CAUSE_COUNT; cause++)
+        phase->failures[cause] = (unsigned)cause;
+    phase->losses = 2;
+    phase->stalls = 3;
+    phase->is_overridden = true;
+    struct run *run = record_add_run(record, phase, 31, 41);
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_FAILED;
+    run->cause = CAUSE_NODE_FAIL;
+    SET(run->message, "node n2 \"failed\"");
+    run->in_place = run->has_begun = true;
+    run->wish = WISH_HOLD;
+    run->resume_path = strdup("/out/step_400.ckpt");
+    run->resume_step = 400;
+    run->last_step = INT64_C(1) << 40;
+    run->exit_code = -3;
+    run->signal = 9;
+    run->submitted_ms = 1790000000001;
+    run->started_ms = 1790000000002;
+    run->ended_ms = 1790000000003;
+    run->silent_since_ms = 1790000000004;
+    run->told_ms = 1790000000005;
+    struct job *job = run->job;
+    job->slurm_id = UINT32_MAX;
+    job->ended = true;
+    SET(job->state, "node_fail");
+    SET(job->reason, "NodeDown");
+    SET(job->nodes, "n[1-2]");
+    job->time_s = 7200;
+    job->submitted_ms = 1790000000006;
+    job->started_ms = 1790000000007;
+    job->ended_ms = 1790000000008;
+    job->absent_since_ms = 1790000000009;
+    record_save_run(record, run);
+    record_add_run(record, phase, 32, 42); /* the newest, with next to nothing known of it */
+    struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
+    record_apply(record, &save);
+}
+
+/* All bytes are compared, so that a member that is added to the model must be stored too; before,
+ * each pointer is compared by what it points at, and set to NULL. */
+#define ASSERT_SAME_TEXT(a, b)                                                                     \
+    do {                                                                                           \
+        assert_true(!(a) == !(b));                                                                 \
+        assert_string_equal((a) ? (a) : "", (b) ? (b) : "");                                       \
+        (a) = (b) = NULL;                                                                          \
+    } while (0)
+
+static void assert_same_phase(const struct phase *first, const struct phase *second)
+{
+    struct phase a, b;
+    memcpy(&a, first, sizeof a);
+    memcpy(&b, second, sizeof b);
+    assert_int_equal(a.after_count, b.after_count);
+    for (size_t i = 0; i < a.after_count; i++)
+        assert_int_equal(a.after[i], b.after[i]);
+    assert_int_equal(a.run ? a.run->id : 0, b.run ? b.run->id : 0);
+    ASSERT_SAME_TEXT(a.name, b.name);
+    ASSERT_SAME_TEXT(a.gpu_type, b.gpu_type);
+    ASSERT_SAME_TEXT(a.slurm_options, b.slurm_options);
+    ASSERT_SAME_TEXT(a.checkpoint_path, b.checkpoint_path);
+    a.workflow = b.workflow = NULL;
+    a.after = b.after = NULL;
+    a.run = b.run = NULL;
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void assert_same_run(const struct run *first, const struct run *second)
+{
+    struct run a, b;
+    memcpy(&a, first, sizeof a);
+    memcpy(&b, second, sizeof b);
+    assert_int_equal(a.phase->id, b.phase->id);
+    assert_int_equal(a.job->id, b.job->id);
+    ASSERT_SAME_TEXT(a.resume_path, b.resume_path);
+    a.phase = b.phase = NULL;
+    a.job = b.job = NULL;
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void assert_same_workflow(const struct workflow *a, const struct workflow *b)
+{
+    assert_int_equal(a->id, b->id);
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->submitted_ms, b->submitted_ms);
+    assert_int_equal(a->ended_ms, b->ended_ms);
+    assert_int_equal(a->phase_count, b->phase_count);
+    assert_int_equal(a->run_count, b->run_count);
+    assert_int_equal(a->job_count, b->job_count);
+    for (size_t i = 0; i < a->phase_count; i++) {
+        assert_same_phase(&a->phases[i], &b->phases[i]);
+        assert_ptr_equal(b->phases[i].workflow, b);
+    }
+    for (size_t i = 0; i < a->run_count; i++)
+        assert_same_run(a->runs[i], b->runs[i]);
+    for (size_t i = 0; i < a->job_count; i++)
+        assert_memory_equal(a->jobs[i], b->jobs[i], sizeof *a->jobs[i]);
+}
+
+static void every_member_of_the_model_comes_back(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct workflow *workflow = record_workflow(7), *loaded;
+    record_open(&record);
+    record_insert(&record, workflow);
+    assert_int_equal(store_load_workflow(record.store, 7, &loaded, &err), 0);
+    assert_same_workflow(workflow, loaded);
+    workflow_free(loaded);
+    fill(&record, workflow);
+    record_reopen(&record);
+    assert_int_equal(store_load_workflow(record.store, 7, &loaded, &err), 0);
+    assert_same_workflow(workflow, loaded);
+    workflow_free(loaded);
+    assert_int_equal(store_load_workflow(record.store, 8, &loaded, &err), -ENOENT);
+    assert_string_equal(err.message, "no workflow 8");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void every_word_of_the_core_can_be_stored(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(7), *loaded;
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct phase *phase = &workflow->phases[0];
+    struct run *run = record_add_run(&record, phase, 1, 1);
+    for (int i = 0; i < 16; i++) {
+        phase->state = (enum phase_state)(i % PHASE_STATE_COUNT);
+        phase->hold = (enum phase_hold)(i % HOLD_COUNT);
+        run->state = (enum run_state)(i % RUN_STATE_COUNT);
+        run->outcome = (enum run_outcome)(i % OUTCOME_COUNT);
+        run->cause = (enum run_cause)(i % CAUSE_COUNT);
+        run->wish = (enum run_wish)(i % (WISH_HOLD + 1));
+        record_save_run(&record, run);
+        assert_int_equal(store_load_workflow(record.store, 7, &loaded, NULL), 0);
+        assert_same_workflow(workflow, loaded);
+        workflow_free(loaded);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_start_loads_what_lives_and_the_last_ids(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct workflow *workflows[3];
+    struct core_config config;
+    record_open(&record);
+    assert_int_equal(store_last_ids(record.store, &config, &err), 0);
+    assert_int_equal(config.last_workflow + config.last_phase + config.last_run + config.last_job,
+                     0);
+    for (unsigned i = 0; i < 3; i++) {
+        workflows[i] = record_workflow(i + 1);
+        record_insert(&record, workflows[i]);
+        record_add_run(&record, &workflows[i]->phases[0], 10 + i, 20 + i);
+        workflows[i]->ended_ms = i > 0 ? record_now_ms() : 0; /* 1 lives, 2 and 3 are over ... */
+        struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflows[i]};
+        record_apply(&record, &save);
+    }
+    struct run *run = workflows[2]->phases[0].run; /* ... but the job of 3 is still to be ended */
+    struct core_effect cancel = {.kind = FX_CANCEL_JOB, workflows[2], run->phase, run, run->job};
+    record_apply(&record, &cancel);
+
+    struct core *core = new_core();
+    assert_int_equal(store_load(record.store, core, &err), 0);
+    assert_int_equal(core_workflow_count(core), 2);
+    assert_same_workflow(workflows[0], core_workflow(core, 1));
+    assert_same_workflow(workflows[2], core_workflow(core, 3));
+    assert_int_equal(store_last_ids(record.store, &config, &err), 0);
+    assert_int_equal(config.last_workflow, 3);
+    assert_int_equal(config.last_phase, 301);
+    assert_int_equal(config.last_run, 12);
+    assert_int_equal(config.last_job, 22);
+    core_free(core);
+    for (int i = 0; i < 3; i++)
+        workflow_free(workflows[i]);
+    record_close(&record);
+}
+
+/* --- The outbox and history ------------------------------------------------------------------ */
+
+static int list_effect(void *arg, const struct core_effect *effect)
+{
+    assert_false(effect->is_done);
+    text_addf(arg, "%s %llu %llu %llu %lld\n", core_effect_name(effect->kind),
+              effect->phase ? (unsigned long long)effect->phase->id : 0,
+              effect->run ? (unsigned long long)effect->run->id : 0,
+              effect->job ? (unsigned long long)effect->job->id : 0, (long long)effect->due_ms);
+    return 0;
+}
+
+static void assert_outbox(struct record *record, const char *expected)
+{
+    struct text text = {0};
+    struct error err;
+    struct core *core = new_core();
+    assert_int_equal(store_load(record->store, core, &err), 0);
+    assert_int_equal(store_outbox(record->store, core, list_effect, &text, &err), 0);
+    assert_string_equal(text_string(&text), expected);
+    text_fini(&text);
+    core_free(core);
+}
+
+static void the_outbox_keeps_what_is_not_done_once_each_in_order(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct phase *phase = &workflow->phases[0];
+    struct run *run = record_add_run(&record, phase, 10, 20);
+    struct core_effect submit = {.kind = FX_SUBMIT, workflow, phase, run, run->job};
+    struct core_effect read = {.kind = FX_READ_OUTCOME, workflow, phase, run, run->job};
+    struct core_effect judge = {.kind = FX_JUDGE, workflow, phase};
+    assert_outbox(&record, "");
+    record_apply(&record, &judge);
+    record_apply(&record, &submit);
+    record_apply(&record, &read);
+    record_apply(&record, &read); /* again: it stands there once */
+    submit.due_ms = 5000;         /* again, but later */
+    record_apply(&record, &submit);
+    record_reopen(&record);
+    assert_outbox(&record, "judge 100 0 0 0\nsubmit 100 10 20 5000\nread-outcome 100 10 20 0\n");
+    judge.is_done = read.is_done = true;
+    record_apply(&record, &judge);
+    record_apply(&record, &read);
+    assert_outbox(&record, "submit 100 10 20 5000\n");
+    submit.is_done = true;
+    record_apply(&record, &submit);
+    record_apply(&record, &submit); /* nothing is there any more, and that is fine */
+    assert_outbox(&record, "");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static int stop_at_once(void *arg, const struct core_effect *effect)
+{
+    (void)effect;
+    (*(int *)arg)++;
+    return -ECANCELED;
+}
+
+static void a_callback_ends_the_list(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    for (unsigned i = 0; i < 2; i++) {
+        struct core_effect judge = {.kind = FX_JUDGE, workflow, &workflow->phases[i]};
+        record_apply(&record, &judge);
+    }
+    struct core *core = new_core();
+    int calls = 0;
+    assert_int_equal(store_load(record.store, core, NULL), 0);
+    for (int i = 1; i <= 2; i++) { /* the statement is ready again */
+        assert_int_equal(store_outbox(record.store, core, stop_at_once, &calls, NULL), -ECANCELED);
+        assert_int_equal(calls, i);
+    }
+    core_free(core);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void history_says_what_moved_and_never_changes(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct phase *phase = &workflow->phases[0];
+    struct run *run = record_add_run(&record, phase, 10, 20);
+    struct core_effect effects[] = {
+        {.kind = FX_HISTORY, .workflow = workflow, .message = "submitted"},
+        {.kind = FX_HISTORY, workflow, phase, .from = "queued", .to = "active"},
+        {.kind = FX_HISTORY, workflow, phase, run, .from = "pending", .to = "running"},
+    };
+    for (int i = 0; i < 3; i++)
+        record_apply(&record, &effects[i]);
+    record_assert(&record,
+                  "SELECT concat_ FROM (SELECT event || ' ' || address || ' ' || type || ' ' ||"
+                  " ifnull(from_state, '-') || ' ' || ifnull(to_state, '-') || ' ' ||"
+                  " ifnull(message, '-') AS concat_ FROM v_event)",
+                  "1 1 workflow - - submitted,2 1/validate phase queued active -,"
+                  "3 1/validate#1 run pending running -");
+    record_begin(&record);
+    assert_int_equal(store_exec(record.store, "UPDATE event SET message = ''", "", NULL), -EINVAL);
+    store_rollback(record.store);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_promotion_says_who_and_which_way(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct phase *phase = &workflow->phases[0];
+    record_add_run(&record, phase, 10, 20);
+    struct run *next = record_add_run(&record, &workflow->phases[1], 11, 21);
+    next->in_place = true;
+    struct core_effect by_gate = {.kind = FX_PROMOTION, workflow, phase, next, .message = "gate"};
+    record_apply(&record, &by_gate);
+    next->in_place = false;
+    struct core_effect by_person = {.kind = FX_PROMOTION, workflow, phase, next};
+    SET(by_person.message, "promoted by anna");
+    record_apply(&record, &by_person);
+    record_assert(&record,
+                  "SELECT address || ' ' || next || ' ' || decided_by || ' ' || message || ' ' ||"
+                  " way || ' ' || run FROM v_promotion",
+                  "1/validate train gate gate in_place 10,"
+                  "1/validate train user promoted by anna submitted 10");
+    record_assert(&record, "SELECT address || ' ' || message FROM v_event",
+                  "1/validate#1 gate: train goes on in place,"
+                  "1/validate#1 promoted by anna: train goes on in a new job");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+/* --- Beside workflows and runs --------------------------------------------------------------- */
+
+static void a_submission_is_known_again_by_its_key(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    uint64_t found = 0;
+    struct workflow *workflow = record_workflow(1), *second = record_workflow(2);
+    struct store_submission submission = record_submission();
+    submission.key = "0123456789abcdef0123456789abcdef";
+    record_open(&record);
+    assert_int_equal(store_find_key(record.store, submission.key, &found, &err), -ENOENT);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
+    assert_int_equal(store_find_key(record.store, submission.key, &found, &err), 0);
+    assert_int_equal(found, 1);
+    record_commit(&record);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, second, &submission, &err), -EEXIST);
+    assert_int_equal(store_commit(record.store, &err), -EEXIST);
+    record_assert(&record, "SELECT id FROM workflow", "1");
+    record_insert(&record, second); /* without a key any number may come */
+    record_submission_fini(&submission);
+    workflow_free(workflow);
+    workflow_free(second);
+    record_close(&record);
+}
+
+static void a_run_gets_back_what_was_submitted(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store_launch launch;
+    json_t *spec;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    assert_int_equal(store_launch_load(record.store, 100, &launch, &err), 0);
+    assert_string_equal(json_string_value(json_object_get(launch.spec, "name")), "validate");
+    assert_string_equal(json_string_value(json_object_get(launch.environment, "PATH")), "/bin");
+    assert_string_equal(json_string_value(json_array_get(launch.limits, 0)), "NOFILE=1024");
+    assert_string_equal(launch.workdir, "/work dir");
+    assert_int_equal(launch.umask, 022);
+    store_launch_fini(&launch);
+    assert_int_equal(store_phase_spec(record.store, 101, &spec, &err), 0);
+    assert_string_equal(json_string_value(json_object_get(spec, "name")), "train");
+    json_decref(spec);
+    assert_int_equal(store_launch_load(record.store, 999, &launch, &err), -ENOENT);
+    assert_int_equal(store_phase_spec(record.store, 999, &spec, &err), -ENOENT);
+    record_assert(&record, "SELECT spec || overrides || resolved FROM workflow",
+                  "name: trm\n{\"validate.iterations\":\"10\"}"
+                  "{\"name\":\"trm\",\"price\":{\"by_gpu\":{\"h100\":2.5}}}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_secret_stays_when_the_run_is_saved(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    char secret[MAC_SECRET_SIZE], read[MAC_SECRET_SIZE] = "";
+    mac_random(secret, sizeof secret);
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct run *run = record_add_run(&record, &workflow->phases[0], 10, 20);
+    assert_int_equal(store_secret(record.store, 10, read, &err), -ENOENT);
+    record_begin(&record);
+    assert_int_equal(store_secret_set(record.store, 10, secret, &err), 0);
+    assert_int_equal(store_secret_set(record.store, 11, secret, &err), -ENOENT);
+    record_commit(&record);
+    record_save_run(&record, run);
+    assert_int_equal(store_secret(record.store, 10, read, &err), 0);
+    assert_string_equal(read, secret);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_journal_position_is_kept_for_each_run_and_node(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    uint64_t sequence = 99;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    record_add_run(&record, &workflow->phases[0], 10, 20);
+    record_add_run(&record, &workflow->phases[0], 11, 21);
+    assert_int_equal(store_journal_committed(record.store, 10, "n1", &sequence, &err), 0);
+    assert_int_equal(sequence, 0);
+    record_begin(&record);
+    assert_int_equal(store_journal_set(record.store, 10, "n1", 3, &err), 0);
+    assert_int_equal(store_journal_set(record.store, 10, "n1", 7, &err), 0);
+    assert_int_equal(store_journal_set(record.store, 11, "n1", 1, &err), 0);
+    record_commit(&record);
+    record_begin(&record);
+    assert_int_equal(store_journal_set(record.store, 10, "n1", 9, &err), 0);
+    store_rollback(record.store);
+    record_reopen(&record);
+    static const struct {
+        uint64_t run;
+        const char *node;
+        uint64_t sequence;
+    } cases[] = {{10, "n1", 7}, {10, "n2", 0}, {10, "lead", 0}, {11, "n1", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(
+            store_journal_committed(record.store, cases[i].run, cases[i].node, &sequence, &err), 0);
+        assert_int_equal(sequence, cases[i].sequence);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static int list_checkpoint(void *arg, const struct store_checkpoint *checkpoint)
+{
+    text_addf(arg, "%llu %s %lld %lld %lld\n", (unsigned long long)checkpoint->run,
+              checkpoint->path, (long long)checkpoint->step, (long long)checkpoint->bytes,
+              (long long)checkpoint->time_ms);
+    return 0;
+}
+
+static void checkpoints_of_all_runs_come_newest_first(void **state)
+{
+    (void)state;
+    struct record record;
+    struct text text = {0};
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    record_add_run(&record, &workflow->phases[0], 10, 20);
+    record_add_run(&record, &workflow->phases[0], 11, 21);
+    record_add_run(&record, &workflow->phases[1], 12, 22);
+    static const struct store_checkpoint checkpoints[] = {
+        {10, "/out/1", 100, -1, 1000},  {10, "/out/2", 200, 5, 2000}, {11, "/out/2", 200, 6, 3000},
+        {10, "/out/1", 100, 4, 1500}, /* again: now its size is known */
+        {12, "/other/9", 900, 0, 4000},
+    };
+    record_begin(&record);
+    for (size_t i = 0; i < sizeof checkpoints / sizeof *checkpoints; i++)
+        assert_int_equal(store_checkpoint_add(record.store, &checkpoints[i], NULL), 0);
+    record_commit(&record);
+    assert_int_equal(store_checkpoints(record.store, 100, list_checkpoint, &text, NULL), 0);
+    assert_string_equal(text_string(&text),
+                        "11 /out/2 200 6 3000\n10 /out/2 200 5 2000\n10 /out/1 100 4 1500\n");
+    text_fini(&text);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_gate_judged_again_has_its_newest_verdicts_alone(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    record_add_run(&record, &workflow->phases[0], 10, 20);
+    struct verdict verdict = {.name = (char *)"falling",
+                              .outcome = CHECK_FAILED,
+                              .has_value = true,
+                              .value = 1.5,
+                              .bounds = (char *)"below 0",
+                              .reason = (char *)"1.5 is not below 0"};
+    json_t *failed = verdict_to_json(&verdict);
+    verdict.outcome = CHECK_PASSED;
+    verdict.value = -1;
+    json_t *list = json_pack("[o]", failed), *passed = json_pack("[o]", verdict_to_json(&verdict));
+    record_begin(&record);
+    assert_int_equal(store_guard_add(record.store, 10, failed, 500, &err), 0);
+    assert_int_equal(store_verdicts_set(record.store, 10, list, 1000, &err), 0);
+    assert_int_equal(store_verdicts_set(record.store, 10, passed, 2000, &err), 0);
+    record_commit(&record);
+    record_assert(&record,
+                  "SELECT kind || ' ' || name || ' ' || outcome || ' ' || value || ' ' || bounds"
+                  " FROM v_verdict",
+                  "guard falling failed 1.5 below 0,gate falling passed -1.0 below 0");
+    json_decref(list);
+    json_decref(passed);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_member_of_the_model_comes_back),
+        cmocka_unit_test(every_word_of_the_core_can_be_stored),
+        cmocka_unit_test(a_start_loads_what_lives_and_the_last_ids),
+        cmocka_unit_test(the_outbox_keeps_what_is_not_done_once_each_in_order),
+        cmocka_unit_test(a_callback_ends_the_list),
+        cmocka_unit_test(history_says_what_moved_and_never_changes),
+        cmocka_unit_test(a_promotion_says_who_and_which_way),
+        cmocka_unit_test(a_submission_is_known_again_by_its_key),
+        cmocka_unit_test(a_run_gets_back_what_was_submitted),
+        cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
+        cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
+        cmocka_unit_test(checkpoints_of_all_runs_come_newest_first),
+        cmocka_unit_test(a_gate_judged_again_has_its_newest_verdicts_alone),
+    };
+    return cmocka_run_group_tests_name("record", tests, NULL, NULL);
+}

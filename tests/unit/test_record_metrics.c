@@ -1,0 +1,227 @@
+/* Metrics in the record: what comes out again, and what of several runs a gate reads. */
+#include "tests/unit/record.h"
+
+#include "lib/expr/metrics.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A record with workflow 1 and runs 10, 11, 12 of its first phase. */
+struct runs {
+    struct record record;
+    struct workflow *workflow;
+    struct run *runs[3];
+};
+
+static void runs_open(struct runs *runs)
+{
+    record_open(&runs->record);
+    runs->workflow = record_workflow(1);
+    record_insert(&runs->record, runs->workflow);
+    for (unsigned i = 0; i < 3; i++)
+        runs->runs[i] = record_add_run(&runs->record, &runs->workflow->phases[0], 10 + i, 20 + i);
+}
+
+static void runs_close(struct runs *runs)
+{
+    workflow_free(runs->workflow);
+    record_close(&runs->record);
+}
+
+static void add(struct runs *runs, uint64_t run, int64_t step, const char *name, double value,
+                int64_t time_ms)
+{
+    struct error err;
+    if (store_metric_add(runs->record.store, run, step, name, value, time_ms, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* Says when a run ran and what it resumed from; step -1: from the start. */
+static void ran(struct runs *runs, unsigned i, int64_t started_ms, int64_t ended_ms,
+                int64_t resume_step)
+{
+    struct run *run = runs->runs[i];
+    run->started_ms = started_ms;
+    run->ended_ms = ended_ms;
+    run->resume_step = resume_step;
+    if (resume_step >= 0)
+        run->resume_path = strdup("/out/checkpoint");
+    record_save_run(&runs->record, run);
+}
+
+static void assert_loaded(struct runs *runs, int64_t now_ms, const char *name, const char *expected,
+                          double expected_elapsed_s)
+{
+    struct metrics *metrics = metrics_new();
+    struct error err;
+    struct text text = {0};
+    double elapsed_s = -1;
+    assert_int_equal(store_metrics_load(runs->record.store, 100, now_ms, metrics, &elapsed_s, &err),
+                     0);
+    struct metrics_series series = metrics_find(metrics, name);
+    for (size_t i = 0; i < series.count; i++)
+        text_addf(&text, "%s%lld:%g@%g", i ? " " : "", (long long)series.rows[i].step,
+                  series.rows[i].value, series.rows[i].time_s);
+    assert_string_equal(text_string(&text), expected);
+    assert_true(elapsed_s == expected_elapsed_s);
+    text_fini(&text);
+    metrics_free(metrics);
+}
+
+static void any_number_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    static const double values[] = {0,   1,        -1.5,      5.147944, 1e308, 5e-324,
+                                    NAN, INFINITY, -INFINITY, 1e15,     0.1,   -3};
+    enum { COUNT = sizeof values / sizeof *values };
+    struct runs runs;
+    runs_open(&runs);
+    record_begin(&runs.record);
+    for (int i = 0; i < COUNT; i++)
+        add(&runs, 12, i, "m", values[i], 1000);
+    record_commit(&runs.record);
+    struct metrics *metrics = metrics_new();
+    assert_int_equal(store_metrics_load(runs.record.store, 100, 0, metrics, NULL, NULL), 0);
+    struct metrics_series series = metrics_find(metrics, "m");
+    assert_int_equal(series.count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        double value = series.rows[i].value;
+        assert_true(isnan(values[i]) ? isnan(value) : value == values[i]);
+    }
+    metrics_free(metrics);
+    record_assert(&runs.record, "SELECT value FROM v_metric WHERE step IN (6, 7, 8)",
+                  "nan,Inf,-Inf");
+    runs_close(&runs);
+}
+
+static void the_last_word_on_a_step_counts(void **state)
+{
+    (void)state;
+    struct runs runs;
+    runs_open(&runs);
+    ran(&runs, 2, 1000, 0, -1);
+    record_begin(&runs.record);
+    add(&runs, 12, 1, "loss", 5, 2000);
+    add(&runs, 12, 1, "loss", 4, 3000);
+    add(&runs, 12, 0, "loss", NAN, 1500);
+    record_commit(&runs.record);
+    assert_loaded(&runs, 11000, "loss", "0:nan@0.5 1:4@2", 10);
+    assert_loaded(&runs, 11000, "accuracy", "", 10);
+    runs_close(&runs);
+}
+
+/* 10 ran to step 4; 11 resumed at 2 and was stopped at 3; 12 resumed at 2. */
+static void a_resumed_run_goes_on_where_its_checkpoint_was(void **state)
+{
+    (void)state;
+    struct runs runs;
+    runs_open(&runs);
+    ran(&runs, 0, 100000, 104000, -1);
+    ran(&runs, 1, 200000, 203000, 2);
+    ran(&runs, 2, 300000, 0, 2);
+    record_begin(&runs.record);
+    for (int step = 1; step <= 4; step++)
+        add(&runs, 10, step, "loss", 10 + step, 100000 + 1000 * step);
+    add(&runs, 11, 3, "loss", 103, 201000);
+    add(&runs, 12, 3, "loss", 1003, 301000);
+    add(&runs, 12, 4, "loss", 1004, 302000);
+    record_commit(&runs.record);
+    assert_loaded(&runs, 305000, "loss", "1:11@1 2:12@2 3:1003@8 4:1004@9", 12);
+    runs_close(&runs);
+}
+
+/* What 10 and 11 said is about a model that is gone. */
+static void a_run_from_the_start_forgets_those_before(void **state)
+{
+    (void)state;
+    struct runs runs;
+    runs_open(&runs);
+    ran(&runs, 0, 100000, 104000, -1);
+    ran(&runs, 1, 0, 150000, 3); /* lost in the queue */
+    record_begin(&runs.record);
+    add(&runs, 10, 1, "loss", 1, 101000);
+    add(&runs, 10, 9, "loss", 9, 102000);
+    record_commit(&runs.record);
+    ran(&runs, 2, 0, 0, 3);
+    assert_loaded(&runs, 305000, "loss", "1:1@1", 4);
+    record_begin(&runs.record);
+    add(&runs, 12, 1, "loss", 2, 302000); /* before the news of its start */
+    record_commit(&runs.record);
+    assert_loaded(&runs, 305000, "loss", "1:2@4", 7);
+    free(runs.runs[2]->resume_path);
+    runs.runs[2]->resume_path = NULL;
+    ran(&runs, 2, 300000, 304000, -1);
+    assert_loaded(&runs, 305000, "loss", "1:2@2", 4);
+    runs_close(&runs);
+}
+
+static void more_names_than_are_remembered_do_no_harm(void **state)
+{
+    (void)state;
+    enum { NAMES = 5000 };
+    struct runs runs;
+    runs_open(&runs);
+    record_begin(&runs.record);
+    for (int i = 0; i < 2 * NAMES; i++) {
+        char *name = text_format("name_%d", i % NAMES);
+        add(&runs, 12, i / NAMES, name, i, 1000);
+        free(name);
+    }
+    record_commit(&runs.record);
+    record_assert(&runs.record, "SELECT count(*) || ' ' || max(id) FROM metric_name", "5000 5000");
+    record_assert(&runs.record, "SELECT step || ':' || value FROM v_metric WHERE name = 'name_7'",
+                  "0:7.0,1:5007.0");
+    runs_close(&runs);
+}
+
+static void a_hundred_thousand_rows_in_one_transaction_are_all_there(void **state)
+{
+    (void)state;
+    struct runs runs;
+    runs_open(&runs);
+    record_begin(&runs.record);
+    for (int i = 0; i < 100000; i++)
+        add(&runs, 12, i / 4,
+            i % 4 == 0   ? "loss"
+            : i % 4 == 1 ? "dt"
+            : i % 4 == 2 ? "lr"
+                         : "mfu",
+            i, 1000);
+    record_commit(&runs.record);
+    record_assert(&runs.record,
+                  "SELECT count(*) || ' ' || max(step) || ' ' || total(value) FROM metric",
+                  "100000 24999 4999950000.0");
+    runs_close(&runs);
+}
+
+static void a_metric_of_no_run_is_refused_with_its_transaction(void **state)
+{
+    (void)state;
+    struct runs runs;
+    struct error err;
+    runs_open(&runs);
+    record_begin(&runs.record);
+    add(&runs, 12, 1, "loss", 1, 1000);
+    add(&runs, 99, 1, "loss", 1, 1000);
+    assert_int_equal(store_commit(runs.record.store, &err), -EINVAL);
+    assert_non_null(strstr(err.message, "FOREIGN KEY"));
+    record_assert(&runs.record, "SELECT count(*) FROM metric", "0");
+    runs_close(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_comes_back_as_it_was),
+        cmocka_unit_test(the_last_word_on_a_step_counts),
+        cmocka_unit_test(a_resumed_run_goes_on_where_its_checkpoint_was),
+        cmocka_unit_test(a_run_from_the_start_forgets_those_before),
+        cmocka_unit_test(more_names_than_are_remembered_do_no_harm),
+        cmocka_unit_test(a_hundred_thousand_rows_in_one_transaction_are_all_there),
+        cmocka_unit_test(a_metric_of_no_run_is_refused_with_its_transaction),
+    };
+    return cmocka_run_group_tests_name("record metrics", tests, NULL, NULL);
+}
