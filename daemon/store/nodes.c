@@ -19,7 +19,7 @@ static bool nodes_add_range(json_t *names, const char *head, size_t head_size, c
         return false;
     if (*end == '-')
         last = strtoul(end + 1, &end, 10);
-    if (*end != ',' && *end != ']')
+    if ((*end != ',' && *end != ']') || last < first)
         return false;
     for (unsigned long i = first; i <= last && json_array_size(names) < NODES_COUNT_MAX; i++) {
         char *name = text_format("%.*s%0*lu%s", (int)head_size, head, width, i, tail);

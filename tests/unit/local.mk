@@ -80,3 +80,8 @@ UNIT_TESTS += tests/unit/test_record_metrics
 tests_unit_test_record_metrics_SOURCES = tests/unit/test_record_metrics.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_metrics_LDADD = $(STORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_answers
+tests_unit_test_answers_SOURCES = tests/unit/test_answers.c $(STORE_TEST_SOURCES)
+tests_unit_test_answers_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_answers_LDADD = $(STORE_LDADD)

@@ -1,0 +1,401 @@
+/* The answers of the API, in the shapes of doc/api.md. */
+#include "tests/unit/record.h"
+
+#include "daemon/store/answers.h"
+#include "daemon/store/nodes.h"
+#include "lib/expr/check.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SET(array, text) (void)snprintf(array, sizeof(array), "%s", text)
+
+/* Takes `json`. Expected texts are written with ' for ". */
+static void assert_json(json_t *json, const char *expected_text)
+{
+    char *text = strdup(expected_text);
+    for (char *c = text; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_error_t error;
+    json_t *expected = json_loads(text, JSON_DECODE_ANY, &error);
+    if (!expected)
+        fail_msg("%s: %s", error.text, text);
+    if (!json_equal(json, expected)) {
+        char *got = json_dumps(json, JSON_INDENT(1));
+        fail_msg("%s", got);
+    }
+    json_decref(expected);
+    json_decref(json);
+    free(text);
+}
+
+/* Workflow 7: validate has failed once and runs again, 36 s long by record_now_ms(). */
+static struct workflow *seven(struct record *record)
+{
+    struct workflow *workflow = record_workflow(7);
+    record_insert(record, workflow);
+    struct phase *phase = &workflow->phases[0];
+    struct run *run = record_add_run(record, phase, 11, 21);
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_PREEMPTED;
+    run->job->ended = true;
+    run->job->slurm_id = 4711;
+    SET(run->job->state, "preempted");
+    run->submitted_ms = 1790000000000;
+    run->started_ms = 1790000010000;
+    run->ended_ms = 1790000046000;
+    run->last_step = 130;
+    record_save_run(record, run);
+    run = record_add_run(record, phase, 12, 22);
+    run->state = RUN_RUNNING;
+    run->has_begun = true;
+    run->job->slurm_id = 4712;
+    SET(run->job->state, "running");
+    SET(run->job->nodes, "n[1-2]");
+    run->submitted_ms = 1790000050000;
+    run->started_ms = 1790000064000;
+    run->resume_path = strdup("/out/step_100.ckpt");
+    run->resume_step = 100;
+    run->last_step = 190;
+    phase->state = PHASE_ACTIVE;
+    phase->checkpoint_path = strdup("/out/step_100.ckpt");
+    phase->checkpoint_step = 100;
+    record_save_run(record, run);
+    record_begin(record);
+    static const struct {
+        uint64_t run;
+        int64_t step;
+        const char *name;
+        double value;
+    } rows[] = {{11, 129, "loss", 9},   {12, 101, "loss", 5},         {12, 102, "loss", 4.5},
+                {12, 102, "dt", NAN},   {12, 103, "loss", -INFINITY}, {12, 104, "dt", 7},
+                {12, 100, "dt", 0.125}, {12, 104, "loss", 4.25}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(store_metric_add(record->store, rows[i].run, rows[i].step, rows[i].name,
+                                          rows[i].value, 1790000070000, NULL),
+                         0);
+    record_commit(record);
+    return workflow;
+}
+
+#define RUN_1                                                                                      \
+    "{'address': '7/validate#1', 'run': 11, 'phase': 'validate', 'attempt': 1, 'state': 'ended',"  \
+    " 'outcome': 'preempted', 'cause': null, 'message': '', 'job_id': 4711,"                       \
+    " 'job_state': 'preempted', 'job_reason': '', 'nodes': [], 'exit_code': 0, 'signal': 0,"       \
+    " 'submitted': 1790000000.0, 'started': 1790000010.0, 'ended': 1790000046.0,"                  \
+    " 'first_step': 0, 'last_step': 130, 'resume': null, 'run_dir': '/home/runs/7/validate/1',"    \
+    " 'in_place': false}"
+#define RUN_2                                                                                      \
+    "{'address': '7/validate#2', 'run': 12, 'phase': 'validate', 'attempt': 2,"                    \
+    " 'state': 'running', 'outcome': null, 'cause': null, 'message': '', 'job_id': 4712,"          \
+    " 'job_state': 'running', 'job_reason': '', 'nodes': ['n1', 'n2'], 'exit_code': 0,"            \
+    " 'signal': 0, 'submitted': 1790000050.0, 'started': 1790000064.0, 'ended': null,"             \
+    " 'first_step': 100, 'last_step': 190, 'resume': '/out/step_100.ckpt',"                        \
+    " 'run_dir': '/home/runs/7/validate/2', 'in_place': false}"
+/* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
+#define PHASE_VALIDATE                                                                             \
+    "'phase': 'validate', 'address': '7/validate', 'state': 'active', 'reason': '', 'after': [],"  \
+    " 'promote': 'auto', 'run': " RUN_2 ", 'attempts': 2, 'step': 190, 'total': 1000.0,"           \
+    " 'metrics': {'loss': 4.25, 'dt': 7.0}, 'eta_s': 324.0, 'gpus': 16, 'nodes': 2,"               \
+    " 'gpu_seconds': 1152.0, 'cost_usd': 0.8, 'promoted': null,"                                   \
+    " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt'"
+/* Its price is by GPU, and it asks for none in particular. */
+#define PHASE_TRAIN                                                                                \
+    "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'reason': '',"                   \
+    " 'after': ['validate'], 'promote': 'manual', 'run': null, 'attempts': 0, 'step': null,"       \
+    " 'total': null, 'metrics': {}, 'eta_s': null, 'gpus': 24, 'nodes': 3, 'gpu_seconds': 0.0,"    \
+    " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': null}"
+#define WORKFLOW_7                                                                                 \
+    "{'workflow': 7, 'name': 'trm', 'state': 'running', 'submitted': 1790000000.0,"                \
+    " 'ended': null, 'file': 'demo.yaml', 'workdir': '/work dir', 'gpu_seconds': 1152.0,"          \
+    " 'cost_usd': 0.8, 'phases': [{" PHASE_VALIDATE "}, " PHASE_TRAIN "]}"
+
+static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json;
+    int64_t now_ms = record_now_ms();
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    assert_int_equal(answer_workflow(record.store, 7, now_ms, &json, &err), 0);
+    assert_json(json, WORKFLOW_7);
+    assert_int_equal(answer_workflows(record.store, ANSWER_RECENT, now_ms, &json, &err), 0);
+    assert_json(json, "{'workflows': [" WORKFLOW_7 "]}");
+    assert_int_equal(answer_phase(record.store, 7, "validate", now_ms, &json, &err), 0);
+    assert_json(json, "{" PHASE_VALIDATE ", 'runs': [" RUN_2 "," RUN_1 "]}");
+    assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
+    assert_json(json, RUN_1);
+    assert_int_equal(answer_runs(record.store, 7, 10, &json, &err), 0);
+    assert_json(json, "{'runs': [" RUN_2 "," RUN_1 "]}");
+    assert_int_equal(answer_runs(record.store, 0, 1, &json, &err), 0);
+    assert_json(json, "{'runs': [" RUN_2 "]}");
+    assert_int_equal(answer_runs(record.store, 8, 10, &json, &err), 0);
+    assert_json(json, "{'runs': []}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json;
+    uint64_t run;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    assert_int_equal(answer_workflow(record.store, 8, 0, &json, &err), -ENOENT);
+    assert_string_equal(err.message, "no workflow 8");
+    assert_int_equal(answer_phase(record.store, 7, "valid", 0, &json, &err), -ENOENT);
+    assert_string_equal(err.message, "no phase 7/valid");
+    assert_int_equal(answer_gate(record.store, 8, "validate", &json, &err), -ENOENT);
+    assert_string_equal(err.message, "no phase 8/validate");
+    assert_int_equal(answer_run(record.store, 7, "validate", 3, &json, &err), -ENOENT);
+    assert_string_equal(err.message, "no run 7/validate#3");
+    assert_int_equal(answer_run_id(record.store, 7, "train", 1, &run, &err), -ENOENT);
+    assert_int_equal(answer_run_id(record.store, 7, "validate", 2, &run, &err), 0);
+    assert_int_equal(run, 12);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+/* The view's SQL and the core's C say the same, for every pair of states of two phases. */
+static void the_state_of_a_workflow_is_the_cores(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(1);
+    record_insert(&record, workflow);
+    for (int i = 0; i < PHASE_STATE_COUNT * PHASE_STATE_COUNT; i++) {
+        workflow->phases[0].state = (enum phase_state)(i / PHASE_STATE_COUNT);
+        workflow->phases[1].state = (enum phase_state)(i % PHASE_STATE_COUNT);
+        for (int j = 0; j < 2; j++) {
+            struct core_effect save = {
+                .kind = FX_SAVE_PHASE, .workflow = workflow, .phase = &workflow->phases[j]};
+            record_apply(&record, &save);
+        }
+        assert_int_equal(answer_workflow(record.store, 1, 0, &json, NULL), 0);
+        assert_string_equal(json_string_value(json_object_get(json, "state")),
+                            workflow_state(workflow));
+        json_decref(json);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void what_ended_a_day_ago_is_shown_only_when_all_is_asked_for(void **state)
+{
+    (void)state;
+    static const int64_t day_ms = 24 * 3600 * 1000;
+    struct record record;
+    record_open(&record);
+    for (unsigned i = 1; i <= 3; i++) {
+        struct workflow *workflow = record_workflow(i);
+        record_insert(&record, workflow);
+        workflow->ended_ms = i == 1 ? 0 : i == 2 ? record_now_ms() - day_ms - 1 : record_now_ms();
+        struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
+        record_apply(&record, &save);
+        workflow_free(workflow);
+    }
+    for (int scope = ANSWER_RECENT; scope <= ANSWER_ALL; scope++) {
+        struct text ids = {0};
+        json_t *json, *workflow;
+        size_t i;
+        assert_int_equal(
+            answer_workflows(record.store, (enum answer_scope)scope, record_now_ms(), &json, NULL),
+            0);
+        json_array_foreach(json_object_get(json, "workflows"), i, workflow)
+            text_addf(&ids, " %lld", json_integer_value(json_object_get(workflow, "workflow")));
+        assert_string_equal(text_string(&ids), scope == ANSWER_ALL ? " 3 2 1" : " 3 1");
+        json_decref(json);
+        text_fini(&ids);
+    }
+    record_close(&record);
+}
+
+static void series_stand_side_by_side_over_their_steps(void **state)
+{
+    (void)state;
+    static const char *const loss[] = {"loss"}, *const both[] = {"dt", "loss"},
+                             *const none[] = {"mfu"};
+    static const struct {
+        const char *const *names;
+        size_t count;
+        unsigned last;
+        const char *expected;
+    } cases[] = {
+        {NULL, 0, 0,
+         "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
+         " 'dt': [0.125, null, 'nan', null, 7.0]}}"},
+        {NULL, 0, 2,
+         "{'steps': [103, 104], 'series': {'loss': ['-inf', 4.25], 'dt': [null, 7.0]}}"},
+        {loss, 1, 3, "{'steps': [102, 103, 104], 'series': {'loss': [4.5, '-inf', 4.25]}}"},
+        {both, 2, 1, "{'steps': [104], 'series': {'dt': [7.0], 'loss': [4.25]}}"},
+        {both, 2, 99,
+         "{'steps': [100, 101, 102, 103, 104], 'series': {'loss': [null, 5.0, 4.5, '-inf', 4.25],"
+         " 'dt': [0.125, null, 'nan', null, 7.0]}}"},
+        {none, 1, 0, "{'steps': [], 'series': {'mfu': []}}"},
+    };
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(answer_metrics(record.store, 12, cases[i].names, cases[i].count,
+                                        cases[i].last, &json, NULL),
+                         0);
+        assert_json(json, cases[i].expected);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void judge(struct record *record, uint64_t run, enum check_outcome outcome, bool warn)
+{
+    struct verdict verdict = {.name = (char *)"falling",
+                              .outcome = outcome,
+                              .warn = warn,
+                              .has_value = true,
+                              .value = NAN,
+                              .bounds = (char *)"below 0",
+                              .reason = (char *)"it is NaN"};
+    json_t *list = json_pack("[o]", verdict_to_json(&verdict));
+    record_begin(record);
+    assert_int_equal(store_verdicts_set(record->store, run, list, 1790000090000, NULL), 0);
+    record_commit(record);
+    json_decref(list);
+}
+
+static void assert_gate(struct record *record, const char *expected)
+{
+    json_t *json;
+    assert_int_equal(answer_gate(record->store, 7, "validate", &json, NULL), 0);
+    assert_json(json, expected);
+}
+
+#define CHECKS(outcome, warn)                                                                      \
+    " 'checks': [{'name': 'falling', 'outcome': '" outcome "', 'warn': " warn ", 'value': 'nan',"  \
+    " 'bounds': 'below 0', 'window': null, 'reason': 'it is NaN', 'advice': null}]}"
+
+static void a_gate_tells_who_decided_and_by_what(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    struct phase *phase = &workflow->phases[0];
+    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+                         " 'time': null, 'checks': []}");
+    judge(&record, 12, CHECK_FAILED, true);
+    assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'gate',"
+                         " 'time': 1790000090.0," CHECKS("failed", "true"));
+    judge(&record, 12, CHECK_INSUFFICIENT, false);
+    assert_gate(&record, "{'phase': '7/validate', 'decided': 'failed', 'decided_by': 'gate',"
+                         " 'time': 1790000090.0," CHECKS("insufficient", "false"));
+    phase->state = PHASE_SUCCEEDED;
+    phase->is_overridden = true;
+    struct core_effect effects[] = {
+        {.kind = FX_SAVE_PHASE, .workflow = workflow, .phase = phase},
+        {.kind = FX_HISTORY, workflow, phase, .from = "held", .to = "succeeded"},
+        {.kind = FX_PROMOTION, workflow, phase, phase->run, .message = "promoted by anna"},
+    };
+    for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
+        record_apply(&record, &effects[i]);
+    assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'user',"
+                         " 'time': 1790000100.0," CHECKS("insufficient", "false"));
+    json_t *json;
+    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_string_equal(json_string_value(json_object_get(json, "promoted")), "submitted");
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void events_go_on_from_where_one_left_off(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = seven(&record), *other = record_workflow(8);
+    record_insert(&record, other);
+    struct phase *phase = &workflow->phases[0];
+    struct core_effect effects[] = {
+        {.kind = FX_HISTORY, workflow, phase, .from = "queued", .to = "active"},
+        {.kind = FX_HISTORY, other, &other->phases[0], .from = "queued", .to = "active"},
+        {.kind = FX_HISTORY, workflow, phase, phase->run, .to = "ended", .message = "why"},
+    };
+    for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
+        record_apply(&record, &effects[i]);
+    assert_int_equal(answer_events(record.store, 0, 7, 10, &json, NULL), 0);
+    assert_json(json, "{'events': [{'event': 1, 'time': 1790000100.0, 'workflow': 7,"
+                      " 'phase': 'validate', 'run': null, 'type': 'phase', 'from': 'queued',"
+                      " 'to': 'active', 'message': ''}, {'event': 3, 'time': 1790000100.0,"
+                      " 'workflow': 7, 'phase': 'validate', 'run': 12, 'type': 'run',"
+                      " 'from': null, 'to': 'ended', 'message': 'why'}], 'last': 3}");
+    static const struct {
+        uint64_t after, workflow;
+        unsigned limit;
+        size_t count;
+        json_int_t last;
+    } cases[] = {
+        {0, 0, 10, 3, 3}, {0, 0, 2, 2, 2}, {1, 7, 10, 1, 3}, {3, 0, 10, 0, 3}, {2, 8, 10, 0, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(answer_events(record.store, cases[i].after, cases[i].workflow,
+                                       cases[i].limit, &json, NULL),
+                         0);
+        assert_int_equal(json_array_size(json_object_get(json, "events")), cases[i].count);
+        assert_int_equal(json_integer_value(json_object_get(json, "last")), cases[i].last);
+        json_decref(json);
+    }
+    workflow_free(workflow);
+    workflow_free(other);
+    record_close(&record);
+}
+
+static void lists_of_nodes_are_written_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *expected;
+    } cases[] = {
+        {"", "[]"},
+        {"n1", "['n1']"},
+        {"n[1-3,7],gpu", "['n1', 'n2', 'n3', 'n7', 'gpu']"},
+        {"gpu[08-11]-ib", "['gpu08-ib', 'gpu09-ib', 'gpu10-ib', 'gpu11-ib']"},
+        {"r[1-2]n[1,3]", "['r1n1', 'r1n3', 'r2n1', 'r2n3']"},
+        {"n[", "['n[']"},
+        {"n[]", "['n[]']"},
+        {"n[a-b],m", "['n[a-b]', 'm']"},
+        {"n[3-1]", "['n[3-1]']"},
+        {"a,,b,", "['a', 'b']"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_json(nodes_expand(cases[i].list), cases[i].expected);
+    json_t *many = nodes_expand("n[0-4294967295],m[1-9]x[0-4294967295]");
+    assert_int_equal(json_array_size(many), NODES_COUNT_MAX);
+    json_decref(many);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
+        cmocka_unit_test(what_is_not_there_is_named),
+        cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
+        cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
+        cmocka_unit_test(series_stand_side_by_side_over_their_steps),
+        cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
+        cmocka_unit_test(events_go_on_from_where_one_left_off),
+        cmocka_unit_test(lists_of_nodes_are_written_out),
+    };
+    return cmocka_run_group_tests_name("answers", tests, NULL, NULL);
+}
