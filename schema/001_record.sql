@@ -192,7 +192,7 @@ CREATE TABLE promotion (
     next       INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- NULL: all after it
     run        INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED,   -- whose verdicts are why
     decided_by TEXT NOT NULL CHECK (decided_by IN ('gate', 'user')),
-    message    TEXT,             -- who, in words
+    who        TEXT,             -- the person
     way        TEXT CHECK (way IN ('in_place', 'submitted')), -- in the same job, or in a new one
     time       INTEGER NOT NULL
 ) STRICT;
@@ -310,7 +310,7 @@ CREATE VIEW v_verdict AS
 CREATE VIEW v_promotion AS
     -- Who or what let which phase start, and how.
     SELECT phase.workflow || '/' || phase.name AS address, next.name AS next,
-           promotion.decided_by, promotion.message, promotion.way,
+           promotion.decided_by, promotion.who, promotion.way,
            datetime(promotion.time / 1000, 'unixepoch') AS time,
            promotion.phase, promotion.run
       FROM promotion

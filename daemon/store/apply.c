@@ -144,7 +144,7 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     stmt_bind_id(stmt, ":next", begun ? begun->phase->id : 0);
     stmt_bind_id(stmt, ":run", phase->run ? phase->run->id : 0);
     stmt_bind_text(stmt, ":decided_by", effect->message[0] ? "user" : "gate");
-    stmt_bind_words(stmt, ":message", effect->message);
+    stmt_bind_words(stmt, ":who", effect->message);
     stmt_bind_text(stmt, ":way", way);
     stmt_bind_int(stmt, ":time", now_ms);
     int result = stmt_run(stmt, err);

@@ -1,2 +1,2 @@
-INSERT INTO promotion (phase, next, run, decided_by, message, way, time)
-VALUES (:phase, :next, :run, :decided_by, :message, :way, :time)
+INSERT INTO promotion (phase, next, run, decided_by, who, way, time)
+VALUES (:phase, :next, :run, :decided_by, :who, :way, :time)

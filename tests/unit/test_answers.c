@@ -305,7 +305,7 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     struct core_effect effects[] = {
         {.kind = FX_SAVE_PHASE, .workflow = workflow, .phase = phase},
         {.kind = FX_HISTORY, workflow, phase, .from = "held", .to = "succeeded"},
-        {.kind = FX_PROMOTION, workflow, phase, phase->run, .message = "promoted by anna"},
+        {.kind = FX_PROMOTION, workflow, phase, phase->run, .message = "anna"},
     };
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
         record_apply(&record, &effects[i]);
