@@ -60,6 +60,7 @@ static void list_init(struct request_list *list)
 
 static void list_add(struct request_list *list, struct request *request)
 {
+    assert(request);
     request->next = NULL;
     *list->end = request;
     list->end = &request->next;

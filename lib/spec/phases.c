@@ -5,6 +5,7 @@
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,7 @@ static void phases_report_extends_cycle(struct phases_merge *merge,
     text_add(&chain, entry->name);
     do {
         at = phases_refer(merge->phases, node_get(at->written, "extends"), merge->problems);
+        assert(at); /* it is part of a cycle */
         text_addf(&chain, " -> %s", at->name);
     } while (at != entry && chain.size < 400);
     node_problem(merge->problems, node_get(entry->written, "extends"), "extends itself: %s",
