@@ -61,8 +61,10 @@ void notes_forget(struct loop *loop, uint64_t run)
     struct notes *notes = map_remove(&loop->notes, run);
     if (!notes)
         return;
-    for (size_t i = 0; i < notes->node_count; i++)
-        free(notes->nodes[i].name);
+    for (size_t i = 0; i < notes->node_count; i++) {
+        free(notes->nodes[i]->name);
+        free(notes->nodes[i]);
+    }
     free(notes->nodes);
     json_decref(notes->outcome);
     free(notes);
@@ -72,9 +74,9 @@ int notes_node(struct loop *loop, struct notes *notes, const char *name,
                struct notes_node **ret_node, struct error *err)
 {
     for (size_t i = 0; i < notes->node_count; i++) {
-        if (strcmp(notes->nodes[i].name, name) != 0)
+        if (strcmp(notes->nodes[i]->name, name) != 0)
             continue;
-        *ret_node = &notes->nodes[i];
+        *ret_node = notes->nodes[i];
         return 0;
     }
     if (notes->node_count == NOTES_NODES_MAX)
@@ -84,10 +86,12 @@ int notes_node(struct loop *loop, struct notes *notes, const char *name,
     int status = store_journal_committed(loop->config.store, notes->run, name, &taken, err);
     if (status < 0)
         return status;
+    struct notes_node *node = calloc(1, sizeof *node);
     notes->nodes = realloc(notes->nodes, (notes->node_count + 1) * sizeof *notes->nodes);
-    if (!notes->nodes)
+    if (!notes->nodes || !node)
         abort();
-    notes->nodes[notes->node_count] = (struct notes_node){text_format("%s", name), taken};
-    *ret_node = &notes->nodes[notes->node_count++];
+    *node = (struct notes_node){text_format("%s", name), taken};
+    notes->nodes[notes->node_count++] = node;
+    *ret_node = node;
     return 0;
 }

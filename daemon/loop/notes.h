@@ -27,7 +27,7 @@ struct notes {
     bool has_ended;     /* its end was posted */
     json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
     int64_t step;       /* the highest that was posted; -1: none */
-    struct notes_node *nodes;
+    struct notes_node **nodes;
     size_t node_count;
 };
 
@@ -39,7 +39,7 @@ int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct
 void notes_forget(struct loop *loop, uint64_t run);
 
 /* How far the journal of this node was taken, from the record at first; at most NOTES_NODES_MAX
- * nodes (-E2BIG). */
+ * nodes (-E2BIG). Borrowed like the notes. */
 enum { NOTES_NODES_MAX = 65536 };
 int notes_node(struct loop *loop, struct notes *notes, const char *name,
                struct notes_node **ret_node, struct error *err);

@@ -85,3 +85,10 @@ UNIT_TESTS += tests/unit/test_answers
 tests_unit_test_answers_SOURCES = tests/unit/test_answers.c $(STORE_TEST_SOURCES)
 tests_unit_test_answers_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_answers_LDADD = $(STORE_LDADD)
+DAEMON_WORLD = tests/unit/daemon_world.c tests/unit/daemon_world.h \
+	tests/unit/fake_cluster.c tests/unit/fake_cluster.h
+DAEMON_WORLD_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_daemon
+tests_unit_test_daemon_SOURCES = tests/unit/test_daemon.c $(DAEMON_WORLD)
+tests_unit_test_daemon_LDADD = $(DAEMON_WORLD_LDADD)

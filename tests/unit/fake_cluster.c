@@ -1,0 +1,232 @@
+/* Slurm as a folder: each request is answered at once, from the files. */
+#include "tests/unit/fake_cluster.h"
+
+#include "daemon/slurm/cluster.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIRST_ID = 100 };
+
+struct fake_cluster {
+    struct cluster cluster;
+    char *folder;
+    void (*wake)(void *data);
+    void *data;
+    struct cluster_result results[CLUSTER_REQUESTS_MAX];
+    size_t first, count;
+};
+
+static char *fake_read(const struct fake_cluster *fake, const char *name)
+{
+    char *path = text_format("%s/%s", fake->folder, name), *data = NULL;
+    if (file_read(path, 1 << 20, &data, NULL, NULL) < 0)
+        data = text_format("%s", "");
+    free(path);
+    return data;
+}
+
+static void fake_append(const struct fake_cluster *fake, const char *name, const char *line)
+{
+    char *path = text_format("%s/%s", fake->folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert(fd >= 0);
+    ssize_t written = write(fd, line, strlen(line));
+    assert(written == (ssize_t)strlen(line));
+    (void)close(fd); /* a test's file */
+    free(path);
+}
+
+static bool fake_mode_is(const struct fake_cluster *fake, const char *mode)
+{
+    char *text = fake_read(fake, "mode");
+    bool is = text_starts(text, mode);
+    free(text);
+    return is;
+}
+
+static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32_t id)
+{
+    char *name = text_format("state.%u", id), *text = fake_read(fake, name);
+    int state = CLUSTER_JOB_UNKNOWN;
+    text[strcspn(text, "\n")] = '\0';
+    while (state > CLUSTER_JOB_PENDING &&
+           !text_equal(cluster_job_state_name((enum cluster_job_state)state), text))
+        state--;
+    free(name);
+    free(text);
+    return (enum cluster_job_state)state;
+}
+
+/* Calls for each job of the file until `only` (a token; NULL: all) was found. */
+static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
+                        struct cluster_job **ret_jobs, uint32_t *ret_last)
+{
+    char *text = fake_read(fake, "jobs");
+    struct cluster_job *jobs = NULL;
+    size_t count = 0;
+    *ret_last = FIRST_ID;
+    for (char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        struct cluster_job job = {0};
+        if (sscanf(line, "%u %32s", &job.id, job.token) != 2)
+            break;
+        *ret_last = job.id;
+        if (only && !text_equal(only, job.token))
+            continue;
+        job.state = fake_state(fake, job.id);
+        job.start_time = job.state == CLUSTER_JOB_PENDING ? 0 : 1;
+        job.reason = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "Resources" : "");
+        job.nodes = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "" : "n1");
+        jobs = realloc(jobs, (count + 1) * sizeof *jobs);
+        assert(jobs);
+        jobs[count++] = job;
+    }
+    free(text);
+    *ret_jobs = jobs;
+    return count;
+}
+
+static void fake_free_jobs(struct cluster_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(jobs[i].reason);
+        free(jobs[i].nodes);
+    }
+    free(jobs);
+}
+
+static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t key,
+                                          enum cluster_kind kind)
+{
+    assert(fake->count < CLUSTER_REQUESTS_MAX);
+    size_t at = (fake->first + fake->count++) % CLUSTER_REQUESTS_MAX;
+    struct cluster_result *result = &fake->results[at];
+    *result = (struct cluster_result){.key = key, .kind = kind, .outcome = CLUSTER_DONE};
+    (void)snprintf(result->cluster, sizeof result->cluster, "fake");
+    if (fake_mode_is(fake, "down")) {
+        result->outcome = CLUSTER_UNREACHABLE;
+        (void)snprintf(result->message, sizeof result->message, "Unable to contact the controller");
+    }
+    fake->wake(fake->data);
+    return result;
+}
+
+static int fake_submit(struct cluster *cluster, uint64_t key,
+                       const struct cluster_description *description, struct error *err)
+{
+    struct fake_cluster *fake = (struct fake_cluster *)cluster;
+    (void)err;
+    struct cluster_result *result = fake_answer(fake, key, CLUSTER_SUBMIT);
+    if (result->outcome != CLUSTER_DONE)
+        return 0;
+    if (fake_mode_is(fake, "limited") || fake_mode_is(fake, "refuse")) {
+        result->outcome = fake_mode_is(fake, "refuse") ? CLUSTER_REFUSED : CLUSTER_LIMITED;
+        (void)snprintf(result->message, sizeof result->message, "because the test wants it");
+        return 0;
+    }
+    struct cluster_job *jobs;
+    uint32_t last;
+    size_t count = fake_jobs(fake, NULL, &jobs, &last);
+    fake_free_jobs(jobs, count);
+    result->job_id = last + 1;
+    char *line = text_format("%u %s %s\n", last + 1, description->token, description->name);
+    fake_append(fake, "jobs", line);
+    free(line);
+    if (fake_mode_is(fake, "lose"))
+        result->outcome = CLUSTER_UNREACHABLE;
+    return 0;
+}
+
+static int fake_ask(struct fake_cluster *fake, uint64_t key, enum cluster_kind kind,
+                    const char *token)
+{
+    struct cluster_result *result = fake_answer(fake, key, kind);
+    uint32_t last;
+    if (result->outcome != CLUSTER_DONE)
+        return 0;
+    result->job_count = fake_jobs(fake, token, &result->jobs, &last);
+    if (kind == CLUSTER_LOOKUP && result->job_count == 0)
+        result->outcome = CLUSTER_ABSENT;
+    else if (kind == CLUSTER_LOOKUP)
+        result->job_id = result->jobs[0].id;
+    return 0;
+}
+
+static int fake_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err)
+{
+    (void)err;
+    return fake_ask((struct fake_cluster *)cluster, key, CLUSTER_LOOKUP, token);
+}
+
+static int fake_poll(struct cluster *cluster, uint64_t key, struct error *err)
+{
+    (void)err;
+    return fake_ask((struct fake_cluster *)cluster, key, CLUSTER_POLL, NULL);
+}
+
+static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
+                       uint32_t job_id, int64_t argument, struct error *err)
+{
+    struct fake_cluster *fake = (struct fake_cluster *)cluster;
+    (void)argument;
+    (void)err;
+    struct cluster_result *result = fake_answer(fake, key, kind);
+    if (result->outcome != CLUSTER_DONE)
+        return 0;
+    char *line = text_format("%u\n", job_id), *name = text_format("state.%u", job_id);
+    fake_append(fake, "cancelled", line);
+    char *path = text_format("%s/%s", fake->folder, name);
+    (void)file_replace(path, "cancelled\n", 10, 0600, NULL); /* the test sees if it is not */
+    free(path);
+    free(line);
+    free(name);
+    return 0;
+}
+
+static bool fake_take(struct cluster *cluster, struct cluster_result *ret_result)
+{
+    struct fake_cluster *fake = (struct fake_cluster *)cluster;
+    if (fake->count == 0)
+        return false;
+    *ret_result = fake->results[fake->first];
+    fake->first = (fake->first + 1) % CLUSTER_REQUESTS_MAX;
+    fake->count--;
+    return true;
+}
+
+static void fake_free(struct cluster *cluster)
+{
+    struct fake_cluster *fake = (struct fake_cluster *)cluster;
+    struct cluster_result result;
+    while (fake_take(cluster, &result))
+        cluster_result_fini(&result);
+    free(fake->folder);
+    free(fake);
+}
+
+struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), void *data)
+{
+    static const struct cluster_operations operations = {
+        .submit = fake_submit,
+        .lookup = fake_lookup,
+        .poll = fake_poll,
+        .change = fake_change,
+        .take = fake_take,
+        .free = fake_free,
+    };
+    struct fake_cluster *fake = calloc(1, sizeof *fake);
+    assert(fake);
+    fake->cluster.operations = &operations;
+    fake->folder = text_format("%s", folder);
+    fake->wake = wake;
+    fake->data = data;
+    return &fake->cluster;
+}

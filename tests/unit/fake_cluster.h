@@ -1,0 +1,17 @@
+/* A cluster for tests of the daemon: it keeps its jobs in a folder, so that it outlives the daemon
+ * as Slurm does, and the test sees and changes them there.
+ *
+ *   jobs          a line "<id> <token> <name>" for each job that was submitted
+ *   state.<id>    its state's name as in cluster.h; absent: pending
+ *   cancelled     a line "<id>" for each cancellation
+ *   mode          how it behaves: up (also when absent); down: nobody answers; lose: submissions
+ *                 are carried out, and their answers get lost; limited; refuse */
+#ifndef PHASED_TESTS_FAKE_CLUSTER_H
+#define PHASED_TESTS_FAKE_CLUSTER_H
+
+struct cluster;
+
+/* `wake` is called when results wait, from within requests. */
+struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), void *data);
+
+#endif

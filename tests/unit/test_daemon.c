@@ -1,0 +1,361 @@
+/* The daemon without Slurm: submissions, journals, gates, promotions, commands, bad input. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char two_phases[] = "name: two\n"
+                                 "phases:\n"
+                                 "  a:\n"
+                                 "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                 "    params: {steps: 10}\n"
+                                 "    run: echo $steps\n"
+                                 "    gate:\n"
+                                 "      low: {value: last(loss), at_most: 2}\n"
+                                 "      falling: last(loss) < first(loss)\n"
+                                 "  b:\n"
+                                 "    after: a\n"
+                                 "    resources: {nodes: 1, gpus: 2, time: 5m}\n"
+                                 "    run: echo\n";
+
+static const char old_start[] =
+    "{\"seq\":1,\"time\":1.5,\"type\":\"started\",\"job_id\":101,\"restarts\":0,"
+    "\"nodes\":[\"n1\"],\"end_time\":null}";
+
+static void submit(struct world *world, const char *spec)
+{
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+}
+
+static long push_started(struct world *world, const char *run_folder)
+{
+    char *entry = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
+                              "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
+                              (long long)time(NULL));
+    long committed = world_push(world, run_folder, "lead", (const char *const[]){entry, NULL});
+    free(entry);
+    return committed;
+}
+
+/* The lead's last word, `now` so that the allocation is still kept. */
+static char *ended(unsigned sequence, const char *outcome, const char *cause, unsigned final)
+{
+    double now = (double)time(NULL);
+    return text_format(
+        "{\"seq\":%u,\"time\":%.1f,\"type\":\"ended\",\"run\":1,\"outcome\":\"%s\","
+        "\"cause\":%s,\"exit_code\":0,\"signal\":0,\"message\":\"\",\"started\":%.1f,"
+        "\"ended\":%.1f,\"finals\":{\"n1\":%u},\"last_step\":2}",
+        sequence, now, outcome, cause, now - 60, now, final);
+}
+
+static void push_loss(struct world *world, const char *run_folder, double first, double last)
+{
+    char *one = text_format("{\"seq\":1,\"time\":1.0,\"type\":\"metric\",\"step\":1,\"values\":"
+                            "{\"loss\":%f}}",
+                            first);
+    char *two = text_format("{\"seq\":2,\"time\":2.0,\"type\":\"metric\",\"step\":2,\"values\":"
+                            "{\"loss\":%f,\"grad_norm\":\"nan\"}}",
+                            last);
+    assert_int_equal(world_push(world, run_folder, "n1", (const char *const[]){one, two, NULL}), 2);
+    free(one);
+    free(two);
+}
+
+/* Phase a of workflow 1 runs in the first job, and succeeds with these losses. */
+static void run_first_phase(struct world *world, double first, double last)
+{
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    assert_int_equal(push_started(world, "runs/1/a/1"), 1);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active");
+    push_loss(world, "runs/1/a/1", first, last);
+    char *end = ended(2, "succeeded", "null", 2);
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", (const char *const[]){end, NULL}), 2);
+    free(end);
+}
+
+static void ping_tells_version_and_cluster(void **state)
+{
+    struct world *world = *state;
+    world_await(world, "/v1/ping", "cluster.name", "fake");
+    json_t *json = world_expect(world, 200, "GET", "/v1/ping", NULL);
+    assert_string_equal(world_member(json, "version"), "test");
+    assert_string_equal(world_member(json, "cluster.answering"), "true");
+    assert_string_equal(world_member(json, "home"), world->home);
+    json_decref(json);
+    world_stop(world);
+}
+
+static void what_is_wrong_with_a_request_is_said(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        int status;
+        const char *method, *path, *body, *code;
+    } rows[] = {
+        {404, "GET", "/v1/elephants", NULL, "not_found"},
+        {404, "GET", "/v1/workflows/0", NULL, "not_found"},
+        {404, "GET", "/v1/workflows/99999999999999999999", NULL, "not_found"},
+        {404, "GET", "/v1/workflows/7", NULL, "not_found"},
+        {404, "GET", "/v1/workflows/7/phases/a", NULL, "not_found"},
+        {404, "POST", "/v1/workflows/7/cancel", NULL, "not_found"},
+        {404, "POST", "/v1/workflows/7/explode", NULL, "not_found"},
+        {405, "DELETE", "/v1/workflows/7", NULL, "bad_request"},
+        {400, "GET", "/v1/events?after=soon", NULL, "bad_request"},
+        {400, "POST", "/v1/workflows", "[]", "bad_request"},
+        {400, "POST", "/v1/workflows", "{}", "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"spec\": 1, \"workdir\": \"/\"}", "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"spec\": \"\", \"workdir\": \"here\"}", "bad_request"},
+        {422, "POST", "/v1/workflows", "{\"spec\": \"phases: 7\", \"workdir\": \"/\"}", "bad_spec"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *body = rows[i].body ? json_loads(rows[i].body, 0, NULL) : NULL;
+        json_t *json = world_expect(world, rows[i].status, rows[i].method, rows[i].path, body);
+        assert_string_equal(world_member(json, "error.code"), rows[i].code);
+        json_decref(json);
+    }
+}
+
+static void a_body_that_is_too_large_is_refused(void **state)
+{
+    struct world *world = *state;
+    size_t size = 9 << 20;
+    char *spec = malloc(size + 1);
+    assert_non_null(spec);
+    memset(spec, 'x', size);
+    spec[size] = '\0';
+    int status = 0;
+    json_t *json =
+        world_call(world, "POST", "/v1/workflows", world_submission(spec, NULL), &status);
+    /* The reply may get lost, since the rest of the body is not read. */
+    assert_true(!json || status == 413);
+    json_decref(json);
+    free(spec);
+    json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
+}
+
+static void a_submission_makes_a_job_and_its_folder(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    world_await(world, "/v1/workflows/1", "phases.1.state", "blocked");
+    char *text = world_read(world, "runs/1/a/1/run.json");
+    json_t *run = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(run, "phase"), "a");
+    assert_string_equal(world_member(run, "attempt"), "1");
+    assert_string_equal(world_member(run, "workdir"), "/tmp");
+    assert_string_equal(world_member(run, "environment.WHO"), "anna");
+    assert_string_equal(world_member(run, "spec.params.steps"), "10");
+    assert_string_equal(world_member(run, "resume"), "null");
+    char *script_path = text_format("%s/job.sh", world_member(run, "job_dir"));
+    char *script = world_read(world, script_path + strlen(world->home) + 1);
+    assert_non_null(strstr(script, "exec '/opt/phase d/bin/phase-worker' lead "));
+    free(script_path);
+    free(script);
+    free(text);
+    json_decref(run);
+}
+
+static void the_same_key_is_the_same_workflow(void **state)
+{
+    struct world *world = *state;
+    static const char key[] = "0123456789abcdef0123456789abcdef";
+    for (int i = 0; i < 2; i++) {
+        json_t *json =
+            world_expect(world, 201, "POST", "/v1/workflows", world_submission(two_phases, key));
+        assert_string_equal(world_member(json, "workflow"), "1");
+        json_decref(json);
+    }
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void a_passed_gate_promotes_in_place(void **state)
+{
+    struct world *world = *state;
+    int status;
+    submit(world, two_phases);
+    run_first_phase(world, 3, 1);
+    json_t *next = world_worker(world, "runs/1/a/1", "GET", "command?after=0", NULL, &status);
+    assert_int_equal(status, 200);
+    assert_string_equal(world_member(next, "verb"), "next");
+    assert_true(text_ends(world_member(next, "run_dir"), "/runs/1/b/1"));
+    json_decref(next);
+
+    assert_int_equal(push_started(world, "runs/1/b/1"), 1);
+    world_await(world, "/v1/workflows/1", "phases.1.state", "active");
+    char *end = ended(2, "succeeded", "null", 0);
+    assert_int_equal(world_push(world, "runs/1/b/1", "lead", (const char *const[]){end, NULL}), 2);
+    free(end);
+    world_await(world, "/v1/workflows/1", "state", "succeeded");
+    next = world_worker(world, "runs/1/b/1", "GET", "command?after=0", NULL, &status);
+    assert_string_equal(world_member(next, "verb"), "end");
+    json_decref(next);
+
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+    json_t *gate = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/gate", NULL);
+    assert_string_equal(world_member(gate, "decided"), "passed");
+    assert_string_equal(world_member(gate, "decided_by"), "gate");
+    assert_string_equal(world_member(gate, "checks.0.outcome"), "passed");
+    json_decref(gate);
+    world_await(world, "/v1/workflows/1", "phases.0.promoted", "in_place");
+    world_slurm_write(world, "state.101", "completed");
+    world_stop(world);
+    world_start(world, NULL);
+    world_await(world, "/v1/workflows/1", "state", "succeeded");
+}
+
+static void a_failed_gate_holds_until_a_person_promotes(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    run_first_phase(world, 3, 2.5);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.reason", "gate failed: low");
+    world_slurm_write(world, "state.101", "completed");
+    json_t *json = world_expect(world, 409, "POST", "/v1/workflows/1/phases/a/release", NULL);
+    assert_string_equal(world_member(json, "error.code"), "conflict");
+    json_decref(json);
+    json = world_expect(world, 200, "POST", "/v1/workflows/1/promote",
+                        json_pack("{s:s}", "who", "anna"));
+    assert_string_equal(world_member(json, "phases.0"), "1/a");
+    json_decref(json);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+    json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/gate", NULL);
+    assert_string_equal(world_member(json, "decided_by"), "user");
+    json_decref(json);
+}
+
+static void entries_are_taken_once_and_without_gaps(void **state)
+{
+    struct world *world = *state;
+    static const char two[] = "{\"seq\":2,\"time\":1.0,\"type\":\"warning\",\"message\":\"hm\"}";
+    static const char four[] = "{\"seq\":4,\"time\":1.0,\"type\":\"elephant\"}";
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    const char *run = "runs/1/a/1";
+    assert_int_equal(world_push(world, run, "lead", (const char *const[]){NULL}), 0);
+    assert_int_equal(world_push(world, run, "lead", (const char *const[]){two, NULL}), 0);
+    assert_int_equal(
+        world_push(world, run, "lead", (const char *const[]){old_start, two, four, NULL}), 2);
+    assert_int_equal(world_push(world, run, "lead", (const char *const[]){old_start, two, NULL}),
+                     2);
+    world_kill(world);
+    world_start(world, NULL);
+    assert_int_equal(world_push(world, run, "lead", (const char *const[]){NULL}), 2);
+    assert_int_equal(world_push(world, run, "../x", (const char *const[]){old_start, NULL}), -400);
+}
+
+static void a_worker_without_the_secret_is_refused(void **state)
+{
+    struct world *world = *state;
+    int status;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    char *path = text_format("%s/runs/1/a/1/secret", world->home);
+    char *old = world_read(world, "runs/1/a/1/secret");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 64; i++)
+        fputc('0', file);
+    fclose(file);
+    json_t *json = world_worker(world, "runs/1/a/1", "GET", "command", NULL, &status);
+    /* The refusal carries no code, so the client does not believe it. */
+    assert_true(status == 0 || status == 403);
+    json_decref(json);
+    assert_int_equal(strlen(old), 64);
+    free(old);
+    free(path);
+}
+
+static void a_cancelled_run_cancels_its_job(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    json_t *json = world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL);
+    assert_string_equal(world_member(json, "phases.1"), "1/b");
+    json_decref(json);
+    world_await_lines(world, "cancelled", 1);
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    world_await(world, "/v1/workflows/1", "phases.1.state", "cancelled");
+}
+
+static void a_run_that_said_nothing_is_read_from_its_folder(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    char *journal = text_format("%s/runs/1/a/1/journal/n1.jsonl", world->home);
+    char *outcome = text_format("%s/runs/1/a/1/outcome.json", world->home);
+    char *end = ended(1, "failed", "\"exit\"", 1);
+    FILE *file = fopen(journal, "w");
+    assert_non_null(file);
+    fputs("{\"seq\":1,\"time\":1,\"type\":\"metric\",\"step\":7,\"values\":{\"loss\":1.5}}\n"
+          "{\"seq\":2,\"ti",
+          file);
+    fclose(file);
+    file = fopen(outcome, "w");
+    assert_non_null(file);
+    fputs(end, file);
+    fclose(file);
+    world_slurm_write(world, "state.101", "failed");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "outcome", "failed");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "cause", "exit");
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.0", "1.5");
+    free(journal);
+    free(outcome);
+    free(end);
+}
+
+static void news_end_a_long_poll(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1", NULL);
+    char *path = text_format("/v1/events?after=%s&workflow=1", world_member(json, "last"));
+    json_decref(json);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int status = 0;
+        json_t *later = world_call(world, "GET", path, NULL, &status);
+        _exit(status == 200 && json_array_size(json_object_get(later, "events")) > 0 ? 0 : 1);
+    }
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    int code = -1;
+    assert_int_equal(waitpid(pid, &code, 0), pid);
+    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    free(path);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(ping_tells_version_and_cluster),
+        TEST(what_is_wrong_with_a_request_is_said),
+        TEST(a_body_that_is_too_large_is_refused),
+        TEST(a_submission_makes_a_job_and_its_folder),
+        TEST(the_same_key_is_the_same_workflow),
+        TEST(a_passed_gate_promotes_in_place),
+        TEST(a_failed_gate_holds_until_a_person_promotes),
+        TEST(entries_are_taken_once_and_without_gaps),
+        TEST(a_worker_without_the_secret_is_refused),
+        TEST(a_cancelled_run_cancels_its_job),
+        TEST(a_run_that_said_nothing_is_read_from_its_folder),
+        TEST(news_end_a_long_poll),
+    };
+    return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);
+}
