@@ -12,3 +12,7 @@ DAEMON_LDADD = daemon/api/libapi.a daemon/loop/libloop.a daemon/libdaemon.a \
 	daemon/store/libstore.a daemon/core/libcore.a
 DAEMON_LIBS = lib/libphased.a $(UV_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(FYAML_LIBS) $(LUA_LIBS) \
 	$(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
+
+bin_PROGRAMS += bin/phased
+bin_phased_SOURCES = daemon/main.c
+bin_phased_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(SLURM_LIBS) $(DAEMON_LIBS)

@@ -256,7 +256,8 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     (void)umask(077);
-    (void)signal(SIGPIPE, SIG_IGN); /* cannot fail */
+    (void)signal(SIGPIPE, SIG_IGN); /* these cannot fail */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk */
     raise_limits();
     return serve(&options);
 }

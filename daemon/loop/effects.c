@@ -8,7 +8,7 @@
 #include "daemon/loop/judge.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
-#include "daemon/loop/submission.h"
+#include "daemon/loop/job_order.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -122,22 +122,22 @@ static int carry_submit(struct loop *loop, struct duty *duty)
         folder_fini(&folder);
         return CARRIED_OUT;
     }
-    struct submission submission;
-    submission_init(&submission, run, &folder, &launch, loop->config.worker);
+    struct job_order order;
+    job_order_init(&order, run, &folder, &launch, loop->config.worker);
     int carried = CARRIED_REQUEST;
-    status = folder_make_job(&folder, submission.script, &err);
+    status = folder_make_job(&folder, order.script, &err);
     if (status < 0) {
         post_job(loop, EV_LIMITED, duty, &err);
         carried = CARRIED_OUT;
     } else {
-        status = cluster_submit(loop->cluster, duty_id(duty), &submission.description, &err);
+        status = cluster_submit(loop->cluster, duty_id(duty), &order.description, &err);
         assert(status != -EAGAIN); /* there was room */
         if (status < 0) {
             post_job(loop, EV_REFUSED, duty, &err);
             carried = CARRIED_OUT;
         }
     }
-    submission_fini(&submission);
+    job_order_fini(&order);
     store_launch_fini(&launch);
     folder_fini(&folder);
     return carried;

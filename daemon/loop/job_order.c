@@ -1,5 +1,5 @@
 /* What a run's job asks for. */
-#include "daemon/loop/submission.h"
+#include "daemon/loop/job_order.h"
 
 #include "daemon/core/model.h"
 #include "daemon/loop/folder.h"
@@ -22,7 +22,7 @@ static void *allocate(size_t count, size_t size)
 }
 
 /* {"PATH": "..."} as "PATH=..." */
-static size_t environment_fill(struct submission *submission, const json_t *environment)
+static size_t environment_fill(struct job_order *order, const json_t *environment)
 {
     size_t count = 0;
     const char *name;
@@ -30,8 +30,8 @@ static size_t environment_fill(struct submission *submission, const json_t *envi
     json_object_foreach((json_t *)environment, name, value)
     {
         char *text = text_format("%s=%s", name, json_string_value(value));
-        submission->owned[count] = text;
-        submission->environment[count++] = text;
+        order->owned[count] = text;
+        order->environment[count++] = text;
     }
     return count;
 }
@@ -46,7 +46,7 @@ static char *option_text(const json_t *value)
     return json_dumps(value, JSON_ENCODE_ANY);
 }
 
-static void options_fill(struct submission *submission, const json_t *spec, size_t owned)
+static void options_fill(struct job_order *order, const json_t *spec, size_t owned)
 {
     const json_t *slurm = json_object_get(spec, "slurm");
     const json_t *memory = json_object_get(json_object_get(spec, "resources"), "mem_mb");
@@ -55,17 +55,17 @@ static void options_fill(struct submission *submission, const json_t *spec, size
     json_t *value;
     json_object_foreach((json_t *)slurm, name, value)
     {
-        submission->owned[owned] = option_text(value);
-        submission->options[count++] =
-            (struct cluster_option){.name = name, .value = submission->owned[owned++]};
+        order->owned[owned] = option_text(value);
+        order->options[count++] =
+            (struct cluster_option){.name = name, .value = order->owned[owned++]};
     }
     if (json_is_integer(memory)) {
-        submission->owned[owned] = text_format("%lldM", (long long)json_integer_value(memory));
-        submission->options[count++] =
-            (struct cluster_option){.name = "mem", .value = submission->owned[owned++]};
+        order->owned[owned] = text_format("%lldM", (long long)json_integer_value(memory));
+        order->options[count++] =
+            (struct cluster_option){.name = "mem", .value = order->owned[owned++]};
     }
-    submission->description.options = submission->options;
-    submission->description.option_count = count;
+    order->description.options = order->options;
+    order->description.option_count = count;
 }
 
 static unsigned warning_s(const struct phase *phase)
@@ -74,9 +74,8 @@ static unsigned warning_s(const struct phase *phase)
     return warn_s < phase->time_s / 2 ? warn_s : phase->time_s / 2;
 }
 
-void submission_init(struct submission *submission, const struct run *run,
-                     const struct folder *folder, const struct store_launch *launch,
-                     const char *worker)
+void job_order_init(struct job_order *order, const struct run *run, const struct folder *folder,
+                    const struct store_launch *launch, const char *worker)
 {
     const struct phase *phase = run->phase;
     size_t variables = json_object_size(launch->environment);
@@ -88,7 +87,7 @@ void submission_init(struct submission *submission, const struct run *run,
     text_add_quoted(&script, folder->job);
     text_add(&script, "\n");
 
-    *submission = (struct submission){
+    *order = (struct job_order){
         .name = text_format("%s.%s", phase->workflow->name, phase->name),
         .script = text_steal(&script),
         .output = text_format("%s/job.log", folder->job),
@@ -98,16 +97,16 @@ void submission_init(struct submission *submission, const struct run *run,
         .options = allocate(option_count, sizeof(struct cluster_option)),
     };
     for (size_t i = 0; i < json_array_size(launch->limits); i++)
-        submission->limits[i] = json_string_value(json_array_get(launch->limits, i));
+        order->limits[i] = json_string_value(json_array_get(launch->limits, i));
     const json_t *workdir = json_object_get(launch->spec, "workdir");
-    submission->description = (struct cluster_description){
+    order->description = (struct cluster_description){
         .token = run->job->token,
-        .name = submission->name,
-        .script = submission->script,
+        .name = order->name,
+        .script = order->script,
         .work_dir = json_is_string(workdir) ? json_string_value(workdir) : launch->workdir,
-        .output = submission->output,
-        .environment = submission->environment,
-        .limits = submission->limits[0] ? submission->limits : NULL,
+        .output = order->output,
+        .environment = order->environment,
+        .limits = order->limits[0] ? order->limits : NULL,
         .umask = (int)launch->umask,
         .submit_dir = launch->workdir,
         .nodes = phase->nodes,
@@ -119,18 +118,18 @@ void submission_init(struct submission *submission, const struct run *run,
         /* A run that was preempted is followed by a run of its own, in a job of its own. */
         .requeue = false,
     };
-    options_fill(submission, launch->spec, environment_fill(submission, launch->environment));
+    options_fill(order, launch->spec, environment_fill(order, launch->environment));
 }
 
-void submission_fini(struct submission *submission)
+void job_order_fini(struct job_order *order)
 {
-    free(submission->name);
-    free(submission->script);
-    free(submission->output);
-    free(submission->environment);
-    free(submission->limits);
-    for (size_t i = 0; submission->owned && submission->owned[i]; i++)
-        free(submission->owned[i]);
-    free(submission->owned);
-    free(submission->options);
+    free(order->name);
+    free(order->script);
+    free(order->output);
+    free(order->environment);
+    free(order->limits);
+    for (size_t i = 0; order->owned && order->owned[i]; i++)
+        free(order->owned[i]);
+    free(order->owned);
+    free(order->options);
 }

@@ -1,6 +1,6 @@
 /* From a run and what the record has of it to what the cluster is asked to submit. */
-#ifndef PHASED_DAEMON_LOOP_SUBMISSION_H
-#define PHASED_DAEMON_LOOP_SUBMISSION_H
+#ifndef PHASED_DAEMON_LOOP_JOB_ORDER_H
+#define PHASED_DAEMON_LOOP_JOB_ORDER_H
 
 #include "daemon/slurm/cluster.h"
 
@@ -9,7 +9,7 @@ struct folder;
 struct run;
 struct store_launch;
 
-struct submission {
+struct job_order {
     struct cluster_description description; /* points into the rest */
     char *name, *script, *output;
     const char **environment, **limits;
@@ -17,11 +17,10 @@ struct submission {
     struct cluster_option *options;
 };
 
-/* `launch` and `folder` are borrowed for as long as the submission lives. `worker` is the path of
+/* `launch` and `folder` are borrowed for as long as the order lives. `worker` is the path of
  * phase-worker. */
-void submission_init(struct submission *submission, const struct run *run,
-                     const struct folder *folder, const struct store_launch *launch,
-                     const char *worker);
-void submission_fini(struct submission *submission);
+void job_order_init(struct job_order *order, const struct run *run, const struct folder *folder,
+                    const struct store_launch *launch, const char *worker);
+void job_order_fini(struct job_order *order);
 
 #endif
