@@ -6,15 +6,15 @@
 CREATE TABLE workflow (
     -- One submitted workflow file.
     id          INTEGER PRIMARY KEY, -- the 7 of 7/validate#2
-    name        TEXT NOT NULL,
+    name        TEXT NOT NULL,       -- the file's name for it
     submitted   INTEGER NOT NULL,
     ended       INTEGER,             -- NULL: a phase may still go on
     key         TEXT UNIQUE,         -- the client's: a submission that is repeated is known by it
     file        TEXT NOT NULL,       -- as the client named it
     workdir     TEXT NOT NULL,       -- where submit was called
-    host        TEXT,                -- where submit was called
-    umask       INTEGER NOT NULL,
-    limits      TEXT NOT NULL,       -- list of texts, as JSON: ["NOFILE=1024"]
+    host        TEXT,                -- likewise the machine
+    umask       INTEGER NOT NULL,    -- of submit
+    limits      TEXT NOT NULL,       -- of submit, as JSON: ["NOFILE=1024"]
     overrides   TEXT,                -- what --set gave, as JSON
     resolved    TEXT NOT NULL,       -- the resolved file but its phases, as JSON
     environment TEXT NOT NULL,       -- of submit, as JSON
@@ -32,28 +32,30 @@ CREATE TABLE phase (
     state           TEXT NOT NULL CHECK (state IN ('blocked', 'queued', 'active', 'deciding',
                         'held', 'succeeded', 'failed', 'cancelled', 'skipped')),
     hold            TEXT CHECK (hold IN ('user', 'manual', 'gate', 'failure', 'progress')),
+                                                -- what a held one waits for a person about
     reason          TEXT,                       -- why it is where it is, for people
-    overridden      INTEGER NOT NULL,           -- 1: a person promoted it
+    overridden      INTEGER NOT NULL,           -- 1: a person promoted it against its gate
     checkpoint_path TEXT,                       -- the newest whole one of any of its runs
-    checkpoint_step INTEGER NOT NULL,
+    checkpoint_step INTEGER NOT NULL,           -- its step
     attempts        INTEGER NOT NULL,           -- runs so far
-    failures        TEXT NOT NULL,              -- failed runs by cause, as JSON: {"hang": 1}
-    losses          INTEGER NOT NULL,           -- lost runs; all three since a person's last command
+    failures        TEXT NOT NULL,              -- by cause, as JSON: {"hang": 1}; these three
+                                                -- count from a person's last command on
+    losses          INTEGER NOT NULL,           -- lost runs
     stalls          INTEGER NOT NULL,           -- resumptions in a row without a new step
-    promote         TEXT NOT NULL CHECK (promote IN ('auto', 'manual')),
-    on_fail         TEXT NOT NULL CHECK (on_fail IN ('hold', 'fail')),
+    promote         TEXT NOT NULL CHECK (promote IN ('auto', 'manual')), -- who lets the next start
+    on_fail         TEXT NOT NULL CHECK (on_fail IN ('hold', 'fail')), -- ask a person, or give up
     has_checkpoint  INTEGER NOT NULL,           -- 1: the spec says where checkpoints are
-    nodes           INTEGER NOT NULL,
+    nodes           INTEGER NOT NULL,           -- that it asks for
     gpus_per_node   INTEGER NOT NULL,
-    cpus_per_node   INTEGER NOT NULL,
+    cpus_per_node   INTEGER NOT NULL,           -- 0: not asked for
     gpu_type        TEXT,                       -- NULL: any
     time_s          INTEGER NOT NULL,           -- the limit of one run
     stop_s          INTEGER NOT NULL,           -- how long it may take to stop
     linger_s        INTEGER NOT NULL,           -- how long it keeps its nodes for the next phase
     slurm_options   TEXT,                       -- of sbatch, as JSON
     total           REAL,                       -- steps that it will take; NULL: not said
-    usd_per_node_hour REAL,                     -- the price; both NULL: not known
-    usd_per_gpu_hour  REAL,
+    usd_per_node_hour REAL,                     -- the price, or
+    usd_per_gpu_hour  REAL,                     -- by GPU; both NULL: not known
     spec            TEXT NOT NULL,              -- the resolved phase, as JSON
     UNIQUE (workflow, position),
     UNIQUE (workflow, name)
@@ -63,7 +65,7 @@ CREATE TABLE edge (
     -- A phase waits for one before it.
     phase    INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
     position INTEGER NOT NULL, -- in the spec's list, from 0
-    after    INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
+    after    INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- the one before
     PRIMARY KEY (phase, position)
 ) STRICT, WITHOUT ROWID;
 
@@ -76,11 +78,11 @@ CREATE TABLE job (
     token         TEXT NOT NULL UNIQUE, -- in the job's comment: by it the job is found again
     slurm_id      INTEGER,              -- NULL: not known to exist
     state         TEXT,                 -- Slurm's, in small letters
-    reason        TEXT,                 -- Slurm's
+    reason        TEXT,                 -- why it waits, in Slurm's words
     nodes         TEXT,                 -- as Slurm abbreviates them: n[1-4]
     node_count    INTEGER NOT NULL,     -- what was asked for
     gpus_per_node INTEGER NOT NULL,
-    time_s        INTEGER NOT NULL,
+    time_s        INTEGER NOT NULL,     -- its limit
     over          INTEGER NOT NULL,     -- 1: Slurm says so, or it was absent too long
     submitted     INTEGER,
     started       INTEGER,
@@ -107,14 +109,14 @@ CREATE TABLE run (
     begun        INTEGER NOT NULL,  -- 1: its lead has reported
     wish         TEXT CHECK (wish IN ('cancel', 'hold')), -- why it is told to stop
     resume_path  TEXT,              -- the checkpoint it starts from; NULL: from the start
-    resume_step  INTEGER NOT NULL,
-    last_step    INTEGER NOT NULL,
-    exit_code    INTEGER NOT NULL,
-    signal       INTEGER NOT NULL,
-    submitted    INTEGER,
+    resume_step  INTEGER NOT NULL,  -- its step; -1: none
+    last_step    INTEGER NOT NULL,  -- the newest it has told; -1: none
+    exit_code    INTEGER NOT NULL,  -- of the first rank that failed
+    signal       INTEGER NOT NULL,  -- that killed it; 0: none
+    submitted    INTEGER,           -- when it was decided
     started      INTEGER,           -- the first rank was executed
     ended        INTEGER,           -- the last rank was gone
-    silent_since INTEGER,           -- its job is over, but it has not said how it ended
+    silent_since INTEGER,           -- its job is over: when its outcome was last looked for
     told         INTEGER,           -- when it was last told to stop or to go on
     secret       TEXT,              -- the key of its workers' messages
     UNIQUE (phase, attempt)
@@ -124,16 +126,16 @@ CREATE INDEX run_job ON run (job);
 
 CREATE TABLE event (
     -- The history. Lines are added, never changed.
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         INTEGER PRIMARY KEY AUTOINCREMENT, -- ever growing
     time       INTEGER NOT NULL,
     workflow   INTEGER NOT NULL REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
-    phase      INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
-    run        INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED,
+    phase      INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- that it is about
+    run        INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED,   -- likewise
     type       TEXT NOT NULL CHECK (type IN ('workflow', 'phase', 'run', 'gate', 'promotion',
                    'guard', 'checkpoint', 'warning')),
-    from_state TEXT,
-    to_state   TEXT,
-    message    TEXT
+    from_state TEXT,               -- what it moved from,
+    to_state   TEXT,               -- and to
+    message    TEXT                -- why, for people
 ) STRICT;
 
 CREATE INDEX event_workflow ON event (workflow);
@@ -144,6 +146,7 @@ BEGIN
 END;
 
 CREATE TABLE metric_name (
+    -- Names of metrics, so that `metric` stays small.
     id   INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 ) STRICT;
@@ -178,15 +181,15 @@ CREATE TABLE verdict (
     outcome  TEXT NOT NULL CHECK (outcome IN ('passed', 'failed', 'insufficient', 'error')),
     warn     INTEGER NOT NULL, -- 1: a failure is told, not acted upon
     value    REAL,             -- NULL also where it was NaN: `verdict` tells them apart
-    bounds   TEXT,
-    reason   TEXT,
+    bounds   TEXT,             -- in words: at least 15
+    reason   TEXT,             -- why it is so, for people
     verdict  TEXT NOT NULL     -- all of it, as JSON
 ) STRICT;
 
 CREATE INDEX verdict_run ON verdict (run, kind);
 
 CREATE TABLE promotion (
-    -- Who or what let the phases after a phase start.
+    -- Who or what let a phase after a phase start.
     id         INTEGER PRIMARY KEY,
     phase      INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
     next       INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- NULL: all after it
@@ -202,8 +205,8 @@ CREATE INDEX promotion_phase ON promotion (phase);
 CREATE TABLE journal (
     -- How far the journal that a node keeps of a run is in this record.
     run      INTEGER NOT NULL REFERENCES run DEFERRABLE INITIALLY DEFERRED,
-    node     TEXT NOT NULL,
-    sequence INTEGER NOT NULL,
+    node     TEXT NOT NULL,    -- or: lead
+    sequence INTEGER NOT NULL, -- of the last entry that is in
     PRIMARY KEY (run, node)
 ) STRICT, WITHOUT ROWID;
 

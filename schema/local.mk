@@ -57,7 +57,8 @@ QUERIES = \
 
 BUILT_SOURCES += schema/queries.h schema/queries.c
 CLEANFILES += schema/queries.h schema/queries.c
-EXTRA_DIST += schema/embed.awk $(MIGRATIONS) $(QUERIES)
+EXTRA_DIST += schema/embed.awk $(MIGRATIONS) $(QUERIES) schema/README.md daemon/store/README.md \
+	doc/record.md
 
 schema/queries.h: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \

@@ -77,6 +77,79 @@ static void every_view_can_be_read(void **state)
     record_close(&record);
 }
 
+/* doc/record.md, by the folder that `make check` names; the caller's to free(). */
+static char *read_page(void)
+{
+    const char *source = getenv("SRC");
+    char *path = text_format("%s/doc/record.md", source ? source : "."), *page = NULL;
+    struct error err;
+    if (file_read(path, 1 << 20, &page, NULL, &err) < 0)
+        fail_msg("%s: %s", path, err.message);
+    free(path);
+    return page;
+}
+
+static void every_table_column_and_view_is_on_the_page(void **state)
+{
+    (void)state;
+    struct record record;
+    char *page = read_page();
+    record_open(&record);
+    char *names = record_ask(&record, "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                                      " AND name NOT LIKE 'sqlite_%'");
+    for (char *rest = names, *table; (table = strsep(&rest, ","));) {
+        char *heading = text_format("\n### %s\n", table), *section = strstr(page, heading);
+        if (!section)
+            fail_msg("doc/record.md has no section on %s", table);
+        char *end = strstr(section + 1, "\n##");
+        char *ask = text_format("SELECT name FROM pragma_table_info('%s')", table);
+        char *columns = record_ask(&record, ask);
+        for (char *others = columns, *column; (column = strsep(&others, ","));) {
+            char *row = text_format("\n| `%s` | ", column), *found = strstr(section, row);
+            if (!found || (end && found > end))
+                fail_msg("doc/record.md does not say what %s.%s is", table, column);
+            free(row);
+        }
+        free(heading);
+        free(ask);
+        free(columns);
+    }
+    free(names);
+    names = record_ask(&record, "SELECT name FROM sqlite_schema WHERE type = 'view'");
+    for (char *rest = names, *view; (view = strsep(&rest, ","));) {
+        char *row = text_format("\n| `%s` | ", view);
+        if (!strstr(page, row))
+            fail_msg("doc/record.md does not say what %s shows", view);
+        free(row);
+    }
+    free(names);
+    free(page);
+    record_close(&record);
+}
+
+static void every_query_on_the_page_works(void **state)
+{
+    (void)state;
+    static const char begin[] = "```sql\n";
+    struct record record;
+    struct error err;
+    char *page = read_page();
+    int count = 0;
+    record_open(&record);
+    for (char *sql = strstr(page, begin); sql; sql = strstr(sql, begin), count++) {
+        sql += strlen(begin);
+        char *end = strstr(sql, "```");
+        assert_non_null(end);
+        *end = '\0';
+        if (store_exec(record.store, sql, "read", &err) < 0)
+            fail_msg("%s: %s", sql, err.message);
+        sql = end + 1;
+    }
+    assert_true(count > 3);
+    free(page);
+    record_close(&record);
+}
+
 /* The names in `CHECK (column IN ('a', 'b'))` of a table, each after a space. */
 static char *checked_names(const struct record *record, const char *table, const char *column)
 {
@@ -471,6 +544,8 @@ int main(void)
         cmocka_unit_test(a_file_that_others_can_read_is_closed_to_them),
         cmocka_unit_test(every_table_is_strict),
         cmocka_unit_test(every_view_can_be_read),
+        cmocka_unit_test(every_table_column_and_view_is_on_the_page),
+        cmocka_unit_test(every_query_on_the_page_works),
         cmocka_unit_test(the_checks_name_what_the_core_names),
         cmocka_unit_test(what_is_no_record_of_this_version_is_refused_untouched),
         cmocka_unit_test(a_damaged_file_is_named_as_damaged),
