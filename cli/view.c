@@ -187,7 +187,10 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
         view_outcome(run, &cell);
         table_add(&table, view_colour(outcome), text_string(&cell));
         text_fini(&cell);
-        table_addf(&table, COLOUR_PLAIN, job_id ? "%lld" : "", job_id);
+        if (job_id)
+            table_addf(&table, COLOUR_PLAIN, "%lld", job_id);
+        else
+            table_add(&table, COLOUR_PLAIN, "");
         view_cell(&table, run, view_nodes);
         table_add(&table, COLOUR_PLAIN,
                   format_time(field_number(run, "started"), (time_t)now, buffer));
