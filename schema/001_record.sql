@@ -192,11 +192,11 @@ CREATE TABLE promotion (
     -- Who or what let a phase after a phase start.
     id         INTEGER PRIMARY KEY,
     phase      INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
-    next       INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- NULL: all after it
+    next       INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- the other one
     run        INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED,   -- whose verdicts are why
     decided_by TEXT NOT NULL CHECK (decided_by IN ('gate', 'user')),
     who        TEXT,             -- the person
-    way        TEXT CHECK (way IN ('in_place', 'submitted')), -- in the same job, or in a new one
+    way        TEXT NOT NULL CHECK (way IN ('in_place', 'submitted')), -- in the same job or not
     time       INTEGER NOT NULL
 ) STRICT;
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 static const char *const event_types[] = {
 #define X(symbol, name) [STORE_EVENT_##symbol] = name,
@@ -138,21 +138,18 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
 {
     const struct phase *phase = effect->phase;
     const struct run *begun = effect->run;
-    const char *way = !begun ? NULL : begun->in_place ? "in_place" : "submitted";
+    bool by_gate = effect->message[0] == '\0';
     struct stmt *stmt = store_stmt(store, Q_PROMOTION_INSERT);
     stmt_bind_id(stmt, ":phase", phase->id);
-    stmt_bind_id(stmt, ":next", begun ? begun->phase->id : 0);
+    stmt_bind_id(stmt, ":next", begun->phase->id);
     stmt_bind_id(stmt, ":run", phase->run ? phase->run->id : 0);
-    stmt_bind_text(stmt, ":decided_by", effect->message[0] ? "user" : "gate");
+    stmt_bind_text(stmt, ":decided_by", by_gate ? "gate" : "user");
     stmt_bind_words(stmt, ":who", effect->message);
-    stmt_bind_text(stmt, ":way", way);
+    stmt_bind_text(stmt, ":way", begun->in_place ? "in_place" : "submitted");
     stmt_bind_int(stmt, ":time", now_ms);
     int result = stmt_run(stmt, err);
-    char message[REASON_MAX + 128];
-    (void)snprintf(message, sizeof message, "by %s%s%s%s",
-                   effect->message[0] ? effect->message : "its gate", begun ? ": " : "",
-                   begun ? begun->phase->name : "",
-                   !begun ? "" : begun->in_place ? " goes on in place" : " goes on in a new job");
+    char *message = text_format("by %s: %s goes on in %s", by_gate ? "its gate" : effect->message,
+                                begun->phase->name, begun->in_place ? "place" : "a new job");
     struct store_event event = {
         .type = STORE_EVENT_PROMOTION,
         .time_ms = now_ms,
@@ -161,7 +158,10 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
         .run = phase->run ? phase->run->id : 0,
         .message = message,
     };
-    return result == 0 ? store_event_add(store, &event, err) : result;
+    if (result == 0)
+        result = store_event_add(store, &event, err);
+    free(message);
+    return result;
 }
 
 /* What a kept effect is done to: by it and the kind it is known. */

@@ -219,8 +219,8 @@ void store_close(struct store *store)
     store_rollback(store);
     for (int i = 0; i < QUERY_COUNT; i++)
         (void)sqlite3_finalize(store->stmts[i].sqlite); /* repeats the code of a failed step */
-    if (sqlite3_close(store->db) != SQLITE_OK)
-        assert(!"a statement is left");
+    int code = sqlite3_close(store->db);
+    assert(code == SQLITE_OK); /* else a statement is left */
     names_fini(&store->names);
     free(store->path);
     free(store->runs);

@@ -47,7 +47,7 @@ static json_t *workflow_failures(const struct phase *phase)
     json_t *failures = json_object();
     for (int cause = 0; cause < CAUSE_COUNT; cause++)
         if (phase->failures[cause])
-            json_object_set_new(failures, run_cause_name(cause),
+            json_object_set_new(failures, run_cause_name((enum run_cause)cause),
                                 json_integer(phase->failures[cause]));
     return failures;
 }
