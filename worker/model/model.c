@@ -59,8 +59,9 @@ static void add_tensor(struct model *model, const char *name, size_t size, enum 
     model->parameters += size;
 }
 
-/* Matrices start uniform with a deviation of 1 / sqrt(inputs); those that write into the residual
- * stream are smaller by its number of writers, so that its first size does not grow with depth. */
+/* Matrices start uniform with a deviation of 1 / sqrt(inputs); those that write into the state are
+ * smaller by the root of the depth. They are not made smaller by the number of loops as well: large
+ * first steps are what makes loops differ. A small head starts every loop near a plain guess. */
 static void lay_out(struct model *model)
 {
     const struct model_shape *shape = &model->shape;
@@ -69,9 +70,9 @@ static void lay_out(struct model *model)
     if (!model->tensors)
         abort();
     float spread = sqrtf(3.0f / (float)width);
-    float writers = sqrtf(2.0f * (float)depth * (float)shape->loops);
-    add_tensor(model, "tokens", MODEL_VOCABULARY * width, MODEL_EMBEDDING, 0.5f);
-    add_tensor(model, "head", width * MODEL_VOCABULARY, MODEL_MATRIX, 0.3f * spread);
+    float writers = sqrtf((float)depth);
+    add_tensor(model, "tokens", MODEL_VOCABULARY * width, MODEL_EMBEDDING, 1.0f);
+    add_tensor(model, "head", width * MODEL_VOCABULARY, MODEL_MATRIX, 0.1f * spread);
     for (size_t i = 0; i < depth; i++) {
         add_tensor(model, "norm1", width, MODEL_GAIN, 0);
         add_tensor(model, "qkv", width * 3 * width, MODEL_MATRIX, spread);
