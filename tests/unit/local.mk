@@ -10,6 +10,21 @@ UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)
 
+MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
+	tests/unit/test_model_checkpoint tests/unit/test_model_ranks
+MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
+UNIT_TESTS += $(MODEL_TESTS)
+tests_unit_test_model_SOURCES = tests/unit/test_model.c
+tests_unit_test_model_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_kernels_SOURCES = tests/unit/test_model_kernels.c
+tests_unit_test_model_kernels_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_checkpoint_SOURCES = tests/unit/test_model_checkpoint.c
+tests_unit_test_model_checkpoint_LDADD = $(MODEL_LDADD)
+tests_unit_test_model_ranks_SOURCES = tests/unit/test_model_ranks.c
+tests_unit_test_model_ranks_LDADD = $(MODEL_LDADD)
+TESTS += tests/unit/test_model_train.bats
+EXTRA_DIST += tests/unit/test_model_train.bats
+
 UNIT_TESTS += tests/unit/test_mac
 tests_unit_test_mac_SOURCES = tests/unit/test_mac.c
 tests_unit_test_mac_LDADD = $(UNIT_LDADD)

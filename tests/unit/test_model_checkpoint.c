@@ -1,0 +1,191 @@
+/* Checkpoints: what is saved is loaded, what is damaged or foreign is refused, old ones go. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/model/checkpoint.h"
+#include "worker/model/model.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct model_shape shape = {.width = 8, .depth = 1, .heads = 2, .loops = 2};
+static const struct checkpoint_position position = {
+    .step = 150, .rows = 2400, .seed = 7, .fingerprint = {1, 2, 3}};
+
+struct place {
+    char folder[64];
+    char *path;
+};
+
+static void init_model(struct model *model, uint64_t seed)
+{
+    model_init(model, &shape, 1, 4);
+    model_draw(model, seed);
+    for (size_t i = 0; i < model->parameters; i++) {
+        model->moment1[i] = (float)i;
+        model->moment2[i] = (float)i * (float)seed;
+    }
+}
+
+/* A folder with the checkpoint of a model drawn from seed 1. */
+static int set_up(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+    assert_non_null(place);
+    memcpy(place->folder, "/tmp/phased-test-XXXXXX", sizeof "/tmp/phased-test-XXXXXX");
+    assert_non_null(mkdtemp(place->folder));
+    struct model model;
+    struct error err;
+    init_model(&model, 1);
+    assert_int_equal(checkpoint_save(place->folder, &model, &position, &place->path, &err), 0);
+    model_fini(&model);
+    *state = place;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *place = *state;
+    (void)unlink(place->path); /* a test may have removed it */
+    assert_int_equal(rmdir(place->folder), 0);
+    free(place->path);
+    free(place);
+    return 0;
+}
+
+static void a_saved_checkpoint_loads_the_same(void **state)
+{
+    struct place *place = *state;
+    struct model saved, loaded;
+    struct checkpoint_position found;
+    struct error err;
+    init_model(&saved, 1);
+    init_model(&loaded, 2);
+    assert_true(text_ends(place->path, "/step_000150.ckpt"));
+    assert_int_equal(checkpoint_load(place->path, &loaded, &found, NULL, &err), 0);
+    size_t size = saved.parameters * sizeof(float);
+    assert_memory_equal(saved.weights, loaded.weights, size);
+    assert_memory_equal(saved.moment1, loaded.moment1, size);
+    assert_memory_equal(saved.moment2, loaded.moment2, size);
+    assert_memory_equal(&found, &position, sizeof found);
+    model_fini(&saved);
+    model_fini(&loaded);
+}
+
+/* Loads `size` bytes of `data`, which must be refused with `reason` and leave the model alone. */
+static void assert_refused(struct place *place, const char *data, size_t size, const char *reason)
+{
+    struct model model, untouched;
+    struct checkpoint_position found;
+    struct error err;
+    assert_int_equal(file_replace(place->path, data, size, 0600, &err), 0);
+    init_model(&model, 2);
+    init_model(&untouched, 2);
+    assert_int_equal(checkpoint_load(place->path, &model, &found, NULL, &err), -EINVAL);
+    if (!strstr(err.message, reason))
+        fail_msg("'%s' does not say '%s'", err.message, reason);
+    assert_memory_equal(model.weights, untouched.weights, model.parameters * sizeof(float));
+    model_fini(&model);
+    model_fini(&untouched);
+}
+
+static void a_damaged_checkpoint_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct error err;
+    char *data;
+    size_t size;
+    assert_int_equal(file_read(place->path, (size_t)1 << 30, &data, &size, &err), 0);
+    assert_refused(place, data, 0, "not a checkpoint");
+    assert_refused(place, data, 20, "not a checkpoint");
+    assert_refused(place, data, 100, "bytes instead of");
+    assert_refused(place, data, size - 1, "bytes instead of");
+    const struct {
+        size_t offset;
+        const char *reason;
+    } rows[] = {
+        {0, "not a checkpoint"},   {8, "version"},
+        {12, "its width is"},      {24, "its loops is"},
+        {32, "its parameters is"}, {40, "checksum"},
+        {90, "checksum"},          {sizeof(struct checkpoint_header) + 1000, "checksum"},
+        {size - 1, "checksum"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        data[rows[i].offset] ^= 1;
+        assert_refused(place, data, size, rows[i].reason);
+        data[rows[i].offset] ^= 1;
+    }
+    free(data);
+}
+
+static void a_missing_checkpoint_is_named(void **state)
+{
+    struct place *place = *state;
+    struct model model;
+    struct checkpoint_position found;
+    struct error err;
+    init_model(&model, 2);
+    assert_int_equal(unlink(place->path), 0);
+    assert_int_equal(checkpoint_load(place->path, &model, &found, NULL, &err), -ENOENT);
+    assert_non_null(strstr(err.message, place->path));
+    assert_int_equal(checkpoint_load(place->folder, &model, &found, NULL, &err), -EISDIR);
+    model_fini(&model);
+}
+
+static bool is_there(const struct place *place, const char *name)
+{
+    char *path = text_format("%s/%s", place->folder, name);
+    bool there = access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+static void pruning_keeps_the_newest_and_what_is_not_its_own(void **state)
+{
+    struct place *place = *state;
+    static const struct {
+        const char *name;
+        bool stays;
+    } rows[] = {
+        {"step_000010.ckpt", false}, {"step_000090.ckpt", false}, {"step_000100.ckpt", true},
+        {"step_000200.ckpt", true},  {"step_10.ckpt", true},      {"step_000010.ckpt.old", true},
+        {"xstep_000010.ckpt", true}, {"notes.txt", true},
+    };
+    enum { COUNT = sizeof rows / sizeof *rows };
+    struct error err;
+    for (size_t i = 0; i < COUNT; i++) {
+        char *path = text_format("%s/%s", place->folder, rows[i].name);
+        assert_int_equal(file_replace(path, "x", 1, 0600, &err), 0);
+        free(path);
+    }
+    assert_int_equal(checkpoint_prune(place->folder, 150, 2, &err), 0);
+    assert_true(is_there(place, "step_000150.ckpt"));
+    for (size_t i = 0; i < COUNT; i++) {
+        if (is_there(place, rows[i].name) != rows[i].stays)
+            fail_msg("%s %s", rows[i].name, rows[i].stays ? "is gone" : "is still there");
+        char *path = text_format("%s/%s", place->folder, rows[i].name);
+        (void)unlink(path); /* some are gone as they should be */
+        free(path);
+    }
+    assert_int_equal(checkpoint_prune("/nowhere", 150, 2, &err), -ENOENT);
+}
+
+int main(void)
+{
+    if (sodium_init() < 0)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_saved_checkpoint_loads_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_checkpoint_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_and_what_is_not_its_own, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests_name("model checkpoint", tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* Ranks: each is a process of its own here, as in a run. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "worker/model/ranks.h"
+#include "worker/model/wire.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    VALUES = 40000, /* more than one chunk */
+    PATIENCE_MS = 30000,
+    GIVE_UP_MS = 300, /* where the test is that waiting ends */
+};
+
+/* What a rank does after it started; its return is the process's exit status. */
+typedef int rank_body(struct ranks_place place);
+
+static char port[8];
+
+/* A port that was free a moment ago. */
+static void pick_port(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)snprintf(port, sizeof port, "%u", ntohs(address.sin_port));
+    (void)close(fd); /* only its number was wanted */
+}
+
+/* Runs `body` as `size` ranks and asserts that each exits with 0. */
+static void assert_ranks(rank_body *body, unsigned size)
+{
+    pid_t children[8];
+    pick_port();
+    for (unsigned rank = 0; rank < size; rank++) {
+        children[rank] = fork();
+        assert_true(children[rank] >= 0);
+        if (children[rank] == 0)
+            _exit(body((struct ranks_place){rank, size, "127.0.0.1", port}));
+    }
+    for (unsigned rank = 0; rank < size; rank++) {
+        int status;
+        assert_int_equal(waitpid(children[rank], &status, 0), children[rank]);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("rank %u ended with status %#x", rank, (unsigned)status);
+    }
+}
+
+static const uint8_t fingerprint[RANKS_FINGERPRINT] = {1, 2, 3};
+
+/* Values whose sum depends on the order of adding. */
+static float value_of(unsigned rank, size_t i)
+{
+    static const float parts[] = {1.0f, 1e8f, -1e8f, 0.3f};
+    return parts[rank % 4] * (float)(i % 7);
+}
+
+static int sum_in_order(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
+        return 1;
+    static float values[VALUES];
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < VALUES; i++)
+            values[i] = value_of(place.rank, i);
+        if (ranks_sum(&ranks, values, VALUES, &err) < 0)
+            return 2;
+        for (size_t i = 0; i < VALUES; i++) {
+            float expected = value_of(0, i);
+            for (unsigned rank = 1; rank < place.size; rank++)
+                expected += value_of(rank, i);
+            if (memcmp(&values[i], &expected, sizeof expected) != 0)
+                return 3;
+        }
+    }
+    ranks_fini(&ranks);
+    return 0;
+}
+
+static void a_sum_is_added_in_the_order_of_the_ranks_on_each(void **state)
+{
+    (void)state;
+    assert_ranks(sum_in_order, 1);
+    assert_ranks(sum_in_order, 2);
+    assert_ranks(sum_in_order, 4);
+}
+
+static int lose_one(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, PATIENCE_MS, &err) < 0)
+        return 1;
+    float value = 1;
+    if (ranks_sum(&ranks, &value, 1, &err) < 0)
+        return 2;
+    if (place.rank == 2)
+        return 0; /* as if killed: the kernel closes what it had open */
+    int result = ranks_sum(&ranks, &value, 1, &err);
+    ranks_fini(&ranks);
+    return result == -ECONNRESET && strstr(err.message, "is gone") ? 0 : 3;
+}
+
+static void a_rank_that_ends_fails_the_others(void **state)
+{
+    (void)state;
+    assert_ranks(lose_one, 4);
+}
+
+static int differ(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    const uint8_t other[RANKS_FINGERPRINT] = {4, 5, 6};
+    int result = ranks_init(&ranks, &place, place.rank == 1 ? other : fingerprint, PATIENCE_MS,
+                            PATIENCE_MS, &err);
+    const char *reason = place.rank == 0 ? "rank 1 has other options" : "rank 0 is gone";
+    return result < 0 && strstr(err.message, reason) ? 0 : 1;
+}
+
+static void ranks_about_to_do_different_things_refuse_each_other(void **state)
+{
+    (void)state;
+    assert_ranks(differ, 2);
+}
+
+static int wait_in_vain(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    place.size = 3; /* the last never starts */
+    if (place.rank == 1)
+        place.port = "1"; /* where nobody listens */
+    int result = ranks_init(&ranks, &place, fingerprint, GIVE_UP_MS, PATIENCE_MS, &err);
+    const char *reason = place.rank == 0 ? "only 1 of 3 ranks" : "could not connect to rank 0";
+    return result == -ETIMEDOUT && strstr(err.message, reason) ? 0 : 1;
+}
+
+static void waiting_for_a_rank_that_never_comes_ends(void **state)
+{
+    (void)state;
+    assert_ranks(wait_in_vain, 2);
+}
+
+static int hang(struct ranks_place place)
+{
+    struct ranks ranks;
+    struct error err;
+    int timeout_ms = place.rank == 0 ? GIVE_UP_MS : PATIENCE_MS;
+    if (ranks_init(&ranks, &place, fingerprint, PATIENCE_MS, timeout_ms, &err) < 0)
+        return 1;
+    float value = 1;
+    if (place.rank == 0)
+        return ranks_sum(&ranks, &value, 1, &err) == -ETIMEDOUT ? 0 : 2;
+    /* This rank joins no sum; it waits for the other to give up. */
+    struct pollfd wait = {.fd = ranks.sockets[0], .events = POLLIN};
+    return poll(&wait, 1, PATIENCE_MS) == 1 ? 0 : 3;
+}
+
+static void a_rank_that_hangs_fails_the_sum(void **state)
+{
+    (void)state;
+    assert_ranks(hang, 2);
+}
+
+static int meet_a_stranger(struct ranks_place place)
+{
+    if (place.rank == 1) {
+        struct error err;
+        int fd = wire_connect(place.address, place.port, wire_now_ms() + PATIENCE_MS, &err);
+        static const char request[] = "GET / HTTP/1.1\r\nHost: rank-zero.example.com\r\n\r\n";
+        if (fd < 0 || send(fd, request, sizeof request, MSG_NOSIGNAL) < 0)
+            return 1;
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        if (poll(&wait, 1, PATIENCE_MS) != 1) /* shown out */
+            return 2;
+        (void)close(fd); /* nothing more is wanted of it */
+    }
+    return sum_in_order(place);
+}
+
+static void a_stranger_is_shown_out_and_not_counted(void **state)
+{
+    (void)state;
+    assert_ranks(meet_a_stranger, 2);
+}
+
+static void a_wrong_environment_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *size, *rank, *address, *port;
+        const char *reason; /* NULL: it is fine */
+    } rows[] = {
+        {NULL, NULL, NULL, NULL, NULL},
+        {NULL, "7", "x", "y", NULL}, /* without WORLD_SIZE the rest is someone else's */
+        {"1", "0", NULL, NULL, NULL},
+        {"2", "1", "10.0.0.1", "29500", NULL},
+        {"2", NULL, "10.0.0.1", "29500", "RANK is not set"},
+        {"2", "2", "10.0.0.1", "29500", "RANK is '2'"},
+        {"2", "-1", "10.0.0.1", "29500", "RANK is '-1'"},
+        {"0", "0", "10.0.0.1", "29500", "WORLD_SIZE is '0'"},
+        {"two", "0", "10.0.0.1", "29500", "WORLD_SIZE is 'two'"},
+        {"2", "0", NULL, "29500", "MASTER_ADDR is not set"},
+        {"2", "0", "10.0.0.1", NULL, "MASTER_PORT is not set"},
+        {"2", "0", "10.0.0.1", "70000", "MASTER_PORT is '70000'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const pairs[][2] = {{"WORLD_SIZE", rows[i].size},
+                                        {"RANK", rows[i].rank},
+                                        {"MASTER_ADDR", rows[i].address},
+                                        {"MASTER_PORT", rows[i].port}};
+        for (size_t p = 0; p < 4; p++)
+            assert_int_equal(
+                pairs[p][1] ? setenv(pairs[p][0], pairs[p][1], 1) : unsetenv(pairs[p][0]), 0);
+        struct ranks_place place;
+        struct error err = {0};
+        int result = ranks_place_from_environment(&place, &err);
+        if (rows[i].reason ? result == 0 || !strstr(err.message, rows[i].reason) : result < 0)
+            fail_msg("row %zu: %d '%s'", i, result, err.message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_is_added_in_the_order_of_the_ranks_on_each),
+        cmocka_unit_test(a_rank_that_ends_fails_the_others),
+        cmocka_unit_test(ranks_about_to_do_different_things_refuse_each_other),
+        cmocka_unit_test(waiting_for_a_rank_that_never_comes_ends),
+        cmocka_unit_test(a_rank_that_hangs_fails_the_sum),
+        cmocka_unit_test(a_stranger_is_shown_out_and_not_counted),
+        cmocka_unit_test(a_wrong_environment_is_refused_by_name),
+    };
+    return cmocka_run_group_tests_name("model ranks", tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+# phase-model as a program: resuming, stopping, ranks, damage, options. A small model, so that each
+# run takes a fraction of a second.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    PORT=$((20000 + (BASHPID * 13 + RANDOM) % 12000)) # below those that the kernel hands out
+    unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
+    CHILDREN=()
+}
+
+teardown() {
+    local child
+    for child in "${CHILDREN[@]}"; do
+        kill -KILL "$child" 2>/dev/null || true
+    done
+    rm -rf "$DIR"
+}
+
+# train OUT ITERATIONS [OPTION...]
+train() {
+    local out=$1 iterations=$2
+    shift 2
+    "$BIN/phase-model" train --width 32 --device-batch-size 4 --sequence-length 32 --eval-every 0 \
+        --out "$DIR/$out" --iterations "$iterations" "$@"
+}
+
+# ranks N OUT ITERATIONS [OPTION...]: as N processes; fails when one does.
+ranks() {
+    local size=$1 rank failed=0 children=()
+    shift
+    for ((rank = 0; rank < size; rank++)); do
+        RANK=$rank WORLD_SIZE=$size MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT train "$@" 3>&- &
+        children+=($!)
+    done
+    for rank in "${children[@]}"; do
+        wait "$rank" || failed=1
+    done
+    PORT=$((PORT + 1))
+    return $failed
+}
+
+# start NAME [VARIABLE=VALUE...] -- OUT ITERATIONS [OPTION...]: in the background, into log.NAME; its
+# process is the last of CHILDREN.
+start() {
+    local name=$1 variables=()
+    shift
+    while [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    shift
+    local out=$1 iterations=$2
+    shift 2
+    env "${variables[@]}" "$BIN/phase-model" train --width 32 --device-batch-size 4 \
+        --sequence-length 32 --eval-every 0 --out "$DIR/$out" --iterations "$iterations" "$@" \
+        >"$DIR/log.$name" 2>&1 3>&- &
+    CHILDREN+=($!)
+}
+
+# wait_for FILE PATTERN: for 30 s at most.
+wait_for() {
+    local deadline=$((SECONDS + 30))
+    until grep -q "$2" "$DIR/$1" 2>/dev/null; do
+        [ $SECONDS -lt $deadline ] || { cat "$DIR/$1"; return 1; }
+        read -rt 0.02 <> <(:) || true
+    done
+}
+
+# losses OUTPUT: the loss of each step.
+losses() {
+    sed -n 's/^step .* | loss \([0-9.]*\) .*/\1/p' <<<"$1"
+}
+
+# near A B: two columns of as many numbers, equal to 1 in 10,000.
+near() {
+    paste <(echo "$1") <(echo "$2") | awk '
+        { if (NF != 2 || $1 - $2 > 1e-4 * $1 || $2 - $1 > 1e-4 * $1) { print; bad = 1 } }
+        END { exit bad || NR == 0 }'
+}
+
+@test "ten steps and ten more end in the same bytes as twenty" {
+    train whole 20
+    train first 10
+    train second 20 --resume "$DIR/first/step_000010.ckpt"
+    cmp "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
+}
+
+@test "two ranks resume to the same bytes too" {
+    ranks 2 whole 20
+    ranks 2 first 10
+    ranks 2 second 20 --resume "$DIR/first/step_000010.ckpt"
+    cmp "$DIR/whole/step_000020.ckpt" "$DIR/second/step_000020.ckpt"
+}
+
+@test "another seed ends in other bytes" {
+    train one 5
+    train other 5 --seed 2
+    run -1 cmp "$DIR/one/step_000005.ckpt" "$DIR/other/step_000005.ckpt"
+}
+
+@test "an empty resume is a start" {
+    run -0 train out 3 --resume ''
+    [[ $output == *'step 1/3 | '* ]]
+}
+
+@test "a resumed run counts its steps on" {
+    train out 10
+    run -0 train out 12 --resume "$DIR/out/step_000010.ckpt" --preset extreme
+    [[ $output == *'resumed at step 10 from '* ]]
+    [[ $output != *'step 10/12 | '* ]]
+    [[ $output == *'step 11/12 | '* ]]
+    [[ $output == *"finished at step 12: model $DIR/out/step_000012.ckpt"* ]]
+}
+
+@test "each step prints one line with every figure" {
+    run -0 train out 7 --eval-every 5
+    number='-?[0-9]+(\.[0-9]+)?'
+    line="^step [0-9]+/7 \| loss $number( \| step_[0-3] $number){4} \| grad_norm $number"
+    line+=" \| lr $number \| dt ${number}ms \| tok/sec [0-9]+( \| val_loss $number)?$"
+    [ "$(grep -cE "$line" <<<"$output")" = 7 ]
+    [ "$(grep -c 'val_loss' <<<"$output")" = 1 ]
+}
+
+@test "two ranks learn what one rank does with batches twice as large" {
+    run -0 ranks 2 two 10
+    two=$output
+    run -0 train one 10 --device-batch-size 8
+    near "$(losses "$two")" "$(losses "$output")"
+}
+
+@test "two batches that add up learn what one twice as large does" {
+    run -0 train two 10 --grad-accum 2
+    two=$output
+    run -0 train one 10 --device-batch-size 8
+    near "$(losses "$two")" "$(losses "$output")"
+}
+
+@test "a stop signal ends at a step with a checkpoint that goes on bit by bit" {
+    for signal in TERM USR1 USR2; do
+        start "$signal" -- "$signal" 1000000
+        wait_for "log.$signal" '^step 3/'
+        kill -"$signal" "${CHILDREN[-1]}"
+        wait "${CHILDREN[-1]}"
+        step=$(sed -n 's/^stopped at step \([0-9]*\): checkpoint .*/\1/p' "$DIR/log.$signal")
+        path=$(sed -n 's/^stopped at step [0-9]*: checkpoint //p' "$DIR/log.$signal")
+        [ -s "$path" ]
+        grep -q "^step $step/" "$DIR/log.$signal"
+        run -1 grep "^step $((step + 1))/" "$DIR/log.$signal"
+    done
+    train on $((step + 3)) --resume "$path"
+    train whole $((step + 3))
+    cmp "$DIR"/on/step_*"$((step + 3)).ckpt" "$DIR"/whole/step_*"$((step + 3)).ckpt"
+}
+
+@test "a stop signal to one rank stops all at the same step" {
+    for rank in 0 1; do
+        start $rank RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 1000000
+    done
+    wait_for log.0 '^step 3/'
+    kill -TERM "${CHILDREN[1]}"
+    wait "${CHILDREN[0]}"
+    wait "${CHILDREN[1]}"
+    grep -q '^stopped at step [0-9]*: checkpoint ' "$DIR/log.0"
+}
+
+@test "a stop signal while ranks are awaited ends the waiting" {
+    start alone RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 10
+    # Once the folder is there, the signal handlers are: they come first.
+    deadline=$((SECONDS + 30))
+    until [ -d "$DIR/out" ]; do [ $SECONDS -lt $deadline ]; done
+    kill -TERM "${CHILDREN[0]}"
+    wait "${CHILDREN[0]}"
+    grep -q '^stopped before the first step$' "$DIR/log.alone"
+}
+
+@test "a killed rank fails the other with its number" {
+    for rank in 0 1; do
+        start $rank RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT -- out 1000000
+    done
+    wait_for log.0 '^step 3/'
+    kill -KILL "${CHILDREN[1]}"
+    status=0
+    wait "${CHILDREN[0]}" || status=$?
+    [ $status = 1 ]
+    grep -q '^phase-model: rank 1 is gone' "$DIR/log.0"
+}
+
+@test "checkpoints are kept as many as asked for" {
+    train out 50 --save-every 10 --keep 3
+    run -0 ls "$DIR/out"
+    [ "$output" = $'step_000030.ckpt\nstep_000040.ckpt\nstep_000050.ckpt' ]
+}
+
+@test "a checkpoint that cannot be written on the way does not end the training" {
+    mkdir -p "$DIR/out/step_000005.ckpt"
+    run -0 train out 10 --save-every 5
+    [[ $output == *'phase-model: no checkpoint of step 5: '* ]]
+    [ -s "$DIR/out/step_000010.ckpt" ]
+}
+
+@test "the last checkpoint must be written" {
+    mkdir -p "$DIR/out/step_000005.ckpt"
+    run -1 train out 5
+    [[ $output == *'phase-model: cannot replace '* ]]
+}
+
+@test "a checkpoint that does not fit is refused" {
+    train out 2
+    good=$DIR/out/step_000002.ckpt
+    head -c 5000 "$good" >"$DIR/short"
+    { head -c 5000 "$good"; printf x; tail -c +5002 "$good"; } >"$DIR/altered"
+    head -c 20000 /usr/share/common-licenses/GPL-2 >"$DIR/text"
+    refused() {
+        local reason=$1
+        shift
+        run -1 train again 4 "$@"
+        [[ $output == "phase-model: cannot resume from "*"$reason"* ]] && [ ${#lines[@]} = 1 ]
+    }
+    refused 'instead of' --resume "$DIR/short"
+    refused 'its checksum is wrong' --resume "$DIR/altered"
+    refused 'not a checkpoint' --resume "$DIR/text"
+    refused 'its depth is 1, not 2' --resume "$good" --depth 2
+    refused 'its seed is 1, not 2' --resume "$good" --seed 2
+    refused 'another text' --resume "$good" --data "$DIR/text"
+    run -1 train again 4 --resume "$DIR/nothing"
+    [[ $output == *"cannot open $DIR/nothing: No such file or directory" ]]
+}
+
+@test "a training that diverges ends with an error and no checkpoint" {
+    run -1 train out 400 --matrix-lr 10 --embedding-lr 10 --grad-clip 0 --weight-decay 1 --save-every 0
+    [[ $output == *'phase-model: the gradient of step '*' is not finite' ]]
+    [ -z "$(ls "$DIR/out")" ]
+}
+
+@test "wrong options are one clear line" {
+    bad_value() {
+        run -1 "$BIN/phase-model" train "$@"
+        [ ${#lines[@]} = 1 ]
+    }
+    usage() {
+        run -2 "$BIN/phase-model" "$@"
+        [[ $output == *'Usage: phase-model '* ]]
+    }
+    bad_value --iterations 0
+    bad_value --iterations 1.5
+    bad_value --iterations ''
+    bad_value --iterations=12x
+    bad_value --matrix-lr nan
+    bad_value --heads 5
+    bad_value --preset lazy
+    bad_value --out ''
+    bad_value --data /nowhere
+    bad_value --data / --out "$DIR/out"
+    bad_value --data /dev/null --out "$DIR/out"
+    usage train --widht 32
+    [[ ${lines[0]} == 'phase-model: --widht: no such option; is --width meant?' ]]
+    usage train --width
+    usage train 32
+    usage
+    usage tarin
+    run -1 "$BIN/phase-model" generate
+    [[ $output == 'phase-model: generate: not supported yet' ]]
+}
+
+@test "--help names every option with its default" {
+    run -0 "$BIN/phase-model" train --help
+    [[ $output == *'--matrix-lr X '*'[0.01]'* ]]
+    [ "$(grep -c '^  --' <<<"$output")" -ge 20 ]
+}
