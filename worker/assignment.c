@@ -1,0 +1,161 @@
+/* Reading run.json. */
+#include "worker/assignment.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ASSIGNMENT_SIZE_MAX = 8 * 1024 * 1024, ASSIGNMENT_SAVE_TIME_S = 10 };
+
+static const struct {
+    const char *name;
+    int number;
+} assignment_signals[] = {
+    {"TERM", SIGTERM}, {"INT", SIGINT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP},
+};
+
+static int assignment_signal(const char *name, int *ret_signal, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(assignment_signals) / sizeof(assignment_signals[0]); i++)
+        if (text_equal(name, assignment_signals[i].name)) {
+            *ret_signal = assignment_signals[i].number;
+            return 0;
+        }
+    return error_set(err, -EINVAL, "checkpoint.stop_signal %s is not supported", name);
+}
+
+/* Whole numbers may come as 90 or 90.0. */
+static int assignment_number(const json_t *object, const char *name, int otherwise)
+{
+    double number = json_number_value(json_object_get(object, name));
+    if (!json_is_number(json_object_get(object, name)) || number < 0 || number > INT_MAX)
+        return otherwise;
+    return (int)number;
+}
+
+static int assignment_read_checkpoint(struct assignment *assignment, struct error *err)
+{
+    const json_t *checkpoint = json_object_get(assignment->spec, "checkpoint");
+    const char *name = json_string_value(json_object_get(checkpoint, "stop_signal"));
+    assignment->stop_signal = SIGTERM;
+    assignment->save_time_s = assignment_number(checkpoint, "save_time_s", ASSIGNMENT_SAVE_TIME_S);
+    assignment->keep = (unsigned)assignment_number(checkpoint, "keep", 0);
+    assignment->checkpoint_path = json_string_value(json_object_get(checkpoint, "path"));
+    return name ? assignment_signal(name, &assignment->stop_signal, err) : 0;
+}
+
+static int assignment_read_spec(struct assignment *assignment, struct error *err)
+{
+    const char *launch = NULL;
+    const json_t *resources = json_object_get(assignment->spec, "resources");
+    json_error_t where;
+    if (json_unpack_ex((json_t *)assignment->spec, &where, 0, "{s:s, s?s, s?s}", "run",
+                       &assignment->script, "launch", &launch, "workdir", &assignment->workdir) < 0)
+        return error_set(err, -EINVAL, "spec: %s", where.text);
+    if (launch && text_equal(launch, "rank"))
+        assignment->launch = ASSIGNMENT_LAUNCH_RANK;
+    else if (!launch || text_equal(launch, "node"))
+        assignment->launch = ASSIGNMENT_LAUNCH_NODE;
+    else
+        return error_set(err, -ENOTSUP, "launch: %s: not supported yet", launch);
+    assignment->nodes = (unsigned)assignment_number(resources, "nodes", 1);
+    assignment->gpus = (unsigned)assignment_number(resources, "gpus", 0);
+    if (assignment->nodes == 0)
+        return error_set(err, -EINVAL, "spec: resources.nodes is 0");
+    return assignment_read_checkpoint(assignment, err);
+}
+
+/* Optional members may be null or absent; jansson's "s?" takes only absence. */
+static const char *assignment_string(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+static int assignment_read_json(struct assignment *assignment, struct error *err)
+{
+    json_t *json = assignment->json;
+    json_error_t where;
+    json_int_t run, workflow, attempt;
+    json_t *environment, *spec;
+    if (json_unpack_ex(json, &where, 0, "{s:I, s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o}", "run",
+                       &run, "workflow", &workflow, "phase", &assignment->phase, "attempt",
+                       &attempt, "job_dir", &assignment->job_dir, "run_dir", &assignment->run_dir,
+                       "out_dir", &assignment->out_dir, "daemon_file", &assignment->daemon_file,
+                       "environment", &environment, "spec", &spec) < 0)
+        return error_set(err, -EINVAL, "%s", where.text);
+    if (!json_is_object(environment) || !json_is_object(spec))
+        return error_set(err, -EINVAL, "environment and spec must be objects");
+    assignment->run = run;
+    assignment->address =
+        text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
+    assignment->environment = environment;
+    assignment->spec = spec;
+    assignment->inputs = json_object_get(json, "inputs");
+    assignment->linger_s = assignment_number(json, "linger_s", 0);
+    assignment->umask = assignment_number(json, "umask", -1);
+    const json_t *resume = json_object_get(json, "resume");
+    assignment->resume = assignment_string(resume, "path");
+    if (assignment->resume)
+        assignment->resume_step = json_integer_value(json_object_get(resume, "step"));
+    int result = assignment_read_spec(assignment, err);
+    /* The spec's workdir stands before the one where submit was called. */
+    if (!assignment->workdir)
+        assignment->workdir = assignment_string(json, "workdir");
+    return result;
+}
+
+int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
+{
+    char *text = NULL;
+    json_error_t where;
+    struct assignment *assignment = calloc(1, sizeof(*assignment));
+    char *path = text_format("%s/run.json", run_dir);
+    char *secret = text_format("%s/secret", run_dir);
+    if (!assignment)
+        abort();
+    int result = file_read(path, ASSIGNMENT_SIZE_MAX, &text, NULL, err);
+    if (result < 0)
+        goto out;
+    assignment->json = json_loads(text, 0, &where);
+    if (!assignment->json) {
+        result = error_set_at(err, -EINVAL, path, (unsigned)where.line, (unsigned)where.column,
+                              "%s", where.text);
+        goto out;
+    }
+    result = assignment_read_json(assignment, err);
+    if (result < 0)
+        error_prefix(err, "cannot use %s", path);
+    if (result == 0)
+        result = mac_secret_read(secret, &assignment->secret, err);
+    if (result == 0) {
+        *ret_assignment = assignment;
+        assignment = NULL;
+    }
+out:
+    assignment_free(assignment);
+    free(path);
+    free(secret);
+    free(text);
+    return result;
+}
+
+void assignment_free(struct assignment *assignment)
+{
+    if (!assignment)
+        return;
+    json_decref(assignment->json);
+    free(assignment->address);
+    free(assignment);
+}
+
+unsigned assignment_ranks_per_node(const struct assignment *assignment)
+{
+    bool is_one = assignment->launch == ASSIGNMENT_LAUNCH_NODE || assignment->gpus == 0;
+    return is_one ? 1 : assignment->gpus;
+}

@@ -1,0 +1,45 @@
+/* What a run's folder says is to be done: run.json with the resolved phase in it, and the secret.
+ * Read once, never changed; everything in it is borrowed from the document that it owns. */
+#ifndef PHASED_WORKER_ASSIGNMENT_H
+#define PHASED_WORKER_ASSIGNMENT_H
+
+#include "lib/mac.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE };
+
+struct assignment {
+    json_t *json; /* owns what the pointers below mean */
+    int64_t run;
+    const char *run_dir, *job_dir, *out_dir, *daemon_file;
+    const char *phase, *script;
+    const char *workdir;         /* NULL: where the worker is */
+    char *address;               /* 7/validate#2 */
+    const json_t *environment;   /* as captured at submission */
+    const json_t *spec, *inputs; /* inputs may be NULL */
+    const char *resume;          /* path of the checkpoint to go on from, or NULL */
+    int64_t resume_step;         /* 0 without one */
+    unsigned nodes, gpus;        /* gpus per node; 0 for none */
+    enum assignment_launch launch;
+    int umask; /* -1: leave */
+    int linger_s;
+    const char *checkpoint_path; /* pattern, or NULL */
+    int stop_signal;             /* SIGTERM by default */
+    int save_time_s;             /* how long a stop at a boundary may take */
+    unsigned keep;               /* checkpoints to keep; 0: all */
+    struct mac_secret secret;
+};
+
+/* Reads RUN_DIR/run.json and RUN_DIR/secret. -ENOENT or -ESTALE: perhaps not yet visible here. */
+int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err);
+void assignment_free(struct assignment *assignment);
+
+/* How many ranks (processes that the worker starts) each node has. */
+unsigned assignment_ranks_per_node(const struct assignment *assignment);
+
+#endif
