@@ -1,0 +1,78 @@
+/* The ranks of one run on one node: their processes with all that those start, their output, and
+ * the ladder by which they are stopped.
+ *
+ * A crew is gone when each rank has ended, no process that any of them started is left, and their
+ * output has been read to its end. What a rank leaves behind when all have ended by themselves is
+ * told to end, and killed 2 s later. A rank's failure is held back for 0.3 s: Slurm signals all
+ * processes of a step at once when it preempts, so a rank may die of that a moment before the agent
+ * learns of it. */
+#ifndef PHASED_WORKER_CREW_H
+#define PHASED_WORKER_CREW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+struct assignment;
+struct crew;
+struct environment;
+struct environment_place;
+struct error;
+
+struct crew_rank {
+    unsigned rank, local_rank;
+    pid_t pid;
+    int code, signal; /* once it has ended; the signal that ended it, or 0 */
+};
+
+/* All borrowed until the crew is closed, but for `environment` and `place`, needed at the start. */
+struct crew_options {
+    uv_loop_t *loop;
+    const struct assignment *assignment;
+    struct environment *environment; /* what the ranks have in common */
+    const struct environment_place *place;
+    const char *log_folder;
+    /* The node's first rank printed this. */
+    void (*printed)(void *context, const char *data, size_t size);
+    /* A rank failed and was not being stopped; once, for the first one. */
+    void (*failed)(void *context, const struct crew_rank *rank);
+    /* The crew is gone; the last call. */
+    void (*gone)(void *context);
+    void *context;
+};
+
+/* Starts all ranks. When one cannot be started those before it are killed; the crew is there all
+ * the same, and is gone as soon as they are. */
+int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err);
+
+/* The program's stop signal now, unless Slurm has just sent the same to all processes, and KILL
+ * after `seconds`. A later call can only bring the KILL nearer. */
+void crew_stop(struct crew *crew, unsigned seconds);
+void crew_kill(struct crew *crew);
+
+/* Slurm has sent SIGTERM to every process of the step. */
+void crew_terminated(struct crew *crew);
+
+/* Takes the ends of children: call it at each SIGCHLD. */
+void crew_reap(struct crew *crew);
+
+bool crew_is_gone(const struct crew *crew);
+
+/* How many ranks were started, and the i-th of them. */
+unsigned crew_count(const struct crew *crew);
+const struct crew_rank *crew_rank(const struct crew *crew, unsigned i);
+
+/* The first rank that failed, or NULL. */
+const struct crew_rank *crew_failed(const struct crew *crew);
+
+/* Whether a process died by a signal that was not the one for stopping: it may have been writing.
+ */
+bool crew_was_cut_off(const struct crew *crew);
+
+/* How many lines of a rank's log were lost, and why. */
+unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason);
+
+/* Kills what is left; frees the crew in the loop, once its handles are closed. Accepts NULL. */
+void crew_close(struct crew *crew);
+
+#endif
