@@ -1,0 +1,36 @@
+/* The guards of a run: checks that watch its metrics and stop it.
+ *
+ * Rows come in as they are read; guards_judge() evaluates. A guard's verdict is told when it fails
+ * for the first time, and again when it fails after having passed. Besides, a NaN or an infinite
+ * value in any metric with `loss` in its name stops the run, unless the phase says nan_ok. Only
+ * metrics that guards name are kept, so that a run of a million steps stays small. */
+#ifndef PHASED_WORKER_GUARDS_H
+#define PHASED_WORKER_GUARDS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct error;
+struct extract_value;
+struct guards;
+
+/* `spec` is the resolved phase, borrowed for good. Steps count from `begin_step` in `skip`. */
+int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guards,
+               struct error *err);
+void guards_free(struct guards *guards);
+
+/* `time_s` counts from the start of the ranks. */
+void guards_add(struct guards *guards, int64_t step, double time_s,
+                const struct extract_value *value);
+
+enum guards_judgement { GUARDS_FINE, GUARDS_FAILED, GUARDS_NAN };
+
+/* A verdict that is to be recorded; borrowed during the call. */
+typedef void guards_verdict(void *context, json_t *verdict);
+
+/* Evaluates what has new rows. When the run must stop, `ret_verdict` is that guard's verdict, a new
+ * reference, or NULL for a NaN, and `ret_message` says why in one line, the caller's to free(). */
+enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
+                                   void *context, json_t **ret_verdict, char **ret_message);
+
+#endif

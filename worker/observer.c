@@ -1,0 +1,247 @@
+/* Observing a run. */
+#include "worker/observer.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/channel.h"
+#include "worker/clock.h"
+#include "worker/environment.h"
+#include "worker/guards.h"
+#include "worker/journal.h"
+#include "worker/lines.h"
+#include "worker/metrics/extract.h"
+#include "worker/rows.h"
+#include "worker/tail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { OBSERVER_CHECKPOINTS_MS = 2000, OBSERVER_LINE_MAX = 65536 };
+
+struct observer {
+    struct observer_options options;
+    struct rows rows;
+    struct guards *guards;
+    struct extract *extract; /* NULL where metrics are not this node's business */
+    bool extracts_file;      /* from `file`, not from the output */
+    struct tail file, channel;
+    struct lines channel_lines;
+    struct checkpoints *checkpoints; /* or NULL */
+    int64_t checkpoints_ms;          /* when they were last looked at */
+    bool is_stopped;                 /* the owner was told to stop the run */
+};
+
+static void observer_row(void *context, const struct extract_row *row)
+{
+    struct observer *observer = context;
+    rows_add(&observer->rows, row);
+}
+
+static void observer_checkpoint(void *context, const struct checkpoint *checkpoint)
+{
+    struct observer *observer = context;
+    json_t *members =
+        json_pack("{s:s, s:I, s:I}", "path", checkpoint->path, "step", (json_int_t)checkpoint->step,
+                  "bytes", (json_int_t)checkpoint->bytes);
+    if (!members)
+        members = json_pack("{s:s}", "message", "the path of a checkpoint is not UTF-8");
+    bool is_found = json_object_get(members, "path") != NULL;
+    journal_add(observer->options.journal, JOURNAL_STATE, is_found ? "checkpoint" : "warning",
+                members);
+    journal_flush(observer->options.journal);
+    observer->options.urgent(observer->options.context);
+}
+
+/* A script says that a checkpoint is whole; it is measured, and must be there. */
+static void observer_announced(void *context, const char *path, int64_t step)
+{
+    int64_t bytes = checkpoints_measure(path);
+    struct checkpoint checkpoint = {path, step, (uint64_t)bytes};
+    if (bytes >= 0)
+        observer_checkpoint(context, &checkpoint);
+}
+
+static void observer_channel_line(void *context, const char *line, size_t size)
+{
+    const struct channel_listener listener = {observer_row, observer_announced, context};
+    channel_read(&listener, line, size);
+}
+
+static void observer_channel_data(void *context, const char *data, size_t size)
+{
+    struct observer *observer = context;
+    lines_feed(&observer->channel_lines, data, size, observer_channel_line, observer);
+}
+
+static void observer_file_data(void *context, const char *data, size_t size)
+{
+    struct observer *observer = context;
+    extract_feed(observer->extract, data, size);
+}
+
+static void observer_verdict(void *context, json_t *verdict)
+{
+    struct observer *observer = context;
+    journal_add(observer->options.journal, JOURNAL_STATE, "guard",
+                json_pack("{s:O}", "verdict", verdict));
+    journal_flush(observer->options.journal);
+    observer->options.urgent(observer->options.context);
+}
+
+static void observer_judge(struct observer *observer)
+{
+    json_t *verdict = NULL;
+    char *message = NULL;
+    double elapsed_s = (double)(clock_steady_ms() - observer->rows.began_ms) / 1000;
+    if (observer->is_stopped)
+        return;
+    enum guards_judgement judgement =
+        guards_judge(observer->guards, elapsed_s, observer_verdict, observer, &verdict, &message);
+    if (judgement != GUARDS_FINE) {
+        observer->is_stopped = true;
+        observer->options.stop(observer->options.context,
+                               judgement == GUARDS_NAN ? OBSERVER_STOP_NAN : OBSERVER_STOP_GUARD,
+                               message, verdict);
+    }
+    json_decref(verdict);
+    free(message);
+}
+
+/* A path of the spec: variables replaced, relative ones below the workdir. */
+static char *observer_path(const struct observer *observer, const char *path)
+{
+    struct text text = {0};
+    const char *workdir = observer->options.assignment->workdir;
+    environment_expand(observer->options.environment, path, &text);
+    if (text_string(&text)[0] != '/' && workdir) {
+        char *whole = text_format("%s/%s", workdir, text_string(&text));
+        text_fini(&text);
+        return whole;
+    }
+    return text_steal(&text);
+}
+
+static int observer_open_extract(struct observer *observer, struct error *err)
+{
+    const json_t *spec = observer->options.assignment->spec;
+    const json_t *metrics = json_object_get(spec, "metrics");
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    int result = metrics ? extract_options_from_json(metrics, &options, err) : 0;
+    if (result < 0)
+        return result;
+    options.step_name =
+        json_string_value(json_object_get(json_object_get(spec, "progress"), "step"));
+    result = extract_new(&options, observer_row, observer, &observer->extract, err);
+    if (result < 0 || options.kind != EXTRACT_FILE)
+        return result;
+    const char *pattern = json_string_value(json_object_get(metrics, "path"));
+    if (!pattern)
+        return error_set(err, -EINVAL, "metrics: no path");
+    char *path = observer_path(observer, pattern);
+    tail_init(&observer->file, path, TAIL_FROM_END);
+    observer->extracts_file = true;
+    free(path);
+    return 0;
+}
+
+static int observer_open_checkpoints(struct observer *observer, struct error *err)
+{
+    const struct assignment *assignment = observer->options.assignment;
+    if (!assignment->checkpoint_path)
+        return 0;
+    char *path = observer_path(observer, assignment->checkpoint_path);
+    int result = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
+                                 observer, &observer->checkpoints, err);
+    free(path);
+    return result;
+}
+
+int observer_new(const struct observer_options *options, struct observer **ret_observer,
+                 struct error *err)
+{
+    struct observer *observer = calloc(1, sizeof(*observer));
+    if (!observer)
+        abort();
+    observer->options = *options;
+    observer->file.fd = observer->channel.fd = -1;
+    observer->channel_lines.size_max = OBSERVER_LINE_MAX;
+    const struct assignment *assignment = options->assignment;
+    int result = guards_new(assignment->spec, assignment->resume_step, &observer->guards, err);
+    if (result == 0 && options->is_first_node)
+        result = observer_open_extract(observer, err);
+    if (result == 0 && options->is_first_node)
+        result = observer_open_checkpoints(observer, err);
+    if (result < 0) {
+        observer_free(observer);
+        return result;
+    }
+    tail_init(&observer->channel, options->channel, TAIL_FROM_END);
+    observer->rows.journal = options->journal;
+    observer->rows.guards = observer->guards;
+    observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
+    *ret_observer = observer;
+    return 0;
+}
+
+void observer_free(struct observer *observer)
+{
+    if (!observer)
+        return;
+    rows_fini(&observer->rows);
+    guards_free(observer->guards);
+    extract_free(observer->extract);
+    tail_fini(&observer->file);
+    tail_fini(&observer->channel);
+    lines_fini(&observer->channel_lines);
+    checkpoints_free(observer->checkpoints);
+    free(observer);
+}
+
+void observer_feed(struct observer *observer, const char *data, size_t size)
+{
+    if (observer->extract && !observer->extracts_file)
+        extract_feed(observer->extract, data, size);
+}
+
+static void observer_look_at_files(struct observer *observer)
+{
+    if (observer->extracts_file)
+        tail_look(&observer->file, observer_file_data, observer);
+    tail_look(&observer->channel, observer_channel_data, observer);
+}
+
+void observer_look(struct observer *observer)
+{
+    int64_t now_ms = clock_steady_ms();
+    observer_look_at_files(observer);
+    rows_flush(&observer->rows);
+    observer_judge(observer);
+    if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
+        checkpoints_look(observer->checkpoints);
+        observer->checkpoints_ms = now_ms;
+    }
+}
+
+void observer_look_last(struct observer *observer)
+{
+    observer_look_at_files(observer);
+    lines_end(&observer->channel_lines, observer_channel_line, observer);
+    if (observer->extract)
+        extract_end(observer->extract);
+    rows_flush(&observer->rows);
+    observer_judge(observer);
+}
+
+void observer_end(struct observer *observer, enum checkpoints_end end)
+{
+    if (observer->checkpoints)
+        checkpoints_look_last(observer->checkpoints, end);
+}
+
+bool observer_last_step(const struct observer *observer, int64_t *ret_step)
+{
+    if (observer->rows.has_step)
+        *ret_step = observer->rows.last_step;
+    return observer->rows.has_step;
+}

@@ -1,0 +1,60 @@
+/* What a node's agent observes of a run: metrics in the output of the first rank or in a file, what
+ * scripts tell through the channel, checkpoints, and the guards on all that. It ends in the
+ * journal; what must stop the run is told to the owner.
+ *
+ * Output and checkpoints are the first node's business; the channel is every node's. */
+#ifndef PHASED_WORKER_OBSERVER_H
+#define PHASED_WORKER_OBSERVER_H
+
+#include "worker/checkpoints.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct assignment;
+struct environment;
+struct error;
+struct journal;
+struct observer;
+
+enum observer_stop_cause { OBSERVER_STOP_GUARD, OBSERVER_STOP_NAN };
+
+/* All borrowed until observer_free(). */
+struct observer_options {
+    const struct assignment *assignment;
+    const struct environment *environment; /* for $PHASED_ in paths */
+    struct journal *journal;
+    bool is_first_node;
+    const char *channel;
+    /* The run must stop. `verdict` is a guard's, or NULL; borrowed during the call. */
+    void (*stop)(void *context, enum observer_stop_cause cause, const char *message,
+                 json_t *verdict);
+    /* The journal holds something that the daemon should know at once. */
+    void (*urgent)(void *context);
+    void *context;
+};
+
+/* Before the ranks start: what is there now in checkpoints and metrics files is an earlier run's.
+ */
+int observer_new(const struct observer_options *options, struct observer **ret_observer,
+                 struct error *err);
+void observer_free(struct observer *observer);
+
+/* What the first rank of the run printed. */
+void observer_feed(struct observer *observer, const char *data, size_t size);
+
+/* Looks at files, judges guards, writes the journal. Called a few times a second. */
+void observer_look(struct observer *observer);
+
+/* All processes of this node have ended: the same once more, with what had no line end yet. */
+void observer_look_last(struct observer *observer);
+
+/* All processes of the run have ended: the last look at checkpoints. */
+void observer_end(struct observer *observer, enum checkpoints_end end);
+
+/* False when no metric came with a step. */
+bool observer_last_step(const struct observer *observer, int64_t *ret_step);
+
+#endif
