@@ -1,0 +1,406 @@
+/* Running one run on one node. */
+#include "worker/node_run.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/crew.h"
+#include "worker/environment.h"
+#include "worker/journal.h"
+#include "worker/link.h"
+#include "worker/observer.h"
+#include "worker/rendezvous.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    NODE_RUN_TICK_MS = 200,
+    NODE_RUN_RETRY_MS = 20,    /* between looks for files of other nodes */
+    NODE_RUN_FILES_MS = 60000, /* how long they may take to be seen here */
+};
+
+enum node_run_state { NODE_RUN_STARTING, NODE_RUN_RUNNING, NODE_RUN_GONE, NODE_RUN_ENDED };
+
+struct node_run {
+    struct node_run_options options;
+    char *run_dir, *channel, *log_folder;
+    enum node_run_state state;
+    struct assignment *assignment; /* NULL until it could be read */
+    struct rendezvous rendezvous;
+    struct environment environment;
+    struct journal *journal; /* this and the next three: NULL where the run has no ranks */
+    struct link *link;
+    struct observer *observer;
+    struct crew *crew;
+    double started_s, ended_s;
+    int64_t files_by_ms;
+    uv_timer_t starter, ticker;
+    unsigned handles;
+};
+
+/* --- Reports and entries --------------------------------------------------------------------- */
+
+static void node_run_report(struct node_run *run, json_t *report)
+{
+    if (!report)
+        abort();
+    if (run->assignment)
+        json_object_set_new(report, "run", json_integer(run->assignment->run));
+    run->options.report(run->options.context, report);
+}
+
+static json_t *node_run_failure(const struct node_run *run, const struct crew_rank *rank)
+{
+    if (!rank)
+        return json_null();
+    bool is_rank = run->assignment->launch == ASSIGNMENT_LAUNCH_RANK;
+    return json_pack("{s:o, s:i, s:i}", "rank",
+                     is_rank ? json_integer((json_int_t)rank->rank) : json_null(), "code",
+                     rank->code, "signal", rank->signal);
+}
+
+static void node_run_urgent(void *context)
+{
+    struct node_run *run = context;
+    if (run->link)
+        link_wake(run->link, LINK_NOW);
+}
+
+/* Tells the daemon at once. */
+static void node_run_add(struct node_run *run, const char *type, json_t *members)
+{
+    journal_add(run->journal, JOURNAL_STATE, type, members);
+    journal_flush(run->journal);
+    node_run_urgent(run);
+}
+
+static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
+                           json_t *verdict)
+{
+    struct node_run *run = context;
+    node_run_report(run, json_pack("{s:s, s:s, s:s, s:O?}", "report", "guard", "cause",
+                                   cause == OBSERVER_STOP_NAN ? "nan" : "guard", "message", message,
+                                   "verdict", verdict));
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void node_run_end(struct node_run *run)
+{
+    json_t *ranks = json_array(), *step = json_null();
+    int64_t last_step;
+    uint64_t final = 0;
+    run->state = NODE_RUN_ENDED;
+    unsigned count = run->crew ? crew_count(run->crew) : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct crew_rank *rank = crew_rank(run->crew, i);
+        json_array_append_new(ranks, json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "code",
+                                               rank->code, "signal", rank->signal));
+    }
+    if (run->observer) {
+        observer_end(run->observer,
+                     crew_was_cut_off(run->crew) ? CHECKPOINTS_CUT_OFF : CHECKPOINTS_ENDED_WELL);
+        if (observer_last_step(run->observer, &last_step))
+            step = json_integer(last_step);
+    }
+    if (run->journal) {
+        node_run_add(run, "exited", json_pack("{s:O}", "ranks", ranks));
+        final = journal_last(run->journal);
+    }
+    json_decref(ranks);
+    node_run_report(run, json_pack("{s:s, s:I, s:f, s:f, s:o, s:o, s:b}", "report", "ended",
+                                   "final", (json_int_t) final, "started", run->started_s, "ended",
+                                   run->ended_s, "last_step", step, "failed",
+                                   node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
+                                   "idle", run->journal == NULL));
+}
+
+void node_run_finish(struct node_run *run)
+{
+    if (run->state == NODE_RUN_GONE)
+        node_run_end(run);
+}
+
+static void node_run_warn_of_lost_lines(struct node_run *run)
+{
+    for (unsigned i = 0; i < crew_count(run->crew); i++) {
+        int reason;
+        unsigned lost = crew_lost_lines(run->crew, i, &reason);
+        if (!lost)
+            continue;
+        char *message = text_format("%u lines of the log of rank %u were lost: %s", lost,
+                                    crew_rank(run->crew, i)->rank, strerror(reason));
+        node_run_add(run, "warning", json_pack("{s:s}", "message", message));
+        free(message);
+    }
+}
+
+/* Nothing of the run is left on this node. */
+static void node_run_go(struct node_run *run)
+{
+    run->state = NODE_RUN_GONE;
+    run->ended_s = clock_calendar_s();
+    uv_timer_stop(&run->starter);
+    uv_timer_stop(&run->ticker);
+    if (run->observer)
+        observer_look_last(run->observer);
+    if (run->crew)
+        node_run_warn_of_lost_lines(run);
+    if (!run->assignment || run->assignment->nodes == 1)
+        node_run_end(run);
+    else
+        node_run_report(run, json_pack("{s:s}", "report", "gone"));
+}
+
+/* --- The start ------------------------------------------------------------------------------- */
+
+static void node_run_printed(void *context, const char *data, size_t size)
+{
+    struct node_run *run = context;
+    if (run->options.node_index == 0)
+        observer_feed(run->observer, data, size);
+}
+
+static void node_run_failed(void *context, const struct crew_rank *rank)
+{
+    struct node_run *run = context;
+    node_run_report(
+        run, json_pack("{s:s, s:o}", "report", "failed", "failed", node_run_failure(run, rank)));
+}
+
+static void node_run_gone(void *context)
+{
+    node_run_go(context);
+}
+
+static void node_run_tick_done(uv_timer_t *timer)
+{
+    struct node_run *run = timer->data;
+    observer_look(run->observer);
+    link_wake(run->link, LINK_SOON);
+}
+
+static void node_run_tell_start(struct node_run *run)
+{
+    json_t *ranks = json_array();
+    for (unsigned i = 0; i < crew_count(run->crew); i++) {
+        const struct crew_rank *rank = crew_rank(run->crew, i);
+        json_array_append_new(ranks,
+                              json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "local_rank",
+                                        (int)rank->local_rank, "pid", (int)rank->pid));
+    }
+    node_run_add(run, "ranks", json_pack("{s:o}", "ranks", ranks));
+    node_run_report(run, json_pack("{s:s, s:f}", "report", "started", "time", run->started_s));
+}
+
+static int node_run_start_crew(struct node_run *run, struct error *err)
+{
+    const struct assignment *assignment = run->assignment;
+    const struct environment_place place = {
+        .node_index = run->options.node_index,
+        .nodes = assignment->nodes,
+        .ranks_per_node = assignment_ranks_per_node(assignment),
+        .address = run->rendezvous.address,
+        .port = run->rendezvous.port,
+        .channel = run->channel,
+        .program = run->options.program,
+    };
+    environment_build(&run->environment, assignment, &place, environ);
+    const struct observer_options observed = {
+        .assignment = assignment,
+        .environment = &run->environment,
+        .journal = run->journal,
+        .is_first_node = run->options.node_index == 0,
+        .channel = run->channel,
+        .stop = node_run_guard,
+        .urgent = node_run_urgent,
+        .context = run,
+    };
+    int result = observer_new(&observed, &run->observer, err);
+    if (result < 0)
+        return result;
+    const struct crew_options crew = {
+        .loop = run->options.loop,
+        .assignment = assignment,
+        .environment = &run->environment,
+        .place = &place,
+        .log_folder = run->log_folder,
+        .printed = node_run_printed,
+        .failed = node_run_failed,
+        .gone = node_run_gone,
+        .context = run,
+    };
+    run->started_s = clock_calendar_s();
+    return crew_start(&crew, &run->crew, err);
+}
+
+static void node_run_open_journal(struct node_run *run)
+{
+    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
+    run->journal = journal_open(path);
+    const struct link_options options = {
+        .daemon_file = run->assignment->daemon_file,
+        .run = run->assignment->run,
+        .node = run->options.node,
+        .secret = &run->assignment->secret,
+        .journal = run->journal,
+    };
+    run->link = link_open(&options);
+    free(path);
+}
+
+static void node_run_cannot_start(struct node_run *run, const struct error *err)
+{
+    char text[1024];
+    (void)error_text(err, text, sizeof(text));
+    json_t *message = json_string(text);
+    if (!message)
+        message = json_string("cannot start, for a reason that is not UTF-8");
+    if (run->journal)
+        node_run_add(run, "warning", json_pack("{s:O}", "message", message));
+    node_run_report(run, json_pack("{s:s, s:o}", "report", "cannot_start", "message", message));
+    /* Ranks that were started before the one that could not be are being killed. */
+    if (!run->crew || crew_is_gone(run->crew))
+        node_run_go(run);
+    else
+        run->state = NODE_RUN_RUNNING;
+}
+
+/* Reads what other nodes write. -EAGAIN: not there yet. */
+static int node_run_read_files(struct node_run *run, struct error *err)
+{
+    const struct node_run_options *options = &run->options;
+    int result = 0;
+    if (!run->assignment)
+        result = assignment_read(run->run_dir, &run->assignment, err);
+    if (result == 0 && options->node_index < run->assignment->nodes && !run->rendezvous.port) {
+        unsigned nodes = run->assignment->nodes;
+        if (options->node_index > 0)
+            result = rendezvous_read(run->run_dir, options->restarts, &run->rendezvous, err);
+        else
+            result = rendezvous_pick(options->node, nodes, &run->rendezvous, err);
+        if (result == 0 && options->node_index == 0 && nodes > 1)
+            result = rendezvous_publish(&run->rendezvous, run->run_dir, options->restarts, err);
+    }
+    bool is_missing = result == -ENOENT || result == -ESTALE;
+    return is_missing && clock_steady_ms() < run->files_by_ms ? -EAGAIN : result;
+}
+
+static void node_run_start_done(uv_timer_t *timer)
+{
+    struct node_run *run = timer->data;
+    struct error err;
+    if (run->state != NODE_RUN_STARTING)
+        return;
+    int result = node_run_read_files(run, &err);
+    if (result == -EAGAIN) {
+        uv_timer_start(&run->starter, node_run_start_done, NODE_RUN_RETRY_MS, 0);
+        return;
+    }
+    if (result == 0 && run->options.node_index >= run->assignment->nodes) {
+        node_run_go(run); /* the run needs fewer nodes than the job has */
+        return;
+    }
+    if (result == 0) {
+        node_run_open_journal(run);
+        result = node_run_start_crew(run, &err);
+    }
+    if (result < 0) {
+        node_run_cannot_start(run, &err);
+        return;
+    }
+    run->state = NODE_RUN_RUNNING;
+    uv_timer_start(&run->ticker, node_run_tick_done, NODE_RUN_TICK_MS, NODE_RUN_TICK_MS);
+    node_run_tell_start(run);
+}
+
+struct node_run *node_run_start(const struct node_run_options *options)
+{
+    static const char *const folders[] = {"journal", "log", "channel"};
+    struct node_run *run = calloc(1, sizeof(*run));
+    if (!run)
+        abort();
+    run->options = *options;
+    run->run_dir = text_format("%s", options->run_dir);
+    run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
+    run->log_folder = text_format("%s/log", options->run_dir);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char *folder = text_format("%s/%s", options->run_dir, folders[i]);
+        (void)file_make_folders(folder, 0700, NULL); /* what is missing is seen when it is used */
+        free(folder);
+    }
+    uv_timer_init(options->loop, &run->starter);
+    uv_timer_init(options->loop, &run->ticker);
+    run->starter.data = run->ticker.data = run;
+    run->handles = 2;
+    run->files_by_ms = clock_steady_ms() + NODE_RUN_FILES_MS;
+    node_run_start_done(&run->starter);
+    return run;
+}
+
+/* --- What the owner asks --------------------------------------------------------------------- */
+
+void node_run_stop(struct node_run *run, unsigned seconds)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_stop(run->crew, seconds);
+}
+
+void node_run_kill(struct node_run *run)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_kill(run->crew);
+}
+
+void node_run_terminated(struct node_run *run)
+{
+    if (run->crew)
+        crew_terminated(run->crew);
+}
+
+void node_run_reap(struct node_run *run)
+{
+    if (run->crew)
+        crew_reap(run->crew);
+}
+
+bool node_run_is_over(const struct node_run *run)
+{
+    return run->state >= NODE_RUN_GONE;
+}
+
+static void node_run_closed(uv_handle_t *handle)
+{
+    struct node_run *run = handle->data;
+    if (--run->handles)
+        return;
+    assignment_free(run->assignment);
+    environment_fini(&run->environment);
+    free(run->run_dir);
+    free(run->channel);
+    free(run->log_folder);
+    free(run);
+}
+
+void node_run_close(struct node_run *run, int drain_ms)
+{
+    if (!run)
+        return;
+    crew_close(run->crew);
+    if (run->journal)
+        journal_flush(run->journal);
+    link_close(run->link, drain_ms);
+    observer_free(run->observer);
+    journal_close(run->journal);
+    uv_close((uv_handle_t *)&run->starter, node_run_closed);
+    uv_close((uv_handle_t *)&run->ticker, node_run_closed);
+}

@@ -1,0 +1,68 @@
+/* One run on one node: its ranks, their output, the stop ladder, the node's journal and its link.
+ *
+ *   starting -> running -> gone -> ended
+ *
+ * Starting waits for files that other nodes write. Gone: no process of the run is left here and the
+ * journal holds all that was observed. When all nodes are gone the owner says so
+ * (node_run_finish), and the run ends here with its last journal entry; a run on one node does so
+ * by itself.
+ *
+ * What happens is reported to the owner as JSON objects (a new reference each), which the agent
+ * hands to the lead:
+ *
+ *   {"report": "started", "run": 12, "time": 1790000000.1}
+ *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
+ *   {"report": "failed", "run", "rank", "code", "signal"}    the first rank that failed here
+ *   {"report": "guard", "run", "cause": "guard" | "nan", "message", "verdict"}
+ *   {"report": "gone", "run"}
+ *   {"report": "ended", "run", "final", "started", "ended", "last_step" or null, "failed" as above
+ *    or null, "idle": true where the run has no ranks here}
+ *
+ * They are short enough for srun to pass them on in one piece (REPORT_MAX). */
+#ifndef PHASED_WORKER_NODE_RUN_H
+#define PHASED_WORKER_NODE_RUN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <uv.h>
+
+struct node_run;
+
+/* All borrowed until the run is closed. */
+struct node_run_options {
+    uv_loop_t *loop;
+    const char *run_dir;
+    const char *node;    /* SLURMD_NODENAME */
+    unsigned node_index; /* SLURM_NODEID */
+    unsigned restarts;   /* SLURM_RESTART_COUNT */
+    const char *program; /* path of phase-worker */
+    void (*report)(void *context, json_t *report);
+    void *context;
+};
+
+/* Never fails: what goes wrong is reported. */
+struct node_run *node_run_start(const struct node_run_options *options);
+
+/* The ladder: the program's stop signal now, unless Slurm has just sent the same to all processes,
+ * and KILL after `seconds`. A second call can only make it shorter. */
+void node_run_stop(struct node_run *run, unsigned seconds);
+/* KILL to all that is left, now. */
+void node_run_kill(struct node_run *run);
+
+/* Slurm has sent SIGTERM to every process of the step. */
+void node_run_terminated(struct node_run *run);
+
+/* Takes the ends of children: call it at each SIGCHLD. */
+void node_run_reap(struct node_run *run);
+
+/* The run is gone on all nodes. */
+void node_run_finish(struct node_run *run);
+
+/* No process of the run is left on this node. */
+bool node_run_is_over(const struct node_run *run);
+
+/* Ends the link, waiting at most `drain_ms` for the daemon, and frees the run once its handles are
+ * closed, in the loop. What runs is killed. Accepts NULL. */
+void node_run_close(struct node_run *run, int drain_ms);
+
+#endif
