@@ -1,3 +1,34 @@
 # worker: what runs on the allocated nodes.
 include worker/metrics/local.mk
 include worker/model/local.mk
+
+# What unit tests link too.
+noinst_LIBRARIES += worker/libworker.a
+worker_libworker_a_SOURCES = \
+	worker/agent.c worker/agent.h \
+	worker/assignment.c worker/assignment.h \
+	worker/channel.c worker/channel.h \
+	worker/checkpoints.c worker/checkpoints.h \
+	worker/clock.c worker/clock.h \
+	worker/commands.c worker/commands.h \
+	worker/crew.c worker/crew.h \
+	worker/environment.c worker/environment.h \
+	worker/guards.c worker/guards.h \
+	worker/inquiry.c worker/inquiry.h \
+	worker/journal.c worker/journal.h \
+	worker/lead.c worker/lead.h \
+	worker/lead_run.c worker/lead_run.h \
+	worker/lines.c worker/lines.h \
+	worker/link.c worker/link.h \
+	worker/node_run.c worker/node_run.h \
+	worker/observer.c worker/observer.h \
+	worker/outcome.c worker/outcome.h \
+	worker/processes.c worker/processes.h \
+	worker/rank.c worker/rank.h \
+	worker/ranklog.c worker/ranklog.h \
+	worker/rendezvous.c worker/rendezvous.h \
+	worker/report.c worker/report.h \
+	worker/rows.c worker/rows.h \
+	worker/step.c worker/step.h \
+	worker/tail.c worker/tail.h \
+	worker/transfer.c worker/transfer.h

@@ -1,0 +1,59 @@
+/* One run as the lead sees it: what is to be done, its record, and how it ended.
+ *
+ * The first cause decides the outcome; what follows from it (ranks that die of the stop) does
+ * not. */
+#ifndef PHASED_WORKER_LEAD_RUN_H
+#define PHASED_WORKER_LEAD_RUN_H
+
+#include "worker/outcome.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct assignment;
+struct commands;
+struct error;
+struct journal;
+struct link;
+
+struct lead_run {
+    struct assignment *assignment;
+    struct journal *journal;
+    struct link *link;
+    struct outcome outcome;
+    bool is_decided;
+    bool is_ended;      /* the outcome is told */
+    bool needs_writing; /* and outcome.json could not be written yet */
+};
+
+/* Prepares the run in `run_dir`: its folders, script, journal and link, over which commands go to
+ * `commands`. Fails with -EALREADY when it has its outcome already. */
+int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
+                  struct error *err);
+/* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
+void lead_run_close(struct lead_run *run, int drain_ms);
+
+/* Adds an entry to the journal and tells the daemon at once. Takes over the reference. */
+void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
+
+/* Decides how the run will have ended, if that is open. Returns false when it was not. */
+bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Decides by a report's description of a failed rank, {"rank": 3 or null, "code", "signal"}. */
+bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node);
+
+/* How long the ranks have to stop, once that is decided. */
+unsigned lead_run_stop_seconds(const struct lead_run *run);
+
+/* Takes what one node tells at its end. */
+void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report);
+/* For a node that is gone: what its journal holds is its end. */
+void lead_run_add_lost(struct lead_run *run, const char *node);
+
+/* Ends the run: the last entry, and outcome.json. */
+void lead_run_end(struct lead_run *run);
+/* Tries again to write outcome.json, if that failed. */
+void lead_run_write(struct lead_run *run);
+
+#endif

@@ -1,0 +1,45 @@
+/* phase-worker: what runs on the allocated nodes. Hands over to the part that the first argument
+ * names. */
+#include "lib/text.h"
+#include "worker/agent.h"
+#include "worker/channel.h"
+#include "worker/lead.h"
+#include "worker/metrics/extract_main.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: phase-worker lead JOB_DIR              the batch script of a job\n"
+    "       phase-worker node JOB_DIR              the agent of one node\n"
+    "       phase-worker metric [step=N] NAME=NUMBER...\n"
+    "       phase-worker checkpoint PATH --step N\n"
+    "       phase-worker extract [OPTION]... < LOG\n";
+
+static int main_wrong_usage(void)
+{
+    (void)fputs(usage, stderr); /* nobody to tell */
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : "";
+    if (text_equal(verb, "--help") || text_equal(verb, "help"))
+        return fputs(usage, stdout) < 0;
+    if (text_equal(verb, "metric"))
+        return channel_metric_main(argc - 1, argv + 1);
+    if (text_equal(verb, "checkpoint"))
+        return channel_checkpoint_main(argc - 1, argv + 1);
+    if (text_equal(verb, "extract"))
+        return extract_main(argc - 1, argv + 1);
+    bool is_lead = text_equal(verb, "lead");
+    if ((!is_lead && !text_equal(verb, "node")) || argc != 3)
+        return main_wrong_usage();
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return 1;
+    int status = is_lead ? lead_main(argv[2]) : agent_main(argv[2]);
+    curl_global_cleanup();
+    return status;
+}
