@@ -111,8 +111,10 @@ running_jobs_are() {
     sbatch -Q -o /dev/null --wrap 'sleep 1000'
     sbatch -Q -H -o /dev/null --wrap 'sleep 1'
     wait_for running_jobs_are 1
+    port=$(grep SlurmctldPort "$folder/a/slurm.conf")
     "$sandbox" stop "$folder/a"
     "$sandbox" start "$folder/a" --nodes 1
+    [ "$(grep SlurmctldPort "$folder/a/slurm.conf")" = "$port" ]
     [ "$(squeue -h -o '%i %t' | sort)" = $'1 PD\n2 PD' ]
 }
 
