@@ -9,8 +9,9 @@
  *
  * Exactly-once submission needs the caller: after CLUSTER_UNREACHABLE a job may or may not exist.
  * Look the token up, adopt what is found, and submit again only after CLUSTER_ABSENT, which only a
- * controller that answers can give. An id alone identifies no job: ids are used again after a
- * controller's crash. (Cluster name, id, token) does.
+ * controller that answers can give. Wait some seconds before the look: a controller that was only
+ * slow may still be reading the submission that it seemed not to get. An id alone identifies no
+ * job: ids are used again after a controller's crash. (Cluster name, id, token) does.
  *
  * All functions but the real cluster's own thread belong to one thread, the loop's. */
 #ifndef PHASED_DAEMON_SLURM_CLUSTER_H
