@@ -107,3 +107,7 @@ DAEMON_WORLD_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(
 UNIT_TESTS += tests/unit/test_daemon
 tests_unit_test_daemon_SOURCES = tests/unit/test_daemon.c $(DAEMON_WORLD)
 tests_unit_test_daemon_LDADD = $(DAEMON_WORLD_LDADD)
+
+UNIT_TESTS += tests/unit/test_slurm
+tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c
+tests_unit_test_slurm_LDADD = daemon/slurm/libcluster.a $(UNIT_LDADD) $(SLURM_LIBS)

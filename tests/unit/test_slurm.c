@@ -1,0 +1,385 @@
+/* The border to libslurm, without a controller: what a description becomes, what answers mean. */
+#include "tests/unit/unit.h"
+
+#include "daemon/slurm/answer.h"
+#include "daemon/slurm/submission.h"
+#include "lib/error.h"
+#include "lib/spec/slurm_options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define OTHER "fedcba9876543210fedcba9876543210"
+
+enum { NOW = 1769860800 };
+
+static const char *const environment[] = {"A=1", "SLURM_JOB_ID=7", "SRUN_DEBUG=3", "SLURMX=kept",
+                                          NULL};
+static const char *const limits[] = {"NOFILE=77", NULL};
+
+static const struct cluster_description plain = {
+    .token = TOKEN,
+    .name = "trm/validate",
+    .script = "#!/bin/sh\n",
+    .work_dir = "/home/me",
+    .output = "/home/me/50%/phased-" TOKEN ".log",
+    .environment = environment,
+    .limits = limits,
+    .umask = 0077,
+    .submit_host = "login1",
+    .nodes = 2,
+    .gpus_per_node = 8,
+    .gpu_type = "h100",
+    .cpus_per_node = 128,
+    .time_minutes = 60,
+    .warn_s = 90,
+    .requeue = true,
+};
+
+static struct submission *submission_of(const struct cluster_description *description)
+{
+    struct submission *submission;
+    struct error err;
+    job_desc_msg_t defaults;
+    slurm_init_job_desc_msg(&defaults);
+    if (submission_new(&defaults, description, NOW, &submission, &err) < 0)
+        fail_msg("%s", err.message);
+    return submission;
+}
+
+static void a_description_becomes_what_sbatch_would_send(void **state)
+{
+    (void)state;
+    struct submission *submission = submission_of(&plain);
+    const job_desc_msg_t *job = &submission->job;
+    assert_string_equal(job->comment, "phased:" TOKEN);
+    assert_string_equal(job->std_out, "/home/me/50%%/phased-" TOKEN ".log");
+    assert_string_equal(job->tres_per_node, "gres:gpu:h100:8");
+    assert_int_equal(job->min_nodes, 2);
+    assert_int_equal(job->max_nodes, 2);
+    assert_int_equal(job->num_tasks, 2);
+    assert_int_equal(job->ntasks_per_node, 1);
+    assert_int_equal(job->cpus_per_task, 128);
+    assert_int_equal(job->min_cpus, 256);
+    assert_int_equal(job->time_limit, 60);
+    assert_int_equal(job->warn_signal, SIGUSR2);
+    assert_int_equal(job->warn_time, 90);
+    assert_int_equal(job->warn_flags, KILL_JOB_BATCH);
+    assert_int_equal(job->requeue, 1);
+    assert_int_equal(job->open_mode, OPEN_MODE_APPEND);
+    assert_int_equal(job->priority, NO_VAL);
+    submission_free(submission);
+}
+
+static void the_environment_is_the_users_and_sbatchs(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"A=1",
+                                           "SLURMX=kept",
+                                           "SLURM_RLIMIT_NOFILE=77",
+                                           "SLURM_UMASK=0077",
+                                           "SLURM_SUBMIT_DIR=/home/me",
+                                           "SLURM_SUBMIT_HOST=login1",
+                                           "SLURM_JOB_NAME=trm/validate",
+                                           "SLURM_PRIO_PROCESS=0",
+                                           "SLURM_CONF=/etc/here/slurm.conf"};
+    const size_t count = sizeof expected / sizeof expected[0];
+    assert_int_equal(setenv("SLURM_CONF", "/etc/here/slurm.conf", 1), 0);
+    struct submission *submission = submission_of(&plain);
+    assert_int_equal(submission->job.env_size, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(submission->job.environment[i], expected[i]);
+    submission_free(submission);
+}
+
+/* A value that each type takes. */
+static const char *sample(enum slurm_option option)
+{
+    if (option == SLURM_OPTION_MAIL_TYPE)
+        return "END,fail";
+    if (option == SLURM_OPTION_SWITCHES)
+        return "2@60";
+    switch (slurm_option_type(option)) {
+    case SLURM_VALUE_STRING:
+        return "word";
+    case SLURM_VALUE_INTEGER:
+        return "3";
+    case SLURM_VALUE_MEMORY:
+        return "4G";
+    case SLURM_VALUE_FLAG:
+        return "true";
+    case SLURM_VALUE_DURATION:
+        return "30m";
+    case SLURM_VALUE_TIME:
+        return "now+60";
+    }
+    return NULL;
+}
+
+/* Whether two descriptions differ in more than where their strings lie. */
+static bool differ(const struct submission *a, const struct submission *b)
+{
+    job_desc_msg_t job = a->job, other = b->job;
+    if (strcmp(job.comment, other.comment) == 0)
+        job.comment = other.comment;
+    if (strcmp(job.tres_per_node, other.tres_per_node) == 0)
+        job.tres_per_node = other.tres_per_node;
+    job.name = other.name, job.script = other.script, job.work_dir = other.work_dir;
+    job.std_out = other.std_out, job.std_in = other.std_in;
+    job.environment = other.environment;
+    return memcmp(&job, &other, sizeof job) != 0;
+}
+
+static void each_option_changes_the_job(void **state)
+{
+    (void)state;
+    struct submission *without = submission_of(&plain), *again = submission_of(&plain);
+    assert_false(differ(without, again));
+    for (int i = 0; i < SLURM_OPTION_COUNT; i++) {
+        struct cluster_option option = {slurm_option_name((enum slurm_option)i),
+                                        sample((enum slurm_option)i)};
+        struct cluster_description description = plain;
+        description.options = &option;
+        description.option_count = 1;
+        struct submission *with = submission_of(&description);
+        if (!differ(with, without))
+            fail_msg("%s changes nothing", option.name);
+        submission_free(with);
+    }
+    submission_free(without);
+    submission_free(again);
+}
+
+static void options_go_where_sbatch_puts_them(void **state)
+{
+    (void)state;
+    static const struct cluster_option options[] = {
+        {"comment", "mine"},       {"gres", "nvme:1,gres:lustre"},
+        {"mem-per-cpu", "2G"},     {"nice", "-5"},
+        {"mail_type", "END,fail"}, {"switches", "2@60"},
+        {"exclusive", "true"},     {"begin", "now+90"},
+        {"mem_per_gpu", "100G"},   {"exclude", "n[1-2]"},
+        {"time_min", "30m"},
+    };
+    struct cluster_description description = plain;
+    description.options = options;
+    description.option_count = sizeof options / sizeof options[0];
+    struct submission *submission = submission_of(&description);
+    const job_desc_msg_t *job = &submission->job;
+    assert_string_equal(job->comment, "phased:" TOKEN " mine");
+    assert_string_equal(job->tres_per_node, "gres:gpu:h100:8,gres:nvme:1,gres:lustre");
+    assert_true(job->pn_min_memory == (2048 | MEM_PER_CPU));
+    assert_int_equal(job->nice, NICE_OFFSET - 5);
+    assert_int_equal(job->mail_type, MAIL_JOB_END | MAIL_JOB_FAIL);
+    assert_int_equal(job->req_switch, 2);
+    assert_int_equal(job->wait4switch, 3600);
+    assert_int_equal(job->shared, JOB_SHARED_NONE);
+    assert_int_equal(job->begin_time, NOW + 90);
+    assert_string_equal(job->mem_per_tres, "gres:gpu:102400");
+    assert_string_equal(job->exc_nodes, "n[1-2]");
+    assert_int_equal(job->time_min, 30);
+    submission_free(submission);
+}
+
+static void a_held_job_has_priority_0_whatever_the_options_say(void **state)
+{
+    (void)state;
+    static const struct cluster_option option = {"priority", "1000"};
+    struct cluster_description description = plain;
+    description.options = &option;
+    description.option_count = 1;
+    description.hold = true;
+    struct submission *submission = submission_of(&description);
+    assert_int_equal(submission->job.priority, 0);
+    submission_free(submission);
+}
+
+static void what_cannot_be_submitted_anywhere_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        struct cluster_option option;
+        const char *message;
+    } rows[] = {
+        {{"ntasks", "8"}, "unknown Slurm option 'ntasks'"},
+        {{"mail_type", "SOMETIMES"}, "slurm.mail_type: unknown type 'SOMETIMES'"},
+        {{"switches", "few"}, "slurm.switches: 'few' is not COUNT or COUNT@MINUTES"},
+        {{"core_spec", "70000"}, "slurm.core_spec: 70000 is not from 0 to 65533"},
+        {{"priority", "-1"}, "slurm.priority: -1 is not from 0 to 4294967293"},
+        {{"exclusive", "maybe"}, "slurm.exclusive: 'maybe' is neither true nor false"},
+    };
+    job_desc_msg_t defaults;
+    slurm_init_job_desc_msg(&defaults);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cluster_description description = plain;
+        struct submission *submission = NULL;
+        struct error err;
+        description.options = &rows[i].option;
+        description.option_count = 1;
+        assert_int_equal(submission_new(&defaults, &description, NOW, &submission, &err), -EINVAL);
+        assert_string_equal(err.message, rows[i].message);
+        assert_null(submission);
+    }
+}
+
+static void slurms_errors_have_one_meaning_each(void **state)
+{
+    (void)state;
+    static const struct {
+        enum cluster_kind kind;
+        int slurm_error;
+        enum cluster_outcome outcome;
+    } rows[] = {
+        {CLUSTER_SUBMIT, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR, CLUSTER_UNREACHABLE},
+        {CLUSTER_SUBMIT, SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT, CLUSTER_UNREACHABLE},
+        {CLUSTER_SUBMIT, SLURM_PROTOCOL_AUTHENTICATION_ERROR, CLUSTER_UNREACHABLE},
+        {CLUSTER_SUBMIT, ESLURM_AUTH_CRED_INVALID, CLUSTER_UNREACHABLE},
+        {CLUSTER_SUBMIT, ESLURM_IN_STANDBY_MODE, CLUSTER_UNREACHABLE},
+        {CLUSTER_SUBMIT, EAGAIN, CLUSTER_UNREACHABLE},
+        {CLUSTER_SUBMIT, ESLURM_INVALID_PARTITION_NAME, CLUSTER_REFUSED},
+        {CLUSTER_SUBMIT, ESLURM_INVALID_ACCOUNT, CLUSTER_REFUSED},
+        {CLUSTER_SUBMIT, ESLURM_INVALID_QOS, CLUSTER_REFUSED},
+        {CLUSTER_SUBMIT, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, CLUSTER_REFUSED},
+        {CLUSTER_SUBMIT, ESLURM_ACCOUNTING_POLICY, CLUSTER_LIMITED},
+        {CLUSTER_SUBMIT, ESLURM_ERROR_ON_DESC_TO_RECORD_COPY, CLUSTER_LIMITED},
+        {CLUSTER_SUBMIT, ESLURM_SUBMISSIONS_DISABLED, CLUSTER_LIMITED},
+        {CLUSTER_CANCEL, ESLURM_INVALID_JOB_ID, CLUSTER_ABSENT},
+        {CLUSTER_CANCEL, ESLURM_ALREADY_DONE, CLUSTER_ABSENT},
+        {CLUSTER_CANCEL, ESLURM_ACCESS_DENIED, CLUSTER_REFUSED},
+        {CLUSTER_REQUEUE, ESLURM_JOB_PENDING, CLUSTER_DONE},
+        {CLUSTER_REQUEUE, ESLURM_DISABLED, CLUSTER_REFUSED},
+        {CLUSTER_REQUEUE, ESLURM_INVALID_JOB_ID, CLUSTER_ABSENT},
+        {CLUSTER_POLL, SLURMCTLD_COMMUNICATIONS_RECEIVE_ERROR, CLUSTER_UNREACHABLE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cluster_result result = {.kind = rows[i].kind};
+        answer_failure(&result, rows[i].slurm_error);
+        if (result.outcome != rows[i].outcome)
+            fail_msg("%s, %d: %s", cluster_kind_name(rows[i].kind), rows[i].slurm_error,
+                     cluster_outcome_name(result.outcome));
+        assert_true(result.message[0] != '\0');
+    }
+}
+
+static void jobs_are_ours_by_comment_or_path(void **state)
+{
+    (void)state;
+    slurm_job_info_t jobs[] = {
+        {.job_id = 1, .comment = "somebody's"},
+        {.job_id = 2, .comment = "phased:" TOKEN " mine", .job_state = JOB_RUNNING, .nodes = "n1"},
+        {.job_id = 3,
+         .comment = "rewritten",
+         .std_out = "/a/phased-" OTHER ".log",
+         .state_reason = WAIT_RESOURCES},
+        {.job_id = 4, .comment = "phased:tooshort", .std_out = "/a/phased-" OTHER "0.log"},
+        {.job_id = 5},
+    };
+    job_info_msg_t loaded = {.record_count = 5, .job_array = jobs};
+    struct cluster_result result = {.kind = CLUSTER_POLL};
+    answer_jobs(&result, &loaded, NULL);
+    assert_int_equal(result.job_count, 2);
+    assert_int_equal(result.jobs[0].id, 2);
+    assert_string_equal(result.jobs[0].token, TOKEN);
+    assert_string_equal(result.jobs[0].nodes, "n1");
+    assert_int_equal(result.jobs[1].id, 3);
+    assert_string_equal(result.jobs[1].token, OTHER);
+    assert_string_equal(result.jobs[1].reason, "Resources");
+    assert_true(result.jobs[1].held);
+    cluster_result_fini(&result);
+}
+
+static void states_and_their_flags_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t slurm_state;
+        enum cluster_job_state state;
+        bool completing, requeuing, final;
+    } rows[] = {
+        {JOB_PENDING, CLUSTER_JOB_PENDING, false, false, false},
+        {JOB_RUNNING | JOB_CONFIGURING, CLUSTER_JOB_RUNNING, false, false, false},
+        {JOB_RUNNING | JOB_COMPLETING, CLUSTER_JOB_RUNNING, true, false, false},
+        {JOB_SUSPENDED, CLUSTER_JOB_SUSPENDED, false, false, false},
+        {JOB_COMPLETE | JOB_COMPLETING, CLUSTER_JOB_COMPLETED, true, false, false},
+        {JOB_COMPLETE, CLUSTER_JOB_COMPLETED, false, false, true},
+        {JOB_TIMEOUT, CLUSTER_JOB_TIMEOUT, false, false, true},
+        {JOB_OOM, CLUSTER_JOB_OUT_OF_MEMORY, false, false, true},
+        {JOB_NODE_FAIL | JOB_REQUEUE, CLUSTER_JOB_NODE_FAIL, false, true, false},
+        {JOB_PREEMPTED | JOB_COMPLETING | JOB_REQUEUE, CLUSTER_JOB_PREEMPTED, true, true, false},
+        {JOB_END, CLUSTER_JOB_UNKNOWN, false, false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        slurm_job_info_t job = {.comment = "phased:" TOKEN, .job_state = rows[i].slurm_state};
+        job_info_msg_t loaded = {.record_count = 1, .job_array = &job};
+        struct cluster_result result = {.kind = CLUSTER_POLL};
+        answer_jobs(&result, &loaded, NULL);
+        assert_int_equal(result.jobs[0].state, rows[i].state);
+        assert_int_equal(result.jobs[0].completing, rows[i].completing);
+        assert_int_equal(result.jobs[0].requeuing, rows[i].requeuing);
+        assert_int_equal(cluster_job_is_final(&result.jobs[0]), rows[i].final);
+        cluster_result_fini(&result);
+    }
+}
+
+static void of_two_jobs_with_one_token_the_living_is_found(void **state)
+{
+    (void)state;
+    slurm_job_info_t jobs[] = {
+        {.job_id = 1, .comment = "phased:" TOKEN, .job_state = JOB_FAILED, .submit_time = 300},
+        {.job_id = 2, .comment = "phased:" TOKEN, .job_state = JOB_RUNNING, .submit_time = 100},
+        {.job_id = 3, .comment = "phased:" TOKEN, .job_state = JOB_COMPLETE, .submit_time = 400},
+        {.job_id = 4, .comment = "phased:" OTHER, .job_state = JOB_RUNNING, .submit_time = 500},
+    };
+    job_info_msg_t loaded = {.record_count = 4, .job_array = jobs};
+    struct cluster_result result = {.kind = CLUSTER_LOOKUP};
+    answer_jobs(&result, &loaded, TOKEN);
+    assert_int_equal(result.job_id, 2);
+    assert_int_equal(result.job_count, 1);
+    cluster_result_fini(&result);
+}
+
+static void lists_that_differ_have_different_digests(void **state)
+{
+    (void)state;
+    slurm_job_info_t job = {.job_id = 1, .comment = "phased:" TOKEN, .state_desc = "why"};
+    job_info_msg_t loaded = {.record_count = 1, .job_array = &job};
+    uint64_t digests[6];
+    char other[] = "what";
+    for (int i = 0; i < 6; i++) {
+        struct cluster_result result = {.kind = CLUSTER_POLL};
+        job.job_state = i == 1 ? JOB_RUNNING : JOB_PENDING;
+        job.state_desc = i == 2 ? other : NULL;
+        job.restart_cnt = i == 3;
+        job.preempt_time = i == 4;
+        answer_jobs(&result, &loaded, NULL);
+        digests[i] = answer_jobs_digest(&result);
+        cluster_result_fini(&result);
+    }
+    assert_true(digests[0] == digests[5]);
+    for (int i = 1; i < 5; i++)
+        assert_true(digests[i] != digests[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_description_becomes_what_sbatch_would_send),
+        cmocka_unit_test(the_environment_is_the_users_and_sbatchs),
+        cmocka_unit_test(each_option_changes_the_job),
+        cmocka_unit_test(options_go_where_sbatch_puts_them),
+        cmocka_unit_test(a_held_job_has_priority_0_whatever_the_options_say),
+        cmocka_unit_test(what_cannot_be_submitted_anywhere_is_refused_by_name),
+        cmocka_unit_test(slurms_errors_have_one_meaning_each),
+        cmocka_unit_test(jobs_are_ours_by_comment_or_path),
+        cmocka_unit_test(states_and_their_flags_are_told_apart),
+        cmocka_unit_test(of_two_jobs_with_one_token_the_living_is_found),
+        cmocka_unit_test(lists_that_differ_have_different_digests),
+    };
+    return cmocka_run_group_tests_name("slurm", tests, NULL, NULL);
+}
