@@ -111,3 +111,7 @@ tests_unit_test_daemon_LDADD = $(DAEMON_WORLD_LDADD)
 UNIT_TESTS += tests/unit/test_slurm
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c
 tests_unit_test_slurm_LDADD = daemon/slurm/libcluster.a $(UNIT_LDADD) $(SLURM_LIBS)
+EXTRA_DIST += tests/logs
+UNIT_TESTS += tests/unit/test_extract
+tests_unit_test_extract_SOURCES = tests/unit/test_extract.c
+tests_unit_test_extract_LDADD = worker/metrics/libmetrics.a $(UNIT_LDADD)

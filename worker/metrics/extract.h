@@ -10,8 +10,8 @@
  * Names are lower case letters, digits and `_`, beginning with a letter. A line without a step has
  * the last step seen. Of a progress bar (carriage returns) the last state of each step counts.
  * Memory is bounded whatever comes in: of a line longer than EXTRACT_LINE_MAX the rest is left
- * out, and names beyond the first EXTRACT_NAMES_MAX are. No I/O; the callback runs inside the call
- * that was fed. */
+ * out, and names beyond the first EXTRACT_NAMES_MAX are. Where no step is told whole epochs stand
+ * for it. No I/O; the callback runs inside the call that was fed. */
 #ifndef PHASED_WORKER_METRICS_EXTRACT_H
 #define PHASED_WORKER_METRICS_EXTRACT_H
 
@@ -22,6 +22,7 @@
 
 struct error;
 struct extract;
+struct text;
 
 enum {
     EXTRACT_LINE_MAX = 16384, /* bytes; trainers' lines have some hundreds */
@@ -39,7 +40,7 @@ struct extract_value {
 
 /* Borrowed during the callback. */
 struct extract_row {
-    bool has_step; /* false until the stream told one */
+    bool has_step; /* false until the stream told one: the caller numbers such rows */
     int64_t step;
     const struct extract_value *values; /* never empty; the step is not among them */
     size_t count;
@@ -61,6 +62,14 @@ void extract_free(struct extract *extract);
 void extract_feed(struct extract *extract, const void *bytes, size_t size);
 /* Reads what was fed since the last line end as a line of its own: at the end of the output. */
 void extract_end(struct extract *extract);
+
+/* The step that the stream is at, also while it tells steps alone (a progress bar); false when it
+ * has told none. */
+bool extract_step(const struct extract *extract, int64_t *ret_step);
+
+/* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}; NaN and infinities as text,
+ * "nan", "inf" and "-inf", since JSON has no numbers for them. */
+void extract_row_write(const struct extract_row *row, struct text *text);
 
 /* Fills options from a phase's "metrics" in the resolved workflow ({"kind": "auto"}, {"kind":
  * "pattern", "pattern": ...}, {"kind": "file", ...}); the strings are borrowed from it. */

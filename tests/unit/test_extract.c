@@ -1,0 +1,442 @@
+/* Metrics out of logs: the logs of tests/logs, single lines, streams in pieces, hostile output. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/metrics/extract.h"
+#include "worker/metrics/extract_main.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void collect(void *context, const struct extract_row *row)
+{
+    struct text *text = context;
+    extract_row_write(row, text);
+    text_add(text, "\n");
+}
+
+/* All rows of a stream that comes in pieces of that size. */
+static char *rows_of(const struct extract_options *options, const char *bytes, size_t size,
+                     size_t piece)
+{
+    struct extract *extract;
+    struct text text = {0};
+    struct error err;
+    if (extract_new(options, collect, &text, &extract, &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t at = 0; at < size; at += piece)
+        extract_feed(extract, bytes + at, size - at < piece ? size - at : piece);
+    extract_end(extract);
+    extract_free(extract);
+    return text_steal(&text);
+}
+
+static void assert_rows(const struct extract_options *options, const char *bytes,
+                        const char *expected)
+{
+    char *rows = rows_of(options, bytes, strlen(bytes), 65536);
+    if (!text_equal(rows, expected))
+        fail_msg("%s\n  gives     %s\n  expected  %s", bytes, rows, expected);
+    free(rows);
+}
+
+static char *log_path(const char *name, size_t size, const char *end)
+{
+    const char *source = getenv("SRC");
+    return text_format("%s/tests/logs/%.*s%s", source ? source : ".", (int)size, name, end);
+}
+
+static void assert_log(const char *name, size_t name_size)
+{
+    static const size_t pieces[] = {1, 7, 1000, 1 << 20};
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    char *log_name = log_path(name, name_size, ".log"), *log, *expected;
+    char *expected_name = log_path(name, name_size, ".jsonl");
+    size_t size;
+    assert_int_equal(file_read(log_name, 1 << 20, &log, &size, NULL), 0);
+    assert_int_equal(file_read(expected_name, 1 << 20, &expected, NULL, NULL), 0);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        char *rows = rows_of(&options, log, size, pieces[i]);
+        if (!text_equal(rows, expected))
+            fail_msg("%s in pieces of %zu bytes gives\n%s", log_name, pieces[i], rows);
+        free(rows);
+    }
+    free(log);
+    free(expected);
+    free(log_name);
+    free(expected_name);
+}
+
+static void every_log_gives_the_rows_expected_of_it(void **state)
+{
+    (void)state;
+    char *folder = log_path("", 0, "");
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (text_ends(entry->d_name, ".log")) {
+            assert_log(entry->d_name, strlen(entry->d_name) - 4);
+            count++;
+        }
+    assert_true(count >= 10);
+    (void)closedir(dir); /* was only read */
+    free(folder);
+}
+
+struct line_case {
+    const char *line, *rows;
+};
+
+static void assert_lines(const struct line_case *cases, size_t count)
+{
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    for (size_t i = 0; i < count; i++)
+        assert_rows(&options, cases[i].line, cases[i].rows);
+}
+
+static void numbers_have_commas_units_and_exponents(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"a=1,234,567", "{\"a\": 1234567}\n"},
+        {"a=1,23", "{\"a\": 1}\n"},
+        {"a=0,123", "{\"a\": 0}\n"},
+        {"a=12345,678", "{\"a\": 12345}\n"},
+        {"a=1e-3 b=1.5E+2 c=-.5 d=+2. e=1e400", "{\"a\": 0.001, \"b\": 150, \"c\": -0.5, "
+                                                "\"d\": 2, \"e\": \"inf\"}\n"},
+        {"a=5ms b=1.2GB c=3% d=11.5it/s e=7TFLOP/s/GPU",
+         "{\"a\": 5, \"b\": 1.2, \"c\": 3, \"d\": 11.5, \"e\": 7}\n"},
+        {"a: 5.0 ms, b: 1.2 GiB, c: 3 %", "{\"a\": 5, \"b\": 1.2, \"c\": 3}\n"},
+        {"a=58.7K b=1.2M c=3B d=2k", "{\"a\": 58700, \"b\": 1200000, \"c\": 3000000000, "
+                                     "\"d\": 2000}\n"},
+        {"a=nan b=NaN c=inf d=-inf e=Infinity f=info g=nano",
+         "{\"a\": \"nan\", \"b\": \"nan\", \"c\": \"inf\", \"d\": \"-inf\", \"e\": \"inf\"}\n"},
+        {"a=0.1 b=123456789012345678 c=3.14159265358979323846",
+         "{\"a\": 0.1, \"b\": 1.2345678901234568e+17, \"c\": 3.141592653589793}\n"},
+        {"a=4.9406564584124654e-324 b=1.7976931348623157e308",
+         "{\"a\": 4.94065645841247e-324, \"b\": 1.7976931348623157e+308}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
+static void names_become_plain(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"Train/Loss=1 val-acc=2 top@1=3 x__y_=4", "{\"train_loss\": 1, \"val_acc\": 2, "
+                                                   "\"top_1\": 3, \"x_y\": 4}\n"},
+        {"Avg Train Loss (MSE): 1.5", "{\"avg_train_loss_mse\": 1.5}\n"},
+        {"INFO Training loss: 4.5", "{\"training_loss\": 4.5}\n"},
+        {"one two three four five six seven: 8.5", ""},
+        {"loss=1 loss=2", "{\"loss\": 2}\n"},
+        {"1b_loss=3", ""},
+        {"_step=4 loss=1", "{\"step\": 4, \"loss\": 1}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_line_without_a_step_has_the_last_one(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"loss=1", "{\"loss\": 1}\n"},
+        {"step 5\nloss=1\nstep=6 loss=2\nloss=3",
+         "{\"step\": 5, \"loss\": 1}\n{\"step\": 6, \"loss\": 2}\n{\"step\": 6, \"loss\": 3}\n"},
+        {"iter=7 loss=1", "{\"step\": 7, \"loss\": 1}\n"},
+        {"Iteration: 8, loss: 1", "{\"step\": 8, \"loss\": 1}\n"},
+        {"step=3 global_step=9 loss=1", "{\"step\": 9, \"loss\": 1}\n"},
+        {"step=1.5 loss=1", "{\"loss\": 1}\n"},
+        {"epoch=2 loss=1\nloss=2", "{\"step\": 2, \"epoch\": 2, \"loss\": 1}\n"
+                                   "{\"step\": 2, \"loss\": 2}\n"},
+        {"step=7\nepoch=2 loss=1", "{\"step\": 7, \"epoch\": 2, \"loss\": 1}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
+static void the_name_of_the_step_can_be_given(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO, .step_name = "tokens/seen"};
+    assert_rows(&options, "step=1 tokens_seen=500 loss=2", "{\"step\": 500, \"loss\": 2}\n");
+    options.step_name = "step";
+    assert_rows(&options, "iter=3 loss=2", "{\"step\": 3, \"loss\": 2}\n");
+}
+
+static void progress_bars_tell_each_step_once(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"loss=3\rloss=2\rloss=1\n", "{\"loss\": 1}\n"},
+        {"step=1 loss=3\rstep=1 loss=2\rstep=2 loss=1\rdone\n",
+         "{\"step\": 1, \"loss\": 2}\n{\"step\": 2, \"loss\": 1}\n"},
+        {"loss=1\r\nloss=2\r\n", "{\"loss\": 1}\n{\"loss\": 2}\n"},
+        {"step=1 loss=3\rstep=1 loss=2", "{\"step\": 1, \"loss\": 2}\n"},
+        {" 10%|#  | 10/100 [00:01<00:09, 10it/s]\rloss=1\n", "{\"step\": 10, \"loss\": 1}\n"},
+        /* the bar of an evaluation does not turn the steps back */
+        {" 10%|#  | 10/100 [0]\n 50%|## | 1/2 [0]\nloss=1\n", "{\"step\": 10, \"loss\": 1}\n"},
+        {"Epoch 2: 10%|#  | 10/100 [0, loss=1]\n", "{\"step\": 210, \"loss\": 1}\n"},
+        {"Map: 10%|#  | 10/100 [0]\nloss=1\n", "{\"loss\": 1}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
+static void many_states_of_a_bar_are_one_row(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct text text = {0};
+    for (int i = 0; i < 100000; i++)
+        text_addf(&text, "\rstep=%d loss=%d", i / 10000, i);
+    char *rows = rows_of(&options, text_string(&text), text.size, 4096);
+    size_t count = 0;
+    for (const char *at = rows; (at = strchr(at, '\n')); at++)
+        count++;
+    assert_int_equal(count, 10);
+    free(rows);
+    text_fini(&text);
+}
+
+static void a_pattern_reads_its_named_groups(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_PATTERN,
+                                      .pattern =
+                                          "it(?<step>\\d+)|L(?<loss>[0-9.naif]+)|(x)(?<Tok>\\S+)"};
+    assert_rows(&options, "it12 L2.5 loss=9\nL1 L0.5\nLnan\nnothing\nx58,679tok/s xabc\n",
+                "{\"step\": 12, \"loss\": 2.5}\n{\"step\": 12, \"loss\": 0.5}\n"
+                "{\"step\": 12, \"loss\": \"nan\"}\n{\"step\": 12, \"tok\": 58679}\n");
+}
+
+static void a_wrong_pattern_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *message;
+        unsigned column;
+    } cases[] = {
+        {"loss (\\d+", "the pattern is wrong: missing closing parenthesis", 10},
+        {"loss (\\d+)", "the pattern has no named group, such as (?<loss>[0-9.]+)", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct extract_options options = {.kind = EXTRACT_PATTERN, .pattern = cases[i].pattern};
+        struct extract *extract;
+        struct error err;
+        assert_int_equal(extract_new(&options, collect, NULL, &extract, &err), -EINVAL);
+        assert_string_equal(err.message, cases[i].message);
+        assert_int_equal(err.column, cases[i].column);
+    }
+}
+
+/* Would backtrack for longer than the universe has. */
+static void a_pattern_that_explodes_is_cut_short(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_PATTERN,
+                                      .pattern = "^(?<x>(a+)+)+$|loss=(?<loss>\\d+)"};
+    struct text text = {0};
+    for (int i = 0; i < 1000; i++)
+        text_add(&text, "a");
+    text_add(&text, "!\nloss=3\n");
+    assert_rows(&options, text_string(&text), "{\"loss\": 3}\n");
+    text_fini(&text);
+}
+
+static void a_file_of_json_lines_is_read_strictly(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_FILE};
+    assert_rows(&options,
+                "{\"step\": 1, \"loss\": NaN}\nstep=2 loss=3\n{\"step\": 3, \"lo\n\n"
+                "  {\"step\": 4, \"a\": {\"b\": 1}}\r\n[1]\n{}\n{\"step\": 5, \"x\": 1}",
+                "{\"step\": 1, \"loss\": \"nan\"}\n{\"step\": 4, \"a_b\": 1}\n"
+                "{\"step\": 5, \"x\": 1}\n");
+}
+
+/* So many bytes of `piece`, again and again. */
+static char *flood(const char *piece, size_t size)
+{
+    char *bytes = malloc(size + 1);
+    assert_non_null(bytes);
+    size_t piece_size = strlen(piece);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = piece[i % piece_size];
+    bytes[size] = '\0';
+    return bytes;
+}
+
+static void hostile_output_costs_neither_memory_nor_time(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "x",     "{",    "[",     "(", "{'a':", "a=1 ",    "\x1b[",   "\x1b", "\r",
+        "a: 1 ", "%|1|", "1,234", "'", "a(",    "tensor(", "a=[1,",   "\xff", "-",
+        "a b: ", "1/",   "=",     ":", "%|",    "1 a|",    "{'a': [", "\x1b]"};
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        char *bytes = flood(pieces[i], 4 << 20);
+        char *rows = rows_of(&options, bytes, 4 << 20, 65536);
+        assert_true(strlen(rows) < EXTRACT_LINE_MAX);
+        free(rows);
+        free(bytes);
+    }
+}
+
+static void the_end_of_a_long_line_is_left_out(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct text text = {0};
+    char *padding = flood("x ", 100000);
+    text_addf(&text, "loss=1 %s lost=2\nloss=3\n", padding);
+    assert_rows(&options, text_string(&text), "{\"loss\": 1}\n{\"loss\": 3}\n");
+    free(padding);
+    text_fini(&text);
+}
+
+static void binary_lines_tell_nothing(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    static const char bytes[] = "loss=1\0loss=2\nloss=3\n";
+    char *rows = rows_of(&options, bytes, sizeof bytes - 1, 100);
+    assert_string_equal(rows, "{\"loss\": 3}\n");
+    free(rows);
+}
+
+static void the_names_of_a_stream_are_bounded(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct text text = {0};
+    for (int i = 0; i < 3 * EXTRACT_NAMES_MAX; i++)
+        text_addf(&text, "n%d=%d\n", i, i);
+    text_add(&text, "n5=7\n");
+    char *rows = rows_of(&options, text_string(&text), text.size, 4096);
+    assert_non_null(strstr(rows, "{\"n999\": 999}\n{\"n5\": 7}\n"));
+    assert_null(strstr(rows, "n1000"));
+    free(rows);
+    text_fini(&text);
+}
+
+static void a_step_alone_is_known_too(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct extract *extract;
+    struct text text = {0};
+    int64_t step = -1;
+    assert_int_equal(extract_new(&options, collect, &text, &extract, NULL), 0);
+    assert_false(extract_step(extract, &step));
+    extract_feed(extract, "step 41 of 100\nstep 42/100\n", 27);
+    assert_true(extract_step(extract, &step));
+    assert_int_equal(step, 42);
+    assert_int_equal(text.size, 0);
+    extract_free(extract);
+    text_fini(&text);
+}
+
+static void options_come_from_the_resolved_workflow(void **state)
+{
+    (void)state;
+    struct extract_options options;
+    json_t *json = json_pack("{s:s, s:s}", "kind", "pattern", "pattern", "(?<a>1)");
+    assert_int_equal(extract_options_from_json(json, &options, NULL), 0);
+    assert_int_equal(options.kind, EXTRACT_PATTERN);
+    assert_string_equal(options.pattern, "(?<a>1)");
+    (void)json_object_set_new(json, "kind", json_string("guess"));
+    assert_int_equal(extract_options_from_json(json, &options, NULL), -EINVAL);
+    (void)json_object_set_new(json, "kind", json_string("auto"));
+    assert_int_equal(extract_options_from_json(json, &options, NULL), 0);
+    assert_int_equal(options.kind, EXTRACT_AUTO);
+    json_decref(json);
+}
+
+/* Runs `phase-worker extract` with that input; returns its status and what it printed. */
+static int run_main(int argc, char **argv, const char *input, char *output, size_t size)
+{
+    int in[2], out[2], status;
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)dup2(in[0], STDIN_FILENO); /* the test fails if it does not */
+        (void)dup2(out[1], STDOUT_FILENO);
+        (void)close(in[1]); /* or the end would never be seen */
+        (void)dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        _exit(extract_main(argc, argv));
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    assert_int_equal(write(in[1], input, strlen(input)), (ssize_t)strlen(input));
+    (void)close(in[1]);
+    size_t used = 0;
+    ssize_t got;
+    while ((got = read(out[0], output + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    output[used] = '\0';
+    (void)close(out[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+}
+
+static void the_program_prints_one_object_a_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *argument, *input, *output;
+        int status;
+    } cases[] = {
+        {NULL, "step 200/1000 | loss: 5.147944 | tok/sec: 58,679\n",
+         "{\"step\": 200, \"loss\": 5.147944, \"tok_sec\": 58679}\n", 0},
+        {"--file", "loss=1\n{\"loss\": 2}", "{\"loss\": 2}\n", 0},
+        {"--pattern=L(?<l>.)", "L3", "{\"l\": 3}\n", 0},
+        {"--step=n", "n=3 l=4", "{\"step\": 3, \"l\": 4}\n", 0},
+        {"--pattern=(", "", "", 2},
+        {"--nonsense", "", "", 2},
+        {"file", "", "", 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[] = "extract", output[1024];
+        char *argument = cases[i].argument ? text_format("%s", cases[i].argument) : NULL;
+        char *argv[] = {name, argument, NULL};
+        assert_int_equal(run_main(argument ? 2 : 1, argv, cases[i].input, output, sizeof output),
+                         cases[i].status);
+        assert_string_equal(output, cases[i].output);
+        free(argument);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_log_gives_the_rows_expected_of_it),
+        cmocka_unit_test(numbers_have_commas_units_and_exponents),
+        cmocka_unit_test(names_become_plain),
+        cmocka_unit_test(a_line_without_a_step_has_the_last_one),
+        cmocka_unit_test(the_name_of_the_step_can_be_given),
+        cmocka_unit_test(progress_bars_tell_each_step_once),
+        cmocka_unit_test(many_states_of_a_bar_are_one_row),
+        cmocka_unit_test(a_pattern_reads_its_named_groups),
+        cmocka_unit_test(a_wrong_pattern_is_told),
+        cmocka_unit_test(a_pattern_that_explodes_is_cut_short),
+        cmocka_unit_test(a_file_of_json_lines_is_read_strictly),
+        cmocka_unit_test(hostile_output_costs_neither_memory_nor_time),
+        cmocka_unit_test(the_end_of_a_long_line_is_left_out),
+        cmocka_unit_test(binary_lines_tell_nothing),
+        cmocka_unit_test(the_names_of_a_stream_are_bounded),
+        cmocka_unit_test(a_step_alone_is_known_too),
+        cmocka_unit_test(options_come_from_the_resolved_workflow),
+        cmocka_unit_test(the_program_prints_one_object_a_line),
+    };
+    return cmocka_run_group_tests_name("extract", tests, NULL, NULL);
+}

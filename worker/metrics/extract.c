@@ -1,0 +1,248 @@
+/* Lines out of a stream of bytes, and rows out of lines. */
+#include "worker/metrics/extract.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/metrics/line.h"
+#include "worker/metrics/literal.h"
+#include "worker/metrics/pattern.h"
+#include "worker/metrics/values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PENDING_VALUES_MAX = 32, /* of one state of a progress bar */
+};
+
+struct extract {
+    enum extract_kind kind;
+    extract_row_found *found;
+    void *context;
+    struct pattern *pattern; /* EXTRACT_PATTERN only */
+    struct line_memory memory;
+    struct values values;
+    bool has_step;
+    bool has_real_step; /* not only whole epochs */
+    int64_t step;
+
+    /* The newest state of a progress bar, told when the next is of another step. */
+    bool has_pending;
+    struct extract_row pending;
+    struct extract_value pending_items[PENDING_VALUES_MAX];
+    struct text pending_names;
+
+    char line[EXTRACT_LINE_MAX]; /* what came since the last line end */
+    size_t line_size;
+    char plain[EXTRACT_LINE_MAX]; /* a line without terminal sequences */
+};
+
+static void extract_tell_pending(struct extract *extract)
+{
+    if (extract->has_pending)
+        extract->found(extract->context, &extract->pending);
+    extract->has_pending = false;
+}
+
+/* Keeps a copy of the row until it is known that no newer state of the same step comes. */
+static void extract_keep_pending(struct extract *extract, const struct extract_row *row)
+{
+    size_t count = row->count < PENDING_VALUES_MAX ? row->count : PENDING_VALUES_MAX;
+    text_clear(&extract->pending_names);
+    for (size_t i = 0; i < count; i++)
+        text_add_bytes(&extract->pending_names, row->values[i].name,
+                       strlen(row->values[i].name) + 1);
+    const char *name = text_string(&extract->pending_names);
+    for (size_t i = 0; i < count; i++) {
+        extract->pending_items[i] =
+            (struct extract_value){.name = name, .value = row->values[i].value};
+        name += strlen(name) + 1;
+    }
+    extract->pending = *row;
+    extract->pending.values = extract->pending_items;
+    extract->pending.count = count;
+    extract->has_pending = true;
+}
+
+/* The step that holds for the line read, and from now on. */
+static void extract_update_step(struct extract *extract)
+{
+    const struct values *values = &extract->values;
+    const double *epoch = values_find(values, "epoch");
+    if (values->step_rank) {
+        extract->step = values->step;
+        extract->has_step = extract->has_real_step = true;
+    } else if (!extract->has_real_step && epoch && *epoch == floor(*epoch) && fabs(*epoch) < 1e9) {
+        extract->step = (int64_t)*epoch;
+        extract->has_step = true;
+    }
+}
+
+enum line_end { LINE_FEED, CARRIAGE_RETURN };
+
+static void extract_tell(struct extract *extract, enum line_end line_end)
+{
+    extract_update_step(extract);
+    values_settle(&extract->values);
+    struct extract_row row = {.has_step = extract->has_step,
+                              .step = extract->step,
+                              .values = extract->values.items,
+                              .count = extract->values.count};
+    bool is_newer =
+        row.count && extract->pending.has_step == row.has_step && extract->pending.step == row.step;
+    if (is_newer)
+        extract->has_pending = false;
+    if (row.count || line_end == LINE_FEED)
+        extract_tell_pending(extract);
+    if (!row.count)
+        return;
+    if (line_end == CARRIAGE_RETURN)
+        extract_keep_pending(extract, &row);
+    else
+        extract->found(extract->context, &row);
+}
+
+/* Copies the line without escape sequences (colours, cursor) and returns its new size. */
+static size_t extract_make_plain(struct extract *extract, const char *line, size_t size)
+{
+    size_t plain = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (line[i] != '\x1b') {
+            extract->plain[plain++] = line[i];
+            continue;
+        }
+        char kind = i + 1 < size ? line[++i] : '\0';
+        if (kind == '[')
+            while (i + 1 < size && (line[++i] < '@' || line[i] > '~'))
+                ;
+        else if (kind == ']') /* until BEL or ESC \ */
+            while (i + 1 < size && line[++i] != '\a' && !(line[i] == '\\' && line[i - 1] == '\x1b'))
+                ;
+    }
+    return plain;
+}
+
+static void extract_read_line(struct extract *extract, const char *line, size_t size,
+                              enum line_end line_end)
+{
+    if (memchr(line, '\0', size))
+        size = 0; /* not text */
+    if (memchr(line, '\x1b', size)) {
+        size = extract_make_plain(extract, line, size);
+        line = extract->plain;
+    }
+    while (size && (line[0] == ' ' || line[0] == '\t')) {
+        line++;
+        size--;
+    }
+    values_clear(&extract->values);
+    if (extract->kind == EXTRACT_PATTERN)
+        pattern_read(extract->pattern, &extract->values, line, size);
+    else if (extract->kind == EXTRACT_FILE)
+        (void)literal_read(&extract->values, line, line + size); /* other lines are passed over */
+    else
+        line_read(&extract->memory, &extract->values, line, size);
+    extract_tell(extract, line_end);
+}
+
+static void extract_collect(struct extract *extract, const char *bytes, size_t size)
+{
+    size_t left = EXTRACT_LINE_MAX - extract->line_size;
+    size = size < left ? size : left;
+    memcpy(extract->line + extract->line_size, bytes, size);
+    extract->line_size += size;
+}
+
+/* A line ends: its last bytes are these, and what was collected stands before them. */
+static void extract_end_line(struct extract *extract, const char *bytes, size_t size,
+                             enum line_end line_end)
+{
+    if (extract->line_size) {
+        extract_collect(extract, bytes, size);
+        bytes = extract->line;
+        size = extract->line_size;
+        extract->line_size = 0;
+    }
+    size = size < EXTRACT_LINE_MAX ? size : EXTRACT_LINE_MAX;
+    extract_read_line(extract, bytes, size, line_end);
+}
+
+int extract_new(const struct extract_options *options, extract_row_found *found, void *context,
+                struct extract **ret_extract, struct error *err)
+{
+    struct extract *extract = calloc(1, sizeof *extract);
+    if (!extract)
+        abort();
+    extract->kind = options->kind;
+    extract->found = found;
+    extract->context = context;
+    values_init(&extract->values, options->step_name);
+    int result = 0;
+    if (options->kind == EXTRACT_PATTERN)
+        result = pattern_new(options->pattern, &extract->pattern, err);
+    if (result < 0)
+        extract_free(extract);
+    else
+        *ret_extract = extract;
+    return result;
+}
+
+void extract_free(struct extract *extract)
+{
+    if (!extract)
+        return;
+    pattern_free(extract->pattern);
+    text_fini(&extract->pending_names);
+    free(extract);
+}
+
+void extract_feed(struct extract *extract, const void *bytes, size_t size)
+{
+    const char *at = bytes, *end = at + size;
+    while (at < end) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at));
+        const char *line_end = feed ? feed : end, *back;
+        while ((back = memchr(at, '\r', (size_t)(line_end - at)))) {
+            extract_end_line(extract, at, (size_t)(back - at), CARRIAGE_RETURN);
+            at = back + 1;
+        }
+        if (feed)
+            extract_end_line(extract, at, (size_t)(feed - at), LINE_FEED);
+        else
+            extract_collect(extract, at, (size_t)(end - at));
+        at = feed ? feed + 1 : end;
+    }
+}
+
+void extract_end(struct extract *extract)
+{
+    extract_end_line(extract, "", 0, LINE_FEED);
+}
+
+bool extract_step(const struct extract *extract, int64_t *ret_step)
+{
+    if (extract->has_step)
+        *ret_step = extract->step;
+    return extract->has_step;
+}
+
+int extract_options_from_json(const json_t *json, struct extract_options *ret_options,
+                              struct error *err)
+{
+    const char *kind = json_string_value(json_object_get(json, "kind"));
+    const char *pattern = json_string_value(json_object_get(json, "pattern"));
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    if (kind && text_equal(kind, "pattern"))
+        options.kind = EXTRACT_PATTERN;
+    else if (kind && text_equal(kind, "file"))
+        options.kind = EXTRACT_FILE;
+    else if (!kind || !text_equal(kind, "auto"))
+        return error_set(err, -EINVAL, "metrics: no kind is named %s", kind ? kind : "so");
+    if (options.kind == EXTRACT_PATTERN && !pattern)
+        return error_set(err, -EINVAL, "metrics: the pattern is missing");
+    options.pattern = pattern;
+    *ret_options = options;
+    return 0;
+}

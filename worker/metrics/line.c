@@ -1,0 +1,510 @@
+/* Reads a line as people read it: names and numbers, and what stands between them.
+ *
+ * The line is a row of segments, parted by | , ; tabs, brackets and " - ". In a segment words
+ * gather until something gives them a value:
+ *
+ *   words: 4.2   word=4.2     a pair; of the words before `=` only the last is the name
+ *   words 4.2                 a pair when the segment ends there, and the line tells a step or the
+ *                             word is one that only metrics have (loss, lr): nanoGPT, llm.c
+ *   4.2 words                 the same way round: "121344 tok/s"
+ *   step 200/1000             the step; also [200/1000]
+ *   {...}                     JSON or a Python dict
+ *   45%|...| 120/266          a progress bar, whose count is the step
+ *
+ * What looks like a number but goes on as something else (a version, a date, an address, a path)
+ * spoils the words before it. When in doubt a thing is no metric. */
+#include "worker/metrics/line.h"
+
+#include "worker/metrics/literal.h"
+#include "worker/metrics/number.h"
+#include "worker/metrics/values.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    LINE_WORDS_MAX = 6,    /* of a name: "number of skipped iterations" has four */
+    LINE_LOOSE_MAX = 16,   /* pairs without a separator in one line */
+    LINE_LITERALS_MAX = 8, /* attempts at an object in one line, as each may look at all of it */
+    LINE_LIST_MAX = 16,    /* longer lists are data */
+};
+
+/* Words and their value, not yet known to be a metric. */
+struct line_pair {
+    struct span words[LINE_WORDS_MAX];
+    size_t word_count;
+    double value;
+};
+
+struct line {
+    const char *at, *begin, *end;
+    struct line_memory *memory;
+    struct values *values;
+    struct line_pair pair; /* the words that gather now */
+    bool has_too_many;     /* words for a name */
+    bool begins_segment;   /* the words are the segment's first */
+    char separator;        /* ':' or '=' has come after the words, else 0 */
+    bool is_tight;         /* without a space before or after it */
+    bool has_number_first; /* pair.value came before the words */
+    bool has_loose;        /* `loose` is a pair if the segment ends here */
+    struct line_pair loose;
+    bool has_doubtful; /* `doubtful` is one unless more words follow it than make a name */
+    struct line_pair doubtful;
+    struct line_pair kept[LINE_LOOSE_MAX]; /* loose pairs that await a step in the line */
+    size_t kept_count;
+    int literals;
+};
+
+static void line_add(struct line *line, const struct line_pair *pair)
+{
+    values_add(line->values, pair->words, pair->word_count, -1, pair->value);
+}
+
+static void line_forget_words(struct line *line)
+{
+    line->pair.word_count = 0;
+    line->has_too_many = false;
+    line->separator = 0;
+    line->has_number_first = false;
+    line->begins_segment = false;
+}
+
+/* A doubtful pair is settled by what follows: a pair of its own, or the end of the segment. */
+static void line_settle_doubtful(struct line *line, bool is_metric)
+{
+    if (line->has_doubtful && is_metric)
+        line_add(line, &line->doubtful);
+    line->has_doubtful = false;
+}
+
+static void line_keep(struct line *line, const struct line_pair *pair)
+{
+    if (line->kept_count < LINE_LOOSE_MAX && pair->word_count && pair->word_count <= 4)
+        line->kept[line->kept_count++] = *pair;
+}
+
+static void line_end_segment(struct line *line)
+{
+    if (line->has_loose)
+        line_keep(line, &line->loose);
+    else if (line->has_number_first && !line->has_too_many)
+        line_keep(line, &line->pair);
+    line->has_loose = false;
+    line_settle_doubtful(line, line->pair.word_count == 0 || line->has_number_first);
+    line_forget_words(line);
+    line->begins_segment = true;
+}
+
+/* Passes what is neither a name nor a number, up to the next space or bracket. */
+static void line_skip_junk(struct line *line)
+{
+    while (line->at < line->end && !strchr(" \t|,;()[]{}", *line->at))
+        line->at++;
+    line->has_loose = false;
+    line_settle_doubtful(line, false);
+    line_forget_words(line);
+}
+
+static bool span_is_any(struct span span, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == span.size && strncasecmp(words[i], span.at, span.size) == 0)
+            return true;
+    return false;
+}
+
+/* Names that programs give to metrics only, and that a pair may have without a separator. */
+static bool line_is_known_metric(const struct line_pair *pair)
+{
+    static const char *const known[] = {
+        "loss", "losses", "ppl",       "perplexity", "acc",       "accuracy", "bpb",
+        "bpc",  "norm",   "grad_norm", "lr",         "mfu",       "reward",   "score",
+        "bleu", "f1",     "val_loss",  "train_loss", "eval_loss", "bits"};
+    return pair->word_count &&
+           span_is_any(pair->words[pair->word_count - 1], known, sizeof known / sizeof *known);
+}
+
+/* A word that names a place, with no space behind its colon: host:29500, train.py:55. */
+static bool line_is_place(const struct line *line, const struct line_pair *pair)
+{
+    if (line->separator != ':' || !line->is_tight || pair->value != floor(pair->value))
+        return false;
+    struct span word = pair->words[pair->word_count - 1];
+    const char *dot = memrchr(word.at, '.', word.size);
+    if (dot && isalpha((unsigned char)dot[1]))
+        return true;
+    return !memchr(word.at, '/', word.size) && pair->value >= 1024 &&
+           isdigit((unsigned char)word.at[word.size - 1]);
+}
+
+/* The words have got a value behind a separator. */
+static void line_take_pair(struct line *line, double value)
+{
+    struct line_pair pair = line->pair;
+    pair.value = value;
+    if (line->separator == '=' && pair.word_count > 1) {
+        pair.words[0] = pair.words[pair.word_count - 1];
+        pair.word_count = 1;
+    }
+    bool is_metric = pair.word_count && !(line->has_too_many && line->separator == ':') &&
+                     !line_is_place(line, &pair);
+    bool is_doubtful = line->separator == ':' && value == floor(value) && isfinite(value) &&
+                       !line_is_known_metric(&pair) &&
+                       !values_is_step_name(line->values, pair.words, pair.word_count);
+    line_settle_doubtful(line, is_metric);
+    line_forget_words(line);
+    if (!is_metric)
+        return;
+    if (!is_doubtful) {
+        line_add(line, &pair);
+        return;
+    }
+    line->doubtful = pair;
+    line->has_doubtful = true;
+}
+
+/* `at` is behind a number: "/1000" of "200/1000", spaces allowed, or " of 1000" is passed. */
+static const char *line_skip_total(const char *at, const char *end)
+{
+    const char *slash = at;
+    double total;
+    while (slash < end && *slash == ' ')
+        slash++;
+    bool is_word = slash > at && end - slash > 3 && memcmp(slash, "of ", 3) == 0;
+    if (slash == end || (*slash != '/' && !is_word))
+        return at;
+    slash += is_word ? 2 : 1;
+    while (slash < end && *slash == ' ')
+        slash++;
+    size_t size = number_read(slash, end, NUMBER_THOUSANDS, &total);
+    slash += size;
+    if (!size || (slash < end && !strchr(" \t|,;])}:(", *slash)))
+        return at;
+    return slash;
+}
+
+/* A number that has words before it but no separator: a step, or loose. */
+static void line_take_loose(struct line *line, double value)
+{
+    struct line_pair *pair = &line->pair;
+    struct span *last = &pair->words[pair->word_count - 1];
+    static const char *const epoch[] = {"epoch"};
+    pair->value = value;
+    bool is_step = values_is_step_name(line->values, last, 1);
+    if (line->begins_segment && pair->word_count <= 2 &&
+        (is_step || span_is_any(*last, epoch, 1))) {
+        values_add(line->values, last, 1, -1, value);
+        line_settle_doubtful(line, true);
+        line_forget_words(line);
+        line->begins_segment = true;
+        return;
+    }
+    line->has_loose = line->begins_segment && !line->has_too_many;
+    line->loose = *pair;
+    line_forget_words(line);
+}
+
+/* Passes "(20.00%)" or "(+nanz)" behind a value. */
+static void line_skip_remark(struct line *line)
+{
+    if (line->at == line->end || *line->at != '(')
+        return;
+    size_t left = (size_t)(line->end - line->at);
+    const char *close = memchr(line->at, ')', left < 40 ? left : 40);
+    if (close && !memchr(line->at, '=', (size_t)(close - line->at)) &&
+        !memchr(line->at, ':', (size_t)(close - line->at)))
+        line->at = close + 1;
+}
+
+/* A value at the beginning of a segment: its name, if it has one, comes behind. */
+static void line_take_number_first(struct line *line, double value, const char *unit,
+                                   size_t unit_size)
+{
+    line->pair.value = value;
+    line->has_number_first = true;
+    if (unit_size && isalpha((unsigned char)*unit))
+        line->pair.words[line->pair.word_count++] = (struct span){.at = unit, .size = unit_size};
+}
+
+/* Reads a number; false where there is none. */
+static bool line_read_number(struct line *line)
+{
+    double value;
+    size_t unit_size = 0, size = number_read(line->at, line->end, NUMBER_THOUSANDS, &value);
+    if (!size)
+        return false;
+    const char *behind = line_skip_total(line->at + size, line->end);
+    if (behind == line->at + size) {
+        size = number_read_measure(line->at, line->end, NUMBER_THOUSANDS, &value, &unit_size);
+        behind = line->at + size;
+    }
+    if (!size) {
+        line_skip_junk(line);
+        return true;
+    }
+    line->at = behind;
+    bool is_first = line->begins_segment && !line->pair.word_count && !line->has_number_first;
+    if (!is_first && !unit_size)
+        line->at += number_read_unit_apart(line->at, line->end);
+    if (line->separator)
+        line_take_pair(line, value);
+    else if (is_first)
+        line_take_number_first(line, value, behind - unit_size, unit_size);
+    else if (line->pair.word_count && !line->has_number_first)
+        line_take_loose(line, value);
+    else
+        line_forget_words(line);
+    while (line->at < line->end && *line->at == ' ')
+        line->at++;
+    line_skip_remark(line);
+    return true;
+}
+
+/* tensor(2.3, device='cuda:0'), np.float64(2.3): passes it, and takes the number as the value. */
+static bool line_read_named(struct line *line, struct span word)
+{
+    double value;
+    const char *open = word.at + word.size;
+    if (open == line->end || *open != '(' || !line->separator)
+        return false;
+    size_t size = number_read(open + 1, line->end, NUMBER_PLAIN, &value);
+    const char *close = memchr(open, ')', (size_t)(line->end - open));
+    if (!size || !close || (open[1 + size] != ',' && open[1 + size] != ')'))
+        return false;
+    line->at = close + 1;
+    line_take_pair(line, value);
+    return true;
+}
+
+static struct span line_word(const struct line *line)
+{
+    const char *at = line->at;
+    while (at < line->end) {
+        bool is_plain = isalnum((unsigned char)*at) || *at == '_';
+        bool joins = strchr("/.@-+", *at) && *at && at + 1 < line->end &&
+                     (isalnum((unsigned char)at[1]) || at[1] == '_');
+        if (!is_plain && !joins)
+            break;
+        at++;
+    }
+    return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
+}
+
+static void line_read_word(struct line *line)
+{
+    static const char *const levels[] = {"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "TRACE"};
+    struct span word = line_word(line);
+    if (line->separator && (line_read_number(line) || line_read_named(line, word)))
+        return;
+    line->at += word.size;
+    if (line->separator) {
+        /* The word is the value of `=`; behind a colon it may as well begin the next name. */
+        bool is_value = line->separator == '=';
+        line_settle_doubtful(line, true);
+        line_forget_words(line);
+        line->begins_segment = !is_value;
+        if (is_value)
+            return;
+    }
+    line->has_loose = false;
+    if (!line->pair.word_count && span_is_any(word, levels, sizeof levels / sizeof *levels))
+        return;
+    if (line->pair.word_count == LINE_WORDS_MAX) {
+        line->has_too_many = true;
+        line->pair.word_count--;
+    }
+    line->pair.words[line->pair.word_count++] = word;
+}
+
+/* "(ms)" between the words and their separator is a word too. */
+static bool line_read_unit_word(struct line *line)
+{
+    size_t left = (size_t)(line->end - line->at);
+    const char *close = memchr(line->at, ')', left < 24 ? left : 24);
+    if (!close || !line->pair.word_count || line->pair.word_count == LINE_WORDS_MAX ||
+        line->separator)
+        return false;
+    for (const char *at = line->at + 1; at < close; at++)
+        if (!isalpha((unsigned char)*at) && !strchr("/%", *at))
+            return false;
+    const char *behind = close + 1;
+    while (behind < line->end && *behind == ' ')
+        behind++;
+    if (behind == line->end || (*behind != ':' && *behind != '='))
+        return false;
+    line->pair.words[line->pair.word_count++] =
+        (struct span){.at = line->at + 1, .size = (size_t)(close - line->at - 1)};
+    line->at = close + 1;
+    return true;
+}
+
+/* [4.5, 4.2] as the value of the words. */
+static bool line_read_list(struct line *line)
+{
+    double values[LINE_LIST_MAX];
+    int count = 0;
+    const char *at = line->at + 1;
+    for (; count < LINE_LIST_MAX; count++) {
+        while (at < line->end && (*at == ' ' || (*at == ',' && count)))
+            at++;
+        size_t size = number_read(at, line->end, NUMBER_PLAIN, &values[count]);
+        at += size;
+        if (!size || at == line->end || !strchr(" ,]", *at))
+            break;
+    }
+    if (!count || at == line->end || *at != ']')
+        return false;
+    for (int i = 0; i < count; i++)
+        values_add(line->values, line->pair.words, line->pair.word_count, i, values[i]);
+    line->at = at + 1;
+    line_settle_doubtful(line, true);
+    line_forget_words(line);
+    return true;
+}
+
+static void line_read_open(struct line *line)
+{
+    static const char *const epoch[] = {"epoch"};
+    struct line_pair *pair = &line->pair;
+    char c = *line->at;
+    if (c == '{' && line->literals < LINE_LITERALS_MAX) {
+        line->literals++;
+        size_t size = literal_read(line->values, line->at, line->end);
+        line->at += size;
+        if (size)
+            return;
+    }
+    if (c == '(' && line_read_unit_word(line))
+        return;
+    if (c == '[' && line->separator && line_read_list(line))
+        return;
+    line->at++;
+    /* "Step [100/938]" is "Step 100/938". */
+    if (c == '[' && !line->separator && pair->word_count && line->begins_segment &&
+        (values_is_step_name(line->values, &pair->words[pair->word_count - 1], 1) ||
+         span_is_any(pair->words[pair->word_count - 1], epoch, 1)))
+        return;
+    line_end_segment(line);
+}
+
+static void line_read_separator(struct line *line)
+{
+    char c = *line->at, next = line->at + 1 < line->end ? line->at[1] : ' ';
+    char before = line->at > line->begin ? line->at[-1] : ' ';
+    bool is_operator = next == '=' || next == '>' || next == ':' || strchr("<>!=:+-*", before);
+    if (is_operator || (c == ':' && (next == '/' || next == '\\'))) {
+        line->at++;
+        line_skip_junk(line);
+        return;
+    }
+    line->at++;
+    line->has_loose = false;
+    line->has_number_first = false;
+    if (!line->pair.word_count) {
+        line->begins_segment = c == ':';
+        return;
+    }
+    line->is_tight = next != ' ' && before != ' ';
+    line->separator = c;
+}
+
+/* A sign, or something that parts segments. */
+static void line_read_sign(struct line *line)
+{
+    char c = *line->at, next = line->at + 1 < line->end ? line->at[1] : ' ';
+    bool is_apart = line->at == line->begin || strchr(" \t|,;([{='\":", line->at[-1]);
+    if (c == '-' && next == ' ') {
+        line->at++;
+        if (is_apart)
+            line_end_segment(line);
+    } else if (is_apart &&
+               (isdigit((unsigned char)next) || next == '.' || next == 'i' || next == 'n' ||
+                next == 'I' || next == 'N') &&
+               line_read_number(line)) {
+        return;
+    } else {
+        line_skip_junk(line);
+    }
+}
+
+static void line_read_next(struct line *line)
+{
+    unsigned char c = (unsigned char)*line->at;
+    char next = line->at + 1 < line->end ? line->at[1] : ' ';
+    if (isalpha(c) || c == '_')
+        line_read_word(line);
+    else if (isdigit(c) || (c == '.' && isdigit((unsigned char)next)))
+        (void)line_read_number(line); /* begins with a digit: it is one, or junk that is passed */
+    else if (c == ':' || c == '=')
+        line_read_separator(line);
+    else if (c == '-' || c == '+')
+        line_read_sign(line);
+    else if (c == '{' || c == '[' || c == '(')
+        line_read_open(line);
+    else if (c == ' ' || c == '\'' || c == '"' || c == '%')
+        line->at++;
+    else if (strchr("/~$\\.&#@", c) && c && next != ' ')
+        line_skip_junk(line); /* a path, a variable */
+    else {
+        line->at++;
+        line_end_segment(line);
+    }
+}
+
+/* A progress bar, "45%|####    | 120/266 [": sets the step and passes it. A bar without a label, or
+ * of training, counts steps, but not those of evaluations between: they have another total. One
+ * that is labelled with an epoch counts steps of that epoch. */
+static void line_read_bar(struct line *line)
+{
+    const char *percent = memmem(line->at, (size_t)(line->end - line->at), "%|", 2);
+    const char *bar = percent ? memchr(percent + 2, '|', (size_t)(line->end - percent - 2)) : NULL;
+    double count, total, epoch = 0;
+    if (!bar)
+        return;
+    for (bar++; bar < line->end && *bar == ' '; bar++)
+        ;
+    size_t size = number_read(bar, line->end, NUMBER_PLAIN, &count);
+    if (!size || bar + size == line->end || bar[size] != '/')
+        return;
+    const char *behind = bar + size + 1;
+    size = number_read(behind, line->end, NUMBER_PLAIN, &total);
+    const char *label_end = percent;
+    while (label_end > line->at && (isdigit((unsigned char)label_end[-1]) || label_end[-1] == ' '))
+        label_end--;
+    struct span label = {.at = line->at, .size = (size_t)(label_end - line->at)};
+    bool has_epoch = label.size > 6 && strncasecmp(label.at, "epoch ", 6) == 0 &&
+                     number_read(label.at + 6, label_end, NUMBER_PLAIN, &epoch) > 0;
+    bool is_training = !label.size || strncasecmp(label.at, "train", 5) == 0;
+    line->at = behind + size;
+    if (!size || total != floor(total) || fabs(total) > 1e15 || !(has_epoch || is_training))
+        return;
+    if (has_epoch) {
+        values_set_step(line->values, epoch * total + count);
+        return;
+    }
+    if (!line->memory->bar_total)
+        line->memory->bar_total = (int64_t)total;
+    if (line->memory->bar_total == (int64_t)total)
+        values_set_step(line->values, count);
+}
+
+void line_read(struct line_memory *memory, struct values *values, const char *text, size_t size)
+{
+    struct line line = {.at = text,
+                        .begin = text,
+                        .end = text + size,
+                        .memory = memory,
+                        .values = values,
+                        .begins_segment = true};
+    line_read_bar(&line);
+    bool has_bar = line.at > text;
+    while (line.at < line.end)
+        line_read_next(&line);
+    line_end_segment(&line);
+    for (size_t i = 0; i < line.kept_count; i++)
+        if ((values->step_rank && !has_bar) || line_is_known_metric(&line.kept[i]))
+            line_add(&line, &line.kept[i]);
+}

@@ -1,0 +1,18 @@
+/* What one line of a log tells, for `metrics: auto`. Internal to worker/metrics. */
+#ifndef PHASED_WORKER_METRICS_LINE_H
+#define PHASED_WORKER_METRICS_LINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct values;
+
+/* What must be remembered from line to line. Zero-initialised. */
+struct line_memory {
+    int64_t bar_total; /* of the first progress bar without a label: the one that counts steps */
+};
+
+/* Adds what the line tells to `values`. The line has no line end and no terminal sequences. */
+void line_read(struct line_memory *memory, struct values *values, const char *line, size_t size);
+
+#endif

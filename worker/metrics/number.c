@@ -1,0 +1,213 @@
+/* Numbers: a quick exact path for what loss and learning rates look like, strtod for the rest; and
+ * the units that may stand behind them. */
+#include "worker/metrics/number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    NUMBER_SIZE_MAX = 64, /* bytes; longer runs of digits are no measurement */
+    NUMBER_UNIT_MAX = 16,
+};
+
+static bool number_is_digit(const char *at, const char *end)
+{
+    return at < end && *at >= '0' && *at <= '9';
+}
+
+/* The size of the word at `at` when it is nan, inf or infinity. */
+static size_t number_read_word(const char *at, const char *end, double *ret_value)
+{
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{"infinity", INFINITY}, {"inf", INFINITY}, {"nan", NAN}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i].word);
+        if ((size_t)(end - at) < size || strncasecmp(at, words[i].word, size) != 0)
+            continue;
+        if (at + size < end && (isalnum((unsigned char)at[size]) || at[size] == '_'))
+            continue;
+        *ret_value = words[i].value;
+        return size;
+    }
+    return 0;
+}
+
+/* Whether exactly three digits stand behind the comma. */
+static bool number_is_group(const char *comma, const char *end)
+{
+    return number_is_digit(comma + 1, end) && number_is_digit(comma + 2, end) &&
+           number_is_digit(comma + 3, end) && !number_is_digit(comma + 4, end);
+}
+
+/* The exact value of up to 19 digits times a power of ten, or NaN when it takes more care. Doubles
+ * hold both factors exactly, so the one rounding is right. */
+static double number_quick(uint64_t digits, int exponent)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if (digits > (uint64_t)1 << 53 || exponent > 22 || exponent < -22)
+        return NAN;
+    return exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
+}
+
+/* The careful way, on a copy without commas. */
+static double number_careful(const char *at, size_t size)
+{
+    char copy[NUMBER_SIZE_MAX + 1];
+    size_t copied = 0;
+    for (size_t i = 0; i < size; i++)
+        if (at[i] != ',')
+            copy[copied++] = at[i];
+    copy[copied] = '\0';
+    return strtod(copy, NULL);
+}
+
+/* The exponent at `at`, or 0 bytes of it. */
+static size_t number_read_exponent(const char *at, const char *end, int *ret_exponent)
+{
+    const char *digit = at;
+    int exponent = 0;
+    bool is_negative = false;
+    if (digit == end || (*digit | 32) != 'e')
+        return 0;
+    digit++;
+    if (digit < end && (*digit == '-' || *digit == '+'))
+        is_negative = *digit++ == '-';
+    if (!number_is_digit(digit, end))
+        return 0;
+    for (; number_is_digit(digit, end); digit++)
+        exponent = exponent < 10000 ? 10 * exponent + *digit - '0' : exponent;
+    *ret_exponent += is_negative ? -exponent : exponent;
+    return (size_t)(digit - at);
+}
+
+/* Takes the digits at `*at` in; `*ret_digits` is UINT64_MAX when they are too many for it. */
+static size_t number_take_digits(const char **at, const char *end, uint64_t *digits)
+{
+    const char *begin = *at;
+    for (; number_is_digit(*at, end); (*at)++)
+        *digits =
+            *digits < UINT64_MAX / 10 - 9 ? 10 * *digits + (uint64_t)(**at - '0') : UINT64_MAX;
+    return (size_t)(*at - begin);
+}
+
+size_t number_read(const char *begin, const char *end, enum number_commas commas, double *ret_value)
+{
+    const char *at = begin;
+    uint64_t digits = 0;
+    int exponent = 0;
+    if (end - begin > NUMBER_SIZE_MAX)
+        end = begin + NUMBER_SIZE_MAX;
+    bool is_negative = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+'))
+        at++;
+    size_t word = number_read_word(at, end, ret_value);
+    if (word) {
+        *ret_value = is_negative ? -*ret_value : *ret_value;
+        return (size_t)(at - begin) + word;
+    }
+    const char *first = at;
+    size_t whole = number_take_digits(&at, end, &digits), fraction = 0;
+    if (commas == NUMBER_THOUSANDS && whole >= 1 && whole <= 3 && *first != '0')
+        while (at < end && *at == ',' && number_is_group(at, end)) {
+            at++;
+            (void)number_take_digits(&at, end, &digits); /* three */
+        }
+    if (at < end && *at == '.' && (whole || number_is_digit(at + 1, end))) {
+        at++;
+        fraction = number_take_digits(&at, end, &digits);
+    }
+    if (!whole && !fraction)
+        return 0;
+    at += number_read_exponent(at, end, &exponent);
+    size_t size = (size_t)(at - begin);
+    double value = number_quick(digits, exponent - (int)fraction);
+    *ret_value = isnan(value) ? number_careful(begin, size) : is_negative ? -value : value;
+    return size;
+}
+
+/* What a unit multiplies by; 0 when it is no unit. */
+static double number_unit(const char *at, size_t size)
+{
+    static const char *const units[] = {
+        "%",       "ms",     "s",      "us",     "ns",   "m",     "h",      "sec",   "secs",
+        "seconds", "min",    "mins",   "hr",     "hrs",  "hours", "d",      "x",     "GB",
+        "GiB",     "MB",     "MiB",    "KB",     "KiB",  "TB",    "TiB",    "G",     "W",
+        "kW",      "C",      "Hz",     "it",     "reqs", "tok",   "tokens", "px",    "TFLOPS",
+        "TFLOPs",  "tflops", "GFLOPS", "PFLOPS", "MHz",  "GHz",   "MW",     "bytes", "samples",
+    };
+    static const struct {
+        char letter;
+        double factor;
+    } factors[] = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'B', 1e9}};
+    for (size_t i = 0; size == 1 && i < sizeof factors / sizeof *factors; i++)
+        if (factors[i].letter == *at)
+            return factors[i].factor;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i][0] == *at && strncmp(units[i], at, size) == 0 && units[i][size] == '\0')
+            return 1;
+    /* A rate: tok/s, samples/sec, TFLOP/s/GPU, s/it. */
+    const char *slash = memchr(at, '/', size);
+    return slash && slash > at && slash + 1 < at + size && isalpha((unsigned char)slash[1]) ? 1 : 0;
+}
+
+static size_t number_unit_size(const char *at, const char *end)
+{
+    size_t size = 0;
+    while (at + size < end && size <= NUMBER_UNIT_MAX &&
+           (isalpha((unsigned char)at[size]) || at[size] == '/' || at[size] == '%'))
+        size++;
+    return size;
+}
+
+/* Whether what is at `at`, behind a number or its unit, leaves them a measurement. */
+static bool number_ends(const char *at, const char *end)
+{
+    if (at == end || strchr(" \t|,;)]}>'\"(", *at))
+        return *at != '\0' || at == end;
+    /* a full stop, a dash or a slash may follow, as long as no more of the same word does */
+    if (*at == '.' || *at == ':' || *at == '/')
+        return at + 1 == end || at[1] == ' ';
+    return (unsigned char)*at >= 0x80;
+}
+
+size_t number_read_unit_apart(const char *at, const char *end)
+{
+    if (at == end || *at != ' ')
+        return 0;
+    size_t size = number_unit_size(at + 1, end);
+    const char *behind = at + 1 + size;
+    if (size < 2 || number_unit(at + 1, size) == 0 || !number_ends(behind, end))
+        return 0;
+    while (behind < end && *behind == ' ')
+        behind++;
+    /* A name that looks like a unit. */
+    if (behind < end && (*behind == ':' || *behind == '='))
+        return 0;
+    return 1 + size;
+}
+
+size_t number_read_measure(const char *at, const char *end, enum number_commas commas,
+                           double *ret_value, size_t *ret_unit_size)
+{
+    double value, factor = 1;
+    size_t size = number_read(at, end, commas, &value);
+    if (!size)
+        return 0;
+    size_t unit = number_unit_size(at + size, end);
+    if (unit)
+        factor = number_unit(at + size, unit);
+    if (factor == 0 || !number_ends(at + size + unit, end))
+        return 0;
+    *ret_value = value * factor;
+    if (ret_unit_size)
+        *ret_unit_size = factor == 1 ? unit : 0;
+    return size + unit;
+}

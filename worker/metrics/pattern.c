@@ -1,0 +1,110 @@
+/* Patterns: compiled once, matched with bounded effort, since a pattern may backtrack without end
+ * on a line that its author never saw. */
+#include "worker/metrics/pattern.h"
+
+#include "lib/error.h"
+#include "worker/metrics/number.h"
+#include "worker/metrics/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+enum {
+    PATTERN_MATCHES_MAX = 32,      /* in one line */
+    PATTERN_STEPS_MAX = 100000,    /* of the matcher; some milliseconds */
+    PATTERN_MEMORY_MAX_KIB = 4096, /* of the matcher */
+};
+
+struct pattern {
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+    const unsigned char *names; /* rows of group number (two bytes), name, NUL */
+    uint32_t name_count, name_row_size;
+};
+
+int pattern_new(const char *text, struct pattern **ret_pattern, struct error *err)
+{
+    int result = 0, code;
+    PCRE2_SIZE at;
+    struct pattern *pattern = calloc(1, sizeof *pattern);
+    if (!pattern)
+        abort();
+    pattern->code =
+        pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+                      PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+    if (!pattern->code) {
+        PCRE2_UCHAR message[160];
+        (void)pcre2_get_error_message(code, message, sizeof message); /* cut is fine */
+        result = error_set_at(err, -EINVAL, "", 1, (unsigned)at + 1, "the pattern is wrong: %s",
+                              (const char *)message);
+        goto out;
+    }
+    (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMECOUNT, &pattern->name_count);
+    (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMEENTRYSIZE, &pattern->name_row_size);
+    (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMETABLE, &pattern->names);
+    if (!pattern->name_count) {
+        result = error_set_at(err, -EINVAL, "", 1, 1,
+                              "the pattern has no named group, such as (?<loss>[0-9.]+)");
+        goto out;
+    }
+    (void)pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* only quicker */
+    pattern->match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
+    pattern->limits = pcre2_match_context_create(NULL);
+    if (!pattern->match || !pattern->limits)
+        abort();
+    (void)pcre2_set_match_limit(pattern->limits, PATTERN_STEPS_MAX);
+    (void)pcre2_set_heap_limit(pattern->limits, PATTERN_MEMORY_MAX_KIB);
+    *ret_pattern = pattern;
+    pattern = NULL;
+out:
+    pattern_free(pattern);
+    return result;
+}
+
+void pattern_free(struct pattern *pattern)
+{
+    if (!pattern)
+        return;
+    pcre2_match_context_free(pattern->limits);
+    pcre2_match_data_free(pattern->match);
+    pcre2_code_free(pattern->code);
+    free(pattern);
+}
+
+static void pattern_add_groups(struct pattern *pattern, struct values *values, const char *line,
+                               uint32_t group_count)
+{
+    const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(pattern->match);
+    for (uint32_t i = 0; i < pattern->name_count; i++) {
+        const unsigned char *row = pattern->names + (size_t)i * pattern->name_row_size;
+        uint32_t group = (uint32_t)row[0] << 8 | row[1];
+        const char *name = (const char *)row + 2;
+        if (group >= group_count || bounds[2 * group] == PCRE2_UNSET ||
+            bounds[2 * group] > bounds[2 * group + 1])
+            continue;
+        struct span word = {.at = name, .size = strlen(name)};
+        double value;
+        if (number_read_measure(line + bounds[2 * group], line + bounds[2 * group + 1],
+                                NUMBER_THOUSANDS, &value, NULL))
+            values_add(values, &word, 1, -1, value);
+    }
+}
+
+void pattern_read(struct pattern *pattern, struct values *values, const char *line, size_t size)
+{
+    PCRE2_SIZE at = 0;
+    for (int i = 0; i < PATTERN_MATCHES_MAX && at <= size; i++) {
+        int groups = pcre2_match(pattern->code, (PCRE2_SPTR)line, size, at, 0, pattern->match,
+                                 pattern->limits);
+        if (groups <= 0) /* no match, or too much effort */
+            return;
+        pattern_add_groups(pattern, values, line, (uint32_t)groups);
+        PCRE2_SIZE end = pcre2_get_ovector_pointer(pattern->match)[1];
+        at = end > at ? end : at + 1;
+    }
+}

@@ -1,0 +1,19 @@
+/* `metrics: {pattern: ...}`: a PCRE2 pattern whose named groups are values. Internal to
+ * worker/metrics. */
+#ifndef PHASED_WORKER_METRICS_PATTERN_H
+#define PHASED_WORKER_METRICS_PATTERN_H
+
+#include <stddef.h>
+
+struct error;
+struct pattern;
+struct values;
+
+/* -EINVAL with the column for a pattern that cannot be compiled, or has no named group. */
+int pattern_new(const char *text, struct pattern **ret_pattern, struct error *err);
+void pattern_free(struct pattern *pattern);
+
+/* Adds the values of every match in the line. */
+void pattern_read(struct pattern *pattern, struct values *values, const char *line, size_t size);
+
+#endif

@@ -1,0 +1,236 @@
+/* Names of metrics: lower case, plain, bounded in number; and the names that mean a step. */
+#include "worker/metrics/values.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Later ones win over earlier ones in the same line. */
+static const char *const step_names[] = {
+    "num_updates", "update", "it",         "iter",        "iteration",
+    "train_iter",  "step",   "train_step", "global_step", "global_steps",
+};
+
+/* Numbers that name something instead of measuring it. */
+static const char *const not_metrics[] = {
+    "id",        "pid",     "ppid",   "tid",        "port",      "version",   "v_num",     "build",
+    "line",      "lineno",  "rank",   "local_rank", "node_rank", "timestamp", "ts",        "date",
+    "year",      "uuid",    "hash",   "commit",     "sha",       "python",    "torch",     "cuda",
+    "localhost", "asctime", "thread", "process",    "errno",     "exitcode",  "exit_code",
+};
+static const char *const not_metric_ends[] = {"_id",      "_pid", "_port",
+                                              "_version", "_py",  "_timestamp"};
+
+enum {
+    STEP_NAMES = sizeof step_names / sizeof *step_names,
+    NOT_METRICS = sizeof not_metrics / sizeof *not_metrics,
+    NOT_METRIC_ENDS = sizeof not_metric_ends / sizeof *not_metric_ends,
+};
+
+static const double step_max = 9007199254740992.0; /* whole numbers are exact up to it */
+
+/* Writes the plain name into `name`, of which `size` bytes are left. Returns its size, or 0 when
+ * there is none: it would be too long, or begin with a digit. */
+static size_t values_plain_name(const struct span *words, size_t word_count, int index, char *name,
+                                size_t size)
+{
+    size_t used = 0;
+    bool gap = false; /* something else than a letter or digit came since the last one */
+    for (size_t i = 0; i < word_count; i++, gap = true) {
+        for (size_t j = 0; j < words[i].size; j++) {
+            unsigned char c = (unsigned char)words[i].at[j];
+            if (!isalnum(c)) {
+                gap = true;
+                continue;
+            }
+            if (used + 2 >= size)
+                return 0;
+            if (gap && used)
+                name[used++] = '_';
+            gap = false;
+            name[used++] = (char)tolower(c);
+        }
+    }
+    name[used] = '\0';
+    if (!used || !isalpha((unsigned char)name[0]))
+        return 0;
+    if (index >= 0) {
+        int added = snprintf(name + used, size - used, "_%d", index);
+        if (added < 0 || used + (size_t)added >= size)
+            return 0;
+        used += (size_t)added;
+    }
+    return used;
+}
+
+static bool values_is_metric_name(const char *name)
+{
+    for (size_t i = 0; i < NOT_METRICS; i++)
+        if (text_equal(not_metrics[i], name))
+            return false;
+    for (size_t i = 0; i < NOT_METRIC_ENDS; i++)
+        if (text_ends(name, not_metric_ends[i]))
+            return false;
+    return true;
+}
+
+/* From 1; 0 when the name means no step. The name that was asked for wins, and is the only one
+ * unless it is the common `step`, which people write without having looked. */
+static int values_step_rank(const struct values *values, const char *name)
+{
+    if (values->step_name[0] && text_equal(values->step_name, name))
+        return STEP_NAMES + 1;
+    if (values->step_name[0] && !text_equal(values->step_name, "step"))
+        return 0;
+    for (int i = 0; i < STEP_NAMES; i++)
+        if (text_equal(step_names[i], name))
+            return i + 1;
+    return 0;
+}
+
+static uint64_t values_hash(const char *name)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return hash ? hash : 1;
+}
+
+/* What is known of the name, or NULL for a new one when enough different ones have come. */
+static const struct values_name *values_name(struct values *values, const char *name, uint64_t hash)
+{
+    size_t slot = (size_t)(hash ^ hash >> 32) % VALUES_SEEN_SLOTS;
+    while (values->seen[slot].hash && values->seen[slot].hash != hash)
+        slot = (slot + 1) % VALUES_SEEN_SLOTS;
+    struct values_name *known = &values->seen[slot];
+    if (known->hash)
+        return known;
+    bool is_metric = values_is_metric_name(name);
+    size_t *count = is_metric ? &values->metric_names : &values->other_names;
+    if (*count == EXTRACT_NAMES_MAX)
+        return NULL;
+    ++*count;
+    *known = (struct values_name){
+        .hash = hash, .is_metric = is_metric, .step_rank = values_step_rank(values, name)};
+    return known;
+}
+
+void values_init(struct values *values, const char *step_name)
+{
+    memset(values, 0, sizeof *values);
+    values->step_index = SIZE_MAX;
+    if (step_name) {
+        struct span word = {.at = step_name, .size = strlen(step_name)};
+        (void)values_plain_name(&word, 1, -1, values->step_name, sizeof values->step_name);
+    }
+}
+
+void values_clear(struct values *values)
+{
+    values->count = 0;
+    values->names_size = 0;
+    values->step_rank = 0;
+    values->step_index = SIZE_MAX;
+}
+
+/* The item of that name, a new one where there is none yet; NULL when there are too many. */
+static struct extract_value *values_item(struct values *values, const char *name, uint64_t hash)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (values->hashes[i] == hash)
+            return &values->items[i];
+    if (values->count == EXTRACT_VALUES_MAX)
+        return NULL;
+    values->hashes[values->count] = hash;
+    struct extract_value *item = &values->items[values->count++];
+    item->name = name;
+    values->names_size += strlen(name) + 1;
+    return item;
+}
+
+void values_add(struct values *values, const struct span *words, size_t word_count, int index,
+                double value)
+{
+    char *name = values->names + values->names_size;
+    size_t left = VALUES_NAMES_SIZE - values->names_size;
+    left = left < EXTRACT_NAME_MAX + 1 ? left : EXTRACT_NAME_MAX + 1;
+    if (!left || !values_plain_name(words, word_count, index, name, left))
+        return;
+    uint64_t hash = values_hash(name);
+    const struct values_name *known = values_name(values, name, hash);
+    if (!known || !known->is_metric)
+        return;
+    struct extract_value *item = values_item(values, name, hash);
+    if (!item)
+        return;
+    item->value = value; /* of two in a line the last counts, as in a series */
+    if (known->step_rank > values->step_rank && value == floor(value) && fabs(value) < step_max) {
+        values->step_rank = known->step_rank;
+        values->step_index = (size_t)(item - values->items);
+        values->step = (int64_t)value;
+    }
+}
+
+void values_set_step(struct values *values, double step)
+{
+    if (values->step_rank || step != floor(step) || fabs(step) >= step_max)
+        return;
+    values->step_rank = STEP_NAMES + 2;
+    values->step = (int64_t)step;
+}
+
+bool values_is_step_name(const struct values *values, const struct span *words, size_t word_count)
+{
+    char name[EXTRACT_NAME_MAX + 1];
+    return values_plain_name(words, word_count, -1, name, sizeof name) &&
+           values_step_rank(values, name) > 0;
+}
+
+static void values_remove(struct values *values, size_t index)
+{
+    assert(index < values->count);
+    values->count--;
+    memmove(&values->items[index], &values->items[index + 1],
+            (values->count - index) * sizeof *values->items);
+}
+
+void values_settle(struct values *values)
+{
+    if (values->step_index != SIZE_MAX)
+        values_remove(values, values->step_index);
+    values->step_index = SIZE_MAX;
+    /* Where another name is the step, one that is named so would only be taken for it. */
+    for (size_t i = 0; i < values->count; i++)
+        if (text_equal(values->items[i].name, "step"))
+            values_remove(values, i);
+}
+
+const double *values_find(const struct values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (text_equal(values->items[i].name, name))
+            return &values->items[i].value;
+    return NULL;
+}
+
+struct values_mark values_mark(const struct values *values)
+{
+    return (struct values_mark){.count = values->count,
+                                .names_size = values->names_size,
+                                .step_index = values->step_index,
+                                .step_rank = values->step_rank,
+                                .step = values->step};
+}
+
+void values_undo(struct values *values, struct values_mark mark)
+{
+    values->count = mark.count;
+    values->names_size = mark.names_size;
+    values->step_index = mark.step_index;
+    values->step_rank = mark.step_rank;
+    values->step = mark.step;
+}
