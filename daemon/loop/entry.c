@@ -5,6 +5,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,8 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
     if (!name || !text_of(verdict, "outcome"))
         return write_strange(entry, origin, store, err);
     int status = store_guard_add(store, origin->run, verdict, time_ms_of(entry, "time"), err);
+    if (status == -EINVAL) /* no verdict; the transaction is still good */
+        return write_strange(entry, origin, store, err);
     if (status < 0)
         return status;
     char *message = text_format("%s%s%s", name, reason ? ": " : "", reason ? reason : "");

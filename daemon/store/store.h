@@ -159,7 +159,7 @@ int store_checkpoints(struct store *store, uint64_t phase,
 /* Replaces the verdicts on a run's gate by this list of what verdict_to_json() makes. */
 int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,
                        struct error *err);
-/* Adds the verdict of a guard. */
+/* Adds the verdict of a guard. -EINVAL: it is none; the transaction is still good. */
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
                     struct error *err);
 
