@@ -8,5 +8,10 @@ tests_fuzz_fuzz_expr_SOURCES = tests/fuzz/fuzz_expr.c tests/fuzz/fuzz_main.c tes
 tests_fuzz_fuzz_expr_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_expr_LDADD = $(FUZZ_LDADD)
 
+FUZZ_TESTS += tests/fuzz/fuzz_extract
+tests_fuzz_fuzz_extract_SOURCES = tests/fuzz/fuzz_extract.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_extract_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_extract_LDADD = worker/metrics/libmetrics.a $(FUZZ_LDADD)
+
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
