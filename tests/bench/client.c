@@ -68,24 +68,10 @@ static char *submission(const char *spec, long number)
     return body;
 }
 
-static json_int_t last_event(struct http_client *client)
+/* Waits until `count` runs of this and later workflows are pending: Slurm has their jobs. */
+static void await_jobs(struct http_client *client, json_int_t first, long count)
 {
     json_int_t last = 0;
-    for (;;) {
-        char *path = text_format("/v1/events?after=%lld&wait=0", (long long)last);
-        json_t *json = ask(client, "GET", path, NULL, 200);
-        size_t count = json_array_size(json_object_get(json, "events"));
-        last = json_integer_value(json_object_get(json, "last"));
-        json_decref(json);
-        free(path);
-        if (!count)
-            return last;
-    }
-}
-
-/* Waits until `count` runs have become pending: Slurm has their jobs. */
-static void await_jobs(struct http_client *client, json_int_t last, long count)
-{
     while (count > 0) {
         char *path = text_format("/v1/events?after=%lld", (long long)last);
         json_t *json = ask(client, "GET", path, NULL, 200), *event;
@@ -93,7 +79,8 @@ static void await_jobs(struct http_client *client, json_int_t last, long count)
         json_array_foreach(json_object_get(json, "events"), i, event)
         {
             const char *to = json_string_value(json_object_get(event, "to"));
-            if (to && text_equal(to, "pending"))
+            if (to && text_equal(to, "pending") &&
+                json_integer_value(json_object_get(event, "workflow")) >= first)
                 count--;
         }
         last = json_integer_value(json_object_get(json, "last"));
@@ -106,14 +93,17 @@ static int submit(const char *socket, const char *file, long count)
 {
     char *spec = read_file(file);
     struct http_client *client = http_client_new_unix("the daemon", socket);
-    json_int_t last = last_event(client);
+    json_int_t first = 0;
     double begin = now_s();
     for (long i = 0; i < count; i++) {
         char *body = submission(spec, i);
-        json_decref(ask(client, "POST", "/v1/workflows", body, 201));
+        json_t *reply = ask(client, "POST", "/v1/workflows", body, 201);
+        if (!first)
+            first = json_integer_value(json_object_get(reply, "workflow"));
+        json_decref(reply);
         free(body);
     }
-    await_jobs(client, last, count);
+    await_jobs(client, first, count);
     (void)printf("%.0f\n", (double)count / (now_s() - begin));
     http_client_free(client);
     free(spec);

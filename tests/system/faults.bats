@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# What goes wrong on a bad day: programs that fail, print nothing, too much or NaN, gates that fail, a
+# controller that is away, disks that are full, daemons that meet.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+
+teardown() {
+    [ -z "${mounted:-}" ] || umount -l "$mounted"
+    home_down
+}
+
+# one_phase RUN [MORE]: a workflow of one phase that runs this script.
+one_phase() {
+    cat <<SPEC
+name: one
+phases:
+  only:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+$(sed 's/^/      /' <<<"$1")
+${2:-}
+SPEC
+}
+
+reason() {
+    phasectl status "$1" --json | jq -r .reason
+}
+
+@test "a rank that exits 3 holds the phase, and says so" {
+    phasectl daemon start
+    workflow=$(one_phase 'exit 3' | submit)
+    eventually 60 state "$workflow/only" held
+    [[ "$(reason "$workflow/only")" = *"exited with code 3"* ]]
+    [ "$(record 'SELECT outcome, cause, exit_code FROM run')" = 'failed|exit|3' ]
+}
+
+@test "a failed run is run again by retry, from the start" {
+    phasectl daemon start
+    workflow=$(one_phase '[ -e "$PHASED_OUT/tried" ] || { touch "$PHASED_OUT/tried"; exit 1; }' | submit)
+    eventually 60 state "$workflow/only" held
+    phasectl retry "$workflow/only"
+    eventually 60 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM run')" = 2 ]
+}
+
+@test "a program that prints nothing succeeds, and its gate is insufficient" {
+    phasectl daemon start
+    workflow=$(one_phase 'true' '    gate: {loss: {value: last(loss), below: 3}}' | submit)
+    eventually 60 state "$workflow/only" held
+    [ "$(record "SELECT outcome FROM verdict WHERE name = 'loss'")" = insufficient ]
+    run phasectl gate "$workflow/only"
+    [[ "$output" = *insufficient*loss* || "$output" = *loss*insufficient* ]]
+}
+
+@test "a program that prints 100 MB loses no metric, and its log stays bounded" {
+    phasectl daemon start
+    workflow=$(one_phase 'echo step=1 loss=5
+head -c 100M /dev/zero | tr "\0" x | fold -w 200
+echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | submit)
+    eventually 120 state "$workflow" succeeded
+    [ "$(du -sm "$PHASED_HOME/runs/$workflow/only/1/log" | cut -f1)" -lt 140 ]
+}
+
+@test "a loss that is NaN stops the run within seconds, with cause nan" {
+    phasectl daemon start
+    workflow=$(one_phase 'echo step=1 loss=4; echo step=2 loss=nan; exec sleep 600' | submit)
+    eventually 60 state "$workflow/only" held
+    [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|nan' ]
+}
+
+@test "a guard stops the run, with its verdict" {
+    phasectl daemon start
+    workflow=$(one_phase 'for i in 1 2 3 4 5; do echo step=$i grad_norm=30; done; exec sleep 600' \
+        '    guards: {cap: {value: min(grad_norm), over: 3 steps, at_most: 20}}' | submit)
+    eventually 60 state "$workflow/only" held
+    [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|guard' ]
+    [ "$(record "SELECT name, outcome, value FROM verdict WHERE kind = 'guard'" | tail -n 1)" = 'cap|failed|30.0' ]
+}
+
+@test "a failed gate holds and is explained; promote overrides it and is recorded" {
+    phasectl daemon start
+    workflow=$(two_phases | sed 's/falling: .*/high: {value: last(loss), at_least: 100}}/' | submit)
+    eventually 60 state "$workflow/first" held
+    state "$workflow" held
+    run phasectl gate "$workflow/first"
+    [[ "$output" = *high*4.25*"at least 100"*failed* ]]
+    phasectl promote "$workflow/first"
+    eventually 60 state "$workflow" succeeded
+    [ "$(record "SELECT decided_by FROM promotion WHERE next IS NOT NULL")" = user ]
+    [ "$(record "SELECT overridden FROM phase WHERE name = 'first'")" = 1 ]
+}
+
+@test "a second daemon on a home refuses, naming the first" {
+    phasectl daemon start
+    run phased --home "$PHASED_HOME"
+    [ "$status" = 1 ]
+    [[ "$output" = *"$(jq .pid "$PHASED_HOME/daemon.json")"* ]]
+    phasectl daemon status
+}
+
+@test "a stale socket is no hindrance" {
+    phasectl daemon start
+    pkill -KILL -f "phased --home $PHASED_HOME"
+    eventually 10 bash -c '! pgrep -f "phased --home $PHASED_HOME"'
+    [ -S "$PHASED_HOME/phased.sock" ]
+    phasectl daemon start
+    phasectl status
+}
+
+@test "without a controller a submission is queued, and submitted once when it is back" {
+    phasectl daemon start
+    kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
+    workflow=$(two_phases | submit)
+    state "$workflow" running
+    kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
+    eventually 40 bash -c "[ \"\$(phasectl daemon status | grep -c 'not answer')\" = 1 ]" || true
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
+    eventually 120 state "$workflow" succeeded
+    [ "$(line_count "$PHASED_HOME/runs/$workflow/first/out/executed")" = 1 ]
+    [ "$(record 'SELECT count(*) FROM job')" = 1 ]
+}
+
+@test "on a full disk a submission is refused clearly, and nothing is half written" {
+    [ "$(id -u)" = 0 ] || skip "only root can mount a small disk"
+    mount -t tmpfs -o size=2m none "$PHASED_HOME" || skip "mounting is not allowed here"
+    mounted=$PHASED_HOME
+    phasectl daemon start
+    two_phases >"$BATS_TEST_TMPDIR/spec.yaml"
+    head -c 3M /dev/zero >"$PHASED_HOME/ballast" 2>/dev/null || true
+    run phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
+    [ "$status" = 1 ]
+    [[ "$output" = *full* || "$output" = *space* ]]
+    rm "$PHASED_HOME/ballast"
+    [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
+    eventually 30 phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
+    eventually 60 state 1 succeeded
+}
+
+@test "a read-only home is refused with its name" {
+    [ "$(id -u)" = 0 ] || skip "only root can mount a read-only disk"
+    mount -t tmpfs -o ro none "$PHASED_HOME" || skip "mounting is not allowed here"
+    mounted=$PHASED_HOME
+    run phased --home "$PHASED_HOME"
+    [ "$status" = 1 ]
+    [[ "$output" = *"$PHASED_HOME"*"ead-only"* ]]
+    [ ${#lines[@]} = 1 ]
+}
+
+@test "an unknown address is one clear line" {
+    phasectl daemon start
+    run phasectl status 9
+    [ "$status" = 1 ]
+    [[ "$output" = "phasectl: "*9* ]]
+    [ ${#lines[@]} = 1 ]
+}
+
+@test "a spec that is a folder, binary or 10 MB is one clear line" {
+    mkdir "$PHASED_HOME/folder"
+    head -c 4096 /dev/urandom >"$PHASED_HOME/binary"
+    head -c 10M /dev/zero | tr '\0' '#' >"$PHASED_HOME/large"
+    for file in folder binary large; do
+        run phasectl check "$PHASED_HOME/$file"
+        [ "$status" = 1 ]
+        [[ "$output" = *"$file"* ]]
+        [ ${#lines[@]} = 1 ]
+    done
+}

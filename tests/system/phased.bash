@@ -1,0 +1,91 @@
+# What the bats files on a whole phased share: one sandbox a file, a home a test.
+#
+#   setup_file() { sandbox_up; }     teardown_file() { sandbox_down; }
+#   setup() { home_up; }             teardown() { home_down; }
+
+SRC=${SRC:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
+BIN=${BIN:-$SRC/build/bin}
+PATH=$BIN:$PATH:/usr/sbin
+export PATH
+
+sandbox_up() {
+    command -v slurmctld slurmd munged >/dev/null || skip "Slurm's daemons are not installed"
+    SANDBOX=$(mktemp -d /tmp/phased-test-XXXXXX)
+    export SANDBOX SLURM_CONF=$SANDBOX/slurm.conf
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes "${1:-2}" >/dev/null
+}
+
+sandbox_down() {
+    [ -z "${SANDBOX:-}" ] || "$SRC/etc/sandbox/sandbox" stop "$SANDBOX" >/dev/null
+    rm -rf "${SANDBOX:-/nonexistent}"
+}
+
+# A home without a daemon; `phasectl daemon start` starts one on the file's sandbox.
+home_up() {
+    PHASED_HOME=$(mktemp -d /tmp/phased-home-XXXXXX)
+    export PHASED_HOME
+}
+
+home_down() {
+    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -f "$PHASED_HOME/phased.log" ]; then
+        tail -n 40 "$PHASED_HOME/phased.log" | sed 's/^/# /' # only shown when the test failed
+    fi
+    phasectl daemon stop >/dev/null 2>&1 || true
+    pkill -KILL -f "phased --home $PHASED_HOME" || true
+    squeue -h -o '%i %k' 2>/dev/null | while read -r job _; do
+        grep -qsF "$PHASED_HOME" <(scontrol show job "$job" 2>/dev/null) && scancel "$job"
+    done || true
+    rm -rf "$PHASED_HOME"
+}
+
+# eventually SECONDS COMMAND...: until it succeeds; fails when the time is over.
+eventually() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $deadline ] || return 1
+        sleep 0.1
+    done
+}
+
+# state ADDRESS WORD: whether a workflow or a phase is in this state.
+state() {
+    [ "$(phasectl status "$1" --json 2>/dev/null | jq -r .state)" = "$2" ]
+}
+
+# submit [OPTION...] <SPEC: prints the number of the workflow.
+submit() {
+    cat >"$PHASED_HOME/spec.yaml"
+    phasectl submit "$@" "$PHASED_HOME/spec.yaml" | grep -oE '[0-9]+' | head -n 1
+}
+
+# Two phases of a second or less; each execution of a rank leaves a line.
+two_phases() {
+    cat <<'SPEC'
+name: two
+phases:
+  first:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
+      echo step=1 loss=4.5; echo step=2 loss=4.25
+    gate: {falling: last(loss) < first(loss)}
+  second:
+    after: first
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
+      echo step=1 loss=2
+SPEC
+}
+
+# How many lines a file has; 0 where there is none.
+line_count() {
+    if [ -f "$1" ]; then wc -l <"$1"; else echo 0; fi
+}
+
+record() {
+    sqlite3 -readonly "$PHASED_HOME/phased.db" "$1"
+}
