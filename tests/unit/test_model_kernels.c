@@ -56,34 +56,43 @@ static void assert_gradient(const struct probe *probe, const float *x, const flo
     }
 }
 
-static void a_product_is_the_plain_sum_bit_by_bit(void **state)
+typedef void product(float *c, size_t c_stride, struct kernel_view a, const float *b,
+                     size_t b_stride, size_t rows, size_t inner, size_t columns,
+                     enum kernel_mode mode);
+
+static void assert_plain_sum(product *multiply, size_t rows, size_t inner, size_t columns)
+{
+    float *a = calloc(rows * inner, sizeof *a), *b = calloc(inner * columns, sizeof *b);
+    float *c = calloc(rows * columns, sizeof *c), *expected = calloc(rows * columns, sizeof *c);
+    assert_true(a && b && c && expected);
+    fill(a, rows * inner, 1);
+    fill(b, inner * columns, 2);
+    fill(c, rows * columns, 3);
+    memcpy(expected, c, rows * columns * sizeof *c);
+    /* a is held transposed, to walk its strides. */
+    multiply(c, columns, (struct kernel_view){a, 1, rows}, b, columns, rows, inner, columns,
+             KERNEL_ADD);
+    for (size_t i = 0; i < rows * columns; i++) {
+        for (size_t k = 0; k < inner; k++) {
+            volatile float term = a[k * rows + i / columns] * b[k * columns + i % columns];
+            expected[i] += term; /* volatile: never fused with the product */
+        }
+    }
+    assert_memory_equal(c, expected, rows * columns * sizeof *c);
+    free(a);
+    free(b);
+    free(c);
+    free(expected);
+}
+
+static void a_product_is_the_plain_sum_bit_by_bit_in_vectors_of_any_width(void **state)
 {
     (void)state;
     static const size_t sizes[][3] = {{1, 1, 1},   {4, 16, 16}, {5, 7, 17},
                                       {3, 300, 9}, {6, 2, 40},  {2, 513, 31}};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        size_t rows = sizes[s][0], inner = sizes[s][1], columns = sizes[s][2];
-        float *a = calloc(rows * inner, sizeof *a), *b = calloc(inner * columns, sizeof *b);
-        float *c = calloc(rows * columns, sizeof *c), *d = calloc(rows * columns, sizeof *d);
-        assert_true(a && b && c && d);
-        fill(a, rows * inner, 1);
-        fill(b, inner * columns, 2);
-        fill(c, rows * columns, 3);
-        memcpy(d, c, rows * columns * sizeof *c);
-        /* a is held transposed, to walk its strides. */
-        kernel_product(c, columns, (struct kernel_view){a, 1, rows}, b, columns, rows, inner,
-                       columns, KERNEL_ADD);
-        for (size_t i = 0; i < rows * columns; i++) {
-            for (size_t k = 0; k < inner; k++) {
-                volatile float term = a[k * rows + i / columns] * b[k * columns + i % columns];
-                d[i] += term;
-            }
-        }
-        assert_memory_equal(c, d, rows * columns * sizeof *c);
-        free(a);
-        free(b);
-        free(c);
-        free(d);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_plain_sum(kernel_product, sizes[i][0], sizes[i][1], sizes[i][2]);
+        assert_plain_sum(cpu_product_of_4, sizes[i][0], sizes[i][1], sizes[i][2]);
     }
 }
 
@@ -276,7 +285,7 @@ int main(void)
 {
     fill(noise, ARRAY_MAX, 99);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_product_is_the_plain_sum_bit_by_bit),
+        cmocka_unit_test(a_product_is_the_plain_sum_bit_by_bit_in_vectors_of_any_width),
         cmocka_unit_test(the_exponential_is_near_the_library_s),
         cmocka_unit_test(matmul_has_the_gradient_of_differences),
         cmocka_unit_test(rmsnorm_has_the_gradient_of_differences),

@@ -17,15 +17,17 @@ enum {
     INNER_BLOCK = 256, /* a packed panel of 256 x 16 floats fills a third of a 48 KiB L1 */
 };
 
+enum lanes { LANES_4, LANES_8 };
+
 typedef float lanes8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* One tile: c[rows x 16] = or += a b, where b is a packed panel of `inner` rows of 16. Written out
- * by rows, so that any optimising compiler keeps the eight sums in registers; a tile of fewer rows
- * computes its first row again instead. */
-static inline __attribute__((always_inline)) void product_tile(float *c, size_t c_stride,
-                                                               struct kernel_view a,
-                                                               const float *panel, size_t inner,
-                                                               size_t rows, bool add)
+/* One tile for processors with vectors of eight: c[rows x 16] = or += a b, where b is a packed
+ * panel of `inner` rows of 16. Written out by rows, so that any optimising compiler keeps the eight
+ * sums in registers; a tile of fewer rows computes its first row again instead. */
+static inline __attribute__((always_inline)) void tile_of_8(float *c, size_t c_stride,
+                                                            struct kernel_view a,
+                                                            const float *panel, size_t inner,
+                                                            size_t rows, bool add)
 {
     const float *a0 = a.data, *a1 = rows > 1 ? a0 + a.row_stride : a0;
     const float *a2 = rows > 2 ? a1 + a.row_stride : a0, *a3 = rows > 3 ? a2 + a.row_stride : a0;
@@ -56,11 +58,51 @@ static inline __attribute__((always_inline)) void product_tile(float *c, size_t 
     }
 }
 
+/* The same for vectors of four, of which fewer fit: one row at a time. Vectors of eight would be
+ * right here too, but taken apart they never leave memory. */
+static inline __attribute__((always_inline)) void tile_of_4(float *c, size_t c_stride,
+                                                            struct kernel_view a,
+                                                            const float *panel, size_t inner,
+                                                            size_t rows, bool add)
+{
+    for (size_t r = 0; r < rows; r++, c += c_stride) {
+        cpu_lanes4 sum0 = {0}, sum1 = {0}, sum2 = {0}, sum3 = {0};
+        if (add) {
+            sum0 = *(const cpu_lanes4 *)c;
+            sum1 = *(const cpu_lanes4 *)(c + 4);
+            sum2 = *(const cpu_lanes4 *)(c + 8);
+            sum3 = *(const cpu_lanes4 *)(c + 12);
+        }
+        const float *factor = a.data + r * a.row_stride, *row = panel;
+        for (size_t k = 0; k < inner; k++, factor += a.column_stride, row += TILE_COLUMNS) {
+            sum0 += *factor * *(const cpu_lanes4 *)row;
+            sum1 += *factor * *(const cpu_lanes4 *)(row + 4);
+            sum2 += *factor * *(const cpu_lanes4 *)(row + 8);
+            sum3 += *factor * *(const cpu_lanes4 *)(row + 12);
+        }
+        *(cpu_lanes4 *)c = sum0;
+        *(cpu_lanes4 *)(c + 4) = sum1;
+        *(cpu_lanes4 *)(c + 8) = sum2;
+        *(cpu_lanes4 *)(c + 12) = sum3;
+    }
+}
+
+/* `lanes` is a constant wherever this ends up. */
+static inline __attribute__((always_inline)) void
+product_tile(float *c, size_t c_stride, struct kernel_view a, const float *panel, size_t inner,
+             size_t rows, bool add, enum lanes lanes)
+{
+    if (lanes == LANES_8)
+        tile_of_8(c, c_stride, a, panel, inner, rows, add);
+    else
+        tile_of_4(c, c_stride, a, panel, inner, rows, add);
+}
+
 /* All rows against one panel of up to 16 columns. A narrower panel is computed in a full tile
  * beside the output and copied, so that edges need no loop of their own. */
 static inline __attribute__((always_inline)) void
 product_panel(float *c, size_t c_stride, struct kernel_view a, const float *panel, size_t rows,
-              size_t inner, size_t columns, bool add)
+              size_t inner, size_t columns, bool add, enum lanes lanes)
 {
     for (size_t r = 0; r < rows; r += TILE_ROWS) {
         size_t count = rows - r < TILE_ROWS ? rows - r : TILE_ROWS;
@@ -68,13 +110,13 @@ product_panel(float *c, size_t c_stride, struct kernel_view a, const float *pane
         struct kernel_view part = a;
         part.data += r * a.row_stride;
         if (columns == TILE_COLUMNS) {
-            product_tile(out, c_stride, part, panel, inner, count, add);
+            product_tile(out, c_stride, part, panel, inner, count, add, lanes);
             continue;
         }
         float edge[TILE_ROWS * TILE_COLUMNS] = {0};
         for (size_t i = 0; add && i < count; i++)
             memcpy(edge + i * TILE_COLUMNS, out + i * c_stride, columns * sizeof *edge);
-        product_tile(edge, TILE_COLUMNS, part, panel, inner, count, add);
+        product_tile(edge, TILE_COLUMNS, part, panel, inner, count, add, lanes);
         for (size_t i = 0; i < count; i++)
             memcpy(out + i * c_stride, edge + i * TILE_COLUMNS, columns * sizeof *edge);
     }
@@ -82,7 +124,7 @@ product_panel(float *c, size_t c_stride, struct kernel_view a, const float *pane
 
 static inline __attribute__((always_inline)) void
 product_blocks(float *c, size_t c_stride, struct kernel_view a, const float *b, size_t b_stride,
-               size_t rows, size_t inner, size_t columns, enum kernel_mode mode)
+               size_t rows, size_t inner, size_t columns, enum kernel_mode mode, enum lanes lanes)
 {
     float panel[INNER_BLOCK * TILE_COLUMNS];
     for (size_t k0 = 0; k0 < inner; k0 += INNER_BLOCK) {
@@ -97,27 +139,27 @@ product_blocks(float *c, size_t c_stride, struct kernel_view a, const float *b, 
                 memcpy(panel + k * TILE_COLUMNS, b + (k0 + k) * b_stride + n0,
                        wide * sizeof *panel);
             product_panel(c + n0, c_stride, part, panel, rows, block, wide,
-                          k0 > 0 || mode == KERNEL_ADD);
+                          k0 > 0 || mode == KERNEL_ADD, lanes);
         }
     }
 }
 
 #if defined(__x86_64__)
-/* The same code for processors with wide vectors: most have them, a Debian build assumes none. */
+/* For processors with wide vectors: most have them, a Debian build assumes none. */
 __attribute__((target("avx2"))) static void product_avx2(float *c, size_t c_stride,
                                                          struct kernel_view a, const float *b,
                                                          size_t b_stride, size_t rows, size_t inner,
                                                          size_t columns, enum kernel_mode mode)
 {
-    product_blocks(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+    product_blocks(c, c_stride, a, b, b_stride, rows, inner, columns, mode, LANES_8);
 }
 #endif
 
-static void product_plain(float *c, size_t c_stride, struct kernel_view a, const float *b,
-                          size_t b_stride, size_t rows, size_t inner, size_t columns,
-                          enum kernel_mode mode)
+void cpu_product_of_4(float *c, size_t c_stride, struct kernel_view a, const float *b,
+                      size_t b_stride, size_t rows, size_t inner, size_t columns,
+                      enum kernel_mode mode)
 {
-    product_blocks(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+    product_blocks(c, c_stride, a, b, b_stride, rows, inner, columns, mode, LANES_4);
 }
 
 float cpu_softmax(float *x, size_t count)
@@ -165,7 +207,7 @@ void kernel_product(float *c, size_t c_stride, struct kernel_view a, const float
         return;
     }
 #endif
-    product_plain(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
+    cpu_product_of_4(c, c_stride, a, b, b_stride, rows, inner, columns, mode);
 }
 
 void kernel_matmul(float *y, const float *x, const float *w, size_t rows, size_t in, size_t out)
