@@ -145,7 +145,7 @@ struct cluster_result {
     enum cluster_outcome outcome;
     uint32_t job_id;   /* 0: none */
     char message[256]; /* of REFUSED, LIMITED and UNREACHABLE: the reason, in Slurm's words */
-    char cluster[64];  /* of DONE lookups and polls: the cluster's name */
+    char cluster[64];  /* of polls and found lookups: its name; empty until learned */
     struct cluster_job *jobs;
     size_t job_count;
 };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,9 @@
 
 /* Sites without a slurm.conf on the login node fetch it from the controller, by way of DNS. */
 enum { CONFIGURATION_WAIT_MS = 15000, COMPLAINT_SIZE = 4096 };
+
+/* Where most sites have it; libslurm knows for sure, but does not tell. */
+static const char default_path[] = "/etc/slurm/slurm.conf";
 
 static int file_check(struct error *err)
 {
@@ -78,11 +82,30 @@ static const char *complaint_reason(char *complaint)
     return reason;
 }
 
+/* A child of a process that has read its configuration has it too, and must forget it first. */
 static void child_run(int pipe)
 {
     (void)dup2(pipe, STDERR_FILENO); /* failing, it costs the reason, not the answer */
+    slurm_fini();
     slurm_init(NULL);
     _exit(0);
+}
+
+struct configuration_version configuration_version(void)
+{
+    const char *path = getenv("SLURM_CONF");
+    struct stat status;
+    if (stat(path ? path : default_path, &status) < 0)
+        return (struct configuration_version){0};
+    return (struct configuration_version){
+        .file = status.st_ino, .size = status.st_size, .time = status.st_mtim};
+}
+
+bool configuration_version_equal(const struct configuration_version *a,
+                                 const struct configuration_version *b)
+{
+    return a->file == b->file && a->size == b->size && a->time.tv_sec == b->time.tv_sec &&
+           a->time.tv_nsec == b->time.tv_nsec;
 }
 
 int configuration_check(struct error *err)

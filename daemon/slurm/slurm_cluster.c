@@ -50,6 +50,7 @@ struct slurm_cluster {
     uint64_t digest; /* of the jobs of the last poll; the thread's alone, as is the rest */
     bool has_digest;
     char name[64]; /* the cluster's, once the controller has answered */
+    struct configuration_version version;
 };
 
 static void list_init(struct request_list *list)
@@ -229,6 +230,22 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
     }
 }
 
+/* libslurm reads its configuration once. A daemon lives for months, in which sites move
+ * controllers. A file that cannot be used, perhaps half written, changes nothing until it changes
+ * again. */
+static void follow_configuration(struct slurm_cluster *slurm)
+{
+    struct configuration_version version = configuration_version();
+    if (configuration_version_equal(&version, &slurm->version))
+        return;
+    slurm->version = version;
+    if (configuration_check(NULL) < 0)
+        return;
+    slurm_fini();
+    slurm_init(NULL);
+    slurm->name[0] = '\0';
+}
+
 /* Waits for requests: one, or all lookups that come first, linked. NULL at the end. */
 static struct request *next_batch(struct slurm_cluster *slurm)
 {
@@ -265,6 +282,7 @@ static void *slurm_cluster_run(void *data)
 {
     struct slurm_cluster *slurm = data;
     for (struct request *batch; (batch = next_batch(slurm));) {
+        follow_configuration(slurm);
         carry_out(slurm, batch);
         hand_over(slurm, batch);
     }
@@ -414,6 +432,7 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     slurm->config = *config;
     /* Before the thread starts, which from then on is alone with libslurm: this reads the
      * environment, which nothing guards. */
+    slurm->version = configuration_version();
     slurm_init(NULL);
     slurm_init_job_desc_msg(&slurm->defaults);
     list_init(&slurm->waiting);

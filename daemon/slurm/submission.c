@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { U16_MAX = UINT16_MAX - 2 }; /* above are Slurm's marks for "none" and "no limit" */
+
 /* Takes a string over; it lives as long as the submission. */
 static char *keep(struct submission *submission, char *take_string)
 {
@@ -304,9 +306,11 @@ static int description_check(const struct cluster_description *description, stru
         return error_set(err, -EINVAL, "cannot have Slurm write to %s: %s", description->output,
                          description->output[0] == '/' ? "Slurm takes '\\' out of paths"
                                                        : "not an absolute path");
-    if (description->nodes == 0 || description->option_count > SLURM_OPTION_COUNT)
-        return error_set(err, -EINVAL, "job %s: no nodes, or an option given twice",
-                         description->name);
+    if (description->nodes == 0 || description->cpus_per_node > U16_MAX)
+        return error_set(err, -EINVAL, "job %s: %u nodes of %u CPUs cannot be", description->name,
+                         description->nodes, description->cpus_per_node);
+    if (description->option_count > SLURM_OPTION_COUNT)
+        return error_set(err, -EINVAL, "job %s: an option is given twice", description->name);
     return 0;
 }
 
@@ -351,8 +355,7 @@ static void fill_control(job_desc_msg_t *job, const struct cluster_description *
         job->time_limit = description->time_minutes;
     if (description->warn_s > 0) {
         job->warn_signal = SIGUSR2;
-        job->warn_time =
-            (uint16_t)(description->warn_s < UINT16_MAX ? description->warn_s : UINT16_MAX - 1);
+        job->warn_time = (uint16_t)(description->warn_s < U16_MAX ? description->warn_s : U16_MAX);
         job->warn_flags = KILL_JOB_BATCH;
     }
     job->requeue = description->requeue;
