@@ -275,7 +275,7 @@ static int option_store(struct submission *submission, enum slurm_option option,
         *(time_t *)(void *)field = (time_t)number;
         return 0;
     }
-    assert(!"each option has a target");
+    assert(false && "an option without a target");
     return -EINVAL;
 }
 
