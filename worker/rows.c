@@ -44,7 +44,7 @@ static bool rows_fits(const struct rows *rows, int64_t step, const struct extrac
 
 void rows_add(struct rows *rows, const struct extract_row *row)
 {
-    int64_t step = row->has_step ? row->step : rows->last_step;
+    int64_t step = row->has_step || !rows->has_step ? row->step : rows->last_step;
     double time_s = (double)(clock_steady_ms() - rows->began_ms) / 1000;
     rows->has_step |= row->has_step;
     rows->last_step = step;

@@ -90,9 +90,10 @@ static int check_read_key(struct check *check, const char *key, const json_t *va
         return check_read_text(key, value, &check->advice, err);
     if (!text_equal(key, "else"))
         return check_read_bound(check, key, value, err);
-    if (!json_is_string(value) || !text_equal(json_string_value(value), "warn"))
-        return error_set(err, -EINVAL, "else: can only be warn");
-    check->warn = true;
+    const char *otherwise = json_is_string(value) ? json_string_value(value) : "";
+    check->warn = text_equal(otherwise, "warn");
+    if (!check->warn && !text_equal(otherwise, "fail"))
+        return error_set(err, -EINVAL, "else: neither fail nor warn");
     return 0;
 }
 

@@ -287,6 +287,31 @@ static void a_try_finds_before_the_run_what_would_be_an_error(void **state)
     }
 }
 
+static void only_a_warning_does_not_stand_in_the_way(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *check;
+        bool is_failure;
+    } cases[] = {
+        {"{\"condition\": \"1 > 2\"}", true},
+        {"{\"condition\": \"1 > 2\", \"else\": \"fail\"}", true},
+        {"{\"condition\": \"1 > 2\", \"else\": \"warn\"}", false},
+        {"{\"condition\": \"never_came > 2\"}", true},
+        {"{\"condition\": \"never_came > 2\", \"else\": \"warn\"}", false},
+        {"{\"condition\": \"2 > 1\"}", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct check check = check_of(cases[i].check);
+        struct expr_scope scope = {.before_count = 0};
+        struct verdict verdict;
+        check_evaluate(&check, CHECK_GATE, &scope, &verdict);
+        assert_int_equal(verdict_is_failure(&verdict), cases[i].is_failure);
+        verdict_fini(&verdict);
+        check_fini(&check);
+    }
+}
+
 static void a_wrong_check_names_the_key(void **state)
 {
     (void)state;
@@ -309,7 +334,7 @@ static void a_wrong_check_names_the_key(void **state)
          "c: skip: neither a number of steps nor of seconds"},
         {"{\"condition\": \"true\", \"skip\": {\"steps\": 1, \"seconds\": 1}}",
          "c: skip: neither a number of steps nor of seconds"},
-        {"{\"condition\": \"true\", \"else\": \"fail\"}", "c: else: can only be warn"},
+        {"{\"condition\": \"true\", \"else\": \"stop\"}", "c: else: neither fail nor warn"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct check check;
@@ -405,6 +430,7 @@ int main(void)
         cmocka_unit_test(the_most_distant_steps_do_no_harm),
         cmocka_unit_test(what_cannot_be_judged_is_an_error_of_the_check),
         cmocka_unit_test(a_try_finds_before_the_run_what_would_be_an_error),
+        cmocka_unit_test(only_a_warning_does_not_stand_in_the_way),
         cmocka_unit_test(a_wrong_check_names_the_key),
         cmocka_unit_test(a_verdict_survives_json),
         cmocka_unit_test(a_reason_that_is_no_utf8_is_still_told),

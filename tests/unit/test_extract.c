@@ -178,6 +178,7 @@ static void progress_bars_tell_each_step_once(void **state)
         {"loss=3\rloss=2\rloss=1\n", "{\"loss\": 1}\n"},
         {"step=1 loss=3\rstep=1 loss=2\rstep=2 loss=1\rdone\n",
          "{\"step\": 1, \"loss\": 2}\n{\"step\": 2, \"loss\": 1}\n"},
+        {"step=1 loss=3\racc=2\n", "{\"step\": 1, \"loss\": 3}\n{\"step\": 1, \"acc\": 2}\n"},
         {"loss=1\r\nloss=2\r\n", "{\"loss\": 1}\n{\"loss\": 2}\n"},
         {"step=1 loss=3\rstep=1 loss=2", "{\"step\": 1, \"loss\": 2}\n"},
         {" 10%|#  | 10/100 [00:01<00:09, 10it/s]\rloss=1\n", "{\"step\": 10, \"loss\": 1}\n"},
@@ -344,6 +345,25 @@ static void a_step_alone_is_known_too(void **state)
     text_fini(&text);
 }
 
+static void collect_step(void *context, const struct extract_row *row)
+{
+    text_addf(context, "%s%lld ", row->has_step ? "=" : "", (long long)row->step);
+}
+
+static void rows_without_any_step_count_rounds(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct extract *extract;
+    struct text text = {0};
+    static const char log[] = "a=1\nb=2\na=3 c=1\nb=4\nb=5\nd=1 b=1\nstep=7 a=1\na=2\n";
+    assert_int_equal(extract_new(&options, collect_step, &text, &extract, NULL), 0);
+    extract_feed(extract, log, sizeof log - 1);
+    assert_string_equal(text_string(&text), "1 1 2 2 3 4 =7 =7 ");
+    extract_free(extract);
+    text_fini(&text);
+}
+
 static void options_come_from_the_resolved_workflow(void **state)
 {
     (void)state;
@@ -435,6 +455,7 @@ int main(void)
         cmocka_unit_test(binary_lines_tell_nothing),
         cmocka_unit_test(the_names_of_a_stream_are_bounded),
         cmocka_unit_test(a_step_alone_is_known_too),
+        cmocka_unit_test(rows_without_any_step_count_rounds),
         cmocka_unit_test(options_come_from_the_resolved_workflow),
         cmocka_unit_test(the_program_prints_one_object_a_line),
     };

@@ -77,10 +77,25 @@ static void extract_update_step(struct extract *extract)
     } else if (!extract->has_real_step && epoch && *epoch == floor(*epoch) && fabs(*epoch) < 1e9) {
         extract->step = (int64_t)*epoch;
         extract->has_step = true;
+    } else if (!extract->has_step) {
+        extract->step = values_round(&extract->values);
     }
 }
 
 enum line_end { LINE_FEED, CARRIAGE_RETURN };
+
+/* Whether the row says all that the pending one says, of the same step. */
+static bool extract_is_newer_state(const struct extract *extract, const struct extract_row *row)
+{
+    const struct extract_row *pending = &extract->pending;
+    if (!extract->has_pending || pending->has_step != row->has_step ||
+        (row->has_step && pending->step != row->step))
+        return false;
+    for (size_t i = 0; i < pending->count; i++)
+        if (!values_find(&extract->values, pending->values[i].name))
+            return false;
+    return true;
+}
 
 static void extract_tell(struct extract *extract, enum line_end line_end)
 {
@@ -90,9 +105,7 @@ static void extract_tell(struct extract *extract, enum line_end line_end)
                               .step = extract->step,
                               .values = extract->values.items,
                               .count = extract->values.count};
-    bool is_newer =
-        row.count && extract->pending.has_step == row.has_step && extract->pending.step == row.step;
-    if (is_newer)
+    if (extract_is_newer_state(extract, &row))
         extract->has_pending = false;
     if (row.count || line_end == LINE_FEED)
         extract_tell_pending(extract);

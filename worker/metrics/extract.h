@@ -40,8 +40,8 @@ struct extract_value {
 
 /* Borrowed during the callback. */
 struct extract_row {
-    bool has_step; /* false until the stream told one: the caller numbers such rows */
-    int64_t step;
+    bool has_step; /* false until the stream told one */
+    int64_t step;  /* until then the round: 1, and one more whenever a name comes again */
     const struct extract_value *values; /* never empty; the step is not among them */
     size_t count;
 };

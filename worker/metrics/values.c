@@ -100,13 +100,19 @@ static uint64_t values_hash(const char *name)
     return hash ? hash : 1;
 }
 
-/* What is known of the name, or NULL for a new one when enough different ones have come. */
-static const struct values_name *values_name(struct values *values, const char *name, uint64_t hash)
+/* Where the name of that hash is, or would be. */
+static struct values_name *values_slot(struct values *values, uint64_t hash)
 {
     size_t slot = (size_t)(hash ^ hash >> 32) % VALUES_SEEN_SLOTS;
     while (values->seen[slot].hash && values->seen[slot].hash != hash)
         slot = (slot + 1) % VALUES_SEEN_SLOTS;
-    struct values_name *known = &values->seen[slot];
+    return &values->seen[slot];
+}
+
+/* What is known of the name, or NULL for a new one when enough different ones have come. */
+static const struct values_name *values_name(struct values *values, const char *name, uint64_t hash)
+{
+    struct values_name *known = values_slot(values, hash);
     if (known->hash)
         return known;
     bool is_metric = values_is_metric_name(name);
@@ -188,6 +194,17 @@ bool values_is_step_name(const struct values *values, const struct span *words, 
     char name[EXTRACT_NAME_MAX + 1];
     return values_plain_name(words, word_count, -1, name, sizeof name) &&
            values_step_rank(values, name) > 0;
+}
+
+uint32_t values_round(struct values *values)
+{
+    bool comes_again = values->round == 0 && values->count;
+    for (size_t i = 0; i < values->count; i++)
+        comes_again = comes_again || values_slot(values, values->hashes[i])->round == values->round;
+    values->round += comes_again;
+    for (size_t i = 0; i < values->count; i++)
+        values_slot(values, values->hashes[i])->round = values->round;
+    return values->round;
 }
 
 static void values_remove(struct values *values, size_t index)

@@ -24,8 +24,9 @@ enum {
 /* A name that has come, known by its hash: looked at once, since the same ones come all the time.
  */
 struct values_name {
-    uint64_t hash; /* 0: a free slot */
-    int step_rank; /* 0: means no step */
+    uint64_t hash;  /* 0: a free slot */
+    int step_rank;  /* 0: means no step */
+    uint32_t round; /* the last one in which it came, see values_round() */
     bool is_metric;
 };
 
@@ -41,6 +42,7 @@ struct values {
     char step_name[EXTRACT_NAME_MAX + 1]; /* what was asked for; may be empty */
     struct values_name seen[VALUES_SEEN_SLOTS];
     size_t metric_names, other_names; /* in `seen`, each at most EXTRACT_NAMES_MAX */
+    uint32_t round;
 };
 
 /* `step_name` may be NULL. */
@@ -58,6 +60,10 @@ void values_set_step(struct values *values, double step);
 
 /* Whether these words name a step. */
 bool values_is_step_name(const struct values *values, const struct span *words, size_t word_count);
+
+/* For streams that tell no steps: the round that this line belongs to, from 1. A round ends when a
+ * name comes again. */
+uint32_t values_round(struct values *values);
 
 /* Takes the step out from among the values, once the line has been read; nothing that is named
  * `step` stays. */
