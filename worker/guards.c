@@ -137,7 +137,7 @@ static bool guard_judge(struct guard *guard, const struct expr_scope *scope, gua
         json_t *json = verdict_to_json(&verdict);
         told(context, json);
         if (stops) {
-            *ret_message = text_format("guard %s failed: %s", verdict.name, verdict.reason);
+            *ret_message = text_format("guard failed: %s", verdict.reason);
             *ret_verdict = json_incref(json);
         }
         json_decref(json);

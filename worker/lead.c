@@ -419,6 +419,8 @@ static void lead_reported(void *context, const json_t *report)
         lead_interrupted(lead);
     else if (is_other || lead->state != LEAD_RUNNING)
         return;
+    else if (text_equal(name, "started"))
+        lead_run_add_start(lead->run, report);
     else if (text_equal(name, "gone"))
         lead_agent_gone(lead, agent);
     else if (text_equal(name, "ended"))

@@ -146,18 +146,22 @@ unsigned lead_run_stop_seconds(const struct lead_run *run)
     return saves ? (unsigned)run->assignment->save_time_s : LEAD_RUN_STOP_S;
 }
 
+void lead_run_add_start(struct lead_run *run, const json_t *report)
+{
+    double time = json_real_value(json_object_get(report, "time"));
+    if (time > 0 && (run->outcome.started == 0 || time < run->outcome.started))
+        run->outcome.started = time;
+}
+
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report)
 {
     struct outcome *outcome = &run->outcome;
     const json_t *step = json_object_get(report, "last_step");
     const json_t *failed = json_object_get(report, "failed");
-    double started = json_real_value(json_object_get(report, "started"));
     double ended = json_real_value(json_object_get(report, "ended"));
     if (json_is_true(json_object_get(report, "idle")))
         return;
     json_object_set(outcome->finals, node, json_object_get(report, "final"));
-    if (started > 0 && (outcome->started == 0 || started < outcome->started))
-        outcome->started = started;
     if (ended > outcome->ended)
         outcome->ended = ended;
     if (json_is_integer(step) &&

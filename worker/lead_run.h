@@ -46,6 +46,8 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
 /* How long the ranks have to stop, once that is decided. */
 unsigned lead_run_stop_seconds(const struct lead_run *run);
 
+/* A node's ranks run. */
+void lead_run_add_start(struct lead_run *run, const json_t *report);
 /* Takes what one node tells at its end. */
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report);
 /* For a node that is gone: what its journal holds is its end. */

@@ -32,3 +32,9 @@ worker_libworker_a_SOURCES = \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
 	worker/transfer.c worker/transfer.h
+WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \
+	$(CURL_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
+
+bin_PROGRAMS += bin/phase-worker
+bin_phase_worker_SOURCES = worker/main.c
+bin_phase_worker_LDADD = $(WORKER_LIBS)

@@ -113,9 +113,9 @@ static void node_run_end(struct node_run *run)
         final = journal_last(run->journal);
     }
     json_decref(ranks);
-    node_run_report(run, json_pack("{s:s, s:I, s:f, s:f, s:o, s:o, s:b}", "report", "ended",
-                                   "final", (json_int_t) final, "started", run->started_s, "ended",
-                                   run->ended_s, "last_step", step, "failed",
+    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:b}", "report", "ended", "final",
+                                   (json_int_t) final, "ended", run->ended_s, "last_step", step,
+                                   "failed",
                                    node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
                                    "idle", run->journal == NULL));
 }

@@ -15,7 +15,7 @@
  *   {"report": "failed", "run", "rank", "code", "signal"}    the first rank that failed here
  *   {"report": "guard", "run", "cause": "guard" | "nan", "message", "verdict"}
  *   {"report": "gone", "run"}
- *   {"report": "ended", "run", "final", "started", "ended", "last_step" or null, "failed" as above
+ *   {"report": "ended", "run", "final", "ended", "last_step" or null, "failed" as above
  *    or null, "idle": true where the run has no ranks here}
  *
  * They are short enough for srun to pass them on in one piece (REPORT_MAX). */
