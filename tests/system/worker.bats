@@ -1,0 +1,376 @@
+#!/usr/bin/env bats
+# phase-worker without Slurm: the lead and its agents under a stand-in for srun, and a stand-in for
+# the daemon that checks every message's code.
+
+load worker/helpers
+
+setup() {
+    worker_setup
+}
+
+teardown() {
+    worker_teardown
+}
+
+# A script of a run as a JSON string.
+script() {
+    jq -Rs . <<<"$1"
+}
+
+two_by_two='"resources": {"nodes": 2, "gpus": 2}'
+
+@test "two nodes with two ranks each train and succeed, and all of it reaches the daemon" {
+    start_daemon
+    new_run 1 "{$two_by_two, \"run\": $(script 'for i in 1 2 3; do echo "step=$i loss=0.$i"; done')}"
+    start_lead 1 2
+    await_lead
+    [ "$(outcome 1 '[.run, .job_id, .outcome, .cause, .exit_code, .last_step]')" = '[1,4711,"succeeded",null,0,3]' ]
+    [ "$(outcome 1 '.started > 1.0e9 and .ended >= .started')" = true ]
+    [ "$(record 1 lead .type | xargs)" = "started ended" ]
+    [ "$(record 1 lead 'select(.type == "started") | .nodes')" = '["n1","n2"]' ]
+    [ "$(record 1 n1 'select(.type == "metric") | [.step, .values.loss]' | xargs)" = "[1,0.1] [2,0.2] [3,0.3]" ]
+    [ "$(record 1 n2 'select(.type == "ranks") | [.ranks[].rank]')" = "[2,3]" ]
+    for node in n1 n2; do
+        [ "$(outcome 1 ".finals.$node")" = "$(record 1 $node .seq | tail -n 1)" ]
+        [ "$(record 1 $node .type | tail -n 1)" = exited ]
+        cmp <(record 1 $node .) <(journal 1 $node .)
+    done
+    [ ! -e "$home/refused" ]
+}
+
+@test "ranks know their place, params, folders and captured environment" {
+    new_run 1 "{$two_by_two, \"params\": {\"lr\": 0.001, \"depth\": 12, \"name\": \"big model\"},
+        \"env\": {\"DATA\": \"\$PHASED_OUT/data\", \"HOST\": \"\$HOSTNAME\"}, \"workdir\": \"\$PHASED_OUT\",
+        \"run\": $(script 'printf "%s|" "$RANK" "$LOCAL_RANK" "$WORLD_SIZE" "$LOCAL_WORLD_SIZE" "$NODE_RANK" "$NNODES" \
+            "$lr" "$depth" "$name" "$DATA" "$HOST" "$PHASED_ADDRESS" "$PHASED_PHASE" "$PHASED_IN_prepare" \
+            "$PHASED_CHECKPOINT_prepare" "$PHASED_RESUME" "$PHASED_RESUME_STEP" "$GREETING" "$PWD" "$SLURM_PROCID"
+            echo; echo "$MASTER_ADDR:$MASTER_PORT"; echo "$PHASED_PARAMS"')}" \
+        '{"inputs": {"prepare": {"out": "/in", "checkpoint": "/in/c.pt"}}, "resume": {"path": "/ckpt_7", "step": 7}}'
+    start_lead 1 2
+    await_lead
+    [ "$(cut -d' ' -f2- "$home/run-1/log/rank-3.log" | sed -n 1p)" = \
+        "3|1|4|2|1|2|0.001|12|big model|$home/out/data|\$HOSTNAME|7/train#1|train|/in|/in/c.pt|/ckpt_7|7|hello|$home/out|3|" ]
+    # All ranks meet at one place.
+    [ "$(sed -n 2p "$home"/run-1/log/rank-?.log | cut -d' ' -f2- | sort -u | wc -l)" = 1 ]
+    [ "$(sed -n 3p "$home/run-1/log/rank-0.log" | cut -d' ' -f2- | jq -c .)" = '{"lr":0.001,"depth":12,"name":"big model"}' ]
+}
+
+@test "launch: node starts one process a node, ready for torchrun" {
+    new_run 1 '{"resources": {"nodes": 2, "gpus": 8}, "launch": "node",
+        "run": "echo \"${RANK-none} ${LOCAL_RANK-none} $WORLD_SIZE $LOCAL_WORLD_SIZE $NODE_RANK\""}'
+    start_lead 1 2
+    await_lead
+    [ "$(cut -d' ' -f2- "$home"/run-1/log/rank-*.log | xargs -d '\n' printf '%s;')" = "none none 16 8 0;none none 16 8 1;" ]
+}
+
+@test "a rank that exits 3 fails the run, and the others are stopped" {
+    new_run 1 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 3 ]; then exit 3; fi; sleep 100')}"
+    start_lead 1 2
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .exit_code, .signal, .message]')" = \
+        '["failed","exit",3,0,"rank 3 on n2 exited with code 3"]' ]
+    [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = exit ]
+    [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[].signal]')" = "[15,15]" ]
+}
+
+@test "a rank that is killed fails the run by its signal" {
+    new_run 1 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 1 ]; then kill -KILL $$; fi; sleep 100')}"
+    start_lead 1 2
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .exit_code, .signal, .message]')" = \
+        '["failed","exit",0,9,"rank 1 on n1 was killed by signal 9 (Killed)"]' ]
+}
+
+@test "a program that prints nothing succeeds" {
+    new_run 1 '{"run": "true"}'
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 '[.outcome, .last_step]')" = '["succeeded",null]' ]
+}
+
+@test "a workdir that is not there, and a script that fails to parse, are explained" {
+    new_run 1 '{"run": "true", "workdir": "/nowhere"}'
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .message]')" = \
+        '["failed","launch","n1: cannot enter workdir /nowhere: No such file or directory"]' ]
+    new_run 2 '{"run": "if"}'
+    start_lead 2
+    await_lead 1
+    [ "$(outcome 2 '[.outcome, .cause, .exit_code]')" = '["failed","exit",2]' ]
+    grep -q 'syntax error' "$home/run-2/log/rank-0.log"
+}
+
+@test "100 MB of output fill neither memory nor the disk, and no metric is lost" {
+    new_run 1 "{\"run\": $(script 'line=$(printf "x%.0s" {1..1000})
+        for block in {1..100}; do echo "step=$block loss=$block.5"; head -n 1000 < <(yes "$line"); done')}"
+    start_lead 1
+    WAIT_S=60 await_lead
+    [ "$(journal 1 n1 'select(.type == "metric") | .values.loss' | wc -l)" = 100 ]
+    [ "$(journal 1 n1 'select(.type == "metric") | .values.loss' | tail -n 1)" = 100.5 ]
+    [ "$(du -sb "$home/run-1/log" | cut -f1)" -lt 110000000 ]
+    grep -q 'step=1 loss=1.5' "$home/run-1/log/rank-0.first.log"
+    grep -q 'step=100 loss=100.5' "$home/run-1/log/rank-0.log"
+}
+
+@test "a NaN in a loss stops the run, unless the phase allows it" {
+    new_run 1 "{\"run\": $(script 'echo step=1 loss=2; echo step=2 loss=nan; sleep 100')}"
+    start_lead 1
+    WAIT_S=5 await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .message]')" = '["failed","nan","loss is nan at step 2"]' ]
+    new_run 2 "{\"nan_ok\": true, \"run\": $(script 'echo step=2 loss=nan')}"
+    start_lead 2
+    await_lead
+    [ "$(journal 2 n1 'select(.type == "metric") | .values.loss')" = nan ]
+    new_run 3 "{\"run\": $(script 'echo step=9 train_loss=inf')}"
+    start_lead 3
+    await_lead 1
+    [ "$(outcome 3 '[.outcome, .cause]')" = '["failed","nan"]' ]
+}
+
+@test "a failing guard stops the run with its verdict, a warning is only recorded" {
+    new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_norm)\", \"at_most\": 20},
+            \"slow\": {\"value\": \"last(grad_norm)\", \"at_most\": 10, \"else\": \"warn\"}},
+        \"run\": $(script 'echo step=1 loss=1 grad_norm=5; sleep 0.5; echo step=2 loss=1 grad_norm=15; sleep 0.5
+            echo step=3 loss=1 grad_norm=25; sleep 100')}"
+    start_lead 1
+    WAIT_S=6 await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .guard.name, .guard.outcome, .guard.value]')" = '["failed","guard","cap","failed",25]' ]
+    [ "$(journal 1 n1 'select(.type == "guard") | [.verdict.name, .verdict.warn]' | xargs)" = "[slow,true] [cap,false]" ]
+}
+
+@test "metrics come from a JSON lines file, and from scripts" {
+    echo '{"step": 1, "loss": 99}' >"$home/out/metrics.jsonl"
+    new_run 1 "{\"metrics\": {\"kind\": \"file\", \"path\": \"\$PHASED_OUT/metrics.jsonl\"},
+        \"run\": $(script 'echo "step=5 loss=3"; echo "{\"step\": 2, \"loss\": 4.5}" >>$PHASED_OUT/metrics.jsonl
+            phase-worker metric step=3 val_loss=2.5 other=nan')}"
+    start_lead 1
+    await_lead
+    [ "$(journal 1 n1 'select(.type == "metric") | [.step, .values]' | xargs -d '\n')" = \
+        '[2,{"loss":4.5}] [3,{"val_loss":2.5,"other":"nan"}]' ]
+}
+
+@test "metric refuses what is no metric" {
+    run "$worker" metric loss
+    [ "$status" = 2 ]
+    run "$worker" metric loss=abc
+    [ "$status" = 2 ]
+    [[ $output == *"not NAME=NUMBER: loss=abc"* ]]
+    run env -u PHASED_CHANNEL "$worker" metric loss=1
+    [ "$status" = 1 ]
+}
+
+@test "checkpoints are found when they are whole, and announced ones at once" {
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/model_{step}*\"},
+        \"run\": $(script 'touch $PHASED_OUT/half.tmp; echo abc >$PHASED_OUT/model_000010.pt; echo de >$PHASED_OUT/model_000010_rank1.pt
+            echo x >$PHASED_OUT/model_000020.pt.tmp
+            mkdir $PHASED_OUT/mine; echo 12345 >$PHASED_OUT/mine/file; phase-worker checkpoint $PHASED_OUT/mine --step 15')}"
+    echo old >"$home/out/model_000005.pt"
+    start_lead 1
+    await_lead
+    [ "$(journal 1 n1 'select(.type == "checkpoint") | [.step, .bytes, .path]' | sed "s|$home||" | xargs)" = \
+        "[15,6,/out/mine] [10,7,/out/model_000010.pt]" ]
+}
+
+@test "of checkpoints only those of this run are removed, and the newest two stay" {
+    echo old >"$home/out/ckpt_1"
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"keep\": 2},
+        \"run\": $(script 'for i in 2 3 4 5; do echo $i >$PHASED_OUT/ckpt_$i; done')}"
+    start_lead 1
+    await_lead
+    [ "$(ls "$home/out" | xargs)" = "ckpt_1 ckpt_4 ckpt_5" ]
+}
+
+@test "what a rank leaves behind is killed, in whatever session it hides" {
+    new_run 1 "{\"run\": $(script 'setsid sleep 1000 & (setsid sh -c "trap : TERM; while :; do sleep 1; done" &) ; echo $PHASED_RUN_DIR')}"
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    ! grep -lzF "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ 2>/dev/null
+}
+
+@test "a stop command lets the program save, and ends the run as cancelled" {
+    start_daemon
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
+        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    start_lead 1
+    await grep -q ready "$home/run-1/log/rank-0.log"
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","stopped: cancelled"]' ]
+    [ "$(record 1 n1 'select(.type == "checkpoint") | .step')" = 7 ]
+    [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
+}
+
+@test "a program that does not stop is killed at the end of its time for saving" {
+    start_daemon
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 1},
+        \"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"
+    start_lead 1
+    await grep -q ready "$home/run-1/log/rank-0.log"
+    command_lead 1 1 '{"verb": "stop", "why": "held"}'
+    await_lead 1
+    [ "$(outcome 1 .outcome)" = cancelled ]
+    [ "$(journal 1 n1 'select(.type == "exited") | .ranks[0].signal')" = 9 ]
+}
+
+@test "a stop signal of the program's own leaves SIGTERM ignored" {
+    start_daemon
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 10},
+        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05; done')}"
+    start_lead 1
+    await grep -q ready "$home/run-1/log/rank-0.log"
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    grep -q asked "$home/run-1/log/rank-0.log"
+}
+
+# Slurm's TERM at a preemption reaches every process of the step, and not the batch script.
+terminate_step() {
+    local pid
+    for pid in $(pgrep -f "^[^ ]*/phase-worker node $job\$") $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
+        kill -TERM "$pid" 2>/dev/null || true
+    done
+}
+
+@test "TERM to all processes of the step is a preemption, and not a failure" {
+    for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
+        rm -rf "$home/run-1"
+        new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
+            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05; done")}"
+        start_lead 1 2
+        for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+        terminate_step
+        await_lead 1
+        [ "$(outcome 1 '[.outcome, .cause]')" = '["preempted",null]' ]
+        [ "$(outcome 1 '.finals | keys')" = '["n1","n2"]' ]
+    done
+    [ -e "$home/out/ckpt_3" ]
+}
+
+@test "USR2 to the lead is the limit of the job's time" {
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    start_lead 1 2
+    for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+    kill -USR2 "$lead"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["timed_out",null]' ]
+    [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = timed_out ]
+}
+
+@test "the loss of an agent is a node failure, and its journal's end is known" {
+    new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; sleep 1000')}"
+    start_lead 1 2
+    for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+    kill -KILL "$(pgrep -f "^[^ ]*/phase-worker node $job\$" | tail -n 1)"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","node_fail"]' ]
+    [[ $(outcome 1 .message) == "the job step was lost: n"[12]": task "[01]": Killed" ]]
+    [ "$(outcome 1 '[(.finals | keys), .started > 1.0e9]')" = '[["n1","n2"],true]' ]
+}
+
+@test "an srun that cannot start is a failed launch" {
+    new_run 1 '{"run": "true"}'
+    FAKE_SRUN_ERROR='Unable to create step for job 4711: Invalid generic resource' start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .message]')" = \
+        '["failed","launch","the job step was lost: Unable to create step for job 4711: Invalid generic resource"]' ]
+    new_run 2 '{"run": "true"}'
+    lead_path=/nowhere start_lead 2
+    await_lead 1
+    [ "$(outcome 2 '[.outcome, .cause, .message]')" = '["failed","launch","cannot start srun: no such file or directory"]' ]
+}
+
+@test "training goes on while the daemon is away, and all is told when it is back" {
+    new_run 1 "{\"run\": $(script 'for i in {1..50}; do echo "step=$i loss=$i"; done; touch $PHASED_OUT/done')}" '{"linger_s": 30}'
+    start_lead 1
+    await has_outcome 1
+    [ ! -e "$home/record/1" ]
+    command_lead 1 1 '{"verb": "end", "when": "ended"}'
+    start_daemon
+    await_lead
+    cmp <(record 1 n1 .) <(journal 1 n1 .)
+    cmp <(record 1 lead .) <(journal 1 lead .)
+}
+
+@test "a daemon that comes and goes gets every entry once and in order" {
+    start_daemon
+    new_run 1 "{\"run\": $(script 'for i in {1..60}; do echo "step=$i loss=$i"; sleep 0.05; done')}" '{"linger_s": 30}'
+    command_lead 1 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1
+    await test -s "$home/record/1/n1.jsonl"
+    stop_daemon
+    start_daemon
+    sleep 0.3
+    stop_daemon
+    start_daemon
+    await_lead
+    cmp <(record 1 n1 .) <(journal 1 n1 .)
+    [ "$(record 1 n1 'select(.type == "metric")' | wc -l)" = 60 ]
+}
+
+@test "a false daemon is not obeyed" {
+    start_daemon --wrong-code
+    new_run 1 "{\"run\": $(script 'echo ready; sleep 1; echo step=1 loss=1')}" '{"linger_s": 1}'
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    grep -q 'has not the right code; the work goes on' "$job/job.log"
+}
+
+@test "the next run begins in the same allocation, at once" {
+    start_daemon
+    new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1')}" '{"linger_s": 20}'
+    new_run 2 "{$two_by_two, \"run\": $(script 'echo step=1 loss=2')}" '{"linger_s": 20}'
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/run-2\", \"when\": \"ended\"}"
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1 2
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+    [ "$(jq -r .run_dir "$job/current.json")" = "$home/run-2" ]
+    echo "# last exit to first exec: $(jq -s '.[1].started - .[0].ended' "$home"/run-[12]/outcome.json) s" >&3
+}
+
+@test "a next run may need fewer nodes" {
+    start_daemon
+    new_run 1 "{$two_by_two, \"run\": \"true\"}" '{"linger_s": 20}'
+    new_run 2 '{"run": "echo $NNODES"}' '{"linger_s": 20}'
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/run-2\", \"when\": \"ended\"}"
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1 2
+    await_lead
+    [ "$(outcome 2 '[.outcome, (.finals | keys)]')" = '["succeeded",["n1"]]' ]
+}
+
+@test "nobody keeps an allocation for nothing: the lead leaves when no command comes" {
+    new_run 1 '{"run": "true"}' '{"linger_s": 1}'
+    start_lead 1
+    await_lead
+    ! pgrep -f "^[^ ]*/phase-worker node $job\$"
+}
+
+@test "a run that has its outcome is not run again" {
+    new_run 1 '{"run": "touch $PHASED_OUT/ran"}'
+    echo '{}' >"$home/run-1/outcome.json"
+    start_lead 1
+    await_lead 1
+    [ ! -e "$home/out/ran" ]
+    grep -q 'has its outcome already' "$job/job.log"
+}
+
+@test "a full disk under the journal and the logs does not stop training" {
+    mkdir "$home/full"
+    mount -t tmpfs -o size=64k tmpfs "$home/full" 2>/dev/null || skip "may not mount"
+    start_daemon
+    new_run 1 "{\"run\": $(script 'for i in {1..3000}; do echo "step=$i loss=$i.25"; done; echo well >$PHASED_OUT/well')}"
+    rm -rf "$home/run-1/journal"
+    ln -s "$home/full" "$home/run-1/journal"
+    start_lead 1
+    await_lead
+    umount "$home/full"
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(cat "$home/out/well")" = well ]
+    [ "$(record 1 n1 'select(.type == "metric")' | wc -l)" = 3000 ]
+    [ "$(record 1 n1 .type | tail -n 1)" = exited ]
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Stands in for phased towards workers: doc/protocol.md over TCP, and nothing else.
+
+    daemon.py HOME [--wrong-code]
+
+Writes HOME/daemon.json; keeps what it is sent in HOME/record/<run>/<node>.jsonl, in order of the
+sequence numbers; gives as commands of a run the files HOME/commands/<run>/<number>.json, in which
+any reply may stand; one with "when": "ended" is given only when the run's end is in the record, as
+the real one does. It reads RUN_DIR/secret by HOME/runs/<run>, a link to the run's folder. What it
+refuses is told in HOME/refused. With --wrong-code it answers under another secret, as a false
+daemon would."""
+import hmac
+import http.server
+import json
+import os
+import pathlib
+import sys
+import threading
+import time
+
+home = pathlib.Path(sys.argv[1])
+wrong_code = "--wrong-code" in sys.argv
+lock = threading.Lock()
+committed = {}
+ended = set()
+
+
+def code(secret, *lines, body=b""):
+    message = b"".join(line.encode() + b"\n" for line in lines) + body
+    return hmac.new(secret, message, "sha512").hexdigest()[:64]
+
+
+def take(run, node, entries):
+    """Takes entries in order, drops known ones, stops at a gap; returns the last one taken."""
+    with lock:
+        path = home / "record" / run / f"{node}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if (run, node) not in committed:
+            known = path.read_text().splitlines() if path.exists() else []
+            committed[run, node] = len(known)
+        with path.open("a") as file:
+            for entry in entries:
+                if entry["seq"] == committed[run, node] + 1:
+                    file.write(json.dumps(entry) + "\n")
+                    committed[run, node] += 1
+                if entry["type"] == "ended":
+                    ended.add(run)
+        return committed[run, node]
+
+
+def command(run, after):
+    """The next command after a number; waits for one, less long than the real one does."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        path = home / "commands" / run / f"{after + 1}.json"
+        if path.exists():
+            reply = json.loads(path.read_text())
+            if reply.pop("when", None) != "ended" or run in ended:
+                return reply
+        time.sleep(0.002)
+    return {}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def answer(self, status, reply, mac=None):
+        body = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if self.secret:
+            secret = bytes(32) if wrong_code else self.secret
+            nonce = self.headers["Phased-Nonce"]
+            self.send_header("Phased-MAC", code(secret, "reply", nonce, str(status), body=body))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def authentic(self, run, body):
+        try:
+            self.secret = bytes.fromhex((home / "runs" / run / "secret").read_text().strip())
+        except OSError:
+            return False
+        wanted = code(self.secret, "request", self.command, self.path,
+                      self.headers["Phased-Nonce"], body=body)
+        return hmac.compare_digest(wanted, self.headers["Phased-MAC"] or "")
+
+    def handle_any(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        run = self.path.split("/")[3]
+        if not self.authentic(run, body):
+            self.secret = None
+            with (home / "refused").open("a") as file:
+                file.write(f"{self.command} {self.path}\n")
+            self.answer(403, {"error": {"code": "forbidden", "message": "wrong code"}})
+        elif self.command == "POST":
+            message = json.loads(body)
+            self.answer(200, {"committed": take(run, message["node"], message["entries"])})
+        else:
+            self.answer(200, command(run, int(self.path.split("after=")[1])))
+
+    do_GET = do_POST = handle_any
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass
+
+
+server = Server(("127.0.0.1", 0), Handler)
+port = server.server_address[1]
+temporary = home / "daemon.json.tmp"
+temporary.write_text(json.dumps({"host": "127.0.0.1", "port": port, "pid": os.getpid()}))
+temporary.rename(home / "daemon.json")
+server.serve_forever()

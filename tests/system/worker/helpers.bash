@@ -1,0 +1,112 @@
+# What the tests of phase-worker share: a home with a fake daemon, run folders, a lead without Slurm.
+
+worker_setup() {
+    source_dir=${SRC:-$BATS_TEST_DIRNAME/../..}
+    worker=${BIN:-$source_dir/build/bin}/phase-worker
+    fakes=$source_dir/tests/system/worker
+    home=$(mktemp -d /tmp/phased-test-XXXXXX)
+    job=$home/job
+    mkdir -p "$job" "$home/runs" "$home/commands" "$home/record" "$home/out"
+    started=()
+    unset "${!SLURM_@}" "${!PHASED_@}"
+    export PATH=$fakes/bin:$PATH
+}
+
+worker_teardown() {
+    local pid
+    # What is left of a failed test is found by the folder that it names, and only that.
+    for pid in $(grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u); do
+        [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
+    done
+    rm -rf "$home"
+}
+
+# Waits until a command succeeds, at most WAIT_S seconds.
+await() {
+    local end=$((SECONDS + ${WAIT_S:-20}))
+    until "$@" 2>/dev/null; do
+        if [ "$SECONDS" -ge "$end" ]; then
+            echo "# waited in vain for: $*" >&2
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+
+# new_run NUMBER SPEC [MORE]: the folder of a run, its spec and more members of run.json as JSON.
+new_run() {
+    local dir=$home/run-$1
+    mkdir -p "$dir/journal"
+    ln -sfn "$dir" "$home/runs/$1"
+    head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$dir/secret"
+    chmod 600 "$dir/secret"
+    jq -n --argjson run "$1" --argjson spec "$2" --argjson more "${3:-{\}}" --arg home "$home" \
+        --arg path "$PATH" '
+        {run: $run, workflow: 7, workflow_name: "test", phase: "train", attempt: $run,
+         job_dir: ($home + "/job"), run_dir: ($home + "/run-\($run)"), out_dir: ($home + "/out"),
+         daemon_file: ($home + "/daemon.json"), workdir: $home,
+         environment: {PATH: $path, HOME: $home, GREETING: "hello"},
+         inputs: {}, resume: null, linger_s: 0,
+         spec: ({name: "train", resources: {nodes: 1, gpus: 1}, launch: "rank",
+                 metrics: {kind: "auto"}, params: {}, env: {}} + $spec)} + $more' >"$dir/run.json"
+}
+
+# start_lead NUMBER [NODES]: the batch script of a job that begins with that run.
+start_lead() {
+    jq -n --arg dir "$home/run-$1" '{run_dir: $dir}' >"$job/current.json"
+    SLURM_JOB_ID=4711 SLURM_JOB_NUM_NODES=${2:-1} setsid env ${lead_path:+"PATH=$lead_path"} "$worker" lead "$job" \
+        >"$job/job.log" 2>&1 3>&- &
+    lead=$!
+}
+
+start_daemon() {
+    rm -f "$home/daemon.json"
+    "$fakes/daemon.py" "$home" "$@" >"$home/daemon.log" 2>&1 3>&- &
+    daemon=$!
+    await test -s "$home/daemon.json"
+}
+
+stop_daemon() {
+    kill "$daemon"
+    wait "$daemon" || true
+}
+
+# command RUN NUMBER JSON: what the daemon will answer.
+command_lead() {
+    mkdir -p "$home/commands/$1"
+    jq -c --argjson number "$2" '{number: $number} + .' <<<"$3" >"$home/commands/$1/.new"
+    mv "$home/commands/$1/.new" "$home/commands/$1/$2.json"
+}
+
+# outcome RUN FILTER: from its outcome file.
+outcome() {
+    jq -rc "$2" "$home/run-$1/outcome.json"
+}
+
+has_outcome() {
+    test -s "$home/run-$1/outcome.json"
+}
+
+# journal RUN NODE FILTER: applied to each entry.
+journal() {
+    jq -rc "$3" "$home/run-$1/journal/$2.jsonl"
+}
+
+record() {
+    jq -rc "$3" "$home/record/$1/$2.jsonl"
+}
+
+lead_has_ended() {
+    ! kill -0 "$lead" 2>/dev/null
+}
+
+# await_lead [STATUS]: waits for its end, and for this exit status.
+await_lead() {
+    local code=0
+    await lead_has_ended
+    wait "$lead" || code=$?
+    [ "$code" = "${1:-0}" ] || {
+        echo "# the lead ended with $code" >&2
+        return 1
+    }
+}
