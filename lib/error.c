@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int error_fill(struct error *err, int code, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static int error_fill(struct error *err, int code,
+                                                            const char *format, va_list args)
 {
     assert(code < 0);
     if (err) {

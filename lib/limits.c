@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 static const struct {
-    int resource;
+    unsigned resource;
     const char *name;
 } limits[] = {
     {RLIMIT_CPU, "CPU"},     {RLIMIT_FSIZE, "FSIZE"},   {RLIMIT_DATA, "DATA"},
