@@ -28,7 +28,9 @@ bool events_answer(void *arg, const struct waiter *waiter, bool is_over)
 void events_get(struct call *call)
 {
     struct waiter waiter = {.request = call->request};
+    uint64_t wait_s;
     if (call_number(call, "after", 0, &waiter.after) &&
-        call_number(call, "workflow", 0, &waiter.id))
-        waiters_add(&call->api->events, &waiter);
+        call_number(call, "workflow", 0, &waiter.id) &&
+        call_number(call, "wait", WAIT_MAX_S, &wait_s))
+        waiters_add(&call->api->events, &waiter, wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S);
 }

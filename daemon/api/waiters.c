@@ -1,4 +1,4 @@
-/* All wait equally long, so they stand in the order of their deadlines and one timer suffices. */
+/* They stand in the order of their deadlines, so that one timer suffices. */
 #include "daemon/api/waiters.h"
 
 #include <stdlib.h>
@@ -32,8 +32,6 @@ static void visit(struct waiters *waiters, uint64_t over_ms)
             continue;
         }
         *at = link->next;
-        if (!link->next)
-            waiters->end = at;
         free(link->waiter.context);
         free(link);
     }
@@ -50,24 +48,25 @@ void waiters_init(struct waiters *waiters, uv_loop_t *uv,
                   bool (*answer)(void *arg, const struct waiter *waiter, bool is_over), void *arg)
 {
     *waiters = (struct waiters){.answer = answer, .arg = arg};
-    waiters->end = &waiters->first;
     (void)uv_timer_init(uv, &waiters->due); /* cannot fail */
     waiters->due.data = waiters;
 }
 
-void waiters_add(struct waiters *waiters, const struct waiter *waiter)
+void waiters_add(struct waiters *waiters, const struct waiter *waiter, uint64_t wait_s)
 {
-    if (waiters->answer(waiters->arg, waiter, false)) {
+    if (waiters->answer(waiters->arg, waiter, wait_s == 0)) {
         free(waiter->context);
         return;
     }
-    struct waiter_link *link = calloc(1, sizeof *link);
+    struct waiter_link *link = calloc(1, sizeof *link), **at = &waiters->first;
     if (!link)
         abort();
     link->waiter = *waiter;
-    link->due_ms = uv_now(waiters->due.loop) + WAIT_MS;
-    *waiters->end = link;
-    waiters->end = &link->next;
+    link->due_ms = uv_now(waiters->due.loop) + wait_s * 1000;
+    while (*at && (*at)->due_ms <= link->due_ms)
+        at = &(*at)->next;
+    link->next = *at;
+    *at = link;
     set_timer(waiters);
 }
 

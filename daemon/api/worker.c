@@ -151,5 +151,5 @@ void worker_command(struct call *call)
     const char *after = request_query(call->request, "after");
     waiter.after = after ? strtoul(after, NULL, 10) & UINT32_MAX : 0;
     waiter.context = admitted;
-    waiters_add(&call->api->commands, &waiter);
+    waiters_add(&call->api->commands, &waiter, WAIT_MAX_S);
 }
