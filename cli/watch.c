@@ -168,18 +168,22 @@ static int watch_read_state(struct watch *watch, struct error *err)
     return view_is_final(state) || strcmp(state, "held") == 0;
 }
 
-/* One turn: what has happened, and where it stands now. Returns 1 at the end, with nothing unread.
- */
+/* One turn: shows where it stands, and waits for what happens next. Returns 1 at the end, when
+ * there is nothing more to read. */
 static int watch_turn(struct watch *watch, struct error *err)
 {
-    int count = watch_read_events(watch, WATCH_TURN_S, err);
-    int over = count < 0 ? count : watch_read_state(watch, err);
-    if (over > 0) {
-        do {
-            count = watch_read_events(watch, 0, err);
-        } while (count > 0);
+    int over = watch_read_state(watch, err), count;
+    if (over < 0)
+        return over;
+    if (!over) {
+        watch_draw(watch);
+        count = watch_read_events(watch, WATCH_TURN_S, err);
+        return count < 0 ? count : 0;
     }
-    return count < 0 ? count : over;
+    do {
+        count = watch_read_events(watch, 0, err);
+    } while (count > 0);
+    return count < 0 ? count : 1;
 }
 
 /* A daemon that does not answer is waited for: the training it has started does not need it.
@@ -197,6 +201,7 @@ static int watch_away(struct watch *watch, int code, struct error *err)
     }
     if (now - watch->away_since > WATCH_AWAY_MAX_S)
         return error_prefix(err, "gave up watching");
+    watch_draw(watch);
     cli_wait(WATCH_TURN_S * 1000);
     return 0;
 }
@@ -210,8 +215,6 @@ static int watch_loop(struct watch *watch, struct error *err)
             watch->away_since = 0;
         else
             code = watch_away(watch, code, err);
-        if (code == 0)
-            watch_draw(watch);
     }
     return code;
 }

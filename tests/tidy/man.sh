@@ -41,6 +41,8 @@ report 'phasectl(1) has every option' \
         lacks phasectl.1 'Fl (. , )?-%s( |$)')"
 report 'phase-model(1) has every option' \
     "$("$BIN/phase-model" train --help | options_in | lacks phase-model.1 '^\.It Fl -%s ')"
+report 'phased(1) has every option' \
+    "$("$BIN/phased" --help | options_in | lacks phased.1 '^\.It Fl -%s( |$)')"
 report 'phased-spec(5) has every key' \
     "$(grep -oE '\{"[a-z_]+", KEYS_' "$SRC/lib/spec/keys.c" | cut -d'"' -f2 | sort -u |
         lacks phased-spec.5 '(^|[^a-z_])%s([^a-z_]|$)')"
