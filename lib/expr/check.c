@@ -32,6 +32,7 @@ static int check_read_text(const char *key, const json_t *value, char **ret, str
     return 0;
 }
 
+/* The message says which of the two expressions is meant; line and column lie in its text. */
 static int check_read_expression(const char *key, const json_t *value, char **ret,
                                  struct error *err)
 {
@@ -59,6 +60,7 @@ static int check_read_stretch(const char *key, const json_t *value, int64_t *ret
     return 0;
 }
 
+/* All keys but the bounds were looked at: what is none of them is unknown. */
 static int check_read_bound(struct check *check, const char *key, const json_t *value,
                             struct error *err)
 {
@@ -172,6 +174,7 @@ static int check_run(const struct check *check, const struct expr_scope *scope,
     return result;
 }
 
+/* The windows are left out: made-up rows are few, and would only seem insufficient. */
 int check_try(const struct check *check, const struct expr_scope *scope, struct error *err)
 {
     struct expr_scope tried = *scope;
@@ -243,6 +246,8 @@ static void check_add_window(struct text *text, const struct expr_window *window
     text_addf(text, "%lld..%lld)", (long long)verdict->first_step, (long long)verdict->last_step);
 }
 
+/* A condition may be true because a comparison with NaN was false (`not (loss > 5)`), and nobody
+ * wants to promote on that. */
 static void check_judge_condition(const struct expr_result *result, struct verdict *verdict,
                                   struct text *reason)
 {
@@ -255,6 +260,7 @@ static void check_judge_condition(const struct expr_result *result, struct verdi
         text_add(reason, ": nothing holds that compares NaN");
 }
 
+/* No bound holds for NaN, and a number that came out of comparing NaN is no better. */
 static void check_judge_value(const struct check *check, const struct expr_result *result,
                               struct verdict *verdict, struct text *reason)
 {

@@ -56,9 +56,9 @@ struct verdict {
 };
 
 /* Reads one check of the resolved workflow: {"condition": ...} or {"value": ..., "at_least": ...},
- * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else": "fail" | "warn", "advice". -EINVAL names
- * the key that is wrong; the syntax of expressions is checked too. `ret_check` is the caller's to
- * check_fini(). */
+ * with "over" and "skip" as {"steps": N} or {"seconds": N}, "else": "fail" | "warn", "advice".
+ * -EINVAL names the key that is wrong; the syntax of expressions is checked too. `ret_check` is the
+ * caller's to check_fini(). */
 int check_from_json(const char *name, const json_t *json, struct check *ret_check,
                     struct error *err);
 void check_fini(struct check *check);

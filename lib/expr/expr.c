@@ -57,6 +57,8 @@ static void expr_describe_comparisons(struct sandbox *sandbox)
     }
 }
 
+/* Scans and runs; without a scope Lua only compiles, which finds nesting that is too deep for it.
+ */
 static int expr_run(const char *text, const struct expr_scope *scope, struct expr_result *ret,
                     struct error *err)
 {

@@ -87,7 +87,8 @@ static double rows_mean(struct metrics_series series)
     return rows_sum(series) / (double)series.count;
 }
 
-/* Of all the rows there are, not estimated from a sample: one row deviates by 0. */
+/* Of all the rows there are, not estimated from a sample, as numpy's default: one row deviates by
+ * 0. In two passes, because the difference of large squares would lose the small deviations. */
 static double rows_deviation(struct metrics_series series)
 {
     double mean = rows_mean(series), squares = 0;
@@ -143,6 +144,9 @@ static int function_slope(lua_State *lua)
     return 1;
 }
 
+/* Compared with the rows before it, not with all: a loss that falls from 10 to 3 has a wide spread
+ * over the whole run, in which no spike near the end would show. A lasting change of level counts
+ * for some rows and is then what is usual. */
 static bool row_is_spike(const struct metrics_row *rows, size_t i)
 {
     size_t count = i < SPIKE_ROWS ? i : SPIKE_ROWS;
@@ -177,7 +181,8 @@ static int value_compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Linear between the two nearest ranks. */
+/* Linear between the two nearest ranks, as numpy's default. The copy is Lua's, so that an error on
+ * the way does not leak it. */
 static int function_push_percentile(lua_State *lua, double percentile)
 {
     struct metrics_row one;

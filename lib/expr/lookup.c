@@ -21,6 +21,8 @@ static int64_t lookup_minus(int64_t a, int64_t b)
     return difference;
 }
 
+/* A param or a fact. JSON integers are 64 bits wide, of which a double holds 53; rather than to
+ * round a seed in silence it is refused. */
 static bool lookup_push_json(lua_State *lua, const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
@@ -48,6 +50,7 @@ static size_t lookup_skipped(const struct metrics_series *series, const struct e
 {
     size_t skipped = 0;
     const struct metrics_row *rows = series->rows;
+    /* From the beginning rather than by search: times need not ascend where a run was resumed. */
     if (window->skip_steps > 0)
         while (skipped < series->count &&
                lookup_minus(rows[skipped].step, begin_step) <= window->skip_steps)
@@ -90,6 +93,7 @@ static void lookup_note(struct expr_result *result, const struct metrics_row *ro
     result->rows = is_first || count < result->rows ? count : result->rows;
 }
 
+/* Pushes the rows in the window, or says why there is nothing to judge. */
 static void lookup_push_rows(lua_State *lua, const struct expr_name *name, int64_t begin_step,
                              struct metrics_series series)
 {
@@ -132,6 +136,8 @@ static const char *lookup_suggest(struct metrics *metrics, const char *name)
     return nearest;
 }
 
+/* A metric, the last thing that a name can be. Whether it was misspelt or has not come yet cannot
+ * be known here; a near name is offered for the first. */
 static void lookup_push_metric(lua_State *lua, const struct expr_name *name,
                                struct metrics *metrics, int64_t begin_step)
 {

@@ -64,6 +64,7 @@ static void metrics_make_slots(struct metrics *metrics, size_t slot_count)
         *metrics_slot(metrics, metrics->series[i].name) = i + 1;
 }
 
+/* The table holds indices, not pointers, because the array of series moves when it grows. */
 static struct series *metrics_make_series(struct metrics *metrics, const char *name)
 {
     if (metrics->count == metrics->capacity) {
@@ -140,6 +141,8 @@ static struct metrics_row *series_row(struct series *series, int64_t step)
     return NULL;
 }
 
+/* Puts the row behind the others. When memory would have to grow and most of it is unsorted,
+ * sorting comes first: repeated steps fall together then, and the memory may do. */
 static void series_append(struct series *series, struct metrics_row row)
 {
     if (series->count == series->capacity && series->count - series->sorted > series->sorted)

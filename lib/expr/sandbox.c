@@ -23,11 +23,13 @@ enum {
     SANDBOX_WORK_MAX = 100000000,       /* rows; about half a second */
 };
 
+/* Lua's allocator, with an account. Memory beyond the bound is refused, upon which Lua collects its
+ * garbage and asks once more before it gives up. */
 static void *sandbox_allocate(void *context, void *memory, size_t old_size, size_t size)
 {
     struct sandbox *sandbox = context;
     if (!memory)
-        old_size = 0; /* then it is a type's code */
+        old_size = 0; /* for a new block Lua tells the type there */
     if (size == 0) {
         sandbox->memory -= old_size;
         free(memory);
@@ -71,6 +73,7 @@ void sandbox_charge(lua_State *lua, size_t rows)
                       SANDBOX_WORK_MAX);
 }
 
+/* An expression has no loops, so this should never be met; it is here in case that is wrong. */
 static void sandbox_interrupt(lua_State *lua, lua_Debug *where)
 {
     (void)where;
@@ -106,6 +109,8 @@ static const char *sandbox_type_name(int type)
     return type == LUA_TNUMBER ? "a number" : type == LUA_TSTRING ? "text" : "true or false";
 }
 
+/* The right side comes last, so here both are known and the comparison itself cannot fail any more.
+ * Lua would find text and a number unequal without a word, where a person has made a mistake. */
 static int sandbox_right(lua_State *lua)
 {
     struct sandbox *sandbox = sandbox_of(lua);
@@ -175,6 +180,7 @@ static int sandbox_main(lua_State *lua)
     struct sandbox *sandbox = lua_touserdata(lua, 1);
     const struct text *text = &sandbox->scan->lua;
     sandbox_fill(lua);
+    /* Text only: byte code could crash the machine that runs it. */
     if (luaL_loadbufferx(lua, text->data, text->size, "=expression", "t") != LUA_OK)
         sandbox_raise(lua, -EINVAL, "is nested too deeply or too long (%s)", lua_tostring(lua, -1));
     if (!sandbox->scope)
@@ -201,6 +207,8 @@ int sandbox_run(struct sandbox *sandbox)
     lua_State *lua = lua_newstate(sandbox_allocate, sandbox);
     if (!lua)
         return error_set(&sandbox->error, -E2BIG, "needs too much memory");
+    /* Lua keeps some bytes before each state for its owner; they may not be aligned for a pointer.
+     */
     struct sandbox *extra = sandbox;
     memcpy(lua_getextraspace(lua), &extra, sizeof(struct sandbox *));
     lua_pushcfunction(lua, sandbox_main);

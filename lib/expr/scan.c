@@ -1,5 +1,11 @@
 /* From an expression's text to Lua's, in one pass over the characters that knows whether a value or
- * an operator must come next, and a second that writes. */
+ * an operator must come next, and a second over the tokens that writes.
+ *
+ * The grammar needs no more than that: values and operators alternate, parentheses nest, and who
+ * binds closer is left to Lua, which reads the same tokens in the same order. Only comparisons need
+ * their two sides known, because both are wrapped (scan.h). A side ends at the nearest `and`, `or`,
+ * comma or parenthesis of the same level, and a level has one comparison between two of these,
+ * since a chain of them never means what its writer thinks. */
 #include "lib/expr/scan.h"
 
 #include "lib/error.h"
@@ -16,6 +22,7 @@
 /* Lua nests at most 200 levels of its own, of which one of ours needs two. */
 enum { SCAN_DEPTH_MAX = 60 };
 
+/* What is handed over to Lua; all else is refused where it stands. */
 enum scan_kind {
     SCAN_NUMBER,
     SCAN_STRING,
@@ -64,7 +71,8 @@ struct scanner {
 
 static const char *const comparison_names[] = {"==", "~=", "<", "<=", ">", ">="};
 
-/* Longest first where one begins another. */
+/* Every symbol that may be met, longest first where one begins another. Those with a refusal are
+ * Lua's or another language's: whoever writes one is told the way it is written here. */
 static const struct {
     const char *symbol;
     enum scan_kind kind;
@@ -103,6 +111,7 @@ static const struct {
     {";", SCAN_END, "an expression is one value, not statements"},
 };
 
+/* Lua's other words. As names they could never be told from what they mean in Lua. */
 static const char *const foreign_words[] = {
     "break", "do",    "else", "elseif", "end",    "for",  "function", "goto",  "if",
     "in",    "local", "nil",  "repeat", "return", "then", "until",    "while",
@@ -142,6 +151,7 @@ static void scan_add_token(struct scanner *scanner, enum scan_kind kind, unsigne
     scanner->tokens = scan_grow(scanner->tokens, scanner->token_count, sizeof *scanner->tokens);
     struct scan_token *token = &scanner->tokens[scanner->token_count++];
     *token = (struct scan_token){.kind = kind, .start = start, .size = size};
+    /* The comparison before it is the newest one: nothing came between. */
     if (scanner->token_count > 1 && token[-1].kind == SCAN_COMPARE) {
         token->side = SCAN_RIGHT;
         token->side_of = scanner->scan->comparison_count - 1;
@@ -162,6 +172,7 @@ static void scan_begin_side(struct scanner *scanner)
     scanner->levels[scanner->depth].side_begin = scanner->token_count;
 }
 
+/* Enters a parenthesis; `function` is called by it, unless it is NULL. */
 static int scan_open(struct scanner *scanner, const struct function *function, unsigned start)
 {
     if (scanner->depth == SCAN_DEPTH_MAX)
@@ -172,6 +183,7 @@ static int scan_open(struct scanner *scanner, const struct function *function, u
     return 0;
 }
 
+/* Leaves a parenthesis; what is wrong with a call's arguments is known only now. */
 static int scan_close(struct scanner *scanner, unsigned start)
 {
     if (scanner->depth == 0)
@@ -189,6 +201,8 @@ static int scan_close(struct scanner *scanner, unsigned start)
     return 0;
 }
 
+/* A comparison: what stands before it on this level is its left side. In Lua `not a > b` compares
+ * the truth value `not a`, which nobody means. */
 static int scan_compare(struct scanner *scanner, unsigned start, unsigned size)
 {
     struct scan_level *level = &scanner->levels[scanner->depth];
@@ -217,6 +231,7 @@ static int scan_compare(struct scanner *scanner, unsigned start, unsigned size)
     return 0;
 }
 
+/* Takes in all that Lua would take for one number, so that `1.2.3` is refused as a whole. */
 static int scan_number(struct scanner *scanner)
 {
     unsigned start = scanner->at;
@@ -239,6 +254,7 @@ static int scan_number(struct scanner *scanner)
     return 0;
 }
 
+/* Text goes to Lua as it stands, so nothing may stand in it that Lua would interpret. */
 static int scan_string(struct scanner *scanner)
 {
     unsigned start = scanner->at;
@@ -327,6 +343,7 @@ static int scan_operand_word(struct scanner *scanner, const char *word, unsigned
     return 0;
 }
 
+/* A name, a call, or one of the words that are operators. */
 static int scan_word(struct scanner *scanner, bool has_value)
 {
     unsigned start = scanner->at, size = scan_identifier_size(scanner->text + start);
@@ -351,6 +368,7 @@ static int scan_word(struct scanner *scanner, bool has_value)
     return 0;
 }
 
+/* Shows the whole character where it is one, since half of a UTF-8 sequence cannot be shown. */
 static int scan_unknown(struct scanner *scanner)
 {
     const char *at = scanner->text + scanner->at;
@@ -413,6 +431,7 @@ static int scan_symbol(struct scanner *scanner, bool has_value)
     }
 }
 
+/* Whether an operator must come next rather than a value. */
 static bool scan_has_value(const struct scanner *scanner)
 {
     if (!scanner->token_count)
@@ -477,6 +496,8 @@ static void scan_write_token(struct scanner *scanner, const struct scan_token *t
         text_addf(lua, " __left(%zu,", token->side_of);
     else if (token->side == SCAN_RIGHT)
         text_addf(lua, " __right(%zu,", token->side_of);
+    /* "16" would be an integer in Lua, and integers wrap: "16.0". All 17 digits, so that the number
+     * is the one that was written. */
     if (token->kind == SCAN_NUMBER) {
         char number[32];
         (void)snprintf(number, sizeof number, "%.17g", strtod(text, NULL)); /* long enough */

@@ -1,5 +1,9 @@
-/* Series in Lua: a userdata that points to rows, its own or the store's, and the metamethods of
- * arithmetic. */
+/* Series in Lua: a userdata that points to rows, and the metamethods of arithmetic.
+ *
+ * A metric's rows stay where they are in the store, which outlives the evaluation; results have
+ * theirs behind the userdata's head, so that Lua's garbage collector frees them and its allocator
+ * counts them. Functions here may end in an error, which is a longjmp: nothing is ever held that
+ * would have to be freed. */
 #include "lib/expr/series.h"
 
 #include "lib/expr/sandbox.h"
@@ -73,6 +77,7 @@ static double operand_value(const struct operand *operand)
     return operand->series ? operand->series->rows[operand->at].value : operand->number;
 }
 
+/* How many rows a combination has, so that it can be made in the right size. */
 static size_t series_count_met(struct operand a, struct operand b)
 {
     size_t count = 0;
@@ -93,6 +98,7 @@ void series_combine(lua_State *lua, int a_index, int b_index, enum series_operat
     if (!count)
         sandbox_raise(lua, -ENODATA, "metrics are combined that share no step");
     struct metrics_row *rows = series_push_new(lua, count);
+    /* A number meets every step; its `at` moves along without meaning. */
     for (size_t i = 0; series_meet(&a, &b); a.at++, b.at++, i++) {
         rows[i] = a.series ? a.series->rows[a.at] : b.series->rows[b.at];
         rows[i].value = series_compute(operand_value(&a), operand_value(&b), operation);
@@ -203,6 +209,7 @@ const struct metrics_series *series_at(lua_State *lua, int index)
 
 double series_number(lua_State *lua, int index)
 {
+    /* lua_tonumber() would take "12" for a number, which Lua's own arithmetic here does not. */
     const struct metrics_series *series = series_at(lua, index);
     if (series)
         return series->rows[series->count - 1].value;

@@ -110,6 +110,7 @@ static int verdict_read_window(json_t *json, struct verdict *verdict, struct err
     return 0;
 }
 
+/* Unknown members are passed over: a newer daemon may have written them. */
 int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct error *err)
 {
     struct verdict verdict = {0};

@@ -63,8 +63,13 @@ tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_LDADD = cli/libcli.a $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_expr
-tests_unit_test_expr_SOURCES = tests/unit/test_expr.c
+tests_unit_test_expr_SOURCES = tests/unit/test_expr.c tests/unit/expr_case.c tests/unit/expr_case.h
 tests_unit_test_expr_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_expr_refusals
+tests_unit_test_expr_refusals_SOURCES = \
+	tests/unit/test_expr_refusals.c tests/unit/expr_case.c tests/unit/expr_case.h
+tests_unit_test_expr_refusals_LDADD = $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_check
 tests_unit_test_check_SOURCES = tests/unit/test_check.c

@@ -1,4 +1,8 @@
-/* Lines out of a stream of bytes, and rows out of lines. */
+/* Lines out of a stream of bytes, and rows out of lines.
+ *
+ * A line is read where it lies in the bytes fed, and copied only when it came in pieces or has
+ * escape sequences. A carriage return ends a line as a line feed does, but its row waits: the next
+ * state of the same bar may replace it. */
 #include "worker/metrics/extract.h"
 
 #include "lib/error.h"
@@ -137,9 +141,11 @@ static size_t extract_make_plain(struct extract *extract, const char *line, size
     return plain;
 }
 
+/* One line of any kind. An empty one still matters: it may be the end of a progress bar. */
 static void extract_read_line(struct extract *extract, const char *line, size_t size,
                               enum line_end line_end)
 {
+    /* A tensor or an image that went to the terminal would be full of accidental pairs. */
     if (memchr(line, '\0', size))
         size = 0; /* not text */
     if (memchr(line, '\x1b', size)) {
@@ -160,6 +166,7 @@ static void extract_read_line(struct extract *extract, const char *line, size_t 
     extract_tell(extract, line_end);
 }
 
+/* Keeps the beginning of a line for the next call; what is beyond the bound is lost. */
 static void extract_collect(struct extract *extract, const char *bytes, size_t size)
 {
     size_t left = EXTRACT_LINE_MAX - extract->line_size;
@@ -215,6 +222,7 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size)
 {
     const char *at = bytes, *end = at + size;
     while (at < end) {
+        /* The line feed is looked for once a line, not once a state of a progress bar. */
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = feed ? feed : end, *back;
         while ((back = memchr(at, '\r', (size_t)(line_end - at)))) {

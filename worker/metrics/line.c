@@ -86,6 +86,8 @@ static void line_keep(struct line *line, const struct line_pair *pair)
         line->kept[line->kept_count++] = *pair;
 }
 
+/* At the end of a segment it is known what a number without a separator belongs to, and whether
+ * more words follow a doubtful pair. */
 static void line_end_segment(struct line *line)
 {
     if (line->has_loose)
@@ -140,7 +142,8 @@ static bool line_is_place(const struct line *line, const struct line_pair *pair)
            isdigit((unsigned char)word.at[word.size - 1]);
 }
 
-/* The words have got a value behind a separator. */
+/* The words have got a value behind a separator. A whole number behind a colon is doubtful ("Found:
+ * 5 files in 3 folders"), unless the name says more. */
 static void line_take_pair(struct line *line, double value)
 {
     struct line_pair pair = line->pair;
@@ -279,6 +282,7 @@ static bool line_read_named(struct line *line, struct span word)
     return true;
 }
 
+/* A name as programs write them: actor/loss, tok/sec, mean@1, val-acc, model.layer.0. */
 static struct span line_word(const struct line *line)
 {
     const char *at = line->at;
@@ -293,6 +297,7 @@ static struct span line_word(const struct line *line)
     return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
 }
 
+/* A word is a value (nan), part of a name, or says that the pair before it has ended. */
 static void line_read_word(struct line *line)
 {
     static const char *const levels[] = {"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "TRACE"};
@@ -365,6 +370,7 @@ static bool line_read_list(struct line *line)
     return true;
 }
 
+/* A bracket: an object, a unit, a list, a count of steps, or nothing but the end of a segment. */
 static void line_read_open(struct line *line)
 {
     static const char *const epoch[] = {"epoch"};
@@ -390,6 +396,7 @@ static void line_read_open(struct line *line)
     line_end_segment(line);
 }
 
+/* ':' or '=', unless it is part of an operator, of a path or of a URL. */
 static void line_read_separator(struct line *line)
 {
     char c = *line->at, next = line->at + 1 < line->end ? line->at[1] : ' ';
@@ -430,6 +437,7 @@ static void line_read_sign(struct line *line)
     }
 }
 
+/* Each branch passes one byte at least: this is what ends line_read(). */
 static void line_read_next(struct line *line)
 {
     unsigned char c = (unsigned char)*line->at;

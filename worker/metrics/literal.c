@@ -38,6 +38,7 @@ static bool literal_take(struct literal *literal, char c)
     return true;
 }
 
+/* `silent` counts the reasons for adding nothing, as they nest. */
 static void literal_add(struct literal *literal, int index, double value)
 {
     if (literal->silent == 0)
@@ -117,6 +118,7 @@ static bool literal_read_scalar(struct literal *literal, int index)
 
 static bool literal_read_value(struct literal *literal, int index);
 
+/* The numbers of a list, named by their place; none of them when it turns out to be long. */
 static bool literal_read_list(struct literal *literal, char close)
 {
     struct values_mark mark = values_mark(literal->values);
@@ -125,7 +127,7 @@ static bool literal_read_list(struct literal *literal, char close)
     while (!literal_take(literal, close)) {
         if (count && !literal_take(literal, ','))
             return false;
-        if (literal_take(literal, close))
+        if (literal_take(literal, close)) /* after a trailing comma, as Python has it */
             break;
         if (count == LITERAL_LIST_MAX && literal->silent == 0)
             values_undo(literal->values, mark);

@@ -158,6 +158,7 @@ static double number_unit(const char *at, size_t size)
     return slash && slash > at && slash + 1 < at + size && isalpha((unsigned char)slash[1]) ? 1 : 0;
 }
 
+/* The size of what could be a unit. */
 static size_t number_unit_size(const char *at, const char *end)
 {
     size_t size = 0;
@@ -188,7 +189,7 @@ size_t number_read_unit_apart(const char *at, const char *end)
         return 0;
     while (behind < end && *behind == ' ')
         behind++;
-    /* A name that looks like a unit. */
+    /* It is the next name, which looks like a unit: "5 s: 3". */
     if (behind < end && (*behind == ':' || *behind == '='))
         return 0;
     return 1 + size;

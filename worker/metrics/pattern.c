@@ -52,6 +52,7 @@ int pattern_new(const char *text, struct pattern **ret_pattern, struct error *er
                               "the pattern has no named group, such as (?<loss>[0-9.]+)");
         goto out;
     }
+    /* The matcher without JIT counts its steps; the JIT's count differs, but is bounded as well. */
     (void)pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* only quicker */
     pattern->match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
     pattern->limits = pcre2_match_context_create(NULL);
@@ -76,6 +77,7 @@ void pattern_free(struct pattern *pattern)
     free(pattern);
 }
 
+/* Groups that did not take part in the match, or are no number, are no values. */
 static void pattern_add_groups(struct pattern *pattern, struct values *values, const char *line,
                                uint32_t group_count)
 {
@@ -105,6 +107,6 @@ void pattern_read(struct pattern *pattern, struct values *values, const char *li
             return;
         pattern_add_groups(pattern, values, line, (uint32_t)groups);
         PCRE2_SIZE end = pcre2_get_ovector_pointer(pattern->match)[1];
-        at = end > at ? end : at + 1;
+        at = end > at ? end : at + 1; /* an empty match must not be found again */
     }
 }

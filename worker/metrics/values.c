@@ -1,4 +1,8 @@
-/* Names of metrics: lower case, plain, bounded in number; and the names that mean a step. */
+/* Names of metrics: lower case, plain, bounded in number; and the names that mean a step.
+ *
+ * A program prints the same few names some hundred times a second, so all that can be known from a
+ * name alone is found out once and remembered by the name's hash. Two names with the same hash of
+ * 64 bits are taken for one; that is not going to happen. */
 #include "worker/metrics/values.h"
 
 #include "lib/text.h"
@@ -22,6 +26,7 @@ static const char *const not_metrics[] = {
     "year",      "uuid",    "hash",   "commit",     "sha",       "python",    "torch",     "cuda",
     "localhost", "asctime", "thread", "process",    "errno",     "exitcode",  "exit_code",
 };
+/* file_py is what becomes of "file.py:12". */
 static const char *const not_metric_ends[] = {"_id",      "_pid", "_port",
                                               "_version", "_py",  "_timestamp"};
 
