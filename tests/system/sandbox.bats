@@ -35,6 +35,13 @@ wait_for() {
     done
 }
 
+kill_part() {
+    local pid
+    pid=$(cat "$folder/a/pid/$1")
+    kill -KILL "$pid"
+    wait_for test ! -e "/proc/$pid/exe"
+}
+
 running_jobs_are() {
     [ "$(squeue -h -t running | wc -l)" = "$1" ]
 }
@@ -55,7 +62,7 @@ running_jobs_are() {
     run "$sandbox" status "$folder/a"
     [ "$status" = 0 ]
     [[ "$output" = *slurmctld*running*n1*running*"export SLURM_CONF=$folder/a/slurm.conf"* ]]
-    kill -KILL "$(cat "$folder/a/pid/n1")"
+    kill_part n1
     run "$sandbox" status "$folder/a"
     [ "$status" = 3 ]
     [[ "$output" = *n1*"not running"* ]]
@@ -78,7 +85,7 @@ running_jobs_are() {
     # Ended in good order, the controller saves its state; killed, it may forget what ran.
     controller=$(cat "$folder/a/pid/slurmctld")
     kill -TERM "$controller"
-    kill -KILL "$(cat "$folder/a/pid/n2")"
+    kill_part n2
     wait_for test ! -e "/proc/$controller/exe"
     "$sandbox" start "$folder/a"
     [ "$(squeue -h -o '%t %N')" = "R n1" ]
@@ -99,7 +106,7 @@ running_jobs_are() {
     export SLURM_CONF=$folder/a/slurm.conf
     sbatch -Q -o "$folder/out" --wrap "trap '' TERM; srun sh -c 'trap \"\" TERM; echo up; sleep 1000; true' $folder"
     wait_for grep -qs up "$folder/out"
-    kill -KILL "$(cat "$folder/a/pid/slurmctld")"
+    kill_part slurmctld
     "$sandbox" stop "$folder/a"
     [ -z "$(leftovers)" ]
     [ -z "$(find "$folder" -type s)" ]

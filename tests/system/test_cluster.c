@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_S = 60, SKIPPED = 77 };
+enum { WAIT_S = 60 };
 
 static struct {
     char folder[64];
@@ -564,7 +564,9 @@ int main(void)
         cmocka_unit_test(with_the_controller_gone_and_moved_a_job_is_submitted_once),
         cmocka_unit_test(an_end_with_requests_waiting_forgets_them),
     };
-    if (!getenv("SRC") || shell("PATH=$PATH:/usr/sbin command -v slurmctld") != 0)
-        return SKIPPED;
+    if (!getenv("SRC") || shell("PATH=$PATH:/usr/sbin command -v slurmctld >/dev/null") != 0) {
+        printf("1..0 # SKIP Slurm's daemons are not installed\n");
+        return 0;
+    }
     return cmocka_run_group_tests_name("cluster", tests, start, stop);
 }
