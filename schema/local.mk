@@ -52,7 +52,6 @@ QUERIES = \
 	schema/queries/workflow_live.sql \
 	schema/queries/workflow_load.sql \
 	schema/queries/workflow_save.sql \
-	schema/queries/workflows_all.sql \
 	schema/queries/workflows_recent.sql
 
 BUILT_SOURCES += schema/queries.h schema/queries.c

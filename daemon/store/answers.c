@@ -9,7 +9,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum { RECENT_MS = 24 * 3600 * 1000 };
+enum {
+    RECENT_MS = 24 * 3600 * 1000,
+    RECENT_MAX = 100, /* of workflows that are over: a status is for one screen */
+    ENDED_MAX = 1000, /* when all are asked for: the daemon can do nothing else meanwhile */
+};
 
 /* Steps a statement that gives one row, and ends it. -ENOENT when there is none. */
 static int answer_one(struct stmt *stmt, json_t **ret_json, struct error *err)
@@ -176,10 +180,9 @@ int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_m
 {
     int result;
     json_t *workflows = json_array(), *workflow = NULL;
-    struct stmt *list =
-        store_stmt(store, scope == ANSWER_ALL ? Q_WORKFLOWS_ALL : Q_WORKFLOWS_RECENT);
-    if (scope == ANSWER_RECENT)
-        stmt_bind_int(list, ":since", now_ms - RECENT_MS);
+    struct stmt *list = store_stmt(store, Q_WORKFLOWS_RECENT);
+    stmt_bind_int(list, ":since", scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS);
+    stmt_bind_int(list, ":limit", scope == ANSWER_ALL ? ENDED_MAX : RECENT_MAX);
     while ((result = stmt_step(list, err)) > 0) {
         result = answer_workflow(store, (uint64_t)stmt_next_int(list), now_ms, &workflow, err);
         if (result < 0)

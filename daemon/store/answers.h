@@ -15,8 +15,8 @@
 struct error;
 struct store;
 
-/* {"workflows": [WORKFLOW]}, newest first: those that are not over or ended less than a day ago, or
- * all. */
+/* {"workflows": [WORKFLOW]}, newest first: all that are not over, and of the others those that
+ * ended less than a day ago (at most 100), or all (at most 1,000: those that ended last). */
 enum answer_scope { ANSWER_RECENT, ANSWER_ALL };
 int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_ms,
                      json_t **ret_json, struct error *err);

@@ -73,7 +73,10 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
 
 /* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion with
- * its line of history; or puts a kept effect into the outbox, or, when it is done, takes it out. */
+ * its line of history; or puts a kept effect into the outbox, or, when it is done, takes it out.
+ *
+ * A row should be written before those that refer to it: a job before its run. Until a reference
+ * is mended, SQLite searches whole tables at each insert. */
 int store_apply(struct store *store, const struct core_effect *effect, int64_t now_ms,
                 struct error *err);
 

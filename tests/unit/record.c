@@ -178,8 +178,8 @@ void record_save_run(struct record *record, struct run *run)
     struct error err;
     struct workflow *workflow = run->phase->workflow;
     struct core_effect effects[] = {
-        {.kind = FX_SAVE_RUN, .workflow = workflow, .phase = run->phase, .run = run},
         {.kind = FX_SAVE_JOB, .workflow = workflow, .run = run, .job = run->job},
+        {.kind = FX_SAVE_RUN, .workflow = workflow, .phase = run->phase, .run = run},
         {.kind = FX_SAVE_PHASE, .workflow = workflow, .phase = run->phase},
     };
     record_begin(record);

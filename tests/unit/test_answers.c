@@ -221,6 +221,41 @@ static void what_ended_a_day_ago_is_shown_only_when_all_is_asked_for(void **stat
     record_close(&record);
 }
 
+/* However many there were, an answer stays small, and what lives is always in it. */
+static void of_what_is_over_only_the_last_are_shown(void **state)
+{
+    (void)state;
+    enum { COUNT = 1100, LIVE = 3 };
+    static const size_t expected[] = {[ANSWER_RECENT] = 100 + 1, [ANSWER_ALL] = 1000 + 1};
+    struct record record;
+    struct store_submission submission = record_submission();
+    record_open(&record);
+    record_begin(&record);
+    for (unsigned i = 1; i <= COUNT; i++) {
+        struct workflow *workflow = record_workflow(i);
+        workflow->ended_ms = i == LIVE ? 0 : record_now_ms() + i;
+        assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
+        workflow_free(workflow);
+    }
+    record_commit(&record);
+    for (int scope = ANSWER_RECENT; scope <= ANSWER_ALL; scope++) {
+        json_t *json;
+        assert_int_equal(
+            answer_workflows(record.store, (enum answer_scope)scope, record_now_ms(), &json, NULL),
+            0);
+        const json_t *list = json_object_get(json, "workflows");
+        assert_int_equal(json_array_size(list), expected[scope]);
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "workflow")),
+                         COUNT);
+        assert_int_equal(json_integer_value(json_object_get(
+                             json_array_get(list, json_array_size(list) - 1), "workflow")),
+                         LIVE);
+        json_decref(json);
+    }
+    record_submission_fini(&submission);
+    record_close(&record);
+}
+
 static void series_stand_side_by_side_over_their_steps(void **state)
 {
     (void)state;
@@ -392,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
         cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
+        cmocka_unit_test(of_what_is_over_only_the_last_are_shown),
         cmocka_unit_test(series_stand_side_by_side_over_their_steps),
         cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
         cmocka_unit_test(events_go_on_from_where_one_left_off),
