@@ -50,14 +50,21 @@ static int assignment_read_checkpoint(struct assignment *assignment, struct erro
     return name ? assignment_signal(name, &assignment->stop_signal, err) : 0;
 }
 
+/* Optional members may be null or absent; jansson's "s?" takes only absence. */
+static const char *assignment_string(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
 static int assignment_read_spec(struct assignment *assignment, struct error *err)
 {
-    const char *launch = NULL;
+    const char *launch = assignment_string(assignment->spec, "launch");
     const json_t *resources = json_object_get(assignment->spec, "resources");
     json_error_t where;
-    if (json_unpack_ex((json_t *)assignment->spec, &where, 0, "{s:s, s?s, s?s}", "run",
-                       &assignment->script, "launch", &launch, "workdir", &assignment->workdir) < 0)
+    if (json_unpack_ex((json_t *)assignment->spec, &where, 0, "{s:s}", "run", &assignment->script) <
+        0)
         return error_set(err, -EINVAL, "spec: %s", where.text);
+    assignment->workdir = assignment_string(assignment->spec, "workdir");
     if (launch && text_equal(launch, "rank"))
         assignment->launch = ASSIGNMENT_LAUNCH_RANK;
     else if (!launch || text_equal(launch, "node"))
@@ -69,12 +76,6 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
     return assignment_read_checkpoint(assignment, err);
-}
-
-/* Optional members may be null or absent; jansson's "s?" takes only absence. */
-static const char *assignment_string(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
 }
 
 static int assignment_read_json(struct assignment *assignment, struct error *err)
