@@ -6,9 +6,26 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROW_JSON_NAME_SIZE = 32 }; /* of a column in schema/queries */
+
+/* A text may be cut in the middle of a letter, or be Slurm's in some other encoding. */
+static json_t *row_json_text(const char *text)
+{
+    json_t *json = json_string(text);
+    if (json)
+        return json;
+    char *plain = strdup(text);
+    if (!plain)
+        abort();
+    for (char *c = plain; *c; c++)
+        *c = (unsigned char)*c < 0x80 ? *c : '?';
+    json = json_string(plain);
+    free(plain);
+    return json;
+}
 
 static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
 {
@@ -20,7 +37,7 @@ static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
         return json_real(sqlite3_column_double(row, column));
     case SQLITE_TEXT: {
         const char *text = (const char *)sqlite3_column_text(row, column);
-        return kind == ']' ? nodes_expand(text) : json_string(text);
+        return kind == ']' ? nodes_expand(text) : row_json_text(text);
     }
     default:
         return kind == ']' ? json_array() : json_null();
@@ -37,7 +54,7 @@ json_t *row_json(const struct stmt *stmt)
         assert(size < sizeof name);
         (void)snprintf(name, sizeof name, "%.*s", (int)size, column);
         char kind = column[size] ? column[strlen(column) - 1] : '\0';
-        json_object_set_new(object, name, row_json_column(stmt->sqlite, i, kind));
+        json_object_set_new_nocheck(object, name, row_json_column(stmt->sqlite, i, kind));
     }
     return object;
 }

@@ -396,6 +396,25 @@ static void events_go_on_from_where_one_left_off(void **state)
     record_close(&record);
 }
 
+static void a_text_that_is_no_text_is_still_answered(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    struct core_effect history = {.kind = FX_HISTORY, .workflow = workflow};
+    SET(history.message, "cut in the middle: \xc3");
+    record_apply(&record, &history);
+    assert_int_equal(answer_events(record.store, 0, 7, 1, &json, NULL), 0);
+    const json_t *event = json_array_get(json_object_get(json, "events"), 0);
+    assert_string_equal(json_string_value(json_object_get(event, "message")),
+                        "cut in the middle: ?");
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void lists_of_nodes_are_written_out(void **state)
 {
     (void)state;
@@ -431,6 +450,7 @@ int main(void)
         cmocka_unit_test(series_stand_side_by_side_over_their_steps),
         cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
         cmocka_unit_test(events_go_on_from_where_one_left_off),
+        cmocka_unit_test(a_text_that_is_no_text_is_still_answered),
         cmocka_unit_test(lists_of_nodes_are_written_out),
     };
     return cmocka_run_group_tests_name("answers", tests, NULL, NULL);
