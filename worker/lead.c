@@ -27,6 +27,7 @@ enum {
     LEAD_DRAIN_MS = 2000,      /* for the daemon to take the last entries */
     LEAD_TERM_MARGIN_S = 30,   /* SIGTERM so near the limit is the limit's */
     LEAD_LIMIT_MARGIN_S = 120, /* and SIGUSR2, besides the time for saving */
+    LEAD_ASK_MAX = 2,
     LEAD_CURRENT_MAX = 65536,
 };
 
@@ -59,6 +60,7 @@ struct lead {
     bool is_killing;     /* the ladder's last rung */
     char complaint[256]; /* srun's last words */
     bool is_asking;      /* Slurm, why the run is being ended */
+    unsigned unanswered; /* tries */
     bool has_failed;     /* the exit status */
 };
 
@@ -173,36 +175,41 @@ static bool lead_is_at_limit(const struct lead *lead, int margin_s)
     return lead->end_time > 0 && lead->end_time - clock_calendar_s() <= margin_s;
 }
 
-/* What ended the run, by what Slurm says of the job. Without an answer it counts as preempted: a
- * run too many is better than one too few. */
+/* Decides on a stop from outside, and tells of it. */
+static void lead_decide_stop(struct lead *lead, enum outcome_kind kind, const char *message)
+{
+    if (lead_run_decide(lead->run, kind, OUTCOME_CAUSE_NONE, "%s", message))
+        lead_tell_stop(lead, outcome_kind_name(kind));
+}
+
+static void lead_decide_lost(struct lead *lead, const char *complaint)
+{
+    bool was_launching = lead->state == LEAD_LAUNCHING;
+    (void)lead_run_decide(lead->run, OUTCOME_FAILED,
+                          was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                          "the job step was lost: %s", complaint);
+}
+
+/* What ended the run, by what Slurm says of the job. Without an answer a signal counts as
+ * preemption: a run too many is better than one too few. */
 static void lead_decide_by(struct lead *lead, const struct inquiry_answer *answer)
 {
-    struct lead_run *run = lead->run;
+    const char *complaint = lead->step ? step_complaint(lead->step) : lead->complaint;
     bool is_alive = text_equal(answer->state, "RUNNING");
     if (answer->end_time > 0 && is_alive)
         lead->end_time = answer->end_time;
-    if (answer->is_preempted) {
-        if (lead_run_decide(run, OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, "preempted by Slurm"))
-            lead_tell_stop(lead, "preempted");
-    } else if (lead_is_at_limit(lead, LEAD_TERM_MARGIN_S)) {
-        if (lead_run_decide(run, OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE,
-                            "the time limit of the job was reached"))
-            lead_tell_stop(lead, "timed_out");
-    } else if (!lead->step && (is_alive || !answer->state[0])) {
-        (void)lead_run_decide(run, OUTCOME_FAILED,
-                              lead->state == LEAD_LAUNCHING ? OUTCOME_CAUSE_LAUNCH
-                                                            : OUTCOME_CAUSE_NODE_FAIL,
-                              "the job step was lost: %s", lead->complaint);
-    } else if (text_equal(answer->state, "NODE_FAIL")) {
-        (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_NODE_FAIL, "a node failed");
-    } else if (is_alive || !answer->state[0]) {
-        if (lead_run_decide(run, OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE,
-                            "SIGTERM was sent to the job step"))
-            lead_tell_stop(lead, "preempted");
-    } else if (lead_run_decide(run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE,
-                               "the job was cancelled in Slurm")) {
-        lead_tell_stop(lead, "cancelled");
-    }
+    if (answer->is_preempted)
+        lead_decide_stop(lead, OUTCOME_PREEMPTED, "preempted by Slurm");
+    else if (lead_is_at_limit(lead, LEAD_TERM_MARGIN_S))
+        lead_decide_stop(lead, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
+    else if (text_equal(answer->state, "NODE_FAIL"))
+        lead_decide_lost(lead, "a node failed");
+    else if (answer->state[0] && !is_alive)
+        lead_decide_stop(lead, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
+    else if (complaint[0])
+        lead_decide_lost(lead, complaint); /* srun sends SIGTERM to the agents that are left */
+    else
+        lead_decide_stop(lead, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
 }
 
 static void lead_asked(void *context, const struct inquiry_answer *answer)
@@ -211,6 +218,12 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     lead->is_asking = false;
     if (!lead->run || lead->run->is_ended)
         return;
+    /* The signal that the lead got a moment ago may have reached scontrol too. */
+    if (!answer->state[0] && ++lead->unanswered < LEAD_ASK_MAX) {
+        lead->is_asking = true;
+        inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
+        return;
+    }
     lead_decide_by(lead, answer);
     lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* if it began meanwhile */
     if (!lead->step || lead_all_ended(lead))
@@ -222,6 +235,7 @@ static void lead_ask(struct lead *lead)
     if (lead->is_asking || lead->run->is_decided)
         return;
     lead->is_asking = true;
+    lead->unanswered = 0;
     inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
 }
 
@@ -432,9 +446,16 @@ static void lead_reported(void *context, const json_t *report)
 }
 
 /* srun has ended: as it was told, or it takes the run with it. */
-static void lead_step_ended(void *context, int code, int number, const char *complaint)
+static void lead_step_ended(void *context, int code, int number)
 {
     struct lead *lead = context;
+    const char *complaint = step_complaint(lead->step);
+    if (complaint[0])
+        (void)snprintf(lead->complaint, sizeof(lead->complaint), "%s", complaint); /* may be cut */
+    else
+        (void)snprintf(lead->complaint, sizeof(lead->complaint), "srun %s %d",
+                       number ? "was killed by signal" : "exited with code",
+                       number ? number : code); /* fits */
     step_close(lead->step);
     lead->step = NULL;
     if (lead->state == LEAD_LEAVING) {
@@ -445,12 +466,6 @@ static void lead_step_ended(void *context, int code, int number, const char *com
         lead_leave(lead);
         return;
     }
-    if (complaint[0])
-        (void)snprintf(lead->complaint, sizeof(lead->complaint), "%s", complaint); /* may be cut */
-    else
-        (void)snprintf(lead->complaint, sizeof(lead->complaint), "srun %s %d",
-                       number ? "was killed by signal" : "exited with code",
-                       number ? number : code); /* fits */
     lead_ask(lead);
     lead_conclude(lead);
 }

@@ -57,7 +57,7 @@ static void step_check(struct step *step)
 {
     bool is_open = step->outputs[STEP_REPORTS].is_open || step->outputs[STEP_COMPLAINTS].is_open;
     if (step->has_ended && !is_open)
-        step->options.ended(step->options.context, step->code, step->signal, step->complaint);
+        step->options.ended(step->options.context, step->code, step->signal);
 }
 
 static void step_process_done(uv_process_t *process, int64_t code, int number)
@@ -81,13 +81,14 @@ static void step_report(void *context, const char *line, size_t size)
     json_decref(report);
 }
 
-static void step_complaint(void *context, const char *line, size_t size)
+static void step_complained(void *context, const char *line, size_t size)
 {
     static const char begin[] = "srun: error: ";
     struct step *step = context;
     (void)size;
     fprintf(stderr, "%s\n", line);
-    if (text_starts(line, begin))
+    /* When a task is lost srun ends the others, and complains of those too. */
+    if (text_starts(line, begin) && !strstr(step->complaint, ": task "))
         (void)snprintf(step->complaint, sizeof(step->complaint), "%s",
                        line + strlen(begin)); /* may be cut */
 }
@@ -105,7 +106,7 @@ static void step_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
     struct step_output *output =
         (struct step_output *)((char *)stream - offsetof(struct step_output, pipe));
     struct step *step = output->step;
-    lines_found *found = output->stream == STEP_REPORTS ? step_report : step_complaint;
+    lines_found *found = output->stream == STEP_REPORTS ? step_report : step_complained;
     if (size > 0)
         lines_feed(&output->lines, buffer->base, (size_t)size, found, step);
     if (size >= 0)
@@ -219,6 +220,11 @@ void step_send(struct step *step, const char *format, ...)
     int result = uv_write(&line->request, (uv_stream_t *)&step->input, &buffer, 1, step_send_done);
     if (result < 0)
         step_send_done(&line->request, result);
+}
+
+const char *step_complaint(const struct step *step)
+{
+    return step->complaint;
 }
 
 void step_kill(struct step *step)

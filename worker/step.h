@@ -16,9 +16,8 @@ struct step_options {
     unsigned nodes;
     /* An agent reports; borrowed during the call. */
     void (*reported)(void *context, const json_t *report);
-    /* srun has ended, and all it printed was read. `complaint` is the last error it printed, or
-     * empty. The last call. */
-    void (*ended)(void *context, int code, int signal, const char *complaint);
+    /* srun has ended, and all it printed was read. The last call. */
+    void (*ended)(void *context, int code, int signal);
     void *context;
 };
 
@@ -26,6 +25,9 @@ int step_start(const struct step_options *options, struct step **ret_step, struc
 
 /* Sends one line to all agents. */
 void step_send(struct step *step, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What srun complained of, the loss of a task before all else; empty when of nothing. Borrowed. */
+const char *step_complaint(const struct step *step);
 
 /* Ends srun the hard way; `ended` follows. */
 void step_kill(struct step *step);
