@@ -2,8 +2,8 @@
 TESTS += tests/system/sandbox.bats
 EXTRA_DIST += tests/system/sandbox.bats
 
-TESTS += tests/system/worker.bats
-EXTRA_DIST += tests/system/worker.bats tests/system/worker
+TESTS += tests/system/worker.bats tests/system/worker_slurm.bats
+EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/system/test_cluster

@@ -12,11 +12,6 @@ teardown() {
     worker_teardown
 }
 
-# A script of a run as a JSON string.
-script() {
-    jq -Rs . <<<"$1"
-}
-
 two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 
 @test "two nodes with two ranks each train and succeed, and all of it reaches the daemon" {

@@ -9,7 +9,7 @@ worker_setup() {
     mkdir -p "$job" "$home/runs" "$home/commands" "$home/record" "$home/out"
     started=()
     unset "${!SLURM_@}" "${!PHASED_@}"
-    export PATH=$fakes/bin:$PATH
+    export PATH=$fakes:$PATH
 }
 
 worker_teardown() {
@@ -31,6 +31,11 @@ await() {
         fi
         sleep 0.02
     done
+}
+
+# A script of a run as a JSON string.
+script() {
+    jq -Rs . <<<"$1"
 }
 
 # new_run NUMBER SPEC [MORE]: the folder of a run, its spec and more members of run.json as JSON.
