@@ -5,16 +5,19 @@
  * tables, methods, concatenation, comments. Time and memory are bounded, so an expression of
  * unknown origin may be evaluated in the daemon.
  *
- * A name is, in this order: a param of the own phase, a fact (`elapsed`, `step`), a phase before
- * (`validate.loss`, `validate.depth`: its param, fact or metric), a metric. A metric is a series
- * over steps. Arithmetic on series goes step by step over the steps that both have; where a number
- * is needed, also in comparisons, a series means its newest value. A name before a parenthesis is
+ * A name is a param, else a fact (`elapsed`, `step`), else a metric of the own phase;
+ * `validate.loss` and `validate.depth` are those of a phase before. A metric is a series over
+ * steps. Arithmetic on series goes step by step over the steps that both have; where a number is
+ * needed, also in comparisons, a series means its newest value. A name before a parenthesis is
  * always a function, so a metric may be named `count` too. Names that begin with two underscores
  * are taken.
  *
  *   of a series, as a number   first last min max mean median sum count stddev slope spikes
  *                              p01 .. p99 nan (how many are NaN) finite (true: all are)
  *   step by step               abs sqrt log exp, min and max with two or more arguments
+ *
+ * stddev is that of all the rows; percentiles are linear between rows; spikes counts the rows more
+ * than 3 standard deviations from the mean of the (10 to) 50 rows before them.
  *
  * A number stands for a series of one row. All arithmetic is floating point; whole results are
  * whole again as params (16 / 2 is 8). A name that is nothing of the above, and a series without
