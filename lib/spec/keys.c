@@ -84,7 +84,7 @@ static void keys_report(struct spec_problems *problems, const struct node *node,
     const char *names[KEYS_MAX];
     for (size_t i = 0; i < keys->count; i++)
         names[i] = keys->rows[i].name;
-    const char *nearest = text_nearest(node->key, names, keys->count);
+    const char *nearest = spec_problems_nearest(problems, node->key, names, keys->count);
     if (text_equal(node->key, "<<"))
         node_key_problem(problems, node,
                          "merge keys are not supported: phases share by extends and defaults");

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODE_CHUNK_SIZE = 64 * 1024 - 64 };
+enum {
+    NODE_CHUNK_SIZE = 64 * 1024 - 64,
+    NODE_KEY_SHOWN = 80, /* bytes of a key in a path; one of more is no key of ours */
+};
 
 struct node_chunk {
     struct node_chunk *next;
@@ -102,7 +105,8 @@ static void node_add_path(const struct node *node, struct text *path)
     if (node->parent)
         node_add_path(node->parent, path);
     if (node->key)
-        text_addf(path, "%s%s", node_separator(path), node->key);
+        text_addf(path, "%s%.*s%s", node_separator(path), NODE_KEY_SHOWN, node->key,
+                  strlen(node->key) > NODE_KEY_SHOWN ? "..." : "");
     else if (node->parent && node->parent->kind == NODE_LIST)
         text_addf(path, "[%zu]", node->index);
 }
@@ -110,9 +114,9 @@ static void node_add_path(const struct node *node, struct text *path)
 /* Where a problem points: at the value of a node, or at its key. */
 enum node_place { NODE_VALUE, NODE_KEY };
 
-static void node_report(struct spec_problems *problems, enum spec_severity severity,
-                        const struct node *node, const char *key, enum node_place place,
-                        const char *format, va_list args)
+__attribute__((format(printf, 6, 0))) static void
+node_report(struct spec_problems *problems, enum spec_severity severity, const struct node *node,
+            const char *key, enum node_place place, const char *format, va_list args)
 {
     struct text path = {0};
     node_add_path(node, &path);

@@ -144,6 +144,8 @@ static json_t *options_price_by_gpu(struct scope *scope, const struct node *map)
         const char *nearest = text_nearest(node->key, words, 2);
         if (nearest)
             node_key_problem(scope->problems, node, "unknown key (did you mean %s?)", nearest);
+        else if (text_starts(node->key, "per_"))
+            node_key_problem(scope->problems, node, "unknown key");
         else
             (void)json_object_set_new(prices, node->key, options_amount(scope, node));
     }

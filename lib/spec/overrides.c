@@ -55,7 +55,7 @@ static void overrides_report(const struct overrides_item *item, const struct pha
         if (overrides_concerns(item, &phases->entries[i]))
             overrides_add_names(overrides_params(&phases->entries[i]), names, &count);
     }
-    const char *nearest = text_nearest(item->param->key, names, count);
+    const char *nearest = spec_problems_nearest(problems, item->param->key, names, count);
     const char *phase = item->phase ? item->phase : "";
     if (!overrides_has_phase(item, phases))
         node_problem(problems, item->param, "no phase is called %s", phase);

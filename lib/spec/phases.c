@@ -61,7 +61,7 @@ static struct phases_entry *phases_refer(const struct phases *phases, const stru
     const char **names = phases_allocate(phases->count, sizeof *names);
     for (size_t i = 0; i < phases->count; i++)
         names[i] = phases->entries[i].name;
-    const char *nearest = text_nearest(node->text, names, phases->count);
+    const char *nearest = spec_problems_nearest(problems, node->text, names, phases->count);
     if (nearest)
         node_problem(problems, node, "no phase is called %.64s (did you mean %s?)", node->text,
                      nearest);

@@ -70,6 +70,15 @@ void spec_problems_add(struct spec_problems *problems, enum spec_severity severi
     va_end(args);
 }
 
+const char *spec_problems_nearest(struct spec_problems *problems, const char *name,
+                                  const char *const *names, size_t count)
+{
+    if (problems->compared + count > SPEC_PROBLEMS_COMPARED_MAX)
+        return NULL;
+    problems->compared += count;
+    return text_nearest(name, names, count);
+}
+
 static int spec_problems_compare(const void *a, const void *b)
 {
     const struct spec_problem *left = a, *right = b;

@@ -24,10 +24,15 @@ struct spec_problems {
     char *file; /* as named in messages; NULL: the messages name it themselves */
     struct spec_problem *items;
     size_t count, error_count;
+    size_t compared; /* names, for suggestions */
 };
 
-/* The most that are kept of one file: enough for any honest mistake, a bound for hostile ones. */
-enum { SPEC_PROBLEMS_MAX = 1000 };
+enum {
+    /* The most that are kept of one file: enough for any honest mistake, a bound for others. */
+    SPEC_PROBLEMS_MAX = 1000,
+    /* Names compared for suggestions; after them none are made. */
+    SPEC_PROBLEMS_COMPARED_MAX = 50000,
+};
 
 void spec_problems_fini(struct spec_problems *problems);
 
@@ -38,6 +43,10 @@ void spec_problems_add(struct spec_problems *problems, enum spec_severity severi
 void spec_problems_addv(struct spec_problems *problems, enum spec_severity severity, unsigned line,
                         unsigned column, const char *path, const char *format, va_list args)
     __attribute__((format(printf, 6, 0)));
+
+/* As text_nearest(), for what is about to be said; NULL also when enough was compared. */
+const char *spec_problems_nearest(struct spec_problems *problems, const char *name,
+                                  const char *const *names, size_t count);
 
 /* Brings them into the order of the file; those without a position come first. */
 void spec_problems_sort(struct spec_problems *problems);

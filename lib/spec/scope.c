@@ -6,6 +6,7 @@
 #include "lib/spec/phase.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/script.h"
+#include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -13,7 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCOPE_NAME_MAX = 64 };
+enum {
+    SCOPE_NAME_MAX = 64,
+    /* What is looked into for warnings: far above any script by hand, and bounded for all others.
+     */
+    SCOPE_SCRIPT_MAX = 64 << 10, /* bytes */
+    SCOPE_REFERENCES_MAX = 200,  /* names */
+};
 
 enum scope_state { SCOPE_NEW, SCOPE_COMPUTING, SCOPE_DONE, SCOPE_FAILED };
 
@@ -63,10 +70,12 @@ static bool scope_is_taken(const char *name)
     return text_starts(name, "PHASED_") || text_starts(name, "SLURM_");
 }
 
-void scope_init(struct scope *scope, struct spec_problems *problems, const struct node *params_node,
-                const struct scope_before *before, size_t before_count)
+void scope_init(struct scope *scope, struct spec_problems *problems, size_t *expanded,
+                const struct node *params_node, const struct scope_before *before,
+                size_t before_count)
 {
-    *scope = (struct scope){.problems = problems, .before = before, .before_count = before_count};
+    *scope = (struct scope){
+        .problems = problems, .expanded = expanded, .before = before, .before_count = before_count};
     size_t count = params_node ? params_node->count : 0;
     scope->params = calloc(count + 1, sizeof *scope->params);
     scope->expr_before = calloc(before_count + 1, sizeof *scope->expr_before);
@@ -130,7 +139,7 @@ static void scope_unknown(struct scope *scope, const struct node *node, const ch
                           const char *name)
 {
     const char **names = scope_names(scope);
-    const char *nearest = text_nearest(name, names, scope->param_count);
+    const char *nearest = spec_problems_nearest(scope->problems, name, names, scope->param_count);
     if (nearest)
         node_problem(scope->problems, node, "nothing defines %s%s (did you mean %s%s?)", sign, name,
                      sign, nearest);
@@ -166,7 +175,8 @@ static bool scope_check_variable(struct scope *scope, const struct node *node, c
                      phase);
         return false;
     }
-    const char *nearest = text_nearest(name, scope_variables, SCOPE_VARIABLES);
+    const char *nearest =
+        spec_problems_nearest(scope->problems, name, scope_variables, SCOPE_VARIABLES);
     if (nearest)
         node_problem(scope->problems, node, "nothing defines $%s (did you mean $%s?)", name,
                      nearest);
@@ -207,6 +217,20 @@ static const json_t *scope_refer(struct scope *scope, const struct node *node, c
     return scope_compute(scope, param, asked_by) ? param->value : NULL;
 }
 
+/* Counts what a reference brought into `text`. Texts that refer twice to each other would double at
+ * each step. */
+static bool scope_count(struct scope *scope, const struct node *node, size_t size, size_t added)
+{
+    *scope->expanded += added;
+    if (size <= SCOPE_TEXT_MAX && *scope->expanded <= SPEC_RESOLVED_SIZE_MAX)
+        return true;
+    node_problem(scope->problems, node,
+                 "too long with what it refers to: more than %d KiB, or %d "
+                 "MiB in the whole file",
+                 SCOPE_TEXT_MAX >> 10, SPEC_RESOLVED_SIZE_MAX >> 20);
+    return false;
+}
+
 static bool scope_expand(struct scope *scope, const struct node *node, struct scope_param *asked_by,
                          struct text *ret_text)
 {
@@ -234,8 +258,11 @@ static bool scope_expand(struct scope *scope, const struct node *node, struct sc
             at += size;
         } else {
             const json_t *value = scope_refer(scope, node, "$", name, asked_by);
+            size_t before = ret_text->size;
             if (value)
                 phase_value_text(value, ret_text);
+            if (!scope_count(scope, node, ret_text->size, ret_text->size - before))
+                return false;
             is_good = value && is_good;
             at += size;
         }
@@ -251,8 +278,11 @@ static json_t *scope_scalar(struct scope *scope, const struct node *node,
     if (!strchr(node->text, '$'))
         return node->is_plain ? scalar_from_text(node->text) : json_string(node->text);
     size_t size = scope_reference_size(node->text, name);
-    if (size && !node->text[size] && !text_starts(name, "PHASED_"))
-        return json_deep_copy(scope_refer(scope, node, "$", name, asked_by));
+    if (size && !node->text[size] && !text_starts(name, "PHASED_")) {
+        const json_t *value = scope_refer(scope, node, "$", name, asked_by);
+        size_t length = json_string_length(value);
+        return value && scope_count(scope, node, length, length) ? json_deep_copy(value) : NULL;
+    }
     struct text text = {0};
     json_t *value = NULL;
     if (scope_expand(scope, node, asked_by, &text))
@@ -422,23 +452,30 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
     return is_good;
 }
 
-void scope_check_run(struct scope *scope, const struct node *run)
+/* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
+static void scope_check_references(struct scope *scope, const struct node *run)
 {
     char name[SCRIPT_NAME_MAX + 1];
-    for (size_t i = 0; i < scope->param_count; i++) {
-        struct node *node = scope->params[i].node;
-        node->is_used = node->is_used || script_uses(run->text, node->key);
-    }
-    const char **names = scope_names(scope);
-    for (const char *at = run->text; script_next_reference(&at, name);) {
-        /* Anything is near to a name of one or two letters. */
-        const char *nearest =
-            strlen(name) > 2 ? text_nearest(name, names, scope->param_count) : NULL;
-        if (!nearest || scope_find(scope, name) || scope_is_taken(name) ||
-            script_assigns(run->text, name))
+    const char **names = scope_names(scope), *at = run->text;
+    for (int i = 0; i < SCOPE_REFERENCES_MAX && script_next_reference(&at, name); i++) {
+        if (strlen(name) <= 2 || scope_find(scope, name) || scope_is_taken(name))
             continue;
-        node_key_warning(scope->problems, run, "nothing here defines $%s (did you mean $%s?)", name,
-                         nearest);
+        const char *nearest =
+            spec_problems_nearest(scope->problems, name, names, scope->param_count);
+        if (nearest && !script_assigns(run->text, name))
+            node_key_warning(scope->problems, run, "nothing here defines $%s (did you mean $%s?)",
+                             name, nearest);
     }
     free(names);
+}
+
+void scope_check_run(struct scope *scope, const struct node *run)
+{
+    bool is_short = strlen(run->text) <= SCOPE_SCRIPT_MAX;
+    for (size_t i = 0; i < scope->param_count; i++) {
+        struct node *node = scope->params[i].node;
+        node->is_used = node->is_used || !is_short || script_uses(run->text, node->key);
+    }
+    if (is_short)
+        scope_check_references(scope, run);
 }

@@ -18,6 +18,8 @@ struct expr_names;
 struct expr_scope;
 struct text;
 
+enum { SCOPE_TEXT_MAX = 64 << 10 }; /* bytes of one text whose references are replaced */
+
 /* A phase before this one. */
 struct scope_before {
     const char *phase;
@@ -30,6 +32,7 @@ struct scope_param;
 
 struct scope {
     struct spec_problems *problems;
+    size_t *expanded; /* bytes that references made, of all phases; borrowed */
     struct scope_param *params;
     size_t param_count;
     const struct scope_before *before; /* borrowed */
@@ -40,9 +43,12 @@ struct scope {
 };
 
 /* `params_node` is the phase's map of params or NULL; `before` must outlive the scope. Reports
- * what is wrong with the names of params. */
-void scope_init(struct scope *scope, struct spec_problems *problems, const struct node *params_node,
-                const struct scope_before *before, size_t before_count);
+ * what is wrong with the names of params. `expanded` starts at 0 and is shared by all scopes of a
+ * file: small texts that refer to each other can grow without end, so what they make is bounded by
+ * SPEC_RESOLVED_SIZE_MAX in all. */
+void scope_init(struct scope *scope, struct spec_problems *problems, size_t *expanded,
+                const struct node *params_node, const struct scope_before *before,
+                size_t before_count);
 void scope_fini(struct scope *scope);
 
 /* All params with their values, in the order written, the caller's. Those with a problem lack. */

@@ -6,6 +6,11 @@
 #include <ctype.h>
 #include <string.h>
 
+enum {
+    SCRIPT_LOOK_BACK = 200, /* bytes before a word that may tell what it is there for */
+    SCRIPT_WORDS_MAX = 200, /* places of one word that are looked at */
+};
+
 static bool script_is_word(char character)
 {
     return isalnum((unsigned char)character) || character == '_';
@@ -23,10 +28,22 @@ static const char *script_find_word(const char *script, const char *at, const ch
     return NULL;
 }
 
+/* Whether the word stands between the two places. */
+static bool script_has_word(const char *begin, const char *end, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = begin; at + size <= end; at++) {
+        if (strncmp(at, word, size) == 0 && (at == begin || !script_is_word(at[-1])) &&
+            !script_is_word(at[size]))
+            return true;
+    }
+    return false;
+}
+
 /* Whether `at` lies in `$((...))` or `((...))`: the nearest of "((" and "))" before it opens. */
 static bool script_is_arithmetic(const char *script, const char *at)
 {
-    while (at - script >= 2) {
+    for (int i = 0; i < SCRIPT_LOOK_BACK && at - script >= 2; i++) {
         at--;
         if (at[0] == '\n')
             return false;
@@ -85,19 +102,20 @@ bool script_assigns(const char *script, const char *name)
                                         "let",     "export",  "readonly",  "typeset",
                                         "getopts", "mapfile", "readarray", "select"};
     size_t size = strlen(name);
-    for (const char *at = script; (at = script_find_word(script, at, name)); at += size) {
+    const char *at = script;
+    for (int i = 0; i < SCRIPT_WORDS_MAX && (at = script_find_word(script, at, name)); i++) {
         char after = at[size];
         if (after == '=' || (after == '+' && at[size + 1] == '='))
             return true;
-        /* The first word of the command that it stands in. */
+        /* A word that sets variables, before it in the same command: `while read a name`. */
         const char *begin = at;
-        while (begin > script && !strchr("\n;&|(", begin[-1]))
+        while (begin > script && at - begin < SCRIPT_LOOK_BACK && !strchr("\n;&|(", begin[-1]))
             begin--;
-        begin += strspn(begin, " \t");
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-            if (text_starts(begin, words[i]) && isspace((unsigned char)begin[strlen(words[i])]))
+        for (size_t j = 0; j < sizeof words / sizeof words[0]; j++) {
+            if (script_has_word(begin, at, words[j]))
                 return true;
         }
+        at += size;
     }
     return false;
 }

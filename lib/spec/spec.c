@@ -24,6 +24,7 @@ enum { SPEC_NAME_MAX = 64 };
 struct spec_reader {
     struct spec_problems *problems;
     struct node_arena arena;
+    size_t expanded; /* see scope_init() */
     struct node *root;
     struct phases phases;
     struct overrides overrides;
@@ -95,7 +96,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     size_t before_count;
     struct scope_before *before = spec_list_before(reader, index, &before_count);
     struct scope scope;
-    scope_init(&scope, reader->problems, params, before, before_count);
+    scope_init(&scope, reader->problems, &reader->expanded, params, before, before_count);
     scope.lacks_before = entry->lacks_before;
     json_t *after = json_array(), *json = json_object();
     for (size_t i = 0; i < entry->after_count; i++)
@@ -164,7 +165,7 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     }
     keys_check(reader->problems, reader->root, &keys_workflow);
     json_t *workflow = json_object(), *phases = json_array();
-    scope_init(&outside, reader->problems, NULL, NULL, 0);
+    scope_init(&outside, reader->problems, &reader->expanded, NULL, NULL, 0);
     json_t *name = spec_read_name(reader);
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
     scope_fini(&outside);

@@ -10,6 +10,9 @@
 
 #include <libfyaml.h>
 
+/* libfyaml's time for empty lines in a text grows with the square of their number. */
+enum { YAML_BLANK_LINES_MAX = 1000 };
+
 struct yaml_reader {
     struct node_arena *arena;
     struct spec_problems *problems;
@@ -19,14 +22,17 @@ struct yaml_reader {
     const char *key; /* read and waiting for its value */
     unsigned key_line, key_column;
     unsigned document_count;
+    unsigned line, column; /* of the newest event that has a place */
 };
 
-/* The length of the UTF-8 character at `bytes`, 0 when it is none or not one of text. */
+/* The length of the UTF-8 character at `bytes`, 0 when it is none or not one of text. A carriage
+ * return alone would be an end of line to YAML and to nobody else. */
 static size_t yaml_character_size(const unsigned char *bytes, size_t size)
 {
     static const unsigned char leads[] = {0x00, 0x00, 0xc0, 0xe0, 0xf0};
     if (bytes[0] < 0x20)
-        return bytes[0] == '\t' || bytes[0] == '\n' || bytes[0] == '\r';
+        return bytes[0] == '\t' || bytes[0] == '\n' ||
+               (bytes[0] == '\r' && size > 1 && bytes[1] == '\n');
     if (bytes[0] < 0x80)
         return bytes[0] != 0x7f;
     size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : bytes[0] >= 0xc2 ? 2 : 0;
@@ -46,7 +52,7 @@ static size_t yaml_character_size(const unsigned char *bytes, size_t size)
 /* Looked at before the parser does, since "not text" says more than a syntax error somewhere. */
 static int yaml_check_text(const char *data, size_t size, struct spec_problems *problems)
 {
-    unsigned line = 1, column = 1;
+    unsigned line = 1, column = 1, blank_lines = 0;
     for (size_t at = 0; at < size;) {
         const unsigned char *bytes = (const unsigned char *)data + at;
         size_t length = yaml_character_size(bytes, size - at);
@@ -55,6 +61,13 @@ static int yaml_check_text(const char *data, size_t size, struct spec_problems *
                               "not a text file: byte 0x%02x is no UTF-8 text", bytes[0]);
             return -EINVAL;
         }
+        if (bytes[0] == '\n' && ++blank_lines > YAML_BLANK_LINES_MAX) {
+            spec_problems_add(problems, SPEC_ERROR, line, column, "",
+                              "more than %d empty lines on end", YAML_BLANK_LINES_MAX);
+            return -EINVAL;
+        }
+        if (!isspace(bytes[0]))
+            blank_lines = 0;
         column = bytes[0] == '\n' ? 1 : column + 1;
         line += bytes[0] == '\n';
         at += length;
@@ -62,11 +75,10 @@ static int yaml_check_text(const char *data, size_t size, struct spec_problems *
     return 0;
 }
 
-static void yaml_problem(struct yaml_reader *reader, struct fy_event *event, const char *message)
+static void yaml_problem(const struct yaml_reader *reader, const char *message)
 {
-    const struct fy_mark *mark = fy_event_start_mark(event);
-    spec_problems_add(reader->problems, SPEC_ERROR, mark ? (unsigned)mark->line + 1 : 0,
-                      mark ? (unsigned)mark->column + 1 : 0, "", "%s", message);
+    spec_problems_add(reader->problems, SPEC_ERROR, reader->line, reader->column, "", "%s",
+                      message);
 }
 
 static const struct node *yaml_duplicate(const struct yaml_reader *reader, const struct node *map)
@@ -76,20 +88,17 @@ static const struct node *yaml_duplicate(const struct yaml_reader *reader, const
 
 /* Puts a read node where it belongs. One whose key was there before is read, but belongs nowhere.
  */
-static int yaml_place(struct yaml_reader *reader, struct fy_event *event, struct node *node)
+static int yaml_place(struct yaml_reader *reader, struct node *node)
 {
-    const struct fy_mark *mark = fy_event_start_mark(event);
-    if (mark) {
-        node->line = (unsigned)mark->line + 1;
-        node->column = (unsigned)mark->column + 1;
-    }
+    node->line = reader->line;
+    node->column = reader->column;
     if (reader->depth == 0) {
         reader->root = node;
         return 0;
     }
     struct node *parent = reader->open[reader->depth - 1];
     if (reader->arena->node_count > NODE_COUNT_MAX) {
-        yaml_problem(reader, event, "more than 100000 values");
+        yaml_problem(reader, "more than 100000 values");
         return -EINVAL;
     }
     node->parent = parent;
@@ -99,7 +108,7 @@ static int yaml_place(struct yaml_reader *reader, struct fy_event *event, struct
         return 0;
     }
     if (parent->count >= NODE_ENTRIES_MAX) {
-        yaml_problem(reader, event, "more than 1000 keys in one map");
+        yaml_problem(reader, "more than 1000 keys in one map");
         return -EINVAL;
     }
     const struct node *other = yaml_duplicate(reader, parent);
@@ -126,30 +135,44 @@ static bool yaml_is_null(const char *text)
            text_equal(text, "Null") || text_equal(text, "NULL");
 }
 
+/* The text of a scalar, NULL when it holds a NUL. By parts, since fy_token_get_text() of libfyaml
+ * 0.7.12 leaks memory for a text with many quotes in it. */
+static const char *yaml_text(struct yaml_reader *reader, struct fy_token *token)
+{
+    struct text text = {0};
+    int failure = 0;
+    struct fy_token_iter *parts = token ? fy_token_iter_create(token) : NULL;
+    const struct fy_iter_chunk *part = NULL;
+    while (parts && (part = fy_token_iter_chunk_next(parts, part, &failure)))
+        text_add_bytes(&text, part->str, part->len);
+    fy_token_iter_destroy(parts);
+    bool is_text = !failure && (!text.size || !memchr(text.data, '\0', text.size));
+    const char *copy = is_text ? node_text(reader->arena, text_string(&text), text.size) : NULL;
+    text_fini(&text);
+    return copy;
+}
+
 static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
 {
     struct fy_token *token = event->scalar.value;
-    size_t size = 0;
-    const char *bytes = token ? fy_token_get_text(token, &size) : "";
     if (event->scalar.tag) {
-        yaml_problem(reader, event, "tags (!name) are not supported");
+        yaml_problem(reader, "tags (!name) are not supported");
         return -EINVAL;
     }
-    if (!bytes || memchr(bytes, '\0', size)) {
-        yaml_problem(reader, event, "a text that holds a NUL character");
+    const char *text = yaml_text(reader, token);
+    if (!text) {
+        yaml_problem(reader, "a text that holds a NUL character");
         return -EINVAL;
     }
-    const char *text = node_text(reader->arena, bytes, size);
     bool is_plain = !token || fy_token_scalar_style(token) == FYSS_PLAIN;
     if (yaml_wants_key(reader)) {
-        const struct fy_mark *mark = fy_event_start_mark(event);
-        if (size == 0) {
-            yaml_problem(reader, event, "a key that is empty");
+        if (!*text) {
+            yaml_problem(reader, "a key that is empty");
             return -EINVAL;
         }
         reader->key = text;
-        reader->key_line = mark ? (unsigned)mark->line + 1 : 0;
-        reader->key_column = mark ? (unsigned)mark->column + 1 : 0;
+        reader->key_line = reader->line;
+        reader->key_column = reader->column;
         return 0;
     }
     bool is_null = is_plain && yaml_is_null(text);
@@ -158,29 +181,29 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
     const struct fy_mark *begin = fy_event_start_mark(event), *end = fy_event_end_mark(event);
     node->is_exact = is_plain && begin && end && begin->line == end->line;
     node->text = text;
-    return yaml_place(reader, event, node);
+    return yaml_place(reader, node);
 }
 
 static int yaml_open(struct yaml_reader *reader, struct fy_event *event)
 {
     bool is_map = event->type == FYET_MAPPING_START;
     if (is_map ? event->mapping_start.tag : event->sequence_start.tag) {
-        yaml_problem(reader, event, "tags (!name) are not supported");
+        yaml_problem(reader, "tags (!name) are not supported");
         return -EINVAL;
     }
     if (yaml_wants_key(reader)) {
-        yaml_problem(reader, event, "a key that is no word; text with { or [ needs quotes");
+        yaml_problem(reader, "a key that is no word; text with { or [ needs quotes");
         return -EINVAL;
     }
     if (reader->depth == NODE_DEPTH_MAX) {
-        yaml_problem(reader, event, "more than 32 maps and lists inside each other");
+        yaml_problem(reader, "more than 32 maps and lists inside each other");
         return -EINVAL;
     }
     struct node *node = node_new(reader->arena, is_map ? NODE_MAP : NODE_LIST);
     node->is_flow =
         is_map ? event->mapping_start.mapping_start && fy_event_get_node_style(event) == FYNS_FLOW
                : fy_event_get_node_style(event) == FYNS_FLOW;
-    int result = yaml_place(reader, event, node);
+    int result = yaml_place(reader, node);
     if (result == 0)
         reader->open[reader->depth++] = node;
     return result;
@@ -197,7 +220,7 @@ static void yaml_check_commas(struct yaml_reader *reader, struct node *map)
                        before->kind == NODE_SCALAR && before->is_plain;
         if (is_rest)
             node_problem(reader->problems, before,
-                         "inside { } a comma ends the text, which leaves '%s' without a value: "
+                         "inside { } a comma ends the text, which leaves '%.60s' without a value: "
                          "text with commas needs quotes",
                          item->key);
         if (is_rest)
@@ -218,16 +241,21 @@ static void yaml_close(struct yaml_reader *reader)
 /* Returns 1 at the end. */
 static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
 {
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    if (mark) { /* a value that is not there has none */
+        reader->line = (unsigned)mark->line + 1;
+        reader->column = (unsigned)mark->column + 1;
+    }
     switch (event->type) {
     case FYET_STREAM_END:
         return 1;
     case FYET_DOCUMENT_START:
         if (reader->document_count++ == 0)
             return 0;
-        yaml_problem(reader, event, "a second document: a file is one workflow");
+        yaml_problem(reader, "a second document: a file is one workflow");
         return -EINVAL;
     case FYET_ALIAS:
-        yaml_problem(reader, event,
+        yaml_problem(reader,
                      "aliases (*name) are not supported: phases share by extends and defaults");
         return -EINVAL;
     case FYET_SCALAR:

@@ -120,3 +120,10 @@ EXTRA_DIST += tests/logs
 UNIT_TESTS += tests/unit/test_extract
 tests_unit_test_extract_SOURCES = tests/unit/test_extract.c
 tests_unit_test_extract_LDADD = worker/metrics/libmetrics.a $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_phase
+tests_unit_test_phase_SOURCES = tests/unit/test_phase.c
+tests_unit_test_phase_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_script
+tests_unit_test_script_SOURCES = tests/unit/test_script.c
+tests_unit_test_script_LDADD = $(UNIT_LDADD)

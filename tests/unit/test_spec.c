@@ -404,6 +404,25 @@ static void what_extends_makes_of_a_file_is_bounded(void **state)
     assert_bound(&text, "too much: what extends and defaults make of this file");
 }
 
+/* Sixty params, each twice the one before: more bytes than there are anywhere. */
+static void what_references_make_of_a_text_is_bounded(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_add(&text, "name: t\nphases:\n  train:\n    run: x\n    resources: {time: 1h}\n");
+    text_add(&text, "    params:\n      a0: x\n");
+    for (int i = 1; i < 60; i++)
+        text_addf(&text, "      a%d: $a%d$a%d\n", i, i - 1, i - 1);
+    assert_bound(&text, "a17: too long with what it refers to: more than 64 KiB");
+    text_add(&text, "name: t\nphases:\n  train:\n    run: x\n    resources: {time: 1h}\n");
+    text_add(&text, "    params:\n      long: ");
+    for (int i = 0; i < 6000; i++)
+        text_add(&text, "0123456789");
+    for (int i = 1; i < 900; i++)
+        text_addf(&text, "\n      a%d: $long", i);
+    assert_bound(&text, "16 MiB in the whole file");
+}
+
 static void sizes_and_depths_are_bounded(void **state)
 {
     (void)state;
@@ -419,6 +438,12 @@ static void sizes_and_depths_are_bounded(void **state)
     for (int i = 0; i < 5000; i++)
         text_addf(&text, "%*sa:\n", i % 60, "");
     assert_bound(&text, "F:");
+    text_add(&text, MINIMAL);
+    for (int i = 0; i < 1001; i++)
+        text_add(&text, " \n");
+    assert_bound(&text, "more than 1000 empty lines on end");
+    text_add(&text, "name: t\r\nphases:\r");
+    assert_bound(&text, "F:2:8: not a text file: byte 0x0d");
     while (text.size <= SPEC_SIZE_MAX)
         text_add(&text, "# a comment\n");
     assert_bound(&text, "larger than 1048576 bytes");
@@ -497,6 +522,7 @@ int main(void)
         cmocka_unit_test(long_chains_are_followed_to_their_end),
         cmocka_unit_test(cycles_of_any_length_are_found),
         cmocka_unit_test(what_extends_makes_of_a_file_is_bounded),
+        cmocka_unit_test(what_references_make_of_a_text_is_bounded),
         cmocka_unit_test(sizes_and_depths_are_bounded),
         cmocka_unit_test(a_thousand_problems_are_told_and_no_more),
         cmocka_unit_test(one_place_is_told_once),

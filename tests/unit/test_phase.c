@@ -1,0 +1,244 @@
+/* Loading one resolved phase: what becomes of each member, and that a damaged one is refused. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/spec/phase.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char whole[] =
+    "{'name': 'production', 'after': ['validate', 'other'],"
+    " 'params': {'depth': 12},"
+    " 'resources': {'nodes': 2, 'gpus': 8, 'gpu_type': 'h100', 'cpus': null,"
+    "               'cpus_per_gpu': 16, 'mem_mb': 4194304000, 'time_s': 3600},"
+    " 'slurm': {'partition': 'prod'}, 'launch': 'rank', 'run': 'train', 'workdir': '/w',"
+    " 'env': {'A': 'b'}, 'metrics': {'kind': 'pattern', 'pattern': '(?<loss>x)'},"
+    " 'progress': {'step': 'step', 'total': 1000},"
+    " 'checkpoint': {'path': '{step}', 'stop_signal': 'USR2', 'save_time_s': 90, 'keep': 2},"
+    " 'gate': {'a': {'condition': 'x > 1'}}, 'guards': {}, 'nan_ok': true,"
+    " 'promote': 'manual', 'on_fail': 'fail', 'linger_s': 5}";
+
+/* JSON with ' for ". */
+static json_t *load(const char *text)
+{
+    char *copy = text_format("%s", text);
+    json_error_t error;
+    for (char *at = copy; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    json_t *json = json_loads(copy, JSON_DECODE_ANY, &error);
+    if (!json)
+        fail_msg("%s: %s", copy, error.text);
+    free(copy);
+    return json;
+}
+
+static void every_member_is_loaded(void **state)
+{
+    (void)state;
+    struct phase_spec phase;
+    json_t *json = load(whole);
+    assert_int_equal(phase_spec_init(&phase, json, NULL), 0);
+    json_decref(json); /* the phase holds on to it */
+    assert_string_equal(phase.name, "production");
+    assert_int_equal(phase.after_count, 2);
+    assert_string_equal(phase.after[1], "other");
+    assert_int_equal(phase.resources.nodes, 2);
+    assert_int_equal(phase.resources.gpus, 8);
+    assert_string_equal(phase.resources.gpu_type, "h100");
+    assert_int_equal(phase.resources.cpus, 0);
+    assert_int_equal(phase.resources.cpus_per_gpu, 16);
+    assert_int_equal(phase.resources.mem_mb, 4194304000);
+    assert_int_equal(phase.resources.time_s, 3600);
+    assert_string_equal(json_string_value(json_object_get(phase.slurm, "partition")), "prod");
+    assert_int_equal(phase.launch, PHASE_LAUNCH_RANK);
+    assert_int_equal(json_integer_value(json_object_get(phase.params, "depth")), 12);
+    assert_string_equal(phase.run, "train");
+    assert_string_equal(phase.workdir, "/w");
+    assert_int_equal(json_object_size(phase.env), 1);
+    assert_int_equal(phase.metrics.kind, PHASE_METRICS_PATTERN);
+    assert_string_equal(phase.metrics.pattern, "(?<loss>x)");
+    assert_null(phase.metrics.path);
+    assert_string_equal(phase.progress.step, "step");
+    assert_true(phase.progress.total == 1000);
+    assert_string_equal(phase.checkpoint.path, "{step}");
+    assert_int_equal(phase.checkpoint.stop_signal, SIGUSR2);
+    assert_int_equal(phase.checkpoint.save_time_s, 90);
+    assert_int_equal(phase.checkpoint.keep, 2);
+    assert_int_equal(json_object_size(phase.gate), 1);
+    assert_int_equal(json_object_size(phase.guards), 0);
+    assert_true(phase.nan_ok);
+    assert_int_equal(phase.promote, PHASE_PROMOTE_MANUAL);
+    assert_int_equal(phase.on_fail, PHASE_ON_FAIL_FAIL);
+    assert_int_equal(phase.linger_s, 5);
+    phase_spec_fini(&phase);
+    phase_spec_fini(&phase); /* zeroed by the first */
+    phase_spec_fini(NULL);
+}
+
+/* The object that `path` (a key, or two with a dot) is a member of; `ret_key` is the last key. */
+static json_t *find_parent(json_t *json, const char *path, const char **ret_key)
+{
+    const char *dot = strchr(path, '.');
+    *ret_key = dot ? dot + 1 : path;
+    if (!dot)
+        return json;
+    char *first = text_format("%.*s", (int)(dot - path), path);
+    json_t *parent = json_object_get(json, first);
+    free(first);
+    return parent;
+}
+
+/* Without `path` (NULL value) or with another value there; the key that is named, or NULL: fine. */
+static const struct {
+    const char *path, *value, *named;
+} damage_rows[] = {
+    {"name", NULL, "name"},
+    {"name", "3", "name"},
+    {"after", NULL, "after"},
+    {"after", "'validate'", "after"},
+    {"after", "[3]", "after"},
+    {"after", "[]", NULL},
+    {"resources", NULL, "resources"},
+    {"resources", "[]", "resources"},
+    {"resources.nodes", NULL, "nodes"},
+    {"resources.nodes", "0", "nodes"},
+    {"resources.nodes", "-1", "nodes"},
+    {"resources.nodes", "1.5", "nodes"},
+    {"resources.nodes", "null", "nodes"},
+    {"resources.nodes", "4294967297", "nodes"},
+    {"resources.gpus", "-1", "gpus"},
+    {"resources.gpus", "0", NULL},
+    {"resources.gpu_type", "null", NULL},
+    {"resources.gpu_type", "8", "gpu_type"},
+    {"resources.mem_mb", "null", NULL},
+    {"resources.mem_mb", "'1G'", "mem_mb"},
+    {"resources.time_s", "0", "time_s"},
+    {"slurm", "null", "slurm"},
+    {"launch", "'group'", "launch"},
+    {"params", NULL, "params"},
+    {"run", "null", "run"},
+    {"workdir", "null", NULL},
+    {"workdir", "3", "workdir"},
+    {"env", "[]", "env"},
+    {"metrics", "'auto'", "metrics"},
+    {"metrics.kind", "'auto'", NULL},
+    {"metrics.kind", "'file'", "path"},
+    {"metrics.pattern", NULL, "pattern"},
+    {"progress", "null", NULL},
+    {"progress.step", NULL, "step"},
+    {"progress.total", "0", "total"},
+    {"progress.total", "'1000'", "total"},
+    {"checkpoint", "null", NULL},
+    {"checkpoint", "3", "checkpoint"},
+    {"checkpoint.path", NULL, "path"},
+    {"checkpoint.stop_signal", "'KILL'", "stop_signal"},
+    {"checkpoint.save_time_s", "-1", "save_time_s"},
+    {"checkpoint.keep", "'2'", "keep"},
+    {"gate", NULL, "gate"},
+    {"guards", "null", "guards"},
+    {"nan_ok", NULL, "nan_ok"},
+    {"nan_ok", "1", "nan_ok"},
+    {"promote", "''", "promote"},
+    {"on_fail", "'FAIL'", "on_fail"},
+    {"linger_s", "-1", "linger_s"},
+    {"unknown", "3", NULL},
+};
+
+static void a_damaged_member_is_refused_by_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof damage_rows / sizeof damage_rows[0]; i++) {
+        struct phase_spec phase;
+        struct error err = {0};
+        json_t *json = load(whole);
+        const char *key;
+        json_t *parent = find_parent(json, damage_rows[i].path, &key);
+        if (damage_rows[i].value)
+            (void)json_object_set_new(parent, key, load(damage_rows[i].value));
+        else
+            (void)json_object_del(parent, key);
+        int result = phase_spec_init(&phase, json, &err);
+        char *quoted = text_format("'%s'", damage_rows[i].named ? damage_rows[i].named : "");
+        if (damage_rows[i].named ? result != -EINVAL || !strstr(err.message, quoted) : result != 0)
+            fail_msg("%s: %s gives %d: %s", damage_rows[i].path,
+                     damage_rows[i].value ? damage_rows[i].value : "nothing", result, err.message);
+        free(quoted);
+        phase_spec_fini(&phase);
+        json_decref(json);
+    }
+}
+
+static void what_is_no_object_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"3", "[]", "null", "'x'", "{}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct phase_spec phase;
+        json_t *json = load(texts[i]);
+        assert_int_equal(phase_spec_init(&phase, json, NULL), -EINVAL);
+        json_decref(json);
+    }
+}
+
+static void a_phase_is_found_by_name(void **state)
+{
+    (void)state;
+    json_t *json = load("{'phases': [{'name': 'a'}, 3, {'name': 'b', 'x': 1}]}");
+    assert_int_equal(json_integer_value(json_object_get(phase_spec_find(json, "b"), "x")), 1);
+    assert_null(phase_spec_find(json, "c"));
+    assert_null(phase_spec_find(NULL, "a"));
+    json_decref(json);
+}
+
+static void values_read_as_short_as_they_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *text;
+    } rows[] = {
+        {"1", "1"},
+        {"-5", "-5"},
+        {"9223372036854775807", "9223372036854775807"},
+        {"5.0", "5.0"},
+        {"0.1", "0.1"},
+        {"0.0003", "0.0003"},
+        {"1e-5", "1e-05"},
+        {"1e20", "1e+20"},
+        {"-0.5", "-0.5"},
+        {"0.30000000000000004", "0.30000000000000004"},
+        {"123456789.125", "123456789.125"},
+        {"1000000.0", "1000000.0"},
+        {"true", "true"},
+        {"false", "false"},
+        {"'True'", "True"},
+        {"''", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct text text = {0};
+        json_t *json = load(rows[i].json);
+        phase_value_text(json, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        if (json_is_real(json))
+            assert_true(strtod(text_string(&text), NULL) == json_real_value(json));
+        json_decref(json);
+        text_fini(&text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_member_is_loaded),
+        cmocka_unit_test(a_damaged_member_is_refused_by_name),
+        cmocka_unit_test(what_is_no_object_is_refused),
+        cmocka_unit_test(a_phase_is_found_by_name),
+        cmocka_unit_test(values_read_as_short_as_they_are_exact),
+    };
+    return cmocka_run_group_tests_name("phase", tests, NULL, NULL);
+}
