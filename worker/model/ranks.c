@@ -5,6 +5,7 @@
 #include "worker/model/wire.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,8 @@ static int report(struct ranks *ranks, const struct ranks_place *place, const st
     struct hello answer;
     if (result == 0)
         result = wire_receive(fd, &answer, sizeof answer, deadline_ms, "rank 0", err);
-    if (result == 0 && memcmp(answer.magic, hello_magic, sizeof hello_magic) != 0)
+    bool known = result == 0 && memcmp(answer.magic, hello_magic, sizeof hello_magic) == 0;
+    if (result == 0 && (!known || answer.rank != 0))
         result = error_set(err, -EPROTO, "what listens at %s port %s is not rank 0", place->address,
                            place->port);
     return result;

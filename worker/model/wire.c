@@ -113,6 +113,17 @@ int wire_accept(int listener, int64_t deadline_ms, struct error *err)
     }
 }
 
+/* Connecting to a port of this very machine where nobody listens may pick that port as its own end
+ * and so succeed, with nobody but itself. */
+static bool is_own_echo(int fd)
+{
+    struct sockaddr_storage own = {0}, peer = {0};
+    socklen_t own_size = sizeof own, peer_size = sizeof peer;
+    return getsockname(fd, (struct sockaddr *)&own, &own_size) == 0 &&
+           getpeername(fd, (struct sockaddr *)&peer, &peer_size) == 0 && own_size == peer_size &&
+           memcmp(&own, &peer, own_size) == 0;
+}
+
 static int connect_once(const struct addrinfo *to, int64_t deadline_ms)
 {
     int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -126,6 +137,8 @@ static int connect_once(const struct addrinfo *to, int64_t deadline_ms)
         if (result == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0)
             result = -code;
     }
+    if (result == 0 && is_own_echo(fd))
+        result = -ECONNREFUSED;
     if (result < 0) {
         (void)close(fd); /* nothing was sent */
         return result;
