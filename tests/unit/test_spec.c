@@ -191,7 +191,8 @@ static void a_spec_resolves_to_just_this_document(void **state)
 
 /* --- Files -------------------------------------------------------------------------------------*/
 
-static void assert_file_problem(const char *path, int result, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void assert_file_problem(const char *path, int result,
+                                                                      const char *format, ...)
 {
     struct spec_problems problems = {0};
     struct text lines = {0}, expected = {0};
@@ -246,7 +247,7 @@ static void what_is_no_workflow_file_is_one_clear_line(void **state)
     assert_file_problem(path, -EINVAL, "%s:2:4: not a text file: byte 0x00 is no UTF-8 text\n",
                         path);
     write_file(path, MINIMAL, strlen(MINIMAL));
-    assert_file_problem(path, 0, "");
+    assert_file_problem(path, 0, "%s", "");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* must not wait for a writer */
     assert_file_problem(path, -EINVAL, "cannot read %s: it is not a regular file\n", path);
