@@ -56,12 +56,19 @@ static int stmt_errno(sqlite3 *db, int code)
 int store_failed(struct store *store, int code, const char *what, struct error *err)
 {
     int result = stmt_errno(store->db, code);
-    const char *reason = sqlite3_errmsg(store->db);
+    const char *reason = sqlite3_errmsg(store->db), *detail = NULL;
+    int primary = code & 0xff;
     if (result == -ENOSPC)
         reason = "the disk is full, or a quota is used up";
+    else if (primary == SQLITE_READONLY)
+        reason = "the file or its folder cannot be written";
+    else if ((primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR) &&
+             sqlite3_system_errno(store->db))
+        detail = strerror(sqlite3_system_errno(store->db));
     bool may_pass = result == -ENOSPC || result == -EBUSY || result == -EIO;
-    return error_set_at(err, result, store->path, 0, 0, "%s %s the record: %s",
-                        may_pass ? "could not" : "cannot", what, reason);
+    return error_set_at(err, result, store->path, 0, 0, "%s %s the record: %s%s%s",
+                        may_pass ? "could not" : "cannot", what, reason, detail ? ": " : "",
+                        detail ? detail : "");
 }
 
 static int stmt_parameter(struct stmt *stmt, const char *name)

@@ -91,6 +91,11 @@ UNIT_TESTS += tests/unit/test_spec
 tests_unit_test_spec_SOURCES = tests/unit/test_spec.c
 tests_unit_test_spec_LDADD = $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_store_faults
+tests_unit_test_store_faults_SOURCES = tests/unit/test_store_faults.c $(STORE_TEST_SOURCES)
+tests_unit_test_store_faults_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_faults_LDADD = $(STORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_record
 tests_unit_test_record_SOURCES = tests/unit/test_record.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

@@ -1,4 +1,4 @@
-/* The record as a file: making, refusing, migrating, failing whole. */
+/* The record as a file: making, refusing, migrating, reading beside. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -7,12 +7,9 @@
 #include "lib/text.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static void a_new_record_is_private_and_current(void **state)
@@ -306,44 +303,6 @@ static void a_path_that_cannot_be_opened_says_why(void **state)
     }
 }
 
-/* Opens as a user who may not write the folder; returns what store_open() returned. */
-static int open_as_nobody(const struct record *record)
-{
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct store *store;
-        if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
-            _exit(255);
-        int result = store_open(record->path, "/runs", &store, NULL);
-        _exit(result < 0 ? -result : 0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return -WEXITSTATUS(status);
-}
-
-static void a_folder_that_cannot_be_written_is_a_clear_failure(void **state)
-{
-    (void)state;
-    struct record record;
-    record_open(&record);
-    store_close(record.store);
-    record.store = NULL;
-    /* The file itself could be written, but SQLite needs a journal beside it. */
-    if (geteuid() == 0) {
-        assert_int_equal(chown(record.path, 65534, 65534), 0);
-        assert_int_equal(chmod(record.folder, 0755), 0);
-    } else {
-        assert_int_equal(chmod(record.folder, 0500), 0);
-    }
-    int result = open_as_nobody(&record);
-    assert_int_equal(chmod(record.folder, 0700), 0);
-    assert_true(result == -EACCES || result == -EROFS || result == -EIO);
-    record_close(&record);
-}
-
 static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **state)
 {
     (void)state;
@@ -367,109 +326,6 @@ static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **stat
     record_close(&record);
 }
 
-/* Fills the record until a write fails; then nothing of the transaction must be there. */
-static void assert_fills_up_whole(struct record *record)
-{
-    struct error err;
-    struct workflow *workflow = record_workflow(1);
-    record_insert(record, workflow);
-    record_add_run(record, &workflow->phases[0], 1, 1);
-    record_begin(record);
-    int result = store_metric_add(record->store, 1, 1, "loss", 1, 1, &err);
-    assert_int_equal(result, 0);
-    record_commit(record);
-
-    record_begin(record);
-    for (int i = 2; result == 0 && i < 1000000; i++)
-        result = store_metric_add(record->store, 1, i, i % 2 ? "loss" : "new", 1, 1, &err);
-    int committed = store_commit(record->store, &err);
-    assert_int_equal(committed, -ENOSPC);
-    assert_true(result == 0 || result == -ENOSPC);
-    assert_non_null(strstr(err.message, "disk is full"));
-    workflow_free(workflow);
-}
-
-static void assert_nothing_half_written(struct record *record)
-{
-    struct error err;
-    record_assert(record, "SELECT step FROM metric", "1");
-    record_assert(record, "SELECT name FROM metric_name", "loss");
-    /* The name that was rolled back is known no more, and can be written anew. */
-    record_begin(record);
-    assert_int_equal(store_metric_add(record->store, 1, 2, "new", 1, 1, &err), 0);
-    record_commit(record);
-    record_assert(record, "SELECT name || step FROM v_metric ORDER BY 1", "loss1,new2");
-    record_assert(record, "PRAGMA integrity_check", "ok");
-}
-
-static void a_full_record_is_rolled_back_whole(void **state)
-{
-    (void)state;
-    struct record record;
-    int64_t pages;
-    record_open(&record);
-    assert_int_equal(store_number(record.store, "PRAGMA max_page_count = 100", &pages, NULL), 0);
-    assert_fills_up_whole(&record);
-    assert_int_equal(store_number(record.store, "PRAGMA max_page_count = 100000", &pages, NULL), 0);
-    assert_nothing_half_written(&record);
-    record_close(&record);
-}
-
-/* The kernel refuses to write beyond the limit, as a full disk or quota does. */
-static void a_full_disk_is_rolled_back_whole(void **state)
-{
-    (void)state;
-    struct record record;
-    struct rlimit limit, small;
-    record_open(&record);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = limit.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_fills_up_whole(&record);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    (void)signal(SIGXFSZ, handler);
-    assert_nothing_half_written(&record);
-    record_close(&record);
-}
-
-static void a_spoiled_transaction_takes_no_more_writes(void **state)
-{
-    (void)state;
-    struct record record;
-    struct error err;
-    record_open(&record);
-    record_begin(&record);
-    struct workflow *workflow = record_workflow(1);
-    struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
-    assert_int_equal(store_apply(record.store, &save, 1, &err), -ENOENT); /* not inserted */
-    assert_int_equal(store_journal_set(record.store, 1, "n1", 5, &err), -ENOENT);
-    assert_int_equal(store_commit(record.store, &err), -ENOENT);
-    assert_non_null(strstr(err.message, "no workflow 1"));
-    /* The next one begins afresh. */
-    record_insert(&record, workflow);
-    record_apply(&record, &save);
-    workflow_free(workflow);
-    record_close(&record);
-}
-
-static void what_was_not_committed_is_gone_after_a_restart(void **state)
-{
-    (void)state;
-    struct record record;
-    struct error err;
-    struct workflow *workflow = record_workflow(1);
-    struct store_submission submission = record_submission();
-    record_open(&record);
-    record_begin(&record);
-    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
-    record_reopen(&record);
-    record_assert(&record, "SELECT count(*) FROM workflow", "0");
-    record_submission_fini(&submission);
-    workflow_free(workflow);
-    record_close(&record);
-}
-
 static void others_read_what_is_committed_while_the_daemon_writes(void **state)
 {
     (void)state;
@@ -485,23 +341,6 @@ static void others_read_what_is_committed_while_the_daemon_writes(void **state)
     record_assert(&record, "SELECT count(*) FROM v_workflow", "1");
     record_submission_fini(&submission);
     workflow_free(workflow);
-    record_close(&record);
-}
-
-static void a_person_who_writes_makes_the_daemon_wait_and_try_again(void **state)
-{
-    (void)state;
-    struct record record;
-    struct error err;
-    sqlite3 *db;
-    record_open(&record);
-    assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(store_begin(record.store, &err), -EBUSY);
-    assert_true(text_starts(err.message, "could not"));
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    record_begin(&record);
-    record_commit(&record);
     record_close(&record);
 }
 
@@ -550,14 +389,8 @@ int main(void)
         cmocka_unit_test(what_is_no_record_of_this_version_is_refused_untouched),
         cmocka_unit_test(a_damaged_file_is_named_as_damaged),
         cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
-        cmocka_unit_test(a_folder_that_cannot_be_written_is_a_clear_failure),
         cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),
-        cmocka_unit_test(a_full_record_is_rolled_back_whole),
-        cmocka_unit_test(a_full_disk_is_rolled_back_whole),
-        cmocka_unit_test(a_spoiled_transaction_takes_no_more_writes),
-        cmocka_unit_test(what_was_not_committed_is_gone_after_a_restart),
         cmocka_unit_test(others_read_what_is_committed_while_the_daemon_writes),
-        cmocka_unit_test(a_person_who_writes_makes_the_daemon_wait_and_try_again),
         cmocka_unit_test(alone_the_record_is_kept_without_shared_memory),
         cmocka_unit_test(a_local_file_system_is_not_taken_for_a_networks),
     };
