@@ -132,3 +132,15 @@ tests_unit_test_phase_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_script
 tests_unit_test_script_SOURCES = tests/unit/test_script.c
 tests_unit_test_script_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_journal
+tests_unit_test_journal_SOURCES = tests/unit/test_journal.c
+tests_unit_test_journal_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_checkpoints
+tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c
+tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_worker
+tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
+tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

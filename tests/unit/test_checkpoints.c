@@ -1,0 +1,269 @@
+/* Which files are a checkpoint, when it is whole, and which may be removed. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/checkpoints.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[32];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Writes `size` bytes to a file below the folder, whose own folder is made. */
+static void put(const char *name, size_t size)
+{
+    static const char bytes[256];
+    char *path = text_format("%s/%s", folder, name), *slash = strrchr(path, '/');
+    *slash = '\0';
+    (void)mkdir(path, 0700); /* it may be there */
+    *slash = '/';
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    close(fd);
+    free(path);
+}
+
+static bool is_there(const char *name)
+{
+    char *path = text_format("%s/%s", folder, name);
+    bool is = access(path, F_OK) == 0;
+    free(path);
+    return is;
+}
+
+/* "500 12 model_500.pt; ": step, bytes and name of what was found. */
+static void note(void *context, const struct checkpoint *checkpoint)
+{
+    text_addf(context, "%lld %llu %s; ", (long long)checkpoint->step,
+              (unsigned long long)checkpoint->bytes, checkpoint->path + strlen(folder) + 1);
+}
+
+static struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found)
+{
+    struct checkpoints *checkpoints;
+    struct error err;
+    char *whole = text_format("%s/%s", folder, pattern);
+    assert_int_equal(checkpoints_new(whole, folder, keep, note, found, &checkpoints, &err), 0);
+    free(whole);
+    return checkpoints;
+}
+
+static void names_give_steps(void **state)
+{
+    static const struct {
+        const char *pattern, *name;
+        int step; /* -1: none */
+    } rows[] = {
+        {"*_{step}*", "model_000500.pt", 500},
+        {"*_{step}*", "optim_000500_rank3.pt", 500},
+        {"*_{step}*", "model_v2_000500.pt", 500},
+        {"ckpt-{step}.pt", "ckpt-7.pt", 7},
+        {"ckpt-{step}.pt", "ckpt-7xpt", -1},
+        {"ckpt-{step}", "ckpt-7", 7},
+        {"ckpt-{step}", "ckpt-7a", -1},
+        {"ckpt-{step}", "ckpt-a", -1},
+        {"ckpt-{step}", "ckpt-123456789012345678901234567890", -1},
+        {"step{step}-{step}", "step5-5", 5},
+        {"[mn]_{step}", "m_3", 3},
+        {"[!mn]_{step}", "m_3", -1},
+        {"?_{step}", "x_9", 9},
+        {"*_{step}*", "model_500.pt.tmp", -1},
+        {"*_{step}*", "model_500.tmp-abc", -1},
+        {"*_{step}*", "model_500.part", -1},
+        {"*_{step}*", ".model_500", -1},
+        {"*_{step}*", "model_500~", -1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct text found = {0}, wanted = {0};
+        struct checkpoints *checkpoints = begin(rows[i].pattern, 0, &found);
+        put(rows[i].name, 3);
+        checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+        if (rows[i].step >= 0)
+            text_addf(&wanted, "%d 3 %s; ", rows[i].step, rows[i].name);
+        assert_string_equal(text_string(&found), text_string(&wanted));
+        checkpoints_free(checkpoints);
+        text_fini(&found);
+        text_fini(&wanted);
+        remove_folder(state);
+        make_folder(state);
+    }
+}
+
+static void a_pattern_needs_a_step(void **state)
+{
+    (void)state;
+    struct checkpoints *checkpoints;
+    struct error err;
+    int result = checkpoints_new("/out/model.pt", "/out", 0, note, NULL, &checkpoints, &err);
+    assert_int_equal(result, -EINVAL);
+    assert_string_equal(err.message, "checkpoint.path has no {step}: /out/model.pt");
+}
+
+static void two_looks_that_agree_make_it_whole(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}*", 0, &found);
+    put("c_1.a", 5);
+    checkpoints_look(checkpoints);
+    put("c_1.a", 6);
+    checkpoints_look(checkpoints);
+    put("c_1.b", 1);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "");
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "1 7 c_1.a; ");
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
+static void a_folder_is_measured_with_all_in_it(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("checkpoint-{step}", 0, &found);
+    put("checkpoint-40/weights", 10);
+    checkpoints_look(checkpoints);
+    put("checkpoint-40/optimizer", 10);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "40 20 checkpoint-40; ");
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
+static void what_was_there_before_is_told_only_when_it_changes(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    put("c_1", 5);
+    put("c_2", 5);
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    put("c_2", 9);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    assert_string_equal(text_string(&found), "2 9 c_2; ");
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
+static void of_a_killed_writer_only_what_looks_whole_is_believed(void **state)
+{
+    static const struct {
+        size_t first, last; /* bytes of a checkpoint known to be whole, and of the last one */
+        bool was_seen;      /* the last one, in an earlier look */
+        bool is_believed;
+    } rows[] = {
+        {100, 100, false, true}, {100, 50, false, false}, {0, 100, false, false},
+        {0, 100, true, true},    {100, 50, true, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct text found = {0};
+        struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+        if (rows[i].first) {
+            put("c_1", rows[i].first);
+            checkpoints_look(checkpoints);
+            checkpoints_look(checkpoints);
+        }
+        put("c_2", rows[i].last);
+        if (rows[i].was_seen)
+            checkpoints_look(checkpoints);
+        checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+        assert_int_equal(strstr(text_string(&found), "c_2") != NULL, rows[i].is_believed);
+        checkpoints_free(checkpoints);
+        text_fini(&found);
+        remove_folder(state);
+        make_folder(state);
+    }
+}
+
+static void only_checkpoints_of_this_run_are_removed_and_two_are_kept(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    put("c_1", 5);
+    put("other", 5);
+    struct checkpoints *checkpoints = begin("c_{step}", 1, &found);
+    for (int step = 2; step <= 5; step++) {
+        char *name = text_format(step == 3 ? "c_%d/file" : "c_%d", step);
+        put(name, 5);
+        free(name);
+        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints);
+    }
+    put("c_6.tmp", 5);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    assert_true(is_there("c_1") && is_there("other") && is_there("c_6.tmp"));
+    assert_true(!is_there("c_2") && !is_there("c_3"));
+    assert_true(is_there("c_4") && is_there("c_5"));
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
+static void nothing_outside_the_folder_of_the_phase_is_removed(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    struct checkpoints *checkpoints;
+    char *pattern = text_format("%s/c_{step}", folder), *out = text_format("%s/out", folder);
+    assert_int_equal(checkpoints_new(pattern, out, 2, note, &found, &checkpoints, NULL), 0);
+    for (int step = 1; step <= 4; step++) {
+        char *name = text_format("c_%d", step);
+        put(name, 5);
+        free(name);
+    }
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    assert_true(is_there("c_1") && is_there("c_4"));
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+    free(pattern);
+    free(out);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(names_give_steps),
+        TEST(a_pattern_needs_a_step),
+        TEST(two_looks_that_agree_make_it_whole),
+        TEST(a_folder_is_measured_with_all_in_it),
+        TEST(what_was_there_before_is_told_only_when_it_changes),
+        TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
+        TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),
+        TEST(nothing_outside_the_folder_of_the_phase_is_removed),
+    };
+    return cmocka_run_group_tests_name("checkpoints", tests, NULL, NULL);
+}

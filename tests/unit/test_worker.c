@@ -1,0 +1,277 @@
+/* The smaller parts of the worker: lines, logs, tails, reports, environments. */
+#include "tests/unit/unit.h"
+
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/environment.h"
+#include "worker/lines.h"
+#include "worker/outcome.h"
+#include "worker/ranklog.h"
+#include "worker/report.h"
+#include "worker/tail.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[32];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void note_line(void *context, const char *line, size_t size)
+{
+    assert_int_equal(strlen(line), size);
+    text_addf(context, "<%s>", line);
+}
+
+static void lines_are_the_same_however_the_bytes_come(void **state)
+{
+    (void)state;
+    static const char stream[] = "one\n\nthree is too long for this\nfour";
+    for (size_t part = 1; part < sizeof(stream); part++) {
+        struct lines lines = {.size_max = 8};
+        struct text found = {0};
+        for (size_t at = 0; at < sizeof(stream) - 1; at += part) {
+            size_t rest = sizeof(stream) - 1 - at;
+            lines_feed(&lines, stream + at, part < rest ? part : rest, note_line, &found);
+        }
+        lines_end(&lines, note_line, &found);
+        assert_string_equal(text_string(&found), "<one><><three is><four>");
+        lines_fini(&lines);
+        text_fini(&found);
+    }
+}
+
+/* The log of rank 0 without the times. */
+static char *log_text(const char *name)
+{
+    char *path = text_format("%s/%s", folder, name), *data, *line, *rest;
+    struct text text = {0};
+    assert_int_equal(file_read(path, 1 << 20, &data, NULL, NULL), 0);
+    for (line = data; (rest = strchr(line, '\n')); line = rest + 1) {
+        const char *blank = memchr(line, ' ', (size_t)(rest - line));
+        assert_non_null(blank);
+        assert_int_equal(blank - line, strlen("2026-11-20T12:00:00.000Z"));
+        text_addf(&text, "%.*s|", (int)(rest - blank - 1), blank + 1);
+    }
+    assert_string_equal(line, "");
+    free(data);
+    free(path);
+    return text_steal(&text);
+}
+
+static void a_log_has_a_line_for_each_line_with_the_time_before_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *printed, *logged;
+    } rows[] = {
+        {"a\nb\n", "a|b|"},
+        {"a\n\nb", "a||b|"},
+        {"dos\r\nunix\n", "dos|unix|"},
+        /* The first state of a bar shows that there is life, the last how it ended. */
+        {"1%\r2%\r3%\rdone\n", "1%|done|"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int by_byte = 0; by_byte < 2; by_byte++) {
+            struct ranklog *ranklog = ranklog_open(folder, 0, 0);
+            size_t size = strlen(rows[i].printed);
+            for (size_t at = 0; by_byte && at < size; at++)
+                ranklog_feed(ranklog, rows[i].printed + at, 1);
+            if (!by_byte)
+                ranklog_feed(ranklog, rows[i].printed, size);
+            assert_int_equal(ranklog_lost(ranklog, NULL), 0);
+            ranklog_close(ranklog);
+            char *text = log_text("rank-0.log");
+            assert_string_equal(text, rows[i].logged);
+            free(text);
+            remove_folder(state);
+            make_folder(state);
+        }
+    }
+}
+
+static void a_log_keeps_its_beginning_and_its_newest_part(void **state)
+{
+    (void)state;
+    struct ranklog *ranklog = ranklog_open(folder, 0, 400);
+    for (int i = 0; i < 100; i++) {
+        char *line = text_format("line %d\n", i);
+        ranklog_feed(ranklog, line, strlen(line));
+        free(line);
+    }
+    ranklog_close(ranklog);
+    static const char *const names[] = {"rank-0.first.log", "rank-0.previous.log", "rank-0.log"};
+    static const char *const begins[] = {"line 0|", "line ", "line "};
+    char *texts[3];
+    for (size_t i = 0; i < 3; i++) {
+        texts[i] = log_text(names[i]);
+        assert_true(text_starts(texts[i], begins[i]));
+        assert_true(strlen(texts[i]) < 400);
+    }
+    assert_true(text_ends(texts[2], "line 99|"));
+    assert_int_equal(strtol(strrchr(texts[1], ' '), NULL, 10) + 1, strtol(texts[2] + 5, NULL, 10));
+    for (size_t i = 0; i < 3; i++)
+        free(texts[i]);
+}
+
+static void a_log_that_cannot_be_written_is_counted(void **state)
+{
+    (void)state;
+    struct ranklog *ranklog = ranklog_open("/nowhere", 0, 0);
+    ranklog_feed(ranklog, "a\nb\n", 4);
+    assert_int_equal(ranklog_lost(ranklog, NULL), 2);
+    ranklog_close(ranklog);
+}
+
+static void write_file(const char *path, int flags, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | flags, 0600);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void note_data(void *context, const char *data, size_t size)
+{
+    text_add_bytes(context, data, size);
+}
+
+static void assert_tail(struct tail *tail, const char *wanted)
+{
+    struct text found = {0};
+    tail_look(tail, note_data, &found);
+    assert_string_equal(text_string(&found), wanted);
+    text_fini(&found);
+}
+
+static void a_tail_follows_a_file_that_comes_grows_is_cut_and_replaced(void **state)
+{
+    (void)state;
+    struct tail tail;
+    char *path = text_format("%s/file", folder), *other = text_format("%s/other", folder);
+    tail_init(&tail, path, TAIL_FROM_END);
+    assert_tail(&tail, "");
+    write_file(path, 0, "one");
+    assert_tail(&tail, "one");
+    assert_tail(&tail, "");
+    write_file(path, O_APPEND, "two");
+    assert_tail(&tail, "two");
+    write_file(path, O_TRUNC, "3");
+    assert_tail(&tail, "3");
+    write_file(path, O_APPEND, "4");
+    write_file(other, 0, "five");
+    assert_int_equal(rename(other, path), 0);
+    assert_tail(&tail, "4five");
+    tail_fini(&tail);
+    tail_init(&tail, path, TAIL_FROM_END);
+    write_file(path, O_APPEND, "six");
+    assert_tail(&tail, "six");
+    tail_fini(&tail);
+    free(path);
+    free(other);
+}
+
+static void a_report_fits_into_what_srun_passes_on_in_one_piece(void **state)
+{
+    (void)state;
+    char *text = malloc(5000);
+    memset(text, 'x', 4998);
+    memcpy(text + 119, "\xc3\xa4", 2); /* a letter of two bytes at the cut */
+    text[4998] = '\0';
+    json_t *report = json_pack("{s:s, s:s, s:{s:s, s:s, s:i}}", "report", "guard", "message", text,
+                               "verdict", "reason", text, "advice", text, "value", 7);
+    char *line = report_to_line(report);
+    assert_true(strlen(line) <= REPORT_SIZE_MAX);
+    assert_true(text_ends(line, "}\n"));
+    json_t *read = json_loads(line, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(read, "report")), "guard");
+    assert_int_equal(json_string_length(json_object_get(read, "message")), 119 + 3);
+    json_decref(read);
+    free(line);
+    free(text);
+}
+
+static void only_phased_variables_are_expanded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expanded;
+    } rows[] = {
+        {"$PHASED_OUT/x", "/out/x"},
+        {"${PHASED_OUT}x", "/outx"},
+        {"$PHASED_OUTx", "$PHASED_OUTx"},
+        {"$HOME", "$HOME"},
+        {"$PHASED_NOT", "$PHASED_NOT"},
+        {"${PHASED_OUT", "${PHASED_OUT"},
+        {"a$", "a$"},
+        {"$$PHASED_OUT", "$/out"},
+        {"${}", "${}"},
+        {"", ""},
+    };
+    struct environment environment = {0};
+    environment_set(&environment, "HOME", "/home");
+    environment_set(&environment, "PHASED_OUT", "/elsewhere");
+    environment_set(&environment, "PHASED_OUT", "/out");
+    assert_int_equal(environment.count, 2);
+    assert_string_equal(environment_get(&environment, "PHASED_OUT"), "/out");
+    assert_null(environment_get(&environment, "PHASED"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct text text = {0};
+        environment_expand(&environment, rows[i].text, &text);
+        assert_string_equal(text_string(&text), rows[i].expanded);
+        text_fini(&text);
+    }
+    environment_fini(&environment);
+}
+
+static void an_outcome_can_be_told_whatever_the_message_holds(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    outcome_init(&outcome, 12);
+    outcome_set_message(&outcome, "srun said: \xff\xfe");
+    json_t *json = outcome_to_json(&outcome);
+    assert_string_equal(json_string_value(json_object_get(json, "message")), "srun said: ??");
+    json_decref(json);
+    outcome_fini(&outcome);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_the_same_however_the_bytes_come),
+        TEST(a_log_has_a_line_for_each_line_with_the_time_before_it),
+        TEST(a_log_keeps_its_beginning_and_its_newest_part),
+        cmocka_unit_test(a_log_that_cannot_be_written_is_counted),
+        TEST(a_tail_follows_a_file_that_comes_grows_is_cut_and_replaced),
+        cmocka_unit_test(a_report_fits_into_what_srun_passes_on_in_one_piece),
+        cmocka_unit_test(only_phased_variables_are_expanded),
+        cmocka_unit_test(an_outcome_can_be_told_whatever_the_message_holds),
+    };
+    return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
+}
