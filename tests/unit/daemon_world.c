@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -135,6 +136,7 @@ void world_start(struct world *world, const char *crash)
     world->pid = fork();
     assert_true(world->pid >= 0);
     if (world->pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it never outlives its test */
         char *log = text_format("%s/phased.log", world->home);
         int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
         free(log);

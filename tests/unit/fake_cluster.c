@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FIRST_ID = 100 };
@@ -53,9 +54,15 @@ static bool fake_mode_is(const struct fake_cluster *fake, const char *mode)
     return is;
 }
 
-static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32_t id)
+/* Its state, and since when it has it. */
+static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32_t id,
+                                         int64_t *ret_since)
 {
     char *name = text_format("state.%u", id), *text = fake_read(fake, name);
+    char *path = text_format("%s/%s", fake->folder, name);
+    struct stat info = {0};
+    *ret_since = stat(path, &info) == 0 ? info.st_mtime : 0;
+    free(path);
     int state = CLUSTER_JOB_UNKNOWN;
     text[strcspn(text, "\n")] = '\0';
     while (state > CLUSTER_JOB_PENDING &&
@@ -81,8 +88,7 @@ static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
         *ret_last = job.id;
         if (only && !text_equal(only, job.token))
             continue;
-        job.state = fake_state(fake, job.id);
-        job.start_time = job.state == CLUSTER_JOB_PENDING ? 0 : 1;
+        job.state = fake_state(fake, job.id, &job.start_time);
         job.reason = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "Resources" : "");
         job.nodes = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "" : "n1");
         jobs = realloc(jobs, (count + 1) * sizeof *jobs);

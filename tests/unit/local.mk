@@ -144,3 +144,6 @@ tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
 tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/unit/test_daemon_faults
+tests_unit_test_daemon_faults_SOURCES = tests/unit/test_daemon_faults.c $(DAEMON_WORLD)
+tests_unit_test_daemon_faults_LDADD = $(DAEMON_WORLD_LDADD)

@@ -1,0 +1,320 @@
+/* Faults: the daemon is killed around every effect of a two-phase run, Slurm is away or loses
+ * answers, the disk is full. Nothing is lost, and nothing is done twice. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char two_phases[] = "name: two\n"
+                                 "phases:\n"
+                                 "  a:\n"
+                                 "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                 "    run: echo\n"
+                                 "    gate: {low: {value: last(loss), at_most: 2}}\n"
+                                 "  b:\n"
+                                 "    after: a\n"
+                                 "    resources: {nodes: 1, gpus: 2, time: 5m}\n"
+                                 "    run: echo\n";
+
+static const char key[] = "00000000000000000000000000000001";
+
+/* The daemon died, or will at once: it is started again, without the fault. */
+static void survive(struct world *world)
+{
+    world_await_crash(world);
+    world_start(world, NULL);
+    assert_true(world->pid > 0);
+}
+
+static bool has_died(struct world *world)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)world->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == world->pid;
+}
+
+/* As phasectl does: again, with the same key, until there is an answer. */
+static void submit(struct world *world)
+{
+    int status = 0;
+    json_t *json;
+    while (!(json = world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key),
+                               &status)))
+        survive(world);
+    assert_int_equal(status, 201);
+    assert_string_equal(world_member(json, "workflow"), "1");
+    json_decref(json);
+}
+
+/* As a worker does: again until it is committed. */
+static void push(struct world *world, const char *run, const char *node, const char *entry,
+                 long sequence)
+{
+    const char *const entries[] = {entry, NULL};
+    long committed;
+    while ((committed = world_push(world, run, node, entries)) != sequence) {
+        assert_int_equal(committed, 0); /* no reply */
+        survive(world);
+    }
+}
+
+static char *started(void)
+{
+    return text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
+                       "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
+                       (long long)time(NULL));
+}
+
+static char *ended(unsigned final)
+{
+    long long now = (long long)time(NULL);
+    return text_format("{\"seq\":2,\"time\":%lld,\"type\":\"ended\",\"run\":1,\"outcome\":"
+                       "\"succeeded\",\"cause\":null,\"exit_code\":0,\"signal\":0,\"message\":\"\","
+                       "\"started\":%lld,\"ended\":%lld,\"finals\":{\"n1\":%u},\"last_step\":1}",
+                       now, now - 60, now, final);
+}
+
+/* Waits for the text at a member of the workflow, whatever the daemon does meanwhile. */
+static void await(struct world *world, const char *member, const char *text)
+{
+    for (int i = 0; i < 4000; i++) {
+        int status;
+        json_t *json = world_call(world, "GET", "/v1/workflows/1", NULL, &status);
+        bool is_there = json && text_equal(world_member(json, member), text);
+        json_decref(json);
+        if (is_there)
+            return;
+        if (has_died(world))
+            survive(world);
+        world_pause();
+    }
+    char *log = world_read(world, "phased.log");
+    print_error("%s is not %s; the daemon's log:\n%s", member, text, log);
+    free(log);
+    fail();
+}
+
+static void await_command(struct world *world, const char *run, const char *verb)
+{
+    for (int i = 0; i < 100; i++) {
+        int status;
+        json_t *json = world_worker(world, run, "GET", "command?after=0", NULL, &status);
+        bool is_there = json && text_equal(world_member(json, "verb"), verb);
+        json_decref(json);
+        if (is_there)
+            return;
+        if (status == 0)
+            survive(world);
+    }
+    fail_msg("never told: %s", verb);
+}
+
+/* A whole workflow: the first phase in a job, the second in place. */
+static void live(struct world *world)
+{
+    static const char metric[] =
+        "{\"seq\":1,\"time\":1,\"type\":\"metric\",\"step\":1,\"values\":{\"loss\":1}}";
+    char *start = started(), *end = ended(1), *last_end = ended(0);
+    submit(world);
+    await(world, "phases.0.run.state", "pending");
+    world_slurm_write(world, "state.101", "running");
+    push(world, "runs/1/a/1", "lead", start, 1);
+    push(world, "runs/1/a/1", "n1", metric, 1);
+    push(world, "runs/1/a/1", "lead", end, 2);
+    await_command(world, "runs/1/a/1", "next");
+    push(world, "runs/1/b/1", "lead", start, 1);
+    push(world, "runs/1/b/1", "lead", last_end, 2);
+    await_command(world, "runs/1/b/1", "end");
+    world_slurm_write(world, "state.101", "completed");
+    await(world, "state", "succeeded");
+    free(start);
+    free(end);
+    free(last_end);
+}
+
+static void expect_once(struct world *world)
+{
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+    json_t *json = world_expect(world, 200, "GET", "/v1/runs?workflow=1", NULL);
+    assert_int_equal(json_array_size(json_object_get(json, "runs")), 2);
+    json_decref(json);
+}
+
+static void a_kill_at_any_effect_loses_and_repeats_nothing(void **state)
+{
+    static const char *const faults[] = {
+        "submit:1:before",    "submit:1:after",    "judge:1:before",    "judge:1:after",
+        "tell-next:1:before", "tell-next:1:after", "tell-end:1:before", "tell-end:1:after",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        void *made;
+        assert_int_equal(world_setup(&made), 0);
+        struct world *world = made;
+        world_stop(world);
+        world_start(world, faults[i]);
+        live(world);
+        expect_once(world);
+        assert_true(world_log_has(world, "phase 1/b: active -> deciding"));
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
+static void a_kill_at_any_commit_loses_and_repeats_nothing(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 12; n++) {
+        char *before = text_format("commit:%u:before", n),
+             *after = text_format("commit:%u:after", n);
+        const char *const faults[] = {before, after};
+        for (size_t i = 0; i < 2; i++) {
+            void *made;
+            assert_int_equal(world_setup(&made), 0);
+            struct world *world = made;
+            world_stop(world);
+            world_start(world, faults[i]);
+            live(world);
+            expect_once(world);
+            assert_int_equal(world_teardown(&made), 0);
+        }
+        free(before);
+        free(after);
+    }
+}
+
+static void a_kill_around_a_cancellation_cancels_once_restarted(void **state)
+{
+    static const char *const faults[] = {"cancel-job:1:before", "cancel-job:1:after"};
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        void *made;
+        int status;
+        assert_int_equal(world_setup(&made), 0);
+        struct world *world = made;
+        world_stop(world);
+        world_start(world, faults[i]);
+        submit(world);
+        await(world, "phases.0.run.state", "pending");
+        json_decref(world_call(world, "POST", "/v1/workflows/1/cancel", NULL, &status));
+        survive(world);
+        await(world, "state", "cancelled");
+        assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+        assert_true(world_slurm_lines(world, "cancelled") >= 1);
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
+static void a_submission_waits_for_slurm(void **state)
+{
+    struct world *world = *state;
+    world_slurm_write(world, "mode", "down");
+    submit(world);
+    world_await(world, "/v1/ping", "cluster.answering", "false");
+    world_kill(world);
+    world_start(world, NULL);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "submitting");
+    world_slurm_write(world, "mode", "up");
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void a_job_whose_answer_was_lost_is_adopted(void **state)
+{
+    struct world *world = *state;
+    world_slurm_write(world, "mode", "lose");
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_id", "101");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void what_slurm_refuses_is_held_with_its_words(void **state)
+{
+    struct world *world = *state;
+    world_slurm_write(world, "mode", "refuse");
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
+    assert_non_null(strstr(world_member(json, "phases.0.reason"), "because the test wants it"));
+    json_decref(json);
+}
+
+static void limit_files(struct world *world, rlim_t size)
+{
+    struct rlimit limit = {.rlim_cur = size, .rlim_max = RLIM_INFINITY};
+    assert_int_equal(prlimit(world->pid, RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+/* A limit on the size of files fails writes as a full disk does. */
+static void nothing_happens_while_the_record_cannot_be_written(void **state)
+{
+    struct world *world = *state;
+    int status;
+    limit_files(world, 1);
+    json_t *json =
+        world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL));
+    assert_string_equal(world_member(json, "error.code"), "unavailable");
+    json_decref(json);
+    /* From now on it is known beforehand. */
+    json_decref(
+        world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL)));
+    json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
+    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
+
+    limit_files(world, RLIM_INFINITY);
+    for (int i = 0; i < 4000; i++) {
+        json =
+            world_call(world, "POST", "/v1/workflows", world_submission(two_phases, key), &status);
+        json_decref(json);
+        if (status == 201)
+            break;
+        world_pause();
+    }
+    assert_int_equal(status, 201);
+    world_await_lines(world, "jobs", 1); /* those that were refused left nothing */
+    json = world_expect(world, 200, "GET", "/v1/workflows", NULL);
+    assert_int_equal(json_array_size(json_object_get(json, "workflows")), 1);
+    json_decref(json);
+}
+
+/* What a worker told while the disk was full is not acknowledged, and taken once afterwards. */
+static void a_journal_waits_for_the_disk(void **state)
+{
+    struct world *world = *state;
+    char *start = started();
+    const char *const entries[] = {start, NULL};
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    limit_files(world, 1);
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), -503);
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), -503);
+    limit_files(world, RLIM_INFINITY);
+    for (int i = 0; i < 4000 && world_push(world, "runs/1/a/1", "lead", entries) != 1; i++)
+        world_pause();
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "running");
+    free(start);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kill_at_any_effect_loses_and_repeats_nothing),
+        cmocka_unit_test(a_kill_at_any_commit_loses_and_repeats_nothing),
+        cmocka_unit_test(a_kill_around_a_cancellation_cancels_once_restarted),
+        TEST(a_submission_waits_for_slurm),
+        TEST(a_job_whose_answer_was_lost_is_adopted),
+        TEST(what_slurm_refuses_is_held_with_its_words),
+        TEST(nothing_happens_while_the_record_cannot_be_written),
+        TEST(a_journal_waits_for_the_disk),
+    };
+    return cmocka_run_group_tests_name("daemon faults", tests, NULL, NULL);
+}
