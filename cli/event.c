@@ -13,21 +13,41 @@
 
 enum { EVENT_PHASE_COLUMNS = 12 };
 
-/* What happened: `run pending -> running: on n1`. */
+/* Whether the line would only repeat another: a run that moves without a word moves its phase too,
+ * and on a live terminal the bars tell how far a phase is. */
+static bool event_is_dull(const struct terminal *terminal, const json_t *event)
+{
+    const char *type = field_text(event, "type");
+    if (strcmp(type, "checkpoint") == 0)
+        return terminal->live;
+    return strcmp(type, "run") == 0 && !field_text(event, "message")[0];
+}
+
+/* A gate has no state of its own; its message begins with the decision. */
+static enum colour event_colour(const char *type, const char *message)
+{
+    if (strcmp(type, "gate") != 0)
+        return COLOUR_PLAIN;
+    return text_starts(message, "gate passed") ? COLOUR_GREEN : COLOUR_RED;
+}
+
+/* What happened: `queued -> active`, `run ended: failed oom`, `checkpoint: step 50`. */
 static void event_write_change(const struct terminal *terminal, const json_t *event,
                                struct text *text)
 {
     const char *type = field_text(event, "type"), *from = field_text(event, "from");
     const char *to = field_text(event, "to"), *message = field_text(event, "message");
+    bool is_phase = strcmp(type, "phase") == 0;
     struct text safe = {0};
     terminal_add_cut(&safe, message, SIZE_MAX);
-    if (strcmp(type, "phase") != 0)
+    if (!is_phase && !text_starts(message, type))
         text_addf(text, "%s%s", type, to[0] ? " " : "");
-    if (from[0] && to[0])
+    if (is_phase && from[0] && to[0])
         text_addf(text, "%s -> ", from);
     terminal_colour(terminal, text, view_colour(to), to);
-    if (safe.size)
-        text_addf(text, ": %s", text_string(&safe));
+    if (safe.size && (to[0] || !text_starts(message, type)))
+        text_add(text, ": ");
+    terminal_colour(terminal, text, event_colour(type, message), text_string(&safe));
     text_fini(&safe);
 }
 
@@ -35,6 +55,8 @@ void event_write(const struct terminal *terminal, const json_t *event, struct te
 {
     char time_text[FORMAT_SIZE];
     const char *phase = field_text(event, "phase");
+    if (event_is_dull(terminal, event))
+        return;
     text_addf(text, "%s  %-*s  ", format_time(field_number(event, "time"), time(NULL), time_text),
               EVENT_PHASE_COLUMNS, phase[0] ? phase : "workflow");
     event_write_change(terminal, event, text);

@@ -229,8 +229,7 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
         struct text line = {0};
         if (strcmp(field_text(verdict, "outcome"), "passed") == 0)
             continue;
-        text_addf(&line, "%s: %s%s%s", field_text(verdict, "name"), reason,
-                  reason[0] && advice[0] ? "; " : "", advice);
+        text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
         terminal_add_cut(&safe, text_string(&line), SIZE_MAX);
         text_addf(text, "%*s", (int)indent, "");

@@ -157,12 +157,30 @@ static int write_warning(const json_t *entry, const struct entry_origin *origin,
 /* --- Events -------------------------------------------------------------------------------------
  */
 
+/* "on n1, n2 (job 4711)", for people; cut where it would be too long. */
+static void write_place(const json_t *nodes, uint32_t job_id, char buffer[REASON_MAX])
+{
+    struct text text = {0};
+    const json_t *node;
+    size_t i;
+    json_array_foreach(nodes, i, node)
+    {
+        const char *name = json_string_value(node);
+        text_addf(&text, "%s%.64s", i ? ", " : "on ", name ? name : "?");
+    }
+    if (job_id)
+        text_addf(&text, "%s(job %u)", text.size ? " " : "", job_id);
+    (void)snprintf(buffer, REASON_MAX, "%s", text_string(&text));
+    text_fini(&text);
+}
+
 static bool tell_started(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
 {
-    (void)buffer;
     int64_t job_id = integer_of(entry, "job_id", 0);
     event->kind = EV_RUN_STARTED;
     event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
+    write_place(json_object_get(entry, "nodes"), event->slurm_id, buffer);
+    event->message = buffer;
     event->started_ms = time_ms_of(entry, "time");
     return true;
 }

@@ -1,6 +1,7 @@
 # tests/system: whole programs, most of them on a sandbox.
 TESTS += tests/system/sandbox.bats
-EXTRA_DIST += tests/system/sandbox.bats
+TESTS += tests/system/cli.bats
+EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats
 
 TESTS += tests/system/worker.bats tests/system/worker_slurm.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker

@@ -189,7 +189,7 @@ static void a_gate_explains_what_did_not_pass(void **state)
         " {\"name\": \"falling\", \"outcome\": \"failed\", \"warn\": true, \"value\": \"nan\","
         " \"bounds\": \"below 0\", \"window\": {\"first_step\": 50, \"last_step\": 60, \"rows\": "
         "11},"
-        " \"reason\": \"nan is not below 0\", \"advice\": \"lower the rate\"}]}",
+        " \"reason\": \"falling nan is not below 0\", \"advice\": \"lower the rate\"}]}",
         0, NULL);
     struct text text = {0};
     assert_non_null(gate);
@@ -198,7 +198,7 @@ static void a_gate_explains_what_did_not_pass(void **state)
                         "CHECK    VALUE  BOUNDS             WINDOW       VERDICT\n"
                         "order           last(a) > last(b)               passed\n"
                         "falling    nan  below 0            steps 50-60  warned\n"
-                        "falling: nan is not below 0; lower the rate\n");
+                        "falling nan is not below 0; lower the rate\n");
     text_fini(&text);
     json_decref(gate);
 }

@@ -1,0 +1,283 @@
+#!/usr/bin/env bats
+# phasectl: its words, its errors, and what it shows of a daemon on a sandbox.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    export SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
+    export FOLDER PHASED_HOME
+    FOLDER=$(mktemp -d /tmp/phased-test-XXXXXX)
+    PHASED_HOME=$FOLDER/home
+    unset SLURM_CONF NO_COLOR
+    command -v slurmctld >/dev/null || PATH=$PATH:/usr/sbin
+    export PATH=$BIN:$PATH
+    phasectl sandbox start --nodes 1 >"$FOLDER/sandbox.out"
+    phasectl daemon start >"$FOLDER/daemon.out"
+}
+
+teardown_file() {
+    phasectl daemon stop
+    phasectl sandbox stop
+    rm -rf "$FOLDER"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# Two phases: the first prints ten steps and has to bring its loss below a bound, the second reads
+# what the first has made.
+workflow() {
+    cat <<YAML
+name: small
+price: {per_gpu_hour: 3600}
+phases:
+  first:
+    resources: {gpus: h100:1, time: 5m}
+    launch: rank
+    params: {steps: 10}
+    run: |
+      for step in \$(seq \$steps); do
+        echo "step \$step | loss \$((100 / step))"
+      done
+      echo made of \$steps >"\$PHASED_OUT/model"
+    progress: {step: step, total: \$steps}
+    gate:
+      low:     {value: last(loss), at_most: $1, advice: train longer}
+      falling: slope(loss) < 0
+  second:
+    after: first
+    resources: {gpus: h100:1, time: 5m}
+    run: cat "\$PHASED_IN_first/model"
+YAML
+}
+
+# Submits the workflow, waits for its end, and says which it was.
+submitted() {
+    workflow "$1" >small.yaml
+    shift
+    phasectl submit small.yaml "$@" | sed -n 's/^workflow \([0-9]*\) .*/\1/p'
+}
+
+# --- Words ---------------------------------------------------------------------------------------
+
+@test "every verb has help" {
+    local verbs verb
+    verbs=$(phasectl --help | awk '/^  [a-z]+ / { print $1 }')
+    [ "$(wc -w <<<"$verbs")" -ge 15 ]
+    for verb in $verbs; do
+        run -0 phasectl "$verb" --help
+        [[ ${lines[0]} == "usage: phasectl $verb"* ]]
+    done
+}
+
+@test "wrong words are told with a hint, and exit 2" {
+    local words
+    while read -r words; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr phasectl $words
+        [ -z "$output" ]
+        [[ $stderr == phasectl*": "*"Try 'phasectl"*"--help'." ]]
+    done <<'WORDS'
+sumbit demo.yaml
+submit
+submit a.yaml b.yaml
+submit a.yaml --wacth
+submit a.yaml --set iterations
+submit a.yaml --watch=yes
+status seven
+status 7/
+logs 7 --rank -1
+metrics 7 --last 0
+metrics 7 --name ../secret
+gate 7
+cancel 7/first#1
+daemon restart
+sandbox stop --nodes 3
+WORDS
+    run -2 phasectl sumbit
+    [[ $output == *"did you mean 'submit'"* ]]
+    run -2 phasectl submit a.yaml --wacth
+    [[ $output == *"did you mean --watch"* ]]
+}
+
+@test "without a daemon each question is one line that says how to start it" {
+    local words
+    for words in status 'watch 1' 'logs 1' 'metrics 1' 'gate 1/first' 'cancel 1' runs 'daemon status'; do
+        # shellcheck disable=SC2086
+        PHASED_HOME=$BATS_TEST_TMPDIR/nobody run -1 --separate-stderr phasectl $words
+        [ "$stderr" = "phasectl: no daemon is running for $BATS_TEST_TMPDIR/nobody;\
+ start it with 'phasectl daemon start'" ]
+    done
+}
+
+@test "a closed pipe ends the output without a word" {
+    run bash -c 'set -o pipefail; phasectl --help | true; phasectl check --print small.yaml 2>&1 | true'
+    [ -z "$output" ]
+}
+
+# --- check ---------------------------------------------------------------------------------------
+
+@test "check names every problem with its place" {
+    workflow 20 | sed 's/at_most/at_mots/; s/launch: rank/launch: ranks/' >bad.yaml
+    run -1 --separate-stderr phasectl check bad.yaml
+    [[ $stderr == *"bad.yaml:6:"*"launch"* ]]
+    [[ $stderr == *"bad.yaml:15:"*"at_mots"*"did you mean at_most?"* ]]
+    [[ $stderr == *"phasectl: bad.yaml has "*" problems" ]]
+}
+
+@test "check prints what is resolved" {
+    workflow 20 >small.yaml
+    phasectl check small.yaml
+    phasectl check --print --set first.steps=7 small.yaml >resolved.json
+    [ "$(jq '.phases[0].params.steps, .phases[0].progress.total' resolved.json)" = $'7\n7' ]
+}
+
+@test "what is no workflow file is refused by check and by submit" {
+    mkdir folder
+    head -c 4096 /dev/urandom >binary
+    head -c 10M /dev/zero | tr '\0' 'a' >large
+    local file
+    for file in folder binary large missing; do
+        run -1 --separate-stderr phasectl check $file
+        [[ $stderr == *$file* ]]
+        run -1 --separate-stderr phasectl submit $file
+        [[ $stderr == "phasectl: "*$file* ]]
+    done
+}
+
+# --- The daemon ----------------------------------------------------------------------------------
+
+@test "the daemon answers, and is not started twice" {
+    run -0 phasectl daemon status
+    [[ $output == *"is running (pid "*"home $PHASED_HOME)"*"Slurm cluster sandbox answers"* ]]
+    local before
+    before=$(phasectl daemon status --json | jq .pid)
+    run -0 phasectl daemon start
+    [[ $output == *"is running already (pid $before,"* ]]
+}
+
+@test "a daemon that ends at once shows what it said" {
+    mkdir bin
+    cp "$BIN/phasectl" bin/
+    cat >bin/phased <<'PHASED'
+#!/bin/bash
+seq -f 'line %.0f' 30
+echo 'phased: disk full' >&2
+exit 3
+PHASED
+    chmod +x bin/phased
+    PHASED_HOME=$BATS_TEST_TMPDIR/home run -1 --separate-stderr bin/phasectl daemon start
+    [[ $stderr == *"line 30"*"phased: disk full"*"phasectl: phased ended with code 3" ]]
+    [[ $stderr != *"line 2"$'\n'* ]]
+}
+
+@test "a home deeper than a socket's path may be works" {
+    local deep conf=$PHASED_HOME/sandbox/slurm.conf
+    deep=$BATS_TEST_TMPDIR/$(printf 'd%.0s' {1..120})
+    PHASED_HOME=$deep SLURM_CONF=$conf phasectl daemon start
+    PHASED_HOME=$deep run -0 phasectl status
+    [[ $output == "no workflows;"* ]]
+    PHASED_HOME=$deep phasectl daemon stop
+    PHASED_HOME=$deep run -0 phasectl daemon stop
+    [ "$output" = "phased is not running" ]
+}
+
+# --- Workflows -----------------------------------------------------------------------------------
+
+@test "a submission is followed to its end" {
+    workflow 20 >small.yaml
+    run -0 --separate-stderr phasectl submit small.yaml --watch
+    [[ ${lines[0]} =~ ^workflow\ ([0-9]+)\ small$ ]]
+    local id=${BASH_REMATCH[1]}
+    [[ $output == *"low"*"at most 20"*"passed"* ]]
+    [[ $output == *"workflow $id (small) succeeded after "* ]]
+    [[ $output == *"record  $PHASED_HOME/phased.db" ]]
+    [[ $output != *$'\033'* ]]
+    [ -z "$stderr" ]
+
+    run -0 phasectl status "$id"
+    [[ $output == *first*succeeded*"10/10"*second*succeeded* ]]
+    run -0 phasectl status --json "$id/first"
+    [ "$(jq -r '.state, .attempts, .step' <<<"$output")" = $'succeeded\n1\n10' ]
+    run -0 phasectl logs "$id/first"
+    [[ ${lines[9]} == *"step 10 | loss 10" ]]
+    run -0 phasectl logs -f --rank all "$id/second#1"
+    [[ $output == "[0] "*"made of 10" ]]
+    run -0 phasectl metrics "$id/first" --name loss --last 2
+    [[ $(tr -s ' ' <<<"$output") == $'STEP loss\n 9 11\n 10 10' ]]
+    run -0 phasectl runs "$id/second"
+    [[ $output == *"$id/second#1"*ended*succeeded* ]]
+    run -0 phasectl watch "$id"
+    [[ $output == *"succeeded"* ]]
+}
+
+@test "a gate that fails holds the workflow, is explained, and can be overruled" {
+    local id
+    id=$(submitted 5)
+    run -1 phasectl watch "$id"
+    [[ $output == *"workflow $id (small) is held"*"phasectl promote $id/first"* ]]
+    run -0 phasectl gate "$id/first"
+    [[ $output == "gate of $id/first: failed"* ]]
+    [[ $output == *"low 10 is "*"train longer"* ]]
+    run -0 phasectl promote "$id/first"
+    [ "$output" = "$id/first promoted" ]
+    run -0 phasectl watch "$id"
+    run -0 phasectl gate "$id/first"
+    [[ $output == *"decided by a person"* ]]
+}
+
+@test "what was submitted held waits for its release" {
+    local id
+    id=$(submitted 20 --hold)
+    run -1 phasectl watch "$id"
+    [[ $output == *"phasectl release $id/first"* ]]
+    phasectl release "$id"
+    run -0 phasectl watch "$id"
+}
+
+@test "a cancelled workflow is told from a failed one" {
+    local id
+    id=$(submitted 20 --hold)
+    phasectl cancel "$id"
+    run -1 phasectl watch "$id"
+    [[ $output == *"workflow $id (small) cancelled"* ]]
+    run -1 --separate-stderr phasectl promote "$id/first"
+    [[ $stderr == "phasectl: "* ]]
+}
+
+@test "--set reaches the program" {
+    local id
+    workflow 60 >small.yaml
+    run -1 --separate-stderr phasectl submit small.yaml --set first.steps=3 --set second.none=1
+    [[ $stderr == *"second.none"* ]]
+    id=$(submitted 60 --set steps=3)
+    run -0 phasectl watch "$id"
+    run -0 phasectl logs "$id/second"
+    [[ $output == *"made of 3" ]]
+}
+
+@test "a bad spec is refused by the daemon with its places" {
+    workflow 20 | sed 's/gate:/gates:/' >bad.yaml
+    run -1 --separate-stderr phasectl submit bad.yaml
+    [[ $stderr == *"bad.yaml:"*"did you mean gate?"* ]]
+    [ -z "$output" ]
+}
+
+@test "an address that is not there is told" {
+    local words
+    for words in 'status 999' 'watch 999' 'logs 999' 'gate 999/first' 'cancel 999'; do
+        # shellcheck disable=SC2086
+        run -1 --separate-stderr phasectl $words
+        [[ $stderr == "phasectl: "*999* ]]
+    done
+}
+
+@test "a terminal gets bars and colours, unless NO_COLOR refuses them" {
+    workflow 20 | sed 's/echo "step/sleep 0.2; &/' >small.yaml
+    TERM=xterm run -0 script -qec 'phasectl submit small.yaml --watch' /dev/null
+    [[ $output == *$'\033[J'* && $output == *$'\033[32m'* ]]
+    NO_COLOR=1 TERM=xterm run -0 script -qec 'phasectl status' /dev/null
+    [[ $output != *$'\033['* ]]
+}
