@@ -137,6 +137,15 @@ static void checks_read_rest(struct scope *scope, const struct node *map, json_t
     free(text);
 }
 
+static bool checks_has_misspelt_bound(const struct node *map)
+{
+    for (size_t i = 0; i < CHECKS_BOUNDS; i++) {
+        if (keys_is_misspelt(map, &keys_check_map, checks_bounds[i].key))
+            return true;
+    }
+    return false;
+}
+
 static json_t *checks_read_map(struct scope *scope, const struct node *map)
 {
     const struct node *condition = node_get(map, "condition"), *value = node_get(map, "value");
@@ -154,9 +163,10 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
                          "a check has a condition or a value, not both");
     else if (condition && bound)
         node_key_problem(scope->problems, bound, "bounds are for a value, not for a condition");
-    else if (!condition && !value)
+    else if (!condition && !value && !keys_is_misspelt(map, &keys_check_map, "value") &&
+             !keys_is_misspelt(map, &keys_check_map, "condition"))
         node_missing(scope->problems, map, "value", "missing: a check has a value or a condition");
-    else if (value && !bound)
+    else if (value && !bound && !checks_has_misspelt_bound(map))
         node_problem(scope->problems, map,
                      "no bound: a value needs at_least, at_most, above or below");
     return check;

@@ -78,6 +78,22 @@ static const struct keys_row *keys_find(const struct keys *keys, const char *nam
     return NULL;
 }
 
+bool keys_is_misspelt(const struct node *map, const struct keys *keys, const char *name)
+{
+    const char *names[KEYS_MAX];
+    for (size_t i = 0; i < keys->count; i++)
+        names[i] = keys->rows[i].name;
+    /* A map of more keys than there are is no mistake in one of them. */
+    bool is_small = map->kind == NODE_MAP && map->count <= KEYS_MAX;
+    for (size_t i = 0; is_small && i < map->count; i++) {
+        const char *key = map->items[i]->key;
+        const char *nearest = keys_find(keys, key) ? NULL : text_nearest(key, names, keys->count);
+        if (nearest && text_equal(nearest, name))
+            return true;
+    }
+    return false;
+}
+
 static void keys_report(struct spec_problems *problems, const struct node *node,
                         const struct keys *keys)
 {

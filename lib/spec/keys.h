@@ -3,6 +3,7 @@
 #ifndef PHASED_LIB_SPEC_KEYS_H
 #define PHASED_LIB_SPEC_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct node;
@@ -25,5 +26,9 @@ extern const struct keys keys_workflow, keys_phase, keys_resources, keys_checkpo
 
 /* Reports the keys of `map` that it may not have. */
 void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys);
+
+/* Whether an unknown key of `map` is nearest to `name`: then that is what is wrong, and not that
+ * `name` is missing. */
+bool keys_is_misspelt(const struct node *map, const struct keys *keys, const char *name);
 
 #endif

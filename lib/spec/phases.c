@@ -1,6 +1,7 @@
 /* Extending, ordering and bounding the phases. */
 #include "lib/spec/phases.h"
 
+#include "lib/spec/keys.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -75,6 +76,8 @@ static int phases_list(struct phases *phases, const struct node *root,
                        struct spec_problems *problems)
 {
     const struct node *node = node_get_any(root, "phases");
+    if (!node && keys_is_misspelt(root, &keys_workflow, "phases"))
+        return -EINVAL;
     if (!node) {
         node_missing(problems, root, "phases", "missing");
         return -EINVAL;

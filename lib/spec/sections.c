@@ -39,9 +39,9 @@ static struct spec_problems *sections_problems(const struct sections *sections)
 }
 
 static void sections_missing(const struct sections *sections, const struct node *map,
-                             const char *key, const char *message)
+                             const struct keys *keys, const char *key, const char *message)
 {
-    if (!sections->lacks_base)
+    if (!sections->lacks_base && !keys_is_misspelt(map, keys, key))
         node_missing(sections_problems(sections), map, key, "%s", message);
 }
 
@@ -113,9 +113,10 @@ static void sections_read_time(const struct sections *sections, const struct nod
     const struct node *node = node_get(map, "time");
     uint32_t seconds = 0;
     if (!node && map)
-        sections_missing(sections, map, "time", "missing: the longest that it may run, such as 4h");
+        sections_missing(sections, map, &keys_resources, "time",
+                         "missing: the longest that it may run, such as 4h");
     else if (!node && !node_get(sections->phase, "resources"))
-        sections_missing(sections, sections->phase, "resources",
+        sections_missing(sections, sections->phase, &keys_phase, "resources",
                          "missing: at least the time, such as {time: 4h}");
     else if (node && scalar_duration(sections->scope, node, &seconds) && seconds < 60)
         node_problem(sections_problems(sections), node, "less than 1m, which is Slurm's unit");
@@ -167,7 +168,8 @@ static void sections_read_run(const struct sections *sections, json_t *phase)
 {
     const struct node *node = node_get(sections->phase, "run");
     if (!node)
-        sections_missing(sections, sections->phase, "run", "missing: what is to be started");
+        sections_missing(sections, sections->phase, &keys_phase, "run",
+                         "missing: what is to be started");
     else if (node->kind != NODE_SCALAR)
         node_problem(sections_problems(sections), node, "not a text: a bash script (run: |)");
     else if (!node->text[strspn(node->text, " \t\r\n")])
@@ -287,7 +289,7 @@ static void sections_read_progress(const struct sections *sections, json_t *phas
     if (name && !scope_is_name(name))
         node_problem(sections_problems(sections), step, "not the name of a metric");
     if (!total)
-        sections_missing(sections, map, "total", "missing: the step at the end");
+        sections_missing(sections, map, &keys_progress, "total", "missing: the step at the end");
     else if (scalar_number(sections->scope, total, &number) && number <= 0)
         node_problem(sections_problems(sections), total, "not above 0");
     json_t *value = number > 0 ? scope_value(sections->scope, total) : NULL;
@@ -302,7 +304,7 @@ static char *sections_checkpoint_path(const struct sections *sections, const str
 {
     const struct node *node = node_get(map, "path");
     if (!node) {
-        sections_missing(sections, map, "path",
+        sections_missing(sections, map, &keys_checkpoint, "path",
                          "missing: what the files are called, such as "
                          "\"$PHASED_OUT/model_{step}.pt\"");
         return NULL;

@@ -47,6 +47,8 @@ static bool spec_is_workflow_name(const char *name)
 static json_t *spec_read_name(struct spec_reader *reader)
 {
     const struct node *node = node_get(reader->root, "name");
+    if (!node && keys_is_misspelt(reader->root, &keys_workflow, "name"))
+        return NULL;
     if (!node) {
         node_missing(reader->problems, reader->root, "name",
                      "missing: what the workflow is called");

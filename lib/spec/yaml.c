@@ -330,7 +330,7 @@ int yaml_read(struct node_arena *arena, const char *data, size_t size,
 {
     struct yaml_reader reader = {.arena = arena, .problems = problems};
     int result = yaml_check_text(data, size, problems);
-    if (result == 0)
+    if (result == 0 && size)
         result = yaml_read_events(&reader, data, size);
     if (result < 0)
         return result;
