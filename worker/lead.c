@@ -439,6 +439,8 @@ static void lead_reported(void *context, const json_t *report)
         lead_agent_gone(lead, agent);
     else if (text_equal(name, "ended"))
         lead_agent_ended(lead, agent, report);
+    else if (lead->is_asking)
+        return; /* a stop from outside: what follows from it is no cause */
     else if (text_equal(name, "guard"))
         lead_agent_guard(lead, report);
     else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))

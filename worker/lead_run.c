@@ -91,6 +91,8 @@ void lead_run_close(struct lead_run *run, int drain_ms)
     journal_close(run->journal);
     outcome_fini(&run->outcome);
     assignment_free(run->assignment);
+    json_decref(run->failed);
+    free(run->failed_node);
     free(run);
 }
 
@@ -169,8 +171,10 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
         outcome->has_step = true;
         outcome->last_step = json_integer_value(step);
     }
-    if (json_is_object(failed))
-        (void)lead_run_decide_failed(run, failed, node);
+    if (json_is_object(failed) && !run->failed) {
+        run->failed = json_incref((json_t *)failed);
+        run->failed_node = text_format("%s", node);
+    }
 }
 
 void lead_run_add_lost(struct lead_run *run, const char *node)
@@ -195,6 +199,8 @@ void lead_run_write(struct lead_run *run)
 void lead_run_end(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
+    if (run->failed)
+        (void)lead_run_decide_failed(run, run->failed, run->failed_node);
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
     if (outcome->ended == 0)
         outcome->ended = clock_calendar_s();

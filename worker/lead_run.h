@@ -22,6 +22,8 @@ struct lead_run {
     struct link *link;
     struct outcome outcome;
     bool is_decided;
+    json_t *failed; /* the first rank that failed, as its node told at its end; or NULL */
+    char *failed_node;
     bool is_ended;      /* the outcome is told */
     bool needs_writing; /* and outcome.json could not be written yet */
 };
@@ -48,12 +50,14 @@ unsigned lead_run_stop_seconds(const struct lead_run *run);
 
 /* A node's ranks run. */
 void lead_run_add_start(struct lead_run *run, const json_t *report);
-/* Takes what one node tells at its end. */
+/* Takes what one node tells at its end. A failed rank in it decides only when nothing else does
+ * until lead_run_end(). */
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report);
 /* For a node that is gone: what its journal holds is its end. */
 void lead_run_add_lost(struct lead_run *run, const char *node);
 
-/* Ends the run: the last entry, and outcome.json. */
+/* Ends the run: the last entry, and outcome.json. When nothing was decided, a rank that failed
+ * does; otherwise it has succeeded. */
 void lead_run_end(struct lead_run *run);
 /* Tries again to write outcome.json, if that failed. */
 void lead_run_write(struct lead_run *run);
