@@ -48,8 +48,9 @@ struct link {
     struct link_task push, poll;
     char *base; /* http://host:port; NULL when it must be read */
     uint64_t committed;
-    int64_t obeyed; /* number of the last command that came */
-    char told[512]; /* the last failure that was told, so that each is told once */
+    int64_t obeyed;   /* number of the last command that came */
+    int64_t asked_ms; /* when it was last asked for one */
+    char told[512];   /* the last failure that was told, so that each is told once */
 };
 
 /* Reads where the daemon listens. */
@@ -132,6 +133,7 @@ static void link_begin_poll(struct link *link)
         link_failed(link, &link->poll, &err);
         return;
     }
+    link->asked_ms = clock_steady_ms();
     char *path = text_format("/v1/worker/%lld/command?after=%lld", (long long)link->options.run,
                              (long long)link->obeyed);
     transfer_begin(&link->poll.transfer, link->options.secret, link->base, "GET", path,
@@ -175,8 +177,11 @@ static void link_polled(struct link *link, CURLcode code)
         link_failed(link, &link->poll, &err);
         return;
     }
-    link_succeeded(link, &link->poll, 0);
     json_int_t number = json_integer_value(json_object_get(reply, "number"));
+    /* A daemon that has nothing to say waits with its answer; one that does not must not be asked
+     * in a circle. */
+    bool is_hasty = clock_steady_ms() - link->asked_ms < LINK_RETRY_MIN_MS;
+    link_succeeded(link, &link->poll, is_hasty && number <= link->obeyed ? LINK_RETRY_MIN_MS : 0);
     if (number <= link->obeyed) {
         json_decref(reply);
         return;

@@ -40,7 +40,8 @@ UNIT_TESTS += tests/unit/test_metrics
 tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c
 tests_unit_test_metrics_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_http
-tests_unit_test_http_SOURCES = tests/unit/test_http.c
+tests_unit_test_http_SOURCES = tests/unit/test_http.c tests/unit/http_server.c \
+	tests/unit/http_server.h
 tests_unit_test_http_LDADD = $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_units
@@ -147,3 +148,8 @@ tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_daemon_faults
 tests_unit_test_daemon_faults_SOURCES = tests/unit/test_daemon_faults.c $(DAEMON_WORLD)
 tests_unit_test_daemon_faults_LDADD = $(DAEMON_WORLD_LDADD)
+
+UNIT_TESTS += tests/unit/test_link
+tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/http_server.c \
+	tests/unit/http_server.h
+tests_unit_test_link_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

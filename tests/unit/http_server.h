@@ -1,0 +1,37 @@
+/* A small HTTP server for tests: one thread, any number of connections, answers at once by a
+ * callback. It checks and adds the codes of lib/mac.h when it has a secret. */
+#ifndef PHASED_TESTS_UNIT_HTTP_SERVER_H
+#define PHASED_TESTS_UNIT_HTTP_SERVER_H
+
+#include "lib/mac.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct http_server;
+
+/* In the server's thread. Returns the body of the reply, the server's to free(), and may change
+ * `ret_status` from 200; NULL for no answer at all. */
+typedef char *http_server_answer(void *context, const char *method, const char *path,
+                                 const char *body, int *ret_status);
+
+struct http_server_options {
+    const char *socket_path;         /* NULL: TCP on the loopback address */
+    const struct mac_secret *secret; /* NULL: replies are not signed */
+    bool signs_wrongly;              /* with another secret */
+    http_server_answer *answer;
+    void *context;
+};
+
+struct http_server *http_server_start(const struct http_server_options *options);
+/* Closes all connections, and waits for the thread. */
+void http_server_end(struct http_server *server);
+
+unsigned http_server_port(const struct http_server *server);
+
+/* How many connections and requests with the right code there were; once it has ended, or when
+ * nothing is under way. */
+unsigned http_server_connections(const struct http_server *server);
+unsigned http_server_right_codes(const struct http_server *server);
+
+#endif

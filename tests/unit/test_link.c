@@ -1,0 +1,277 @@
+/* The link of the worker to the daemon: what arrives, in what order, and whom it believes. */
+#include "tests/unit/unit.h"
+
+#include "lib/file.h"
+#include "lib/text.h"
+#include "tests/unit/http_server.h"
+#include "worker/clock.h"
+#include "worker/journal.h"
+#include "worker/link.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 15000 };
+
+/* A daemon that outlives its servers, as the record outlives the daemon. */
+struct record {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint64_t committed;
+    uint64_t batch_max; /* takes no more entries of one push; 0: all */
+    unsigned breaches;  /* entries out of order, or twice */
+    char *command;      /* what it answers to the lead; owned */
+    unsigned commands;  /* that came to the lead */
+    json_int_t command_number;
+};
+
+static const struct mac_secret secret = {.key = {7, 7, 7}};
+static char folder[32];
+static char *daemon_file, *journal_file;
+static struct record record;
+static struct journal *journal;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
+    assert_non_null(mkdtemp(folder));
+    daemon_file = text_format("%s/daemon.json", folder);
+    journal_file = text_format("%s/n1.jsonl", folder);
+    memset(&record, 0, sizeof(record));
+    pthread_mutex_init(&record.mutex, NULL);
+    pthread_cond_init(&record.changed, NULL);
+    journal = journal_open(journal_file);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    journal_close(journal);
+    pthread_mutex_destroy(&record.mutex);
+    pthread_cond_destroy(&record.changed);
+    free(record.command);
+    unlink(daemon_file);
+    unlink(journal_file);
+    free(daemon_file);
+    free(journal_file);
+    return rmdir(folder);
+}
+
+static char *take(const char *body)
+{
+    json_t *message = json_loads(body, 0, NULL), *entry;
+    uint64_t taken = 0;
+    size_t i;
+    assert_string_equal(json_string_value(json_object_get(message, "node")), "n1");
+    json_array_foreach(json_object_get(message, "entries"), i, entry)
+    {
+        uint64_t seq = (uint64_t)json_integer_value(json_object_get(entry, "seq"));
+        bool is_next = seq == record.committed + 1;
+        record.breaches += seq > record.committed + 1;
+        if (is_next && (!record.batch_max || taken++ < record.batch_max))
+            record.committed = seq;
+    }
+    json_decref(message);
+    return text_format("{\"committed\": %llu}", (unsigned long long)record.committed);
+}
+
+static char *answer(void *context, const char *method, const char *path, const char *body,
+                    int *ret_status)
+{
+    (void)context;
+    (void)ret_status;
+    pthread_mutex_lock(&record.mutex);
+    char *reply = NULL;
+    if (text_equal(method, "POST") && text_equal(path, "/v1/worker/12/journal"))
+        reply = take(body);
+    else if (record.command && text_equal(path, "/v1/worker/12/command?after=0"))
+        reply = text_format("%s", record.command);
+    pthread_cond_broadcast(&record.changed);
+    pthread_mutex_unlock(&record.mutex);
+    return reply; /* none: the link waits, as for a daemon with nothing to say */
+}
+
+static struct http_server *start_daemon(bool signs_wrongly)
+{
+    const struct http_server_options options = {
+        .secret = &secret, .signs_wrongly = signs_wrongly, .answer = answer};
+    struct http_server *server = http_server_start(&options);
+    char *text = text_format("{\"host\": \"127.0.0.1\", \"port\": %u}", http_server_port(server));
+    assert_int_equal(file_replace(daemon_file, text, strlen(text), 0600, NULL), 0);
+    free(text);
+    return server;
+}
+
+static void command_came(void *context, json_t *command)
+{
+    (void)context;
+    pthread_mutex_lock(&record.mutex);
+    record.commands++;
+    record.command_number = json_integer_value(json_object_get(command, "number"));
+    pthread_cond_broadcast(&record.changed);
+    pthread_mutex_unlock(&record.mutex);
+    json_decref(command);
+}
+
+static struct link *open_link(link_command_came *came)
+{
+    const struct link_options options = {
+        .daemon_file = daemon_file,
+        .run = 12,
+        .node = "n1",
+        .secret = &secret,
+        .journal = journal,
+        .command_came = came,
+    };
+    return link_open(&options);
+}
+
+static void add(int count)
+{
+    for (int i = 0; i < count; i++)
+        journal_add(journal, JOURNAL_FACT, "metric", json_pack("{s:i}", "step", i));
+    journal_flush(journal);
+}
+
+/* Waits until the record has so many entries, or the lead so many commands. */
+static void await_record(uint64_t committed, unsigned commands)
+{
+    struct timespec end;
+    int code = 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += WAIT_MS / 1000;
+    pthread_mutex_lock(&record.mutex);
+    while (code == 0 && (record.committed < committed || record.commands < commands))
+        code = pthread_cond_timedwait(&record.changed, &record.mutex, &end);
+    pthread_mutex_unlock(&record.mutex);
+    assert_int_equal(code, 0);
+}
+
+static void entries_arrive_once_and_in_order(void **state)
+{
+    (void)state;
+    struct http_server *server = start_daemon(false);
+    struct link *link = open_link(NULL);
+    for (unsigned i = 1; i <= 20; i++) {
+        add(100);
+        link_wake(link, i % 5 ? LINK_SOON : LINK_NOW);
+        if (i % 5 == 0)
+            await_record((uint64_t)i * 100, 0);
+    }
+    link_close(link, WAIT_MS);
+    assert_int_equal(record.committed, 2000);
+    assert_int_equal(record.breaches, 0);
+    http_server_end(server);
+}
+
+static void a_large_backlog_goes_in_batches_without_pauses(void **state)
+{
+    (void)state;
+    add(20000);
+    struct http_server *server = start_daemon(false);
+    struct link *link = open_link(NULL);
+    link_close(link, WAIT_MS);
+    assert_int_equal(record.committed, 20000);
+    assert_true(http_server_right_codes(server) > 3);
+    http_server_end(server);
+}
+
+static void a_daemon_that_comes_later_gets_all(void **state)
+{
+    (void)state;
+    struct link *link = open_link(NULL);
+    add(10);
+    link_wake(link, LINK_NOW);
+    struct http_server *server = start_daemon(false);
+    await_record(10, 0);
+    http_server_end(server);
+    add(10);
+    link_wake(link, LINK_NOW);
+    server = start_daemon(false); /* on another port */
+    await_record(20, 0);
+    link_close(link, WAIT_MS);
+    assert_int_equal(record.breaches, 0);
+    http_server_end(server);
+}
+
+static void closing_does_not_wait_for_a_daemon_that_is_away(void **state)
+{
+    (void)state;
+    struct link *link = open_link(NULL);
+    add(10);
+    int64_t begin_ms = clock_steady_ms();
+    link_close(link, 60000);
+    assert_true(clock_steady_ms() - begin_ms < WAIT_MS);
+}
+
+static void a_daemon_that_takes_less_or_forgets_is_sent_the_rest_again(void **state)
+{
+    (void)state;
+    record.batch_max = 7;
+    struct http_server *server = start_daemon(false);
+    struct link *link = open_link(NULL);
+    add(20);
+    link_wake(link, LINK_NOW);
+    await_record(7, 0);
+    pthread_mutex_lock(&record.mutex);
+    record.batch_max = 0;
+    record.committed = 3; /* its record was put back */
+    pthread_mutex_unlock(&record.mutex);
+    add(1);
+    link_wake(link, LINK_NOW);
+    await_record(21, 0);
+    link_close(link, WAIT_MS);
+    http_server_end(server);
+}
+
+static void a_command_comes_once(void **state)
+{
+    (void)state;
+    record.command = text_format("{\"number\": 1, \"verb\": \"end\"}");
+    struct http_server *server = start_daemon(false);
+    struct link *link = open_link(command_came);
+    await_record(0, 1);
+    link_close(link, 0);
+    assert_int_equal(record.commands, 1);
+    assert_int_equal(record.command_number, 1);
+    http_server_end(server);
+}
+
+static void a_false_daemon_is_neither_believed_nor_obeyed(void **state)
+{
+    (void)state;
+    record.command = text_format("{\"number\": 1, \"verb\": \"end\"}");
+    struct http_server *server = start_daemon(true);
+    struct link *link = open_link(command_came);
+    add(5);
+    link_wake(link, LINK_NOW);
+    await_record(5, 0); /* it took them, but its word that it did does not count */
+    http_server_end(server);
+    assert_int_equal(record.commands, 0);
+    record.committed = 0;
+    server = start_daemon(false);
+    link_wake(link, LINK_NOW);
+    await_record(5, 1);
+    link_close(link, WAIT_MS);
+    http_server_end(server);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(entries_arrive_once_and_in_order),
+        TEST(a_large_backlog_goes_in_batches_without_pauses),
+        TEST(a_daemon_that_comes_later_gets_all),
+        TEST(closing_does_not_wait_for_a_daemon_that_is_away),
+        TEST(a_daemon_that_takes_less_or_forgets_is_sent_the_rest_again),
+        TEST(a_command_comes_once),
+        TEST(a_false_daemon_is_neither_believed_nor_obeyed),
+    };
+    return cmocka_run_group_tests_name("link", tests, NULL, NULL);
+}
