@@ -28,7 +28,7 @@ void terminal_init(struct terminal *terminal, int fd)
 int terminal_width(const struct terminal *terminal)
 {
     if (!terminal->live)
-        return INT_MAX;
+        return terminal->columns ? terminal->columns : INT_MAX;
     struct winsize size;
     if (ioctl(terminal->fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
         return TERMINAL_WIDTH_DEFAULT;

@@ -23,13 +23,14 @@ struct terminal {
     bool live;      /* a terminal that can move its cursor: lines may be drawn again */
     bool colours;   /* live, and not refused by $NO_COLOR */
     bool unicode;   /* the locale is UTF-8 */
+    int columns;    /* how wide lines may be where it is no terminal; 0: as wide as they are */
     int live_lines; /* how many lines of the live area are drawn now */
 };
 
 /* Looks at `fd`, the environment and the locale (setlocale() must have been called). */
 void terminal_init(struct terminal *terminal, int fd);
 
-/* Columns now; a pipe has no limit and gives INT_MAX. */
+/* Columns now; INT_MAX when there is no limit. */
 int terminal_width(const struct terminal *terminal);
 
 /* Adds `string` in a colour, or as it is where there are none. */

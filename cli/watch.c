@@ -29,7 +29,9 @@
 enum {
     WATCH_TURN_S = 1,       /* how long a question for events waits, and so how often bars move */
     WATCH_AWAY_MAX_S = 120, /* a daemon that is being restarted is back long before */
-    WATCH_EVENTS_MAX = 20,  /* of an older workflow: how much of its history is shown */
+    WATCH_COLUMNS =
+        100, /* of tables in a file or pipe: `gate` tells the whole of long conditions */
+    WATCH_EVENTS_MAX = 20, /* of an older workflow: how much of its history is shown */
 };
 
 struct watch {
@@ -233,6 +235,7 @@ int watch_workflow(struct cli *cli, const struct address *address)
     struct error err;
     struct sigaction action = {.sa_handler = watch_interrupt}; /* no SA_RESTART: waits shall end */
     (void)sigaction(SIGINT, &action, NULL);                    /* cannot fail for SIGINT */
+    cli->out.columns = WATCH_COLUMNS;
     int code = watch_loop(&watch, &err), status;
     if (code == 1) {
         status = watch_finish(&watch);
