@@ -31,6 +31,16 @@ static enum colour event_colour(const char *type, const char *message)
     return text_starts(message, "gate passed") ? COLOUR_GREEN : COLOUR_RED;
 }
 
+/* Of `step 50: /long/path` the step is enough: `status` tells the path of the newest. */
+static void event_cut_path(struct text *message)
+{
+    char *path = message->data ? strstr(message->data, ": /") : NULL;
+    if (path) {
+        *path = '\0';
+        message->size = (size_t)(path - message->data);
+    }
+}
+
 /* What happened: `queued -> active`, `run ended: failed oom`, `checkpoint: step 50`. */
 static void event_write_change(const struct terminal *terminal, const json_t *event,
                                struct text *text)
@@ -40,6 +50,8 @@ static void event_write_change(const struct terminal *terminal, const json_t *ev
     bool is_phase = strcmp(type, "phase") == 0;
     struct text safe = {0};
     terminal_add_cut(&safe, message, SIZE_MAX);
+    if (strcmp(type, "checkpoint") == 0)
+        event_cut_path(&safe);
     if (!is_phase && !text_starts(message, type))
         text_addf(text, "%s%s", type, to[0] ? " " : "");
     if (is_phase && from[0] && to[0])
