@@ -80,7 +80,7 @@ int core_command_check(const struct phase *phase, enum core_command command, str
     case COMMAND_COUNT:
         break;
     }
-    assert(!"a command of the table");
+    assert(false && "a command of the table");
     return -EINVAL;
 }
 
@@ -157,6 +157,6 @@ void command_carry_out(struct step *step, struct phase *phase)
         command_retry(step, phase, text);
         break;
     case COMMAND_COUNT:
-        assert(!"a command of the table");
+        assert(false && "a command of the table");
     }
 }

@@ -34,7 +34,8 @@ struct error;
     X(RUN_STARTED, "run-started") /* a run: its lead has reported */                               \
     X(RUN_STOPPING, "run-stopping")                                                                \
     X(RUN_ENDED, "run-ended")   /* a run: outcome known, and all its journals are committed */     \
-    X(RUN_SILENT, "run-silent") /* a run: its folder was read, and holds no outcome */             \
+    X(RUN_SILENT, "run-silent") /* a run: its folder was read, and holds no outcome; message: the  \
+                                   job's last words */                                             \
     X(CHECKPOINT, "checkpoint") /* a run: a whole checkpoint: path, step */                        \
     X(PROGRESS, "progress")     /* a run: step */                                                  \
     X(JUDGED, "judged")         /* a phase: the gate's verdict */                                  \

@@ -11,7 +11,7 @@ struct run *job_run(const struct workflow *workflow, const struct job *job)
     for (size_t i = workflow->run_count; i-- > 0;)
         if (workflow->runs[i]->job == job)
             return workflow->runs[i];
-    assert(!"a job without a run");
+    assert(false && "a job without a run");
     return NULL;
 }
 

@@ -83,7 +83,7 @@ static void run_follow(struct step *step, struct run *run)
     case OUTCOME_NONE:
     case OUTCOME_SUCCEEDED:
     case OUTCOME_COUNT:
-        assert(!"an ended run has an outcome");
+        assert(false && "an ended run has an outcome");
     }
 }
 
@@ -179,10 +179,11 @@ static void run_end_by_job(struct step *step, struct run *run)
     if (!job->state[0]) {
         run_end(step, run, OUTCOME_LOST, CAUSE_NONE, "Slurm does not know its job any more");
     } else if (!run->has_begun) {
-        (void)snprintf(message, sizeof message, "%s; Slurm: %s, %.150s",
+        const char *said = step->event->message ? step->event->message : "";
+        (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
                        run->in_place ? "its allocation was gone before it could go on in place"
                                      : "its job ended before the worker had started",
-                       job->state, job->reason);
+                       said[0] ? ": " : "", said, job->state, job->reason);
         run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
         (void)snprintf(message, sizeof message, "its worker left no outcome; Slurm: %s, %.150s",

@@ -17,8 +17,8 @@ enum {
     ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
     CANCEL_MARGIN_MS = 30 * 1000, /* beyond its stop time, before a job is cancelled */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
-    RETRY_FIRST_MS = 1000,        /* back-off of submissions and look-ups ... */
-    RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this */
+    RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
+    RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
 };
 
 /* --- step.c: adding effects, and the only places that assign a state ---------------------------

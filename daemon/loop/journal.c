@@ -292,6 +292,26 @@ static json_t *read_outcome_file(const char *folder)
     return outcome;
 }
 
+/* The last line of what the batch script printed: why it could not even begin. */
+static void read_last_words(const char *folder, char *ret_words, size_t size)
+{
+    char tail[REASON_MAX] = "";
+    char *path = text_format("%s/job.log", folder);
+    FILE *file = fopen(path, "re");
+    free(path);
+    ret_words[0] = '\0';
+    if (!file)
+        return;
+    (void)fseek(file, -(long)(sizeof tail - 1),
+                SEEK_END); /* a shorter one is read from its start */
+    size_t count = fread(tail, 1, sizeof tail - 1, file);
+    (void)fclose(file); /* it was only read */
+    while (count > 0 && tail[count - 1] == '\n')
+        tail[--count] = '\0';
+    const char *line = strrchr(tail, '\n');
+    (void)snprintf(ret_words, size, "%s", line ? line + 1 : tail);
+}
+
 /* --- Public -------------------------------------------------------------------------------------
  */
 
@@ -333,8 +353,12 @@ void journal_read_outcome(struct loop *loop, struct run *run)
     json_t *outcome = read_outcome_file(folder.run);
     if (outcome)
         post_end(loop, notes, run, outcome);
-    if (!notes->has_ended)
+    if (!notes->has_ended) {
+        char words[REASON_MAX];
+        read_last_words(folder.job, words, sizeof words);
+        silent.message = words;
         loop_post(loop, &silent);
+    }
     json_decref(outcome);
     folder_fini(&folder);
 }

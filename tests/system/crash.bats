@@ -11,7 +11,7 @@ setup() { home_up; }
 teardown() { home_down; }
 
 daemon_is_gone() {
-    ! pgrep -f "phased --home $PHASED_HOME" >/dev/null
+    ! daemon_pid
 }
 
 gone_or_done() {

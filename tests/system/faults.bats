@@ -27,6 +27,10 @@ ${2:-}
 SPEC
 }
 
+daemon_is_gone() {
+    ! daemon_pid
+}
+
 reason() {
     phasectl status "$1" --json | jq -r .reason
 }
@@ -61,7 +65,7 @@ reason() {
     phasectl daemon start
     workflow=$(one_phase 'echo step=1 loss=5
 head -c 100M /dev/zero | tr "\0" x | fold -w 200
-echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | submit)
+echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | submit)
     eventually 120 state "$workflow" succeeded
     [ "$(du -sm "$PHASED_HOME/runs/$workflow/only/1/log" | cut -f1)" -lt 140 ]
 }
@@ -105,8 +109,8 @@ echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | submit)
 
 @test "a stale socket is no hindrance" {
     phasectl daemon start
-    pkill -KILL -f "phased --home $PHASED_HOME"
-    eventually 10 bash -c '! pgrep -f "phased --home $PHASED_HOME"'
+    daemon_kill
+    eventually 10 daemon_is_gone
     [ -S "$PHASED_HOME/phased.sock" ]
     phasectl daemon start
     phasectl status
@@ -127,11 +131,11 @@ echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | submit)
 
 @test "on a full disk a submission is refused clearly, and nothing is half written" {
     [ "$(id -u)" = 0 ] || skip "only root can mount a small disk"
-    mount -t tmpfs -o size=2m none "$PHASED_HOME" || skip "mounting is not allowed here"
+    mount -t tmpfs -o size=24m none "$PHASED_HOME" || skip "mounting is not allowed here"
     mounted=$PHASED_HOME
     phasectl daemon start
     two_phases >"$BATS_TEST_TMPDIR/spec.yaml"
-    head -c 3M /dev/zero >"$PHASED_HOME/ballast" 2>/dev/null || true
+    head -c 30M /dev/zero >"$PHASED_HOME/ballast" 2>/dev/null || true
     run phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
     [ "$status" = 1 ]
     [[ "$output" = *full* || "$output" = *space* ]]
@@ -166,7 +170,7 @@ echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | submit)
     for file in folder binary large; do
         run phasectl check "$PHASED_HOME/$file"
         [ "$status" = 1 ]
-        [[ "$output" = *"$file"* ]]
-        [ ${#lines[@]} = 1 ]
+        [[ "${lines[0]}" = *"$PHASED_HOME/$file"* ]]
+        [ "${lines[1]}" = "phasectl: $PHASED_HOME/$file has 1 problem" ]
     done
 }

@@ -20,6 +20,20 @@ sandbox_down() {
     rm -rf "${SANDBOX:-/nonexistent}"
 }
 
+# SIGKILL, when it runs.
+daemon_kill() {
+    local pid
+    pid=$(daemon_pid) && kill -KILL "$pid"
+    true
+}
+
+# The pid of this home's daemon; fails when none runs.
+daemon_pid() {
+    local pid
+    pid=$(jq -e .pid "$PHASED_HOME/daemon.json" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = phased ] &&
+        echo "$pid"
+}
+
 # A home without a daemon; `phasectl daemon start` starts one on the file's sandbox.
 home_up() {
     PHASED_HOME=$(mktemp -d /tmp/phased-home-XXXXXX)
@@ -31,7 +45,7 @@ home_down() {
         tail -n 40 "$PHASED_HOME/phased.log" | sed 's/^/# /' # only shown when the test failed
     fi
     phasectl daemon stop >/dev/null 2>&1 || true
-    pkill -KILL -f "phased --home $PHASED_HOME" || true
+    daemon_kill
     squeue -h -o '%i %k' 2>/dev/null | while read -r job _; do
         grep -qsF "$PHASED_HOME" <(scontrol show job "$job" 2>/dev/null) && scancel "$job"
     done || true
@@ -65,7 +79,7 @@ two_phases() {
 name: two
 phases:
   first:
-    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    resources: {nodes: 1, gpus: h100:1, time: 30m} # `second` has no checkpoints: it needs all its time
     launch: node
     run: |
       echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"

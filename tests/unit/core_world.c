@@ -96,7 +96,7 @@ struct phase *world_phase(struct world *world, const char *name)
     for (size_t i = 0; i < world->workflow->phase_count; i++)
         if (text_equal(world->workflow->phases[i].name, name))
             return &world->workflow->phases[i];
-    assert(!"a phase of the world");
+    assert(false && "a phase of the world");
     return NULL;
 }
 
