@@ -52,12 +52,14 @@ static void event_write_change(const struct terminal *terminal, const json_t *ev
     terminal_add_cut(&safe, message, SIZE_MAX);
     if (strcmp(type, "checkpoint") == 0)
         event_cut_path(&safe);
-    if (!is_phase && !text_starts(message, type))
-        text_addf(text, "%s%s", type, to[0] ? " " : "");
+    if (strcmp(type, "promotion") == 0)
+        text_add(text, "promoted ");
+    else if (!is_phase && !text_starts(message, type))
+        text_addf(text, "%s%s", type, to[0] ? " " : ": ");
     if (is_phase && from[0] && to[0])
         text_addf(text, "%s -> ", from);
     terminal_colour(terminal, text, view_colour(to), to);
-    if (safe.size && (to[0] || !text_starts(message, type)))
+    if (safe.size && to[0])
         text_add(text, ": ");
     terminal_colour(terminal, text, event_colour(type, message), text_string(&safe));
     text_fini(&safe);
