@@ -142,7 +142,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     rm "$PHASED_HOME/ballast"
     [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
     eventually 30 phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
-    eventually 60 state 1 succeeded
+    eventually 60 state "$(record 'SELECT id FROM workflow')" succeeded
 }
 
 @test "a read-only home is refused with its name" {
