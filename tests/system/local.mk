@@ -13,3 +13,6 @@ tests_system_test_cluster_SOURCES = tests/system/test_cluster.c
 tests_system_test_cluster_LDADD = daemon/slurm/libcluster.a lib/libphased.a $(SLURM_LIBS) \
 	$(CMOCKA_LIBS)
 endif
+
+TESTS += tests/system/crash.bats tests/system/faults.bats
+EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats
