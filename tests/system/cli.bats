@@ -281,3 +281,31 @@ PHASED
     NO_COLOR=1 TERM=xterm run -0 script -qec 'phasectl status' /dev/null
     [[ $output != *$'\033['* ]]
 }
+
+@test "watching survives a restart of the daemon" {
+    local id watcher
+    workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml
+    id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    phasectl watch "$id" >watched 3>&- &
+    watcher=$!
+    until grep -q active watched; do sleep 0.1; done
+    phasectl daemon stop
+    phasectl daemon start
+    wait $watcher
+    grep -q 'the daemon does not answer; waiting for it' watched
+    grep -q "workflow $id (small) succeeded" watched
+}
+
+@test "Ctrl-C ends the watching alone" {
+    local id watcher status=0
+    workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml
+    id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    phasectl watch "$id" >watched 2>said 3>&- &
+    watcher=$!
+    until grep -q queued watched; do sleep 0.1; done
+    kill -INT $watcher
+    wait $watcher || status=$?
+    [ $status = 130 ]
+    grep -q "phasectl: stopped watching; workflow $id goes on" said
+    run -0 phasectl watch "$id"
+}

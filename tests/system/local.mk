@@ -1,7 +1,8 @@
 # tests/system: whole programs, most of them on a sandbox.
 TESTS += tests/system/sandbox.bats
-TESTS += tests/system/cli.bats
-EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats
+TESTS += tests/system/cli.bats tests/system/demo.bats
+EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
+	tests/system/demo.bats
 
 TESTS += tests/system/worker.bats tests/system/worker_slurm.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker

@@ -43,6 +43,13 @@ report 'phase-model(1) has every option' \
     "$("$BIN/phase-model" train --help | options_in | lacks phase-model.1 '^\.It Fl -%s ')"
 report 'phased(1) has every option' \
     "$("$BIN/phased" --help | options_in | lacks phased.1 '^\.It Fl -%s( |$)')"
+report 'phase-worker(1) has every verb and option' \
+    "$({
+        "$BIN/phase-worker" --help | grep -oE 'phase-worker [a-z]+' | cut -d' ' -f2 |
+            lacks phase-worker.1 '^\.It Cm %s( |$)'
+        "$BIN/phase-worker" extract --help | options_in |
+            lacks phase-worker.1 '^\.It Fl -%s( |$)'
+    })"
 report 'phased-spec(5) has every key' \
     "$(grep -oE '\{"[a-z_]+", KEYS_' "$SRC/lib/spec/keys.c" | cut -d'"' -f2 | sort -u |
         lacks phased-spec.5 '(^|[^a-z_])%s([^a-z_]|$)')"

@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# The main job: the demo's two phases trained on a sandbox of one's own, gate and promotion included.
+
+bats_require_minimum_version 1.5.0
+load phased
+
+setup() {
+    home_up
+    unset SLURM_CONF
+    command -v slurmctld slurmd munged >/dev/null || skip "Slurm's daemons are not installed"
+    phasectl sandbox start >/dev/null
+    phasectl daemon start >/dev/null
+}
+
+teardown() {
+    export SLURM_CONF=$PHASED_HOME/sandbox/slurm.conf
+    phasectl daemon stop >/dev/null
+    phasectl sandbox stop >/dev/null
+    home_down
+}
+
+@test "the demo validates, passes its gate, and goes on to production in the same allocation" {
+    run -0 --separate-stderr phasectl submit "$SRC/etc/workflows/demo.yaml" --watch
+    [[ $output == *"refinement"*"at least 15"*"passed"* ]]
+    [[ $output == *"workflow 1 (trm) succeeded after "* ]]
+
+    # Both phases were one run each, in one job of Slurm's.
+    phasectl runs 1 --json >"$BATS_TEST_TMPDIR/runs"
+    [ "$(jq -r '[.[] | .outcome] | join(" ")' "$BATS_TEST_TMPDIR/runs")" = 'succeeded succeeded' ]
+    [ "$(jq '[.[] | .job_id] | unique | length' "$BATS_TEST_TMPDIR/runs")" = 1 ]
+    [ "$(phasectl status 1/validate --json | jq -r .promoted)" = in_place ]
+
+    # What it says was trained is there, and was trained on from the first phase's.
+    run -0 phasectl status 1/production --json
+    [ -s "$(jq -r .checkpoint <<<"$output")" ]
+    [ "$(jq '.step == .total' <<<"$output")" = true ]
+    [ "$(jq '.cost_usd > 0 and .gpu_seconds > 0' <<<"$output")" = true ]
+    run -0 phasectl gate 1/validate --json
+    [ "$(jq '[.checks[] | select(.outcome == "passed" and .window.rows > 0)] | length' \
+        <<<"$output")" = 5 ]
+}
+
+@test "a demo that is too short is held by its gate, and goes on when a person says so" {
+    run -1 phasectl submit "$SRC/etc/workflows/demo.yaml" --watch --set validate.iterations=20 \
+        --set production.iterations=40
+    [[ $output == *"1/validate is held: gate failed: "*"refinement"* ]]
+    [[ $output == *"train longer, or lower matrix_lr"* ]]
+    phasectl promote 1/validate
+    run -1 phasectl watch 1 # production is too short for its own gate
+    [[ $output == *"1/production is held"* ]]
+    [ "$(phasectl status 1/production --json | jq .step)" = 40 ]
+}
