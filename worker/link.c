@@ -32,6 +32,7 @@ struct link_task {
     struct transfer transfer;
     int64_t due_ms;
     int retry_ms; /* 0 while all is well */
+    bool is_away; /* the daemon could not be reached, or is not the one */
 };
 
 struct link {
@@ -82,23 +83,30 @@ static void link_tell(struct link *link, const struct error *err)
     fprintf(stderr, "phase-worker %s: %s; the work goes on\n", link->options.node, err->message);
 }
 
-static void link_failed(struct link *link, struct link_task *task, const struct error *err)
+static void link_try_later(struct link_task *task)
 {
-    link_tell(link, err);
     task->retry_ms = task->retry_ms ? task->retry_ms * 2 : LINK_RETRY_MIN_MS;
     if (task->retry_ms > LINK_RETRY_MAX_MS)
         task->retry_ms = LINK_RETRY_MAX_MS;
     task->due_ms = clock_steady_ms() + task->retry_ms;
+}
+
+static void link_failed(struct link *link, struct link_task *task, const struct error *err)
+{
+    link_tell(link, err);
+    link_try_later(task);
+    task->is_away = true;
     free(link->base);
     link->base = NULL;
 }
 
 static void link_succeeded(struct link *link, struct link_task *task, int pause_ms)
 {
-    if (task->retry_ms && link->told[0])
+    if (task->is_away && link->told[0])
         fprintf(stderr, "phase-worker %s: the daemon answers again\n", link->options.node);
     link->told[0] = '\0';
     task->retry_ms = 0;
+    task->is_away = false;
     task->due_ms = clock_steady_ms() + pause_ms;
 }
 
@@ -149,18 +157,21 @@ static void link_pushed(struct link *link, CURLcode code)
     json_t *number = json_object_get(reply, "committed");
     if (result == 0 && (!json_is_integer(number) || json_integer_value(number) < 0))
         result = error_set(&err, -EPROTO, "the daemon's reply does not tell what is committed");
-    uint64_t committed = result == 0 ? (uint64_t)json_integer_value(number) : 0;
-    /* No progress: the daemon knows of less than what was sent, and sending it again at once would
-     * only do the same. */
-    if (result == 0 && committed <= link->committed &&
-        journal_last(link->options.journal) > committed)
-        result = error_set(&err, -EPROTO, "the daemon has entries up to %llu only and took no more",
-                           (unsigned long long)committed);
-    if (json_is_integer(number) && result != -EBADMSG)
-        link->committed = committed;
+    uint64_t before = link->committed;
+    if (result == 0)
+        link->committed = (uint64_t)json_integer_value(number);
     json_decref(reply);
     if (result < 0) {
         link_failed(link, &link->push, &err);
+        return;
+    }
+    /* The daemon waits with some entries for those of other nodes, or its record was put back.
+     * Sending the same at once would not help. */
+    bool is_stuck =
+        link->committed <= before && journal_last(link->options.journal) > link->committed;
+    if (is_stuck) {
+        link->push.is_away = false;
+        link_try_later(&link->push);
         return;
     }
     /* A full batch was one of many. */
@@ -235,7 +246,7 @@ static int link_turn(struct link *link)
         link->is_urgent = false;
     pthread_mutex_unlock(&link->mutex);
     bool has_news = journal_last(link->options.journal) > link->committed;
-    if (is_closing && (!has_news || now_ms >= close_by_ms || link->push.retry_ms))
+    if (is_closing && (!has_news || now_ms >= close_by_ms || link->push.is_away))
         return -1;
     if (has_news)
         link_turn_task(link, &link->push, link_begin_push, now_ms, &wait_ms);
