@@ -181,7 +181,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     start_lead 1
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
-    ! grep -lzF "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ 2>/dev/null
+    no_process_names "PHASED_RUN_DIR=$home"
 }
 
 @test "a stop command lets the program save, and ends the run as cancelled" {
@@ -264,6 +264,18 @@ terminate_step() {
     [ "$(outcome 1 '[(.finals | keys), .started > 1.0e9]')" = '[["n1","n2"],true]' ]
 }
 
+@test "agents whose lead is killed stop what runs and leave" {
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    start_lead 1 2
+    for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+    kill -KILL "$lead"
+    wait "$lead" || true
+    await no_process_names "$job"
+    await no_process_names "PHASED_RUN_DIR=$home"
+    [ "$(ls "$home/out" | xargs)" = "saved-0 saved-1 saved-2 saved-3" ]
+    [ "$(journal 1 n2 .type | tail -n 1)" = exited ]
+}
+
 @test "an srun that cannot start is a failed launch" {
     new_run 1 '{"run": "true"}'
     FAKE_SRUN_ERROR='Unable to create step for job 4711: Invalid generic resource' start_lead 1
@@ -342,7 +354,7 @@ terminate_step() {
     new_run 1 '{"run": "true"}' '{"linger_s": 1}'
     start_lead 1
     await_lead
-    ! pgrep -f "^[^ ]*/phase-worker node $job\$"
+    no_process_names "$job"
 }
 
 @test "a run that has its outcome is not run again" {

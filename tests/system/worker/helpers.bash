@@ -38,6 +38,11 @@ script() {
     jq -Rs . <<<"$1"
 }
 
+# Whether no process has a text in its command line or environment.
+no_process_names() {
+    [ -z "$(grep -lzFs -f <(printf %s "$1") /proc/[0-9]*/cmdline /proc/[0-9]*/environ)" ]
+}
+
 # new_run NUMBER SPEC [MORE]: the folder of a run, its spec and more members of run.json as JSON.
 new_run() {
     local dir=$home/run-$1
