@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    PERSON_BODY_MAX = 8 << 20,     /* a spec of 1 MiB as a JSON string, and an environment */
+    PERSON_BODY_MAX = 16 << 20,    /* a list of specs, or one of 1 MiB as a JSON string */
     WORKER_BODY_MAX = 8 << 20,     /* a push of journal entries */
     PERSON_CONNECTIONS_MAX = 256,  /* of one user */
     WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */

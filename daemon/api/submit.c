@@ -1,5 +1,6 @@
-/* POST /v1/workflows: a spec is checked and resolved, becomes a workflow of the core, and is
- * answered when it is in the record. */
+/* POST /v1/workflows: specs are checked and resolved, become workflows of the core, and are
+ * answered when they are in the record. One request may bring several: they are recorded together,
+ * in the one transaction of the turn that takes them, or not at all. */
 #include "daemon/api/inside.h"
 
 #include "daemon/api/plan.h"
@@ -10,21 +11,51 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_DIGITS = 32 };
+enum {
+    KEY_DIGITS = 32,
+    SUBMISSIONS_MAX = 100, /* of a request: nobody else is answered while they are resolved */
+};
 
-/* A workflow that is posted and not yet committed; owns what its rows are made of. */
+/* A request: one submission, or a list. */
+struct submit_batch {
+    struct api *api;
+    struct request *request;
+    json_t *list;     /* the submissions, each complete */
+    json_t *answers;  /* in the order of the list */
+    json_t *problems; /* of those that cannot be resolved */
+    size_t bad_count; /* how many these are */
+    const char *bad_file;
+    size_t bad_error_count; /* of the last one */
+    bool is_list;           /* and so will be the answer */
+    bool is_answered;
+    size_t waiting;    /* items whose commit is awaited */
+    size_t references; /* items, and who makes them */
+};
+
+/* A workflow of the core, until it is committed; owns what its rows are made of. */
 struct submit_item {
     struct loop_item item;
     struct submit_item *next; /* in api->submitting */
-    struct api *api;
-    struct request *request;
-    struct workflow *workflow; /* the core's */
+    struct submit_batch *batch;
+    size_t index;              /* in its list */
+    struct workflow *workflow; /* the item's until it is posted, then the core's */
     json_t *body, *resolved, *warnings;
     struct store_submission submission; /* borrows from the above */
 };
+
+static void release_batch(struct submit_batch *batch)
+{
+    if (--batch->references > 0)
+        return;
+    json_decref(batch->list);
+    json_decref(batch->answers);
+    json_decref(batch->problems);
+    free(batch);
+}
 
 /* --- Answers ------------------------------------------------------------------------------------
  */
@@ -37,34 +68,52 @@ static json_t *problem_json(const struct spec_problem *problem, const char *file
                      problem->severity == SPEC_ERROR ? "error" : "warning");
 }
 
-static json_t *problems_json(const struct spec_problems *problems)
+static void add_problems(json_t *list, const struct spec_problems *problems)
 {
-    json_t *list = json_array();
     for (size_t i = 0; i < problems->count; i++) {
         json_t *problem = problem_json(&problems->items[i], problems->file);
         /* A message may quote a file that is not UTF-8. */
         (void)json_array_append_new(list, problem ? problem : json_null());
     }
-    return list;
 }
 
-static void refuse_spec(struct request *request, const char *file,
-                        const struct spec_problems *problems)
+static void refuse_specs(struct submit_batch *batch)
 {
-    char *message = text_format("%s has %zu problem%s", file && *file ? file : "the workflow",
-                                problems->error_count, problems->error_count == 1 ? "" : "s");
+    size_t count = json_array_size(batch->list), errors = batch->bad_error_count;
+    const char *rest = count > 1 ? "; none of these workflows is queued" : "";
+    char *message = batch->bad_count > 1 ? text_format("%zu of %zu files have problems%s",
+                                                       batch->bad_count, count, rest)
+                                         : text_format("%s has %zu problem%s%s", batch->bad_file,
+                                                       errors, errors == 1 ? "" : "s", rest);
     json_t *json = api_error_json(API_BAD_SPEC, NULL, message);
-    (void)json_object_set_new(json_object_get(json, "error"), "problems", problems_json(problems));
-    request_reply_json(request, api_error_status(API_BAD_SPEC), json);
+    (void)json_object_set(json_object_get(json, "error"), "problems", batch->problems);
+    request_reply_json(batch->request, api_error_status(API_BAD_SPEC), json);
+    batch->is_answered = true;
     free(message);
 }
 
-static void reply_added(struct request *request, uint64_t workflow, const char *name,
-                        json_t *warnings)
+static json_t *added_json(uint64_t workflow, const char *name, json_t *warnings)
 {
-    request_reply_json(request, 201,
-                       json_pack("{s:I, s:s, s:O}", "workflow", (json_int_t)workflow, "name", name,
-                                 "warnings", warnings));
+    return json_pack("{s:I, s:s, s:O}", "workflow", (json_int_t)workflow, "name", name, "warnings",
+                     warnings);
+}
+
+/* When the last one is known. */
+static void answer_batch(struct submit_batch *batch)
+{
+    if (batch->waiting > 0 || batch->is_answered)
+        return;
+    batch->is_answered = true;
+    request_reply_json(batch->request, 201,
+                       batch->is_list ? json_pack("{s:O}", "workflows", batch->answers)
+                                      : json_incref(json_array_get(batch->answers, 0)));
+}
+
+static void fail_batch(struct submit_batch *batch, const char *where, const struct error *err)
+{
+    if (!batch->is_answered)
+        call_fail(batch->request, where, err);
+    batch->is_answered = true;
 }
 
 /* --- The item -----------------------------------------------------------------------------------
@@ -79,14 +128,19 @@ static int submit_write(struct loop_item *base, struct store *store, struct erro
 static void submit_done(struct loop_item *base, const struct error *failure)
 {
     struct submit_item *item = (struct submit_item *)base;
-    struct submit_item **at = &item->api->submitting;
+    struct submit_batch *batch = item->batch;
+    struct submit_item **at = &batch->api->submitting;
     while (*at != item)
         at = &(*at)->next;
     *at = item->next;
-    if (failure)
-        call_fail(item->request, NULL, failure);
-    else
-        reply_added(item->request, item->workflow->id, item->workflow->name, item->warnings);
+    batch->waiting--;
+    if (failure) {
+        fail_batch(batch, NULL, failure);
+        return;
+    }
+    (void)json_array_set_new(batch->answers, item->index,
+                             added_json(item->workflow->id, item->workflow->name, item->warnings));
+    answer_batch(batch);
 }
 
 static void submit_free(struct loop_item *base)
@@ -95,7 +149,24 @@ static void submit_free(struct loop_item *base)
     json_decref(item->body);
     json_decref(item->resolved);
     json_decref(item->warnings);
+    release_batch(item->batch);
     free(item);
+}
+
+static void post(struct submit_item *item)
+{
+    struct loop *loop = item->batch->api->config.loop;
+    core_add(loop_core(loop), item->workflow);
+    item->item.added = item->workflow;
+    item->next = item->batch->api->submitting;
+    item->batch->api->submitting = item;
+    item->batch->waiting++;
+    struct core_event event = {
+        .kind = EV_ADDED,
+        .workflow = item->workflow,
+        .hold = json_is_true(json_object_get(item->body, "hold")),
+    };
+    loop_post_item(loop, &item->item, &event);
 }
 
 /* --- The body -----------------------------------------------------------------------------------
@@ -136,6 +207,9 @@ static int check_body(const json_t *body, struct error *err)
         if (value && (json_typeof(value) != members[i].type || !all_texts(value)))
             return error_set(err, -EINVAL, "`%s` is not what it should be", members[i].name);
     }
+    const json_t *hold = json_object_get(body, "hold");
+    if (hold && !json_is_boolean(hold))
+        return error_set(err, -EINVAL, "`hold` is neither true nor false");
     const char *key = json_string_value(json_object_get(body, "key"));
     if (key && !mac_is_hex(key, KEY_DIGITS))
         return error_set(err, -EINVAL, "`key` is not %d hexadecimal digits", KEY_DIGITS);
@@ -146,99 +220,6 @@ static int check_body(const json_t *body, struct error *err)
     if (mask < 0 || mask > 0777)
         return error_set(err, -EINVAL, "`umask` is none: %lld", (long long)mask);
     return 0;
-}
-
-/* The same key again: the client did not get the answer. True: answered. */
-static bool answer_again(struct call *call, const char *key)
-{
-    struct store *store = loop_store(call->api->config.loop);
-    struct workflow *workflow;
-    uint64_t id;
-    struct error err;
-    for (const struct submit_item *item = call->api->submitting; key && item; item = item->next) {
-        if (!text_equal(item->submission.key, key))
-            continue;
-        request_reply_error(call->request, API_UNAVAILABLE, key, "this is being recorded");
-        return true;
-    }
-    if (!key || store_find_key(store, key, &id, &err) == -ENOENT)
-        return false;
-    if (loop_workflow(call->api->config.loop, id, &workflow, &err) < 0) {
-        call_fail(call->request, key, &err);
-        return true;
-    }
-    json_t *warnings = json_array();
-    reply_added(call->request, id, workflow->name, warnings);
-    json_decref(warnings);
-    return true;
-}
-
-static json_t *resolve(struct call *call, const json_t *body, json_t **ret_warnings)
-{
-    const json_t *spec = json_object_get(body, "spec"), *set = json_object_get(body, "set");
-    const char *file = json_string_value(json_object_get(body, "file"));
-    size_t count = 0;
-    char **texts = calloc(json_object_size(set) + 1, sizeof *texts);
-    if (!texts)
-        abort();
-    const char *name;
-    json_t *value, *resolved = NULL;
-    json_object_foreach((json_t *)set, name, value) texts[count++] =
-        text_format("%s=%s", name, json_string_value(value));
-    struct spec_overrides overrides = {(const char *const *)texts, count};
-    struct spec_problems problems = {0};
-    if (spec_parse(file ? file : "workflow", json_string_value(spec), json_string_length(spec),
-                   &overrides, &resolved, &problems) < 0) {
-        refuse_spec(call->request, file, &problems);
-        resolved = NULL;
-    } else {
-        *ret_warnings = problems_json(&problems);
-    }
-    spec_problems_fini(&problems);
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
-    return resolved;
-}
-
-static void post(struct call *call, json_t *body, json_t *resolved, json_t *warnings,
-                 struct workflow *workflow)
-{
-    struct submit_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
-    core_add(loop_core(call->api->config.loop), workflow);
-    *item = (struct submit_item){
-        .item = {.write = submit_write,
-                 .done = submit_done,
-                 .free = submit_free,
-                 .added = workflow},
-        .next = call->api->submitting,
-        .api = call->api,
-        .request = call->request,
-        .workflow = workflow,
-        .body = json_incref(body),
-        .resolved = resolved,
-        .warnings = warnings,
-        .submission =
-            {
-                .file = json_string_value(json_object_get(body, "file")),
-                .spec = json_string_value(json_object_get(body, "spec")),
-                .set = json_object_get(body, "set"),
-                .resolved = resolved,
-                .workdir = json_string_value(json_object_get(body, "workdir")),
-                .environment = json_object_get(body, "environment"),
-                .umask = (unsigned)json_integer_value(json_object_get(body, "umask")),
-                .limits = json_object_get(body, "limits"),
-                .host = json_string_value(json_object_get(body, "host")),
-                .key = json_string_value(json_object_get(body, "key")),
-            },
-    };
-    call->api->submitting = item;
-    struct core_event event = {.kind = EV_ADDED,
-                               .workflow = workflow,
-                               .hold = json_is_true(json_object_get(body, "hold"))};
-    loop_post_item(call->api->config.loop, &item->item, &event);
 }
 
 /* Members that may be left out stand there with their defaults from now on. */
@@ -254,33 +235,216 @@ static void fill_body(json_t *body)
         (void)json_object_set_new(body, "file", json_string("workflow"));
 }
 
+/* What stands beside the list stands for all of its submissions that lack it. */
+static int read_list(struct submit_batch *batch, json_t *body, struct error *err)
+{
+    json_t *list = json_object_get(body, "workflows"), *item;
+    size_t index;
+    batch->is_list = list != NULL;
+    if (!list) {
+        (void)json_array_append(batch->list, body);
+        return 0;
+    }
+    if (!json_is_array(list) || json_array_size(list) == 0 ||
+        json_array_size(list) > SUBMISSIONS_MAX)
+        return error_set(err, -EINVAL, "`workflows` is not a list of 1 to %d submissions",
+                         SUBMISSIONS_MAX);
+    (void)json_array_extend(batch->list, list);
+    (void)json_object_del(body, "workflows");
+    json_array_foreach(batch->list, index, item)
+    {
+        if (!json_is_object(item))
+            return error_set(err, -EINVAL, "`workflows` has a member that is not an object");
+        (void)json_object_update_missing(item, body);
+    }
+    return 0;
+}
+
+static const char *key_of(const json_t *body)
+{
+    return json_string_value(json_object_get(body, "key"));
+}
+
+/* A key may not stand for two. */
+static bool key_is_repeated(const struct submit_batch *batch, size_t index)
+{
+    const char *key = key_of(json_array_get(batch->list, index));
+    for (size_t i = 0; key && i < index; i++)
+        if (text_equal(key_of(json_array_get(batch->list, i)), key))
+            return true;
+    return false;
+}
+
+/* The same key again: the client did not get the answer. Returns 1 when it is answered. */
+static int answer_again(struct submit_batch *batch, size_t index, struct error *err)
+{
+    struct loop *loop = batch->api->config.loop;
+    const char *key = key_of(json_array_get(batch->list, index));
+    struct workflow *workflow;
+    uint64_t id;
+    for (const struct submit_item *item = batch->api->submitting; key && item; item = item->next)
+        if (text_equal(item->submission.key, key))
+            return error_set(err, -EBUSY, "this is being recorded: %s", key);
+    if (!key || store_find_key(loop_store(loop), key, &id, err) == -ENOENT)
+        return 0;
+    int status = loop_workflow(loop, id, &workflow, err);
+    if (status < 0)
+        return status;
+    json_t *warnings = json_array();
+    (void)json_array_set_new(batch->answers, index, added_json(id, workflow->name, warnings));
+    json_decref(warnings);
+    return 1;
+}
+
+/* --- Specs --------------------------------------------------------------------------------------
+ */
+
+/* NULL: it has problems, which are added to the batch's. */
+static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *warnings)
+{
+    const json_t *spec = json_object_get(body, "spec"), *set = json_object_get(body, "set");
+    const char *file = json_string_value(json_object_get(body, "file"));
+    size_t count = 0;
+    char **texts = calloc(json_object_size(set) + 1, sizeof *texts);
+    if (!texts)
+        abort();
+    const char *name;
+    json_t *value, *resolved = NULL;
+    json_object_foreach((json_t *)set, name, value) texts[count++] =
+        text_format("%s=%s", name, json_string_value(value));
+    struct spec_overrides overrides = {(const char *const *)texts, count};
+    struct spec_problems problems = {0};
+    if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,
+                   &problems) < 0) {
+        batch->bad_count++;
+        batch->bad_file = *file ? file : "the workflow";
+        batch->bad_error_count = problems.error_count;
+        add_problems(batch->problems, &problems);
+        resolved = NULL;
+    } else {
+        add_problems(warnings, &problems);
+    }
+    spec_problems_fini(&problems);
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+    return resolved;
+}
+
+/* An item that can be posted; *ret_item stays NULL when the spec has problems. */
+static int make_item(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
+                     struct error *err)
+{
+    struct workflow *workflow;
+    json_t *body = json_array_get(batch->list, index), *warnings = json_array();
+    json_t *resolved = resolve(batch, body, warnings);
+    int status = resolved ? plan_workflow(resolved, &workflow, err) : 0;
+    if (!resolved || status < 0) {
+        json_decref(warnings);
+        json_decref(resolved);
+        return status;
+    }
+    struct submit_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct submit_item){
+        .item = {.write = submit_write, .done = submit_done, .free = submit_free},
+        .batch = batch,
+        .index = index,
+        .workflow = workflow,
+        .body = json_incref(body),
+        .resolved = resolved,
+        .warnings = warnings,
+        .submission =
+            {
+                .file = json_string_value(json_object_get(body, "file")),
+                .spec = json_string_value(json_object_get(body, "spec")),
+                .set = json_object_get(body, "set"),
+                .resolved = resolved,
+                .workdir = json_string_value(json_object_get(body, "workdir")),
+                .environment = json_object_get(body, "environment"),
+                .umask = (unsigned)json_integer_value(json_object_get(body, "umask")),
+                .limits = json_object_get(body, "limits"),
+                .host = json_string_value(json_object_get(body, "host")),
+                .key = key_of(body),
+            },
+    };
+    batch->references++;
+    *ret_item = item;
+    return 0;
+}
+
+/* --- The request --------------------------------------------------------------------------------
+ */
+
+/* One submission of the list, as far as it goes without recording anything. */
+static int prepare(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
+                   struct error *err)
+{
+    json_t *body = json_array_get(batch->list, index);
+    int status = check_body(body, err);
+    if (status == 0 && key_is_repeated(batch, index))
+        status = error_set(err, -EINVAL, "`key` is that of another one in the list");
+    if (status == 0)
+        status = answer_again(batch, index, err);
+    if (status != 0)
+        return status;
+    fill_body(body);
+    return make_item(batch, index, ret_item, err);
+}
+
+/* All of them are prepared before the first is posted. */
+static void submit_list(struct submit_batch *batch)
+{
+    struct error err;
+    size_t count = json_array_size(batch->list);
+    struct submit_item **items = calloc(count, sizeof(struct submit_item *));
+    if (!items)
+        abort();
+    for (size_t i = 0; i < count && !batch->is_answered; i++) {
+        char where[32];
+        (void)snprintf(where, sizeof where, "workflows[%zu]", i);
+        (void)json_array_append_new(batch->answers, json_null());
+        if (prepare(batch, i, &items[i], &err) < 0)
+            fail_batch(batch, batch->is_list ? where : NULL, &err);
+    }
+    if (!batch->is_answered && batch->bad_count > 0)
+        refuse_specs(batch);
+    for (size_t i = 0; i < count; i++) {
+        if (items[i] && batch->is_answered) {
+            workflow_free(items[i]->workflow);
+            submit_free(&items[i]->item);
+        } else if (items[i]) {
+            post(items[i]);
+        }
+    }
+    answer_batch(batch);
+    free(items);
+}
+
 void submit_post(struct call *call)
 {
     struct error err;
-    json_t *resolved, *warnings = NULL;
     if (!call_can_record(call))
         return;
     json_t *body = call_body(call);
     if (!body)
         return;
-    if (check_body(body, &err) < 0) {
-        call_fail(call->request, NULL, &err);
-        goto out;
-    }
-    if (answer_again(call, json_string_value(json_object_get(body, "key"))))
-        goto out;
-    fill_body(body);
-    resolved = resolve(call, body, &warnings);
-    if (!resolved)
-        goto out;
-    struct workflow *workflow;
-    if (plan_workflow(resolved, &workflow, &err) < 0) {
-        call_fail(call->request, NULL, &err);
-        json_decref(resolved);
-        json_decref(warnings);
-        goto out;
-    }
-    post(call, body, resolved, warnings, workflow);
-out:
+    struct submit_batch *batch = calloc(1, sizeof *batch);
+    if (!batch)
+        abort();
+    *batch = (struct submit_batch){
+        .api = call->api,
+        .request = call->request,
+        .list = json_array(),
+        .answers = json_array(),
+        .problems = json_array(),
+        .references = 1,
+    };
+    if (read_list(batch, body, &err) < 0)
+        fail_batch(batch, NULL, &err);
+    else
+        submit_list(batch);
+    release_batch(batch);
     json_decref(body);
 }

@@ -112,6 +112,12 @@ static void what_is_wrong_with_a_request_is_said(void **state)
         {400, "POST", "/v1/workflows", "{}", "bad_request"},
         {400, "POST", "/v1/workflows", "{\"spec\": 1, \"workdir\": \"/\"}", "bad_request"},
         {400, "POST", "/v1/workflows", "{\"spec\": \"\", \"workdir\": \"here\"}", "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"spec\": \"\", \"workdir\": \"/\", \"hold\": \"yes\"}",
+         "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"workflows\": {}}", "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"workflows\": []}", "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"workflows\": [7]}", "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"workflows\": [{\"workdir\": \"/\"}]}", "bad_request"},
         {422, "POST", "/v1/workflows", "{\"spec\": \"phases: 7\", \"workdir\": \"/\"}", "bad_spec"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -125,7 +131,7 @@ static void what_is_wrong_with_a_request_is_said(void **state)
 static void a_body_that_is_too_large_is_refused(void **state)
 {
     struct world *world = *state;
-    size_t size = 9 << 20;
+    size_t size = 17 << 20;
     char *spec = malloc(size + 1);
     assert_non_null(spec);
     memset(spec, 'x', size);
@@ -176,6 +182,82 @@ static void the_same_key_is_the_same_workflow(void **state)
     }
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+/* A list of submissions with these files and specs, and keys that follow `key`. */
+static json_t *submissions(const char *const (*rows)[2], size_t count, const char *key)
+{
+    json_t *body = world_submission("", NULL), *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *item = json_pack("{s:s, s:s}", "file", rows[i][0], "spec", rows[i][1]);
+        assert_non_null(item);
+        if (key)
+            (void)json_object_set_new(item, "key", json_sprintf("%s%02zu", key, i));
+        (void)json_array_append_new(list, item);
+    }
+    (void)json_object_set_new(body, "workflows", list);
+    return body;
+}
+
+static size_t workflow_count(struct world *world)
+{
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows", NULL);
+    size_t count = json_array_size(json_object_get(json, "workflows"));
+    json_decref(json);
+    return count;
+}
+
+static void several_submissions_are_answered_together(void **state)
+{
+    struct world *world = *state;
+    static const char *const rows[][2] = {
+        {"a.yaml", two_phases}, {"b.yaml", two_phases}, {"a.yaml", two_phases}};
+    for (int i = 0; i < 2; i++) { /* again: the keys are known */
+        json_t *json = world_expect(world, 201, "POST", "/v1/workflows",
+                                    submissions(rows, 3, "0123456789abcdef0123456789abcd"));
+        assert_int_equal(json_array_size(json_object_get(json, "workflows")), 3);
+        assert_string_equal(world_member(json, "workflows.0.workflow"), "1");
+        assert_string_equal(world_member(json, "workflows.2.workflow"), "3");
+        assert_string_equal(world_member(json, "workflows.2.name"), "two");
+        json_decref(json);
+    }
+    world_await_lines(world, "jobs", 3);
+    assert_int_equal(workflow_count(world), 3);
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/2", NULL);
+    assert_string_equal(world_member(json, "file"), "b.yaml");
+    assert_string_equal(world_member(json, "workdir"), "/tmp"); /* what all share */
+    json_decref(json);
+}
+
+static void of_several_submissions_with_a_wrong_one_none_is_queued(void **state)
+{
+    struct world *world = *state;
+    static const char *const rows[][2] = {
+        {"a.yaml", two_phases}, {"b.yaml", "phases: 7"}, {"c.yaml", "name: c\nphase: {}\n"}};
+    json_t *json = world_expect(world, 422, "POST", "/v1/workflows", submissions(rows, 3, NULL));
+    assert_string_equal(world_member(json, "error.message"),
+                        "2 of 3 files have problems; none of these workflows is queued");
+    json_t *problems = json_object_get(json_object_get(json, "error"), "problems");
+    assert_string_equal(world_member(problems, "0.file"), "b.yaml");
+    char *last = text_format("%zu.file", json_array_size(problems) - 1);
+    assert_string_equal(world_member(problems, last), "c.yaml");
+    free(last);
+    json_decref(json);
+
+    json = world_expect(world, 422, "POST", "/v1/workflows", submissions(rows, 2, NULL));
+    assert_string_equal(world_member(json, "error.message"),
+                        "b.yaml has 2 problems; none of these workflows is queued");
+    json_decref(json);
+    /* A key stands for one. */
+    json_t *body = submissions(rows, 1, NULL), *list = json_object_get(body, "workflows");
+    json_t *first = json_array_get(list, 0);
+    (void)json_object_set_new(first, "key", json_string("0123456789abcdef0123456789abcdef"));
+    (void)json_array_append(list, first);
+    json = world_expect(world, 400, "POST", "/v1/workflows", body);
+    assert_string_equal(world_member(json, "error.where"), "workflows[1]");
+    json_decref(json);
+    assert_int_equal(workflow_count(world), 0);
+    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
 }
 
 static void a_passed_gate_promotes_in_place(void **state)
@@ -349,6 +431,8 @@ int main(void)
         TEST(a_body_that_is_too_large_is_refused),
         TEST(a_submission_makes_a_job_and_its_folder),
         TEST(the_same_key_is_the_same_workflow),
+        TEST(several_submissions_are_answered_together),
+        TEST(of_several_submissions_with_a_wrong_one_none_is_queued),
         TEST(a_passed_gate_promotes_in_place),
         TEST(a_failed_gate_holds_until_a_person_promotes),
         TEST(entries_are_taken_once_and_without_gaps),

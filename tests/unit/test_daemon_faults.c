@@ -257,9 +257,12 @@ static void nothing_happens_while_the_record_cannot_be_written(void **state)
 {
     struct world *world = *state;
     int status;
+    json_t *list = json_object(), *several = json_array();
+    (void)json_array_append_new(several, world_submission(two_phases, NULL));
+    (void)json_array_append_new(several, world_submission(two_phases, NULL));
+    (void)json_object_set_new(list, "workflows", several);
     limit_files(world, 1);
-    json_t *json =
-        world_expect(world, 503, "POST", "/v1/workflows", world_submission(two_phases, NULL));
+    json_t *json = world_expect(world, 503, "POST", "/v1/workflows", list);
     assert_string_equal(world_member(json, "error.code"), "unavailable");
     json_decref(json);
     /* From now on it is known beforehand. */
