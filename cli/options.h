@@ -8,7 +8,7 @@
 
 struct cli;
 
-enum { OPTIONS_LIST_MAX = 256, OPTIONS_ARGUMENTS_MAX = 4 };
+enum { OPTIONS_LIST_MAX = 256, OPTIONS_ARGUMENTS_MAX = 100 };
 
 struct option_list {
     const char *items[OPTIONS_LIST_MAX];

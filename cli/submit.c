@@ -1,4 +1,4 @@
-/* phasectl submit: the file, and all that the phases' programs will need from this shell. */
+/* phasectl submit: the files, and all that the phases' programs will need from this shell. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -95,54 +95,73 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
     }
 }
 
-/* Everything that the daemon needs to know; NULL when the file is not text. */
-static json_t *submit_body(const char *file, const char *data, size_t size, json_t *set, bool hold)
+/* What all of the submissions share; `workflows` is still to be filled. */
+static json_t *submit_body(json_t *set, bool hold)
 {
-    char key[MAC_TOKEN_SIZE], host[HOST_NAME_MAX + 1] = "";
+    char host[HOST_NAME_MAX + 1] = "";
     char *workdir = getcwd(NULL, 0);
-    mac_random(key, sizeof key);
     (void)gethostname(host, sizeof host - 1); /* without a name it is left empty */
     json_t *body =
-        json_pack("{s:s, s:s%, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:s}", "file", file, "spec", data,
-                  size, "set", set, "hold", hold, "workdir", workdir ? workdir : "/", "environment",
-                  submit_environment(), "umask", (int)submit_umask(), "limits", submit_limits(),
-                  "host", host, "key", key);
+        json_pack("{s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", set, "hold", hold, "workdir",
+                  workdir ? workdir : "/", "environment", submit_environment(), "umask",
+                  (int)submit_umask(), "limits", submit_limits(), "host", host, "workflows");
     free(workdir);
     return body;
 }
 
-static int submit_file(struct cli *cli, const char *file, json_t *set, bool hold,
-                       struct address *ret_address)
+static int submit_add_file(json_t *body, const char *file, struct error *err)
+{
+    char *data, key[MAC_TOKEN_SIZE];
+    size_t size;
+    int code = file_read(file, SPEC_SIZE_MAX, &data, &size, err);
+    if (code < 0)
+        return code;
+    mac_random(key, sizeof key);
+    json_t *item = json_pack("{s:s, s:s%, s:s}", "file", file, "spec", data, size, "key", key);
+    free(data);
+    if (!item)
+        return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
+    (void)json_array_append_new(json_object_get(body, "workflows"), item);
+    return 0;
+}
+
+/* A line for each, the warnings first. */
+static void submit_print(const struct arguments *files, const json_t *reply,
+                         struct address *ret_address)
+{
+    const json_t *workflow;
+    size_t i;
+    json_array_foreach(json_object_get(reply, "workflows"), i, workflow)
+    {
+        char text[ADDRESS_TEXT_SIZE];
+        problems_print(files->items[i], json_object_get(workflow, "warnings"));
+        *ret_address = (struct address){.workflow = (uint64_t)field_integer(workflow, "workflow")};
+        printf("workflow %s %s\n", address_text(ret_address, text), field_text(workflow, "name"));
+    }
+}
+
+/* All or none. `ret_address` is that of the last one. */
+static int submit_files(struct cli *cli, const struct arguments *files, json_t *set, bool hold,
+                        struct address *ret_address)
 {
     struct error err;
-    char *data = NULL;
-    json_t *body = NULL, *reply = NULL, *problems = NULL;
-    size_t size;
+    json_t *body = submit_body(set, hold), *reply = NULL, *problems = NULL;
     int status = CLI_OK;
-    if (file_read(file, SPEC_SIZE_MAX, &data, &size, &err) < 0) {
-        status = cli_fail(&err);
+    for (size_t i = 0; i < files->count; i++)
+        if (submit_add_file(body, files->items[i], &err) < 0)
+            status = cli_fail(&err);
+    if (status != CLI_OK)
         goto out;
-    }
-    body = submit_body(file, data, size, set, hold);
-    if (!body) {
-        (void)error_set_at(&err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
-        status = cli_fail(&err);
-        goto out;
-    }
     if (submit_send(cli, body, &reply, &problems, &err) < 0) {
-        problems_print(file, problems);
+        problems_print(files->items[0], problems);
         status = cli_fail(&err);
         goto out;
     }
-    char text[ADDRESS_TEXT_SIZE];
-    problems_print(file, json_object_get(reply, "warnings"));
-    *ret_address = (struct address){.workflow = (uint64_t)field_integer(reply, "workflow")};
-    printf("workflow %s %s\n", address_text(ret_address, text), field_text(reply, "name"));
+    submit_print(files, reply, ret_address);
 out:
     json_decref(problems);
     json_decref(reply);
     json_decref(body);
-    free(data);
     return status;
 }
 
@@ -159,16 +178,18 @@ int submit_verb(struct cli *cli, char **words)
         {.name = "hold", .flag = &hold, .help = "let it wait until `phasectl release`"},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
     struct address address;
     const char *wrong = NULL;
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
+    if (watch && arguments.count > 1)
+        return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);
     json_t *set = submit_overrides(&list, &wrong);
     if (!set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    status = submit_file(cli, arguments.items[0], set, hold, &address);
+    status = submit_files(cli, &arguments, set, hold, &address);
     json_decref(set);
     if (status == CLI_OK && watch)
         status = watch_workflow(cli, &address);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct verb verbs[] = {
-    {"submit", submit_verb, "FILE [options]", "check a workflow file and queue it",
+    {"submit", submit_verb, "FILE... [options]", "check workflow files and queue them",
      "The command, its environment, umask and current folder are captured, as sbatch does.\n"
      "A submission that is repeated because the answer was lost never submits twice.\n"},
     {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",

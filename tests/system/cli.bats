@@ -82,7 +82,7 @@ submitted() {
     done <<'WORDS'
 sumbit demo.yaml
 submit
-submit a.yaml b.yaml
+submit a.yaml b.yaml --watch
 submit a.yaml --wacth
 submit a.yaml --set iterations
 submit a.yaml --watch=yes
@@ -263,6 +263,25 @@ PHASED
     run -1 --separate-stderr phasectl submit bad.yaml
     [[ $stderr == *"bad.yaml:"*"did you mean gate?"* ]]
     [ -z "$output" ]
+}
+
+@test "several files are queued together or not at all" {
+    local before
+    workflow 20 >one.yaml
+    workflow 20 >two.yaml
+    workflow 20 | sed 's/gate:/gates:/' >bad.yaml
+    before=$(phasectl status --all --json | jq '.workflows | length')
+    run -1 --separate-stderr phasectl submit --hold one.yaml bad.yaml two.yaml
+    [[ $stderr == *"bad.yaml:"*"did you mean gate?"*"none of these workflows is queued"* ]]
+    [ -z "$output" ]
+    run -1 --separate-stderr phasectl submit --hold one.yaml absent.yaml
+    [[ $stderr == *"absent.yaml"* ]]
+    [ "$(phasectl status --all --json | jq '.workflows | length')" = "$before" ]
+    run -0 phasectl submit --hold one.yaml two.yaml one.yaml
+    [[ ${lines[0]} =~ ^workflow\ [0-9]+\ small$ ]]
+    [ ${#lines[@]} = 3 ]
+    [ "$(phasectl status --all --json | jq '.workflows | length')" = $((before + 3)) ]
+    grep -oE '[0-9]+' <<<"$output" | xargs -n 1 phasectl cancel
 }
 
 @test "an address that is not there is told" {
