@@ -1,7 +1,7 @@
 /* What the benchmarks ask of the daemon, over one connection each.
  *
- *   bench_client submit SOCKET SPEC COUNT   submits the file so often, and waits until Slurm has
- *                                           every job; prints jobs/s
+ *   bench_client submit SOCKET SPEC COUNT   submits the file so often, 100 in a request, and waits
+ *                                           until Slurm has every job; prints jobs/s
  *   bench_client ingest DAEMON_JSON RUN SECRET ROWS
  *                                           pushes metric rows as a worker does; prints rows/s */
 #include "lib/error.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NAMES = 10, STEPS_PER_PUSH = 500 };
+enum { NAMES = 10, STEPS_PER_PUSH = 500, SUBMISSIONS_PER_REQUEST = 100 };
 
 static double now_s(void)
 {
@@ -56,13 +56,18 @@ static char *read_file(const char *path)
     return data;
 }
 
-static char *submission(const char *spec, long number)
+/* As phasectl sends several files. */
+static char *submissions(const char *spec, long first, long count)
 {
-    json_t *json =
-        json_pack("{s:s, s:s, s:{}, s:b, s:s, s:{s:s}, s:i, s:[], s:s, s:o}", "file", "bench.yaml",
-                  "spec", spec, "set", "hold", 0, "workdir", "/tmp", "environment", "PATH",
-                  "/usr/bin:/bin", "umask", 18, "limits", "host", "localhost", "key",
-                  json_sprintf("%016lx%016lx", (unsigned long)time(NULL), (unsigned long)number));
+    json_t *list = json_array();
+    for (long i = first; i < first + count; i++)
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:o}", "file", "bench.yaml", "spec", spec, "key",
+                      json_sprintf("%016lx%016lx", (unsigned long)time(NULL), (unsigned long)i)));
+    json_t *json = json_pack("{s:o, s:{}, s:b, s:s, s:{s:s}, s:i, s:[], s:s}", "workflows", list,
+                             "set", "hold", 0, "workdir", "/tmp", "environment", "PATH",
+                             "/usr/bin:/bin", "umask", 18, "limits", "host", "localhost");
     char *body = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     return body;
@@ -95,11 +100,14 @@ static int submit(const char *socket, const char *file, long count)
     struct http_client *client = http_client_new_unix("the daemon", socket);
     json_int_t first = 0;
     double begin = now_s();
-    for (long i = 0; i < count; i++) {
-        char *body = submission(spec, i);
+    for (long done = 0; done < count; done += SUBMISSIONS_PER_REQUEST) {
+        long rest = count - done;
+        char *body = submissions(spec, done,
+                                 rest < SUBMISSIONS_PER_REQUEST ? rest : SUBMISSIONS_PER_REQUEST);
         json_t *reply = ask(client, "POST", "/v1/workflows", body, 201);
+        const json_t *workflow = json_array_get(json_object_get(reply, "workflows"), 0);
         if (!first)
-            first = json_integer_value(json_object_get(reply, "workflow"));
+            first = json_integer_value(json_object_get(workflow, "workflow"));
         json_decref(reply);
         free(body);
     }
