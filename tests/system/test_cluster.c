@@ -180,6 +180,22 @@ static char *output_of(const struct job *job)
     return output;
 }
 
+/* Running, as Slurm says it, may be before the script's first line. */
+static void wait_for_output(const struct job *job, const char *line)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    time_t deadline = time(NULL) + WAIT_S;
+    bool is_there = false;
+    while (!is_there) {
+        char *output = NULL;
+        is_there =
+            file_read(job->output, 1 << 20, &output, NULL, NULL) == 0 && strstr(output, line);
+        free(output);
+        assert_true(time(NULL) < deadline);
+        nanosleep(&pause, NULL);
+    }
+}
+
 static void a_submitted_job_runs_and_is_seen_to_its_end(void **state)
 {
     (void)state;
@@ -343,6 +359,7 @@ static void a_requeued_job_keeps_its_id_and_begins_soon_when_told(void **state)
                    "test -n \"$SLURM_RESTART_COUNT\" || sleep 1000\n");
     uint32_t id = submit(&job);
     (void)wait_for(id, CLUSTER_JOB_RUNNING, 0);
+    wait_for_output(&job, "start 0\n");
     struct cluster_result result = answer_to(cluster_requeue(test.cluster, 11, id, NULL), 11);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     struct cluster_job seen = wait_for(id, CLUSTER_JOB_PENDING, 1);
