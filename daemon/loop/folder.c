@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,19 +39,14 @@ void folder_fini(struct folder *folder)
     free(folder->run);
 }
 
+/* Returns 1 when the folder is new: then nobody can be reading in it. */
 static int make(const char *path, struct error *err)
 {
-    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+    if (mkdir(path, 0700) == 0)
+        return 1;
+    if (errno == EEXIST)
         return 0;
     return error_set(err, -errno, "could not make the folder %s: %s", path, strerror(errno));
-}
-
-static int make_in(const char *parent, const char *name, struct error *err)
-{
-    char *path = text_format("%s/%s", parent, name);
-    int status = make(path, err);
-    free(path);
-    return status;
 }
 
 static int write_all(int fd, const char *data, size_t size)
@@ -67,17 +63,23 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* As file_replace(), without its syncs. */
-static int write_file(const char *parent, const char *name, const char *data, size_t size,
-                      mode_t mode, struct error *err)
+static int write_to(const char *path, const char *data, size_t size, mode_t mode)
 {
-    char *path = text_format("%s/%s", parent, name);
-    char *draft = text_format("%s/.%s.new", parent, name);
-    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     int status = fd < 0 ? -errno : write_all(fd, data, size);
     if (fd >= 0 && close(fd) < 0 && status == 0)
         status = -errno;
-    if (status == 0 && rename(draft, path) < 0)
+    return status;
+}
+
+/* As file_replace(), without its syncs; in a new folder without the rename. */
+static int write_file(const char *parent, bool is_new, const char *name, const char *data,
+                      mode_t mode, struct error *err)
+{
+    char *path = text_format("%s/%s", parent, name);
+    char *draft = is_new ? text_format("%s", path) : text_format("%s/.%s.new", parent, name);
+    int status = write_to(draft, data, strlen(data), mode);
+    if (status == 0 && !is_new && rename(draft, path) < 0)
         status = -errno;
     if (status < 0) {
         (void)unlink(draft); /* it may not be there */
@@ -152,20 +154,19 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
                     const struct store_launch *launch, const char *secret, struct error *err)
 {
-    const char *const folders[] = {folder->workflow, folder->phase, folder->out, folder->run};
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < sizeof folders / sizeof *folders; i++)
-        status = make(folders[i], err);
-    if (status == 0)
-        status = make_in(folder->run, "journal", err);
-    if (status == 0)
-        status = make_in(folder->run, "log", err);
-    if (status == 0)
-        status = write_file(folder->run, "secret", secret, strlen(secret), 0600, err);
+    int status = make(folder->workflow, err);
+    if (status >= 0)
+        status = make(folder->phase, err);
+    if (status >= 0)
+        status = make(folder->run, err);
+    if (status < 0)
+        return status;
+    bool is_new = status > 0;
+    status = write_file(folder->run, is_new, "secret", secret, 0600, err);
     if (status < 0)
         return status;
     char *json = run_json(folder, home, run, launch);
-    status = write_file(folder->run, "run.json", json, strlen(json), 0600, err);
+    status = write_file(folder->run, is_new, "run.json", json, 0600, err);
     free(json);
     return status;
 }
@@ -173,8 +174,10 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
 int folder_make_job(const struct folder *folder, const char *script, struct error *err)
 {
     int status = make(folder->job, err);
-    if (status == 0)
-        status = write_file(folder->job, "job.sh", script, strlen(script), 0700, err);
+    if (status < 0)
+        return status;
+    bool is_new = status > 0;
+    status = write_file(folder->job, is_new, "job.sh", script, 0700, err);
     if (status < 0)
         return status;
     json_t *json = json_object();
@@ -183,7 +186,7 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     if (!text)
         abort();
     json_decref(json);
-    status = write_file(folder->job, "current.json", text, strlen(text), 0600, err);
+    status = write_file(folder->job, is_new, "current.json", text, 0600, err);
     free(text);
     return status;
 }

@@ -3,7 +3,8 @@
  *
  * What is written here can all be made again from the record, so nothing is synced to disk: after a
  * power failure a job that starts may find an empty file and fail, and its run is repeated. Each
- * file appears whole, by rename. */
+ * file appears whole, by rename where somebody may be reading. What runs write (journal/, log/,
+ * out/) their workers make. */
 #ifndef PHASED_DAEMON_LOOP_FOLDER_H
 #define PHASED_DAEMON_LOOP_FOLDER_H
 

@@ -16,6 +16,7 @@ enum {
     CANCEL_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
     FOLDER_RETRY_MS = 1000,
     REQUESTS_KEPT = 8, /* of the cluster's room: for polls */
+    RESULTS_DELAY_MS = 5,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */
 };
 
@@ -40,11 +41,12 @@ struct loop {
     bool is_turning, has_told, has_history;
 
     struct outbox outbox;
-    unsigned requests; /* with the cluster */
-    struct map runs;   /* by id: struct run */
-    struct map jobs;   /* by the head of the token: struct job */
-    struct map owners; /* of these jobs, by id: struct workflow */
-    struct map notes;  /* by run id: struct notes */
+    unsigned requests;  /* with the cluster */
+    int64_t results_ms; /* when the results that wait are taken; INT64_MAX: none wait */
+    struct map runs;    /* by id: struct run */
+    struct map jobs;    /* by the head of the token: struct job */
+    struct map owners;  /* of these jobs, by id: struct workflow */
+    struct map notes;   /* by run id: struct notes */
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct poller poller;

@@ -258,6 +258,10 @@ static void turn(struct loop *loop)
         return;
     loop->is_turning = true;
     int64_t now_ms = loop_now_ms();
+    if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
+        loop->results_ms = INT64_MAX;
+        results_take(loop);
+    }
     if (loop->trouble[0] && now_ms >= loop->retry_ms)
         batch_try(loop);
     while (!loop->trouble[0]) {
@@ -305,7 +309,7 @@ static void on_alarm(uv_timer_t *timer)
 static void set_alarm(struct loop *loop)
 {
     int64_t now_ms = loop_now_ms();
-    int64_t due_ms = results_poll(loop, now_ms);
+    int64_t due_ms = earlier(results_poll(loop, now_ms), loop->results_ms);
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
@@ -340,11 +344,12 @@ static void on_check(uv_check_t *check)
         turn(loop);
 }
 
+/* Nobody waits for what Slurm says: a little later more of it may share one commit. */
 static void on_wake(uv_async_t *wake)
 {
     struct loop *loop = wake->data;
-    if (loop->cluster && !loop->is_closing)
-        results_take(loop);
+    if (loop->results_ms == INT64_MAX)
+        loop->results_ms = loop_now_ms() + RESULTS_DELAY_MS;
 }
 
 /* --- Life --------------------------------------------------------------------------------------
@@ -419,6 +424,7 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     if (!loop)
         abort();
     loop->config = *config;
+    loop->results_ms = INT64_MAX;
     posts_init(&loop->queue);
     posts_init(&loop->batch);
     int status = load(loop, err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -376,7 +377,9 @@ static void a_run_that_said_nothing_is_read_from_its_folder(void **state)
     struct world *world = *state;
     submit(world, two_phases);
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
-    char *journal = text_format("%s/runs/1/a/1/journal/n1.jsonl", world->home);
+    char *folder = text_format("%s/runs/1/a/1/journal", world->home);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    char *journal = text_format("%s/n1.jsonl", folder);
     char *outcome = text_format("%s/runs/1/a/1/outcome.json", world->home);
     char *end = ended(1, "failed", "\"exit\"", 1);
     FILE *file = fopen(journal, "w");
@@ -394,6 +397,7 @@ static void a_run_that_said_nothing_is_read_from_its_folder(void **state)
     world_await(world, "/v1/workflows/1/phases/a/runs/1", "cause", "exit");
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.0", "1.5");
+    free(folder);
     free(journal);
     free(outcome);
     free(end);
