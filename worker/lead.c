@@ -243,8 +243,10 @@ static void lead_ask(struct lead *lead)
  * little time; the cause is found meanwhile. */
 static void lead_interrupted(struct lead *lead)
 {
-    if (lead->state == LEAD_LINGERING)
+    if (lead->state == LEAD_LINGERING) {
         lead_leave(lead);
+        return;
+    }
     if (lead->state == LEAD_LEAVING || lead->run->is_decided || lead->is_asking)
         return;
     lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
@@ -263,8 +265,10 @@ static void lead_limit_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
     (void)number;
-    if (lead->state == LEAD_LINGERING)
+    if (lead->state == LEAD_LINGERING) {
         lead_leave(lead);
+        return;
+    }
     if (lead->state == LEAD_LEAVING)
         return;
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
