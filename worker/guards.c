@@ -17,11 +17,18 @@ struct guard {
     bool has_failed; /* at the last look */
 };
 
+/* A metric that is asked for. */
+struct wanted {
+    char *name;
+    bool is_kept; /* a guard uses it; otherwise only the gate does */
+    bool has_come;
+};
+
 struct guards {
     struct guard *list;
     size_t count;
-    char **names; /* of the metrics that guards use */
-    size_t name_count;
+    struct wanted *wanted;
+    size_t wanted_count;
     struct metrics *metrics;
     const json_t *params;
     int64_t begin_step, step;
@@ -29,26 +36,41 @@ struct guards {
     char *nan; /* what was not finite, once it came */
 };
 
-static bool guards_uses(const struct guards *guards, const char *name)
+static struct wanted *guards_find(const struct guards *guards, const char *name)
 {
-    for (size_t i = 0; i < guards->name_count; i++)
-        if (text_equal(guards->names[i], name))
-            return true;
-    return false;
+    for (size_t i = 0; i < guards->wanted_count; i++)
+        if (text_equal(guards->wanted[i].name, name))
+            return &guards->wanted[i];
+    return NULL;
 }
 
-static int guards_note_names(struct guards *guards, const char *expression, struct error *err)
+static void guards_want(struct guards *guards, const char *name, bool is_kept)
+{
+    bool is_fact = text_equal(name, "elapsed") || text_equal(name, "step");
+    struct wanted *wanted = guards_find(guards, name);
+    if (is_fact || json_object_get(guards->params, name))
+        return;
+    if (!wanted) {
+        guards->wanted =
+            realloc(guards->wanted, (guards->wanted_count + 1) * sizeof(*guards->wanted));
+        if (!guards->wanted)
+            abort();
+        wanted = &guards->wanted[guards->wanted_count++];
+        *wanted = (struct wanted){.name = text_format("%s", name)};
+    }
+    wanted->is_kept |= is_kept;
+}
+
+static int guards_note_names(struct guards *guards, const char *expression, bool is_kept,
+                             struct error *err)
 {
     struct expr_name *names;
     int count = expression ? expr_list_names(expression, &names, err) : 0;
     if (count <= 0)
         return count;
-    guards->names = realloc(guards->names, (guards->name_count + (size_t)count) * sizeof(char *));
-    if (!guards->names)
-        abort();
     for (int i = 0; i < count; i++)
-        if (!names[i].phase[0] && !guards_uses(guards, names[i].name))
-            guards->names[guards->name_count++] = text_format("%s", names[i].name);
+        if (!names[i].phase[0])
+            guards_want(guards, names[i].name, is_kept);
     free(names);
     return 0;
 }
@@ -67,8 +89,26 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
         if (result < 0)
             return result;
         guards->count++;
-        if ((result = guards_note_names(guards, check->condition, err)) < 0 ||
-            (result = guards_note_names(guards, check->value, err)) < 0)
+        if ((result = guards_note_names(guards, check->condition, true, err)) < 0 ||
+            (result = guards_note_names(guards, check->value, true, err)) < 0)
+            return result;
+    }
+    return 0;
+}
+
+/* The gate is the daemon's to judge; here it only tells which metrics to wait for. */
+static int guards_read_gate(struct guards *guards, const json_t *gate, struct error *err)
+{
+    const char *name;
+    json_t *json;
+    json_object_foreach((json_t *)gate, name, json)
+    {
+        const char *condition = json_string_value(json_object_get(json, "condition"));
+        const char *value = json_string_value(json_object_get(json, "value"));
+        int result = guards_note_names(guards, condition, false, err);
+        if (result == 0)
+            result = guards_note_names(guards, value, false, err);
+        if (result < 0)
             return result;
     }
     return 0;
@@ -85,6 +125,8 @@ int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guard
     guards->nan_ok = json_is_true(json_object_get(spec, "nan_ok"));
     guards->begin_step = guards->step = begin_step;
     int result = guards_read(guards, json_object_get(spec, "guards"), err);
+    if (result == 0)
+        result = guards_read_gate(guards, json_object_get(spec, "gate"), err);
     if (result < 0) {
         error_prefix(err, "guards");
         guards_free(guards);
@@ -100,10 +142,10 @@ void guards_free(struct guards *guards)
         return;
     for (size_t i = 0; i < guards->count; i++)
         check_fini(&guards->list[i].check);
-    for (size_t i = 0; i < guards->name_count; i++)
-        free(guards->names[i]);
+    for (size_t i = 0; i < guards->wanted_count; i++)
+        free(guards->wanted[i].name);
     free(guards->list);
-    free(guards->names);
+    free(guards->wanted);
     metrics_free(guards->metrics);
     free(guards->nan);
     free(guards);
@@ -118,7 +160,10 @@ void guards_add(struct guards *guards, int64_t step, double time_s,
         guards->nan = text_format("%s is %s at step %lld", value->name,
                                   isnan(value->value) ? "nan" : "infinite", (long long)step);
     guards->has_news = true;
-    if (guards_uses(guards, value->name))
+    struct wanted *wanted = guards_find(guards, value->name);
+    if (wanted)
+        wanted->has_come = true;
+    if (wanted && wanted->is_kept)
         metrics_add(guards->metrics, value->name, step, time_s, value->value);
 }
 
@@ -170,4 +215,13 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
         stops = guard_judge(&guards->list[i], &scope, told, context, ret_verdict, ret_message);
     json_decref(facts);
     return stops ? GUARDS_FAILED : GUARDS_FINE;
+}
+
+char *guards_missing(const struct guards *guards)
+{
+    struct text text = {0};
+    for (size_t i = 0; i < guards->wanted_count; i++)
+        if (!guards->wanted[i].has_come)
+            text_addf(&text, "%s%s", text.size ? ", " : "", guards->wanted[i].name);
+    return text_steal(&text);
 }

@@ -33,4 +33,8 @@ typedef void guards_verdict(void *context, json_t *verdict);
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
                                    void *context, json_t **ret_verdict, char **ret_message);
 
+/* The metrics that guards and gate name and that have not come, as "a, b"; empty when all have. The
+ * caller's to free(). */
+char *guards_missing(const struct guards *guards);
+
 #endif

@@ -17,7 +17,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { OBSERVER_CHECKPOINTS_MS = 2000, OBSERVER_LINE_MAX = 65536 };
+enum {
+    OBSERVER_CHECKPOINTS_MS = 2000,
+    OBSERVER_LINE_MAX = 65536,
+    OBSERVER_MISSING_MS = 180000, /* then metrics that are asked for should have come */
+};
 
 struct observer {
     struct observer_options options;
@@ -30,6 +34,7 @@ struct observer {
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
     bool is_stopped;                 /* the owner was told to stop the run */
+    bool has_looked_for_missing;
 };
 
 static void observer_row(void *context, const struct extract_row *row)
@@ -211,12 +216,30 @@ static void observer_look_at_files(struct observer *observer)
     tail_look(&observer->channel, observer_channel_data, observer);
 }
 
+/* A misspelled metric is better known after minutes than when the gate judges. */
+static void observer_look_for_missing(struct observer *observer)
+{
+    observer->has_looked_for_missing = true;
+    char *missing = observer->extract ? guards_missing(observer->guards) : NULL;
+    if (missing && *missing) {
+        char *message = text_format("in the first %d minutes no row came of: %s",
+                                    OBSERVER_MISSING_MS / 60000, missing);
+        journal_add(observer->options.journal, JOURNAL_STATE, "warning",
+                    json_pack("{s:s}", "message", message));
+        free(message);
+    }
+    free(missing);
+}
+
 void observer_look(struct observer *observer)
 {
     int64_t now_ms = clock_steady_ms();
     observer_look_at_files(observer);
     rows_flush(&observer->rows);
     observer_judge(observer);
+    if (!observer->has_looked_for_missing &&
+        now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS)
+        observer_look_for_missing(observer);
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
         checkpoints_look(observer->checkpoints);
         observer->checkpoints_ms = now_ms;

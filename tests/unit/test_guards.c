@@ -1,0 +1,162 @@
+/* Guards: what stops a run, what is told, and which metrics are waited for. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/guards.h"
+#include "worker/metrics/extract.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct guards *guards_of(const char *spec, json_t **ret_spec)
+{
+    struct guards *guards;
+    struct error err;
+    *ret_spec = json_loads(spec, 0, NULL);
+    assert_non_null(*ret_spec);
+    assert_int_equal(guards_new(*ret_spec, 0, &guards, &err), 0);
+    return guards;
+}
+
+static void note_verdict(void *context, json_t *verdict)
+{
+    text_addf(context, "%s %s; ", json_string_value(json_object_get(verdict, "name")),
+              json_string_value(json_object_get(verdict, "outcome")));
+}
+
+/* Adds one row and judges. */
+static enum guards_judgement judge(struct guards *guards, int step, const char *name, double value,
+                                   struct text *told, struct text *message)
+{
+    json_t *verdict = NULL;
+    char *words = NULL;
+    const struct extract_value row = {name, value};
+    guards_add(guards, step, step, &row);
+    enum guards_judgement judgement =
+        guards_judge(guards, step, note_verdict, told, &verdict, &words);
+    assert_int_equal(verdict != NULL, judgement == GUARDS_FAILED);
+    assert_int_equal(words != NULL, judgement != GUARDS_FINE);
+    text_clear(message);
+    text_add(message, words ? words : "");
+    json_decref(verdict);
+    free(words);
+    return judgement;
+}
+
+static void only_what_is_named_loss_must_be_finite(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *name;
+        double value;
+        enum guards_judgement judgement;
+        const char *message;
+    } rows[] = {
+        {"{}", "loss", 2.5, GUARDS_FINE, ""},
+        {"{}", "loss", NAN, GUARDS_NAN, "loss is nan at step 7"},
+        {"{}", "val_loss", INFINITY, GUARDS_NAN, "val_loss is infinite at step 7"},
+        {"{}", "losses_1", -INFINITY, GUARDS_NAN, "losses_1 is infinite at step 7"},
+        {"{}", "grad_norm", NAN, GUARDS_FINE, ""},
+        {"{\"nan_ok\": true}", "loss", NAN, GUARDS_FINE, ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *spec;
+        struct text told = {0}, message = {0};
+        struct guards *guards = guards_of(rows[i].spec, &spec);
+        assert_int_equal(judge(guards, 7, rows[i].name, rows[i].value, &told, &message),
+                         rows[i].judgement);
+        assert_string_equal(text_string(&message), rows[i].message);
+        guards_free(guards);
+        json_decref(spec);
+        text_fini(&told);
+        text_fini(&message);
+    }
+}
+
+static void a_warning_is_told_each_time_it_begins_and_stops_nothing(void **state)
+{
+    (void)state;
+    static const double values[] = {5, 15, 16, 4, 17};
+    json_t *spec;
+    struct text told = {0}, message = {0};
+    struct guards *guards = guards_of(
+        "{\"guards\": {\"slow\": {\"value\": \"last(dt)\", \"at_most\": 10, \"else\": \"warn\"}}}",
+        &spec);
+    for (int step = 0; step < 5; step++)
+        assert_int_equal(judge(guards, step, "dt", values[step], &told, &message), GUARDS_FINE);
+    assert_string_equal(text_string(&told), "slow failed; slow failed; ");
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+    text_fini(&message);
+}
+
+static void a_guard_waits_for_its_window_and_then_stops(void **state)
+{
+    (void)state;
+    json_t *spec;
+    struct text told = {0}, message = {0};
+    struct guards *guards =
+        guards_of("{\"params\": {\"cap\": 20}, \"guards\": {\"grad_cap\": {\"condition\": "
+                  "\"min(grad_norm) <= cap\", \"over\": {\"steps\": 3}}}}",
+                  &spec);
+    enum guards_judgement judgement = GUARDS_FINE;
+    int step = 0;
+    while (judgement == GUARDS_FINE && step < 10)
+        judgement = judge(guards, ++step, "grad_norm", 30, &told, &message);
+    assert_int_equal(judgement, GUARDS_FAILED);
+    assert_in_range(step, 3, 4);
+    assert_string_equal(text_string(&told), "grad_cap failed; ");
+    assert_true(text_starts(text_string(&message), "guard failed: grad_cap"));
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+    text_fini(&message);
+}
+
+static void metrics_that_are_asked_for_and_do_not_come_are_named(void **state)
+{
+    (void)state;
+    json_t *spec;
+    struct text told = {0}, message = {0};
+    struct guards *guards = guards_of(
+        "{\"params\": {\"cap\": 20}, \"guards\": {\"a\": {\"value\": \"min(grad) - cap + step\", "
+        "\"at_most\": 1}}, \"gate\": {\"b\": {\"condition\": \"last(loss) < 3 and before.x > 1\"}, "
+        "\"c\": {\"value\": \"mean(grad) + elapsed\", \"above\": 0}}}",
+        &spec);
+    char *missing = guards_missing(guards);
+    assert_string_equal(missing, "grad, loss");
+    free(missing);
+    (void)judge(guards, 1, "loss", 2, &told, &message);
+    missing = guards_missing(guards);
+    assert_string_equal(missing, "grad");
+    free(missing);
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+    text_fini(&message);
+}
+
+static void a_guard_that_is_none_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct guards *guards;
+    struct error err;
+    json_t *spec = json_loads("{\"guards\": {\"bad\": {\"value\": \"min(\"}}}", 0, NULL);
+    assert_true(guards_new(spec, 0, &guards, &err) < 0);
+    assert_true(text_starts(err.message, "guards: "));
+    json_decref(spec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_named_loss_must_be_finite),
+        cmocka_unit_test(a_warning_is_told_each_time_it_begins_and_stops_nothing),
+        cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
+        cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
+        cmocka_unit_test(a_guard_that_is_none_is_refused_by_name),
+    };
+    return cmocka_run_group_tests_name("guards", tests, NULL, NULL);
+}
