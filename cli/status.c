@@ -16,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { STATUS_WORKFLOWS_MAX = 50 }; /* more is not read; --all lists it */
+
 /* The phase that a workflow is at: the first that has begun and not ended, else the first that has
  * not ended, else the last. */
 static const json_t *status_current_phase(const json_t *workflow)
@@ -56,6 +58,18 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
     table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
     table_add(table, COLOUR_PLAIN, field_text(phase, "reason"));
     text_fini(&progress);
+}
+
+/* What is not among those that are shown. */
+static void status_write_rest(const json_t *reply, bool all, struct text *text)
+{
+    long long shown = (long long)json_array_size(json_object_get(reply, "workflows"));
+    long long rest = field_integer(reply, "total") - shown;
+    if (rest > 0)
+        text_addf(text,
+                  all ? "... and %lld more that ended earlier\n"
+                      : "... and %lld more: phasectl status --all\n",
+                  rest);
 }
 
 static void status_write_all(const struct cli *cli, const json_t *reply, struct text *text)
@@ -202,12 +216,17 @@ static int status_all(struct cli *cli, bool all, bool as_json)
     struct error err;
     struct text text = {0};
     json_t *json;
-    if (client_get(cli, all ? "/v1/workflows?all=1" : "/v1/workflows", &json, &err) < 0)
+    char path[64];
+    (void)snprintf(path, sizeof path, "/v1/workflows?%s=%d", all ? "all" : "limit",
+                   all ? 1 : STATUS_WORKFLOWS_MAX);
+    if (client_get(cli, path, &json, &err) < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (as_json) {
         client_print_json(json);
-    else
+    } else {
         status_write_all(cli, json, &text);
+        status_write_rest(json, all, &text);
+    }
     (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
     text_fini(&text);
     json_decref(json);
@@ -219,7 +238,10 @@ int status_verb(struct cli *cli, char **words)
     bool as_json = false, all = false;
     const struct option_rule rules[] = {
         {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
-        {.name = "all", .letter = 'a', .flag = &all, .help = "also what ended more than a day ago"},
+        {.name = "all",
+         .letter = 'a',
+         .flag = &all,
+         .help = "all, also what ended more than a day ago"},
         {0},
     };
     struct arguments arguments = {.max = 1};

@@ -61,6 +61,8 @@ CREATE TABLE phase (
     UNIQUE (workflow, name)
 ) STRICT;
 
+CREATE INDEX phase_held ON phase (workflow) WHERE state = 'held'; -- what waits for a person
+
 CREATE TABLE edge (
     -- A phase waits for one before it.
     phase    INTEGER NOT NULL REFERENCES phase DEFERRABLE INITIALLY DEFERRED,

@@ -52,6 +52,7 @@ QUERIES = \
 	schema/queries/workflow_live.sql \
 	schema/queries/workflow_load.sql \
 	schema/queries/workflow_save.sql \
+	schema/queries/workflows_count.sql \
 	schema/queries/workflows_recent.sql
 
 BUILT_SOURCES += schema/queries.h schema/queries.c

@@ -41,13 +41,14 @@ void read_ping(struct call *call)
 
 void read_workflows(struct call *call)
 {
-    uint64_t all;
+    uint64_t all, limit;
     json_t *json = NULL;
     struct error err;
-    if (!call_number(call, "all", 0, &all))
+    if (!call_number(call, "all", 0, &all) || !call_number(call, "limit", 0, &limit))
         return;
-    int status = answer_workflows(store_of(call), all ? ANSWER_ALL : ANSWER_RECENT, loop_now_ms(),
-                                  &json, &err);
+    int status =
+        answer_workflows(store_of(call), all ? ANSWER_ALL : ANSWER_RECENT,
+                         limit < INT32_MAX ? (unsigned)limit : 0, loop_now_ms(), &json, &err);
     call_answer(call, status, json, &err);
 }
 

@@ -175,14 +175,32 @@ int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json
     return result;
 }
 
-int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_ms,
+static int answer_workflows_count(struct store *store, int64_t since_ms, int64_t *ret_count,
+                                  struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOWS_COUNT);
+    stmt_bind_int(stmt, ":since", since_ms);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    *ret_count = stmt_next_int(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+int answer_workflows(struct store *store, enum answer_scope scope, unsigned limit, int64_t now_ms,
                      json_t **ret_json, struct error *err)
 {
-    int result;
+    int64_t since_ms = scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS, total;
+    unsigned ended_max = scope == ANSWER_ALL ? ENDED_MAX : RECENT_MAX;
+    int result = answer_workflows_count(store, since_ms, &total, err);
+    if (result < 0)
+        return result;
     json_t *workflows = json_array(), *workflow = NULL;
     struct stmt *list = store_stmt(store, Q_WORKFLOWS_RECENT);
-    stmt_bind_int(list, ":since", scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS);
-    stmt_bind_int(list, ":limit", scope == ANSWER_ALL ? ENDED_MAX : RECENT_MAX);
+    stmt_bind_int(list, ":since", since_ms);
+    stmt_bind_int(list, ":limit", limit ? (int64_t)limit : -1);
+    stmt_bind_int(list, ":ended_limit", limit && limit < ended_max ? limit : ended_max);
     while ((result = stmt_step(list, err)) > 0) {
         result = answer_workflow(store, (uint64_t)stmt_next_int(list), now_ms, &workflow, err);
         if (result < 0)
@@ -194,7 +212,7 @@ int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_m
         json_decref(workflows);
         return result;
     }
-    *ret_json = json_pack("{s:o}", "workflows", workflows);
+    *ret_json = json_pack("{s:o, s:I}", "workflows", workflows, "total", (json_int_t)total);
     return 0;
 }
 

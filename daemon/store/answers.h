@@ -15,10 +15,11 @@
 struct error;
 struct store;
 
-/* {"workflows": [WORKFLOW]}, newest first: all that are not over, and of the others those that
- * ended less than a day ago (at most 100), or all (at most 1,000: those that ended last). */
+/* {"workflows": [WORKFLOW], "total": 1050}: first those with a held phase, then what else is not
+ * over, both newest first, then those that ended less than a day ago (at most 100), or all (at most
+ * 1,000), the last one first. At most `limit` (0: no further limit) of the `total` there are. */
 enum answer_scope { ANSWER_RECENT, ANSWER_ALL };
-int answer_workflows(struct store *store, enum answer_scope scope, int64_t now_ms,
+int answer_workflows(struct store *store, enum answer_scope scope, unsigned limit, int64_t now_ms,
                      json_t **ret_json, struct error *err);
 /* WORKFLOW with `phases`. */
 int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,

@@ -1,9 +1,28 @@
--- All that are not over, and the newest of the others. From the index: a row of the table is large.
-SELECT id FROM workflow INDEXED BY workflow_ended WHERE ended IS NULL
-UNION ALL
+-- First those that wait for a person, then what else is not over, then what ended last; the newest
+-- of each first. From the indexes: a row of the tables is large. A negative limit is none.
 SELECT id
-  FROM (SELECT id FROM workflow INDEXED BY workflow_ended
-         WHERE ended >= :since
-         ORDER BY ended DESC
-         LIMIT :limit)
-ORDER BY id DESC
+  FROM (SELECT *
+          FROM (SELECT DISTINCT 0 AS place, workflow AS id, workflow AS newest
+                  FROM phase INDEXED BY phase_held
+                 WHERE state = 'held'
+                 ORDER BY workflow DESC
+                 LIMIT :limit)
+        UNION ALL
+        SELECT *
+          FROM (SELECT 1, id, id
+                  FROM workflow INDEXED BY workflow_ended
+                 WHERE ended IS NULL
+                   AND NOT EXISTS (SELECT 1
+                                     FROM phase INDEXED BY phase_held
+                                    WHERE phase.workflow = workflow.id AND state = 'held')
+                 ORDER BY id DESC
+                 LIMIT :limit)
+        UNION ALL
+        SELECT *
+          FROM (SELECT 2, id, ended
+                  FROM workflow INDEXED BY workflow_ended
+                 WHERE ended >= :since
+                 ORDER BY ended DESC
+                 LIMIT :ended_limit))
+ ORDER BY place, newest DESC
+ LIMIT :limit

@@ -284,6 +284,21 @@ PHASED
     grep -oE '[0-9]+' <<<"$output" | xargs -n 1 phasectl cancel
 }
 
+@test "status shows the first of many, and says how many more there are" {
+    local files ids
+    workflow 20 >one.yaml
+    mapfile -t files < <(yes one.yaml | head -n 60)
+    mapfile -t ids < <(phasectl submit --hold "${files[@]}" | grep -oE '[0-9]+')
+    run -0 phasectl status
+    [ ${#lines[@]} = 52 ] # a head, 50 workflows, and:
+    [[ ${lines[51]} =~ ^'... and '[0-9]+' more: phasectl status --all'$ ]]
+    [[ ${lines[1]} =~ ^\ *${ids[59]}\  ]]
+    run -0 phasectl status --all
+    [ ${#lines[@]} -ge 61 ]
+    [[ $output != *' more'* ]]
+    printf '%s\n' "${ids[@]}" | xargs -n 1 -P 4 phasectl cancel
+}
+
 @test "an address that is not there is told" {
     local words
     for words in 'status 999' 'watch 999' 'logs 999' 'gate 999/first' 'cancel 999'; do
