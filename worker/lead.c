@@ -162,54 +162,11 @@ static void lead_stop(struct lead *lead, unsigned seconds)
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
 }
 
-static void lead_tell_stop(struct lead *lead, const char *why)
-{
-    const char *message = lead->run->outcome.message;
-    lead_run_tell(lead->run, "stopping", json_pack("{s:s, s:s}", "why", why, "message", message));
-}
-
 /* --- A stop from outside --------------------------------------------------------------------- */
 
 static bool lead_is_at_limit(const struct lead *lead, int margin_s)
 {
     return lead->end_time > 0 && lead->end_time - clock_calendar_s() <= margin_s;
-}
-
-/* Decides on a stop from outside, and tells of it. */
-static void lead_decide_stop(struct lead *lead, enum outcome_kind kind, const char *message)
-{
-    if (lead_run_decide(lead->run, kind, OUTCOME_CAUSE_NONE, "%s", message))
-        lead_tell_stop(lead, outcome_kind_name(kind));
-}
-
-static void lead_decide_lost(struct lead *lead, const char *complaint)
-{
-    bool was_launching = lead->state == LEAD_LAUNCHING;
-    (void)lead_run_decide(lead->run, OUTCOME_FAILED,
-                          was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
-                          "the job step was lost: %s", complaint);
-}
-
-/* What ended the run, by what Slurm says of the job. Without an answer a signal counts as
- * preemption: a run too many is better than one too few. */
-static void lead_decide_by(struct lead *lead, const struct inquiry_answer *answer)
-{
-    const char *complaint = lead->step ? step_complaint(lead->step) : lead->complaint;
-    bool is_alive = text_equal(answer->state, "RUNNING");
-    if (answer->end_time > 0 && is_alive)
-        lead->end_time = answer->end_time;
-    if (answer->is_preempted)
-        lead_decide_stop(lead, OUTCOME_PREEMPTED, "preempted by Slurm");
-    else if (lead_is_at_limit(lead, LEAD_TERM_MARGIN_S))
-        lead_decide_stop(lead, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
-    else if (text_equal(answer->state, "NODE_FAIL"))
-        lead_decide_lost(lead, "a node failed");
-    else if (answer->state[0] && !is_alive)
-        lead_decide_stop(lead, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
-    else if (complaint[0])
-        lead_decide_lost(lead, complaint); /* srun sends SIGTERM to the agents that are left */
-    else
-        lead_decide_stop(lead, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
 }
 
 static void lead_asked(void *context, const struct inquiry_answer *answer)
@@ -224,7 +181,16 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
         return;
     }
-    lead_decide_by(lead, answer);
+    /* Of a job that is being ended it is the time of that end. */
+    if (answer->end_time > 0 && text_equal(answer->state, "RUNNING"))
+        lead->end_time = answer->end_time;
+    const struct lead_run_evidence evidence = {
+        .answer = answer,
+        .complaint = lead->step ? step_complaint(lead->step) : lead->complaint,
+        .is_at_limit = lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
+        .was_launching = lead->state == LEAD_LAUNCHING,
+    };
+    lead_run_decide_by(lead->run, &evidence);
     lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* if it began meanwhile */
     if (!lead->step || lead_all_ended(lead))
         lead_conclude(lead);
@@ -279,7 +245,7 @@ static void lead_limit_done(uv_signal_t *handle, int number)
     if (!lead_run_decide(lead->run, OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE,
                          "the time limit of the job is near"))
         return;
-    lead_tell_stop(lead, "timed_out");
+    lead_run_tell_stop(lead->run, "timed_out");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
@@ -352,7 +318,7 @@ static void lead_command(void *context, const json_t *command)
     else if (text_equal(verb, "stop") &&
              lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, "stopped: %s",
                              why ? why : "cancelled")) {
-        lead_tell_stop(lead, why ? why : "cancelled");
+        lead_run_tell_stop(lead->run, why ? why : "cancelled");
         lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
 }
@@ -399,7 +365,7 @@ static void lead_agent_guard(struct lead *lead, const json_t *report)
         return;
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
-    lead_tell_stop(lead, is_nan ? "nan" : "guard");
+    lead_run_tell_stop(lead->run, is_nan ? "nan" : "guard");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
@@ -415,7 +381,7 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
         is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
     if (!is_new)
         return;
-    lead_tell_stop(lead, message ? "launch" : "exit");
+    lead_run_tell_stop(lead->run, message ? "launch" : "exit");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 

@@ -7,6 +7,7 @@
 #include "worker/assignment.h"
 #include "worker/clock.h"
 #include "worker/commands.h"
+#include "worker/inquiry.h"
 #include "worker/journal.h"
 #include "worker/link.h"
 
@@ -139,6 +140,43 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
     run->outcome.exit_code = code;
     run->outcome.signal = number;
     return true;
+}
+
+void lead_run_tell_stop(struct lead_run *run, const char *why)
+{
+    lead_run_tell(run, "stopping",
+                  json_pack("{s:s, s:s}", "why", why, "message", run->outcome.message));
+}
+
+static void lead_run_decide_stop(struct lead_run *run, enum outcome_kind kind, const char *message)
+{
+    if (lead_run_decide(run, kind, OUTCOME_CAUSE_NONE, "%s", message))
+        lead_run_tell_stop(run, outcome_kind_name(kind));
+}
+
+static void lead_run_decide_lost(struct lead_run *run, bool was_launching, const char *complaint)
+{
+    (void)lead_run_decide(run, OUTCOME_FAILED,
+                          was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                          "the job step was lost: %s", complaint);
+}
+
+void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
+{
+    const char *state = evidence->answer->state;
+    bool is_alive = text_equal(state, "RUNNING");
+    if (evidence->answer->is_preempted)
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
+    else if (evidence->is_at_limit)
+        lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
+    else if (text_equal(state, "NODE_FAIL"))
+        lead_run_decide_lost(run, evidence->was_launching, "a node failed");
+    else if (state[0] && !is_alive)
+        lead_run_decide_stop(run, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
+    else if (evidence->complaint[0]) /* srun sends SIGTERM to the agents that are left */
+        lead_run_decide_lost(run, evidence->was_launching, evidence->complaint);
+    else
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
 }
 
 unsigned lead_run_stop_seconds(const struct lead_run *run)

@@ -13,6 +13,7 @@
 struct assignment;
 struct commands;
 struct error;
+struct inquiry_answer;
 struct journal;
 struct link;
 
@@ -44,6 +45,21 @@ bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_
 
 /* Decides by a report's description of a failed rank, {"rank": 3 or null, "code", "signal"}. */
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node);
+
+/* What there is to tell by why a run was stopped from outside. */
+struct lead_run_evidence {
+    const struct inquiry_answer *answer; /* what Slurm says of the job */
+    const char *complaint;               /* what srun said of the step, or empty */
+    bool is_at_limit;                    /* the time of the job is over */
+    bool was_launching;                  /* the agents were not all there */
+};
+
+/* Decides by that, and tells of a stop. Without an answer a signal counts as preemption: a run too
+ * many is better than one too few. */
+void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence);
+
+/* Tells of a stop that was decided. */
+void lead_run_tell_stop(struct lead_run *run, const char *why);
 
 /* How long the ranks have to stop, once that is decided. */
 unsigned lead_run_stop_seconds(const struct lead_run *run);
