@@ -190,10 +190,12 @@ int64_t results_poll(struct loop *loop, int64_t now_ms)
     struct error err;
     if (poller->under_way)
         return INT64_MAX;
-    bool is_busy = core_is_busy(loop->core, now_ms);
-    int64_t due_ms = poller->ended_ms + (is_busy ? POLL_BUSY_MS : POLL_IDLE_MS);
-    if (poller->ended_ms && due_ms > now_ms)
-        return due_ms;
+    int64_t busy_due_ms = poller->ended_ms + POLL_BUSY_MS;
+    int64_t idle_due_ms = poller->ended_ms + POLL_IDLE_MS;
+    if (poller->ended_ms && busy_due_ms > now_ms)
+        return busy_due_ms; /* whether it is busy is asked then: it costs a look at all runs */
+    if (poller->ended_ms && idle_due_ms > now_ms && !core_is_busy(loop->core, now_ms))
+        return idle_due_ms;
     if (cluster_poll(loop->cluster, 0, &err) < 0) { /* no room */
         poller->ended_ms = now_ms;
         return now_ms + POLL_BUSY_MS;

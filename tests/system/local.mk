@@ -17,3 +17,6 @@ endif
 
 TESTS += tests/system/crash.bats tests/system/faults.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats
+
+TESTS += tests/system/daemon.bats
+EXTRA_DIST += tests/system/daemon.bats

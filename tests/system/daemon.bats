@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# The daemon as a program: its options, its sockets under bad input, its start without Slurm, and a
+# stop that leaves jobs alone.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+ask() { # METHOD PATH [CURL OPTION...]: status and body over the Unix socket
+    curl -s --max-time 30 -w '%{http_code} ' --unix-socket "$PHASED_HOME/phased.sock" -X "$1" \
+        "${@:3}" "http://localhost$2"
+}
+
+worker_url() {
+    jq -r '"http://\(.host):\(.port)"' "$PHASED_HOME/daemon.json"
+}
+
+job_state() { # of the first workflow's only job
+    squeue -h -j "$(record 'SELECT slurm_id FROM job')" -o %T
+}
+
+in_state() {
+    [ "$(job_state)" = "$1" ]
+}
+
+sleeper() {
+    cat <<'SPEC'
+name: sleeper
+phases:
+  only:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      echo started
+      while [ ! -e "$PHASED_OUT/go" ]; do sleep 0.1; done
+SPEC
+}
+
+@test "options: help and version to standard output, anything unknown is exit 2" {
+    run phased --help
+    [ "$status" = 0 ] && [[ $output == Usage:* ]]
+    run phased --version
+    [ "$status" = 0 ] && [[ $output == phased\ [0-9]* ]]
+    run phased --elephant
+    [ "$status" = 2 ]
+    run phased elephant
+    [ "$status" = 2 ] && [[ $output == *elephant* ]]
+}
+
+@test "without a configuration of Slurm it says so and exits 1" {
+    SLURM_CONF=$PHASED_HOME/nothing.conf run timeout 20 phased --home "$PHASED_HOME"
+    [ "$status" = 1 ]
+    [[ $output == *nothing.conf* ]]
+    [ ! -e "$PHASED_HOME/phased.sock" ]
+}
+
+@test "garbage on the sockets harms nobody" {
+    phasectl daemon start
+    head -c 100000 /dev/urandom | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
+    printf 'GET / HTTP/9.9\r\n\r\n' | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
+    head -c 100000 /dev/urandom | timeout 10 socat -t 2 - \
+        "TCP:$(jq -r '"\(.host):\(.port)"' "$PHASED_HOME/daemon.json")" >/dev/null || true
+    [[ $(ask GET /v1/ping) == *'"version"'* ]]
+    [[ $(ask POST /v1/workflows -d '{{{') == *bad_request*400* ]]
+}
+
+@test "a body that is too large is refused before it is read" {
+    phasectl daemon start
+    truncate -s 20M "$PHASED_HOME/large"
+    run ask POST /v1/workflows -H 'Expect:' --data-binary "@$PHASED_HOME/large"
+    [[ $output == *413* ]] || [[ $output == 000* ]]
+    [[ $(ask GET /v1/ping) == *'"version"'* ]]
+}
+
+@test "a worker must know the secret of its run, and nobody else may use its port" {
+    phasectl daemon start
+    sleeper | submit
+    eventually 30 test -s "$PHASED_HOME/runs/1/only/1/secret"
+    run curl -s -w '%{http_code}' "$(worker_url)/v1/worker/1/command"
+    [[ $output == *403 ]]
+    run curl -s -w '%{http_code}' -H "Phased-Nonce: $(printf '0%.0s' {1..32})" \
+        -H "Phased-MAC: $(printf '0%.0s' {1..64})" "$(worker_url)/v1/worker/1/command"
+    [[ $output == *403 ]]
+    run curl -s -w '%{http_code}' "$(worker_url)/v1/workflows"
+    [[ $output == *404 ]]
+    [ "$(stat -c %a "$PHASED_HOME/phased.sock")" = 600 ]
+    [ "$(stat -c %a "$PHASED_HOME/runs/1/only/1/secret")" = 600 ]
+    phasectl cancel 1
+}
+
+@test "a stop leaves the job alone, and the next daemon takes it up" {
+    phasectl daemon start
+    sleeper | submit
+    eventually 30 state 1/only active
+    phasectl daemon stop
+    in_state RUNNING
+    touch "$PHASED_HOME/runs/1/only/out/go"
+    phasectl daemon start
+    eventually 60 state 1 succeeded
+    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+}
