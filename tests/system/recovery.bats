@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# Runs that are interrupted, and what follows them: the same training to the same last bit, each step
+# made once but for what a checkpoint had not saved, and no job that the record does not name.
+
+load phased.bash
+
+setup_file() {
+    sandbox_up 2
+    # What an undisturbed training ends with.
+    export REFERENCE=$SANDBOX/reference
+    OMP_NUM_THREADS=1 phase-model train --out "$REFERENCE" --iterations 150 \
+        --device-batch-size 8 --save-every 20 >/dev/null
+}
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() {
+    scontrol update PartitionName=preempt GraceTime=5 2>/dev/null || true
+    home_down
+}
+
+# One rank, which writes a checkpoint on SIGTERM.
+training() {
+    cat <<'SPEC'
+name: recovery
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: rank
+    params: {iterations: 150}
+    run: |
+      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
+      exec phase-model train --out "$PHASED_OUT" --resume "$PHASED_RESUME" \
+        --iterations $iterations --device-batch-size 8 --save-every 20
+    progress: {step: step, total: $iterations}
+    checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    gate: {falling: {value: slope(loss), below: 0}}
+SPEC
+}
+
+# past ADDRESS STEP: whether the newest run has made more steps.
+past() {
+    [ "$(phasectl status "$1" --json | jq -r '.step // 0')" -gt "$2" ]
+}
+
+same_weights() {
+    cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/runs/$1/train/out/step_000150.ckpt"
+}
+
+# Slurm has run exactly the jobs that the record names, each once.
+jobs_agree() {
+    local record
+    record=$(record 'SELECT slurm_id FROM job WHERE started IS NOT NULL ORDER BY slurm_id' | paste -sd' ')
+    [ "$(sort -un "$PHASED_HOME"/runs/*/train/out/executed | paste -sd' ')" = "$record" ]
+}
+
+preempt() {
+    srun -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor sleep 2
+}
+
+@test "a preempted run goes on from the checkpoint it wrote in its grace, to the same weights" {
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 25
+    preempt
+    eventually 120 state "$workflow" succeeded
+    [ "$(record 'SELECT outcome FROM run ORDER BY id' | paste -sd' ')" = 'preempted succeeded' ]
+    # Not one step was lost or made twice.
+    [ "$(record 'SELECT last_step FROM run WHERE attempt = 1')" = \
+        "$(record 'SELECT resume_step FROM run WHERE attempt = 2')" ]
+    same_weights "$workflow"
+    jobs_agree
+}
+
+@test "a preemption without grace costs the steps since the last periodic checkpoint" {
+    scontrol update PartitionName=preempt GraceTime=0
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 45
+    preempt
+    eventually 120 state "$workflow" succeeded
+    [ "$(record 'SELECT outcome FROM run WHERE attempt = 1')" = preempted ]
+    [ "$(record 'SELECT r.last_step - n.resume_step < 21 FROM run r, run n
+                 WHERE r.attempt = 1 AND n.attempt = 2')" = 1 ]
+    same_weights "$workflow"
+    jobs_agree
+}
+
+@test "a phase longer than its walltime goes on in fresh ones, without a step lost" {
+    phasectl daemon start
+    # A step takes a third of a second; a walltime of a minute ends 15 s early to save.
+    workflow=$(submit <<'SPEC'
+name: chain
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 1m}
+    launch: node
+    run: |
+      step=${PHASED_RESUME_STEP:-0}
+      trap 'echo $step >"$PHASED_OUT/step_$step"; exit 0' TERM
+      while [ $step -lt 300 ]; do
+        step=$((step + 1))
+        sleep 0.33 & wait $! || true
+        echo "$step" >>"$PHASED_OUT/steps"
+        echo "step=$step loss=$((1000 - step))"
+      done
+    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s}
+    gate: {falling: last(loss) < first(loss)}
+SPEC
+    )
+    eventually 280 state "$workflow" succeeded
+    [ "$(record "SELECT count(*) > 2 FROM run WHERE outcome = 'timed_out'")" = 1 ]
+    [ "$(sort -n "$PHASED_HOME/runs/$workflow/train/out/steps" | uniq -d | wc -l)" -le 6 ]
+    [ "$(sort -un "$PHASED_HOME/runs/$workflow/train/out/steps" | wc -l)" = 300 ]
+}
+
+@test "the daemon may be away from the start of a training to its end" {
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 5
+    daemon_kill
+    eventually 120 test -s "$PHASED_HOME/runs/$workflow/train/1/outcome.json"
+    phasectl daemon start
+    eventually 60 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+    [ "$(record 'SELECT count(DISTINCT step) FROM metric')" = 150 ]
+    same_weights "$workflow"
+}
+
+@test "a controller that is killed right after a submission runs it once" {
+    phasectl daemon start
+    workflow=$(training | sed 's/iterations: 150/iterations: 10/' | submit)
+    kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
+    # What it had not saved it has forgotten; five minutes of absence and a new job make up for it.
+    eventually 420 state "$workflow" succeeded
+    [ "$(record "SELECT count(*) FROM run WHERE outcome = 'succeeded'")" = 1 ]
+    [ "$(line_count "$PHASED_HOME/runs/$workflow/train/out/executed")" = 1 ]
+}
+
+@test "munged may be restarted under a run" {
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 5
+    kill -KILL "$(cat "$SANDBOX/pid/munged")"
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
+    eventually 120 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+    same_weights "$workflow"
+}
