@@ -337,6 +337,45 @@ static void entries_are_taken_once_and_without_gaps(void **state)
     assert_int_equal(world_push(world, run, "../x", (const char *const[]){old_start, NULL}), -400);
 }
 
+/* A row that the record refuses would be tried again for ever: none may come of an entry. */
+static void strange_entries_are_taken_and_harm_nothing(void **state)
+{
+    struct world *world = *state;
+    static const char *const bodies[] = {
+        "\"type\":\"metric\",\"step\":9223372036854775807,\"values\":{\"\":1,\"a\":\"nan\"}",
+        "\"type\":\"metric\",\"step\":-1,\"values\":{\"a\":1}",
+        "\"type\":\"metric\",\"step\":1e300,\"values\":{\"a\":1e308,\"b\":null,\"c\":[]}",
+        "\"type\":\"metric\",\"step\":1,\"values\":7",
+        "\"type\":\"metric\",\"step\":1,\"time\":-5,\"values\":{\"a\":\"-inf\"}",
+        "\"type\":\"checkpoint\",\"path\":\"\",\"step\":0,\"bytes\":-7",
+        "\"type\":\"checkpoint\",\"path\":\"/x\",\"step\":\"one\"",
+        "\"type\":\"checkpoint\",\"path\":\"/x\",\"step\":5,\"bytes\":\"many\"",
+        "\"type\":\"guard\",\"verdict\":{\"name\":\"\",\"outcome\":\"elephant\",\"value\":{}}",
+        "\"type\":\"guard\",\"verdict\":{\"name\":\"g\",\"outcome\":\"failed\",\"window\":1}",
+        "\"type\":\"guard\"",
+        "\"type\":\"warning\",\"message\":\"\"",
+        "\"type\":\"started\",\"job_id\":-1",
+        "\"type\":\"stopping\",\"why\":7",
+        "\"type\":\"exited\",\"ranks\":7",
+        "\"type\":\"ended\",\"outcome\":\"lost\"",
+        "\"type\":\"ended\",\"outcome\":\"failed\",\"cause\":null",
+        "\"type\":7",
+    };
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    for (unsigned i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        char *entry = text_format("{\"seq\":%u,\"time\":1,%s}", i + 1, bodies[i]);
+        const char *const entries[] = {entry, NULL};
+        long committed = world_push(world, "runs/1/a/1", "lead", entries);
+        if (committed != (long)i + 1)
+            fail_msg("%ld is committed after %s", committed, entry);
+        free(entry);
+    }
+    json_decref(world_expect(world, 200, "GET", "/v1/workflows/1", NULL));
+    json_decref(world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1/metrics", NULL));
+    world_stop(world);
+}
+
 static void a_worker_without_the_secret_is_refused(void **state)
 {
     struct world *world = *state;
@@ -440,6 +479,7 @@ int main(void)
         TEST(a_passed_gate_promotes_in_place),
         TEST(a_failed_gate_holds_until_a_person_promotes),
         TEST(entries_are_taken_once_and_without_gaps),
+        TEST(strange_entries_are_taken_and_harm_nothing),
         TEST(a_worker_without_the_secret_is_refused),
         TEST(a_cancelled_run_cancels_its_job),
         TEST(a_run_that_said_nothing_is_read_from_its_folder),

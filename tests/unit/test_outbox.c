@@ -1,0 +1,98 @@
+/* The outbox in memory, and the table under it. */
+#include "tests/unit/unit.h"
+
+#include "daemon/core/model.h"
+#include "daemon/loop/outbox.h"
+
+static void a_map_finds_what_was_put_and_not_removed(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    struct map map = {0};
+    static int values[COUNT + 1];
+    assert_null(map_find(&map, 1));
+    assert_null(map_remove(&map, 1));
+    for (uint64_t key = 1; key <= COUNT; key++)
+        map_put(&map, key * key, &values[key]);
+    for (uint64_t key = 1; key <= COUNT; key += 3)
+        assert_ptr_equal(map_remove(&map, key * key), &values[key]);
+    for (uint64_t key = 1; key <= COUNT; key++)
+        assert_ptr_equal(map_find(&map, key * key), key % 3 == 1 ? NULL : (void *)&values[key]);
+    assert_int_equal(map.count, COUNT - (COUNT + 2) / 3);
+    map_fini(&map);
+}
+
+static struct job jobs[4] = {{.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
+
+static void apply(struct outbox *outbox, enum core_effect_kind kind, struct job *job,
+                  int64_t due_ms, bool is_done)
+{
+    struct core_effect effect = {.kind = kind, .job = job, .due_ms = due_ms, .is_done = is_done};
+    outbox_apply(outbox, &effect);
+}
+
+static void duties_come_due_in_order(void **state)
+{
+    (void)state;
+    struct outbox outbox = {0};
+    apply(&outbox, FX_SUBMIT, &jobs[0], 500, false);
+    apply(&outbox, FX_SUBMIT, &jobs[1], 0, false);
+    apply(&outbox, FX_LOOKUP, &jobs[2], 100, false);
+    assert_int_equal(outbox_deadline(&outbox, 10), 100);
+    static const uint64_t order[] = {2, 3, 1};
+    for (size_t i = 0; i < 3; i++) {
+        struct duty *duty = outbox_due(&outbox, OUTBOX_CLUSTER, 1000);
+        assert_non_null(duty);
+        assert_int_equal(duty_id(duty), order[i]);
+        outbox_begin(&outbox, duty, DUTY_STANDING);
+    }
+    assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 1000));
+    assert_null(outbox_due(&outbox, OUTBOX_OWN, 1000));
+    assert_true(outbox_deadline(&outbox, 1000) == INT64_MAX);
+    outbox_fini(&outbox);
+}
+
+static void a_duty_that_is_done_goes_once_it_is_not_under_way(void **state)
+{
+    (void)state;
+    struct outbox outbox = {0};
+    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, false);
+    struct duty *duty = outbox_due(&outbox, OUTBOX_CLUSTER, 0);
+    outbox_begin(&outbox, duty, DUTY_UNDER_WAY);
+    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true);
+    assert_ptr_equal(outbox_find(&outbox, FX_CANCEL_JOB, 1), duty);
+    assert_false(outbox_end(&outbox, duty));
+    assert_null(outbox_find(&outbox, FX_CANCEL_JOB, 1));
+
+    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, false);
+    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true);
+    assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 0));
+    apply(&outbox, FX_CANCEL_JOB, &jobs[0], 0, true); /* nothing is there: no matter */
+    outbox_fini(&outbox);
+}
+
+static void what_is_wanted_again_while_under_way_follows(void **state)
+{
+    (void)state;
+    struct outbox outbox = {0};
+    apply(&outbox, FX_LOOKUP, &jobs[0], 0, false);
+    struct duty *duty = outbox_due(&outbox, OUTBOX_CLUSTER, 0);
+    outbox_begin(&outbox, duty, DUTY_UNDER_WAY);
+    apply(&outbox, FX_LOOKUP, &jobs[0], 70, false);
+    assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 100));
+    assert_true(outbox_end(&outbox, duty));
+    assert_null(outbox_due(&outbox, OUTBOX_CLUSTER, 69));
+    assert_ptr_equal(outbox_due(&outbox, OUTBOX_CLUSTER, 70), duty);
+    outbox_fini(&outbox);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
+        cmocka_unit_test(duties_come_due_in_order),
+        cmocka_unit_test(a_duty_that_is_done_goes_once_it_is_not_under_way),
+        cmocka_unit_test(what_is_wanted_again_while_under_way_follows),
+    };
+    return cmocka_run_group_tests_name("outbox", tests, NULL, NULL);
+}
