@@ -77,6 +77,9 @@ struct core_event {
         const char *state; /* as cluster_job_state_name() has it */
         const char *reason, *nodes;
         bool is_final, is_running;
+        bool is_waiting; /* pending, and Slurm has put its begin off, as it does after a requeue */
+        bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
+        unsigned restarts;
         int64_t started_ms;
     } seen;
     /* RUN_STARTED, RUN_ENDED: */
@@ -85,6 +88,7 @@ struct core_event {
     int exit_code, signal;
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
     int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
+    bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
     const char *path;             /* CHECKPOINT */
     const char *message;
     enum gate_result gate;     /* JUDGED */
@@ -105,6 +109,7 @@ struct core_event {
     X(SUBMIT, "submit", true)         /* job (run: its first): until EV_SUBMITTED and the like */  \
     X(LOOKUP, "lookup", true)         /* job: likewise, or EV_UNKNOWN */                           \
     X(CANCEL_JOB, "cancel-job", true) /* job: until it is gone */                                  \
+    X(BEGIN_JOB, "begin-job", true)   /* job: let it begin soon: until it runs or is gone */       \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
     X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \

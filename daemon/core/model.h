@@ -30,6 +30,7 @@ struct job {
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
     unsigned time_s;                    /* the limit asked for */
+    unsigned restarts;                  /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* continuously, from a controller that answers */
     /* Not stored: */
@@ -47,7 +48,7 @@ struct run {
     enum run_cause cause;     /* of a failed run */
     char message[REASON_MAX];
     struct job *job; /* always there; shared after a promotion in place */
-    bool in_place;   /* went on in the job of the run before */
+    bool in_place;   /* goes on in the job of the run before: promoted, or requeued */
     bool has_begun;  /* its lead has reported */
     /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
