@@ -86,6 +86,7 @@ CREATE TABLE job (
     gpus_per_node INTEGER NOT NULL,
     time_s        INTEGER NOT NULL,     -- its limit
     over          INTEGER NOT NULL,     -- 1: Slurm says so, or it was absent too long
+    restarts      INTEGER NOT NULL,     -- how often Slurm has requeued it
     submitted     INTEGER,
     started       INTEGER,
     ended         INTEGER,
@@ -215,8 +216,8 @@ CREATE TABLE journal (
 CREATE TABLE outbox (
     -- What the daemon has decided to do and does not yet know to be done.
     id       INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of the decisions
-    kind     TEXT NOT NULL CHECK (kind IN ('submit', 'lookup', 'cancel-job', 'read-outcome',
-                 'judge', 'tell-stop', 'tell-next', 'tell-end')),
+    kind     TEXT NOT NULL CHECK (kind IN ('submit', 'lookup', 'cancel-job', 'begin-job',
+                 'read-outcome', 'judge', 'tell-stop', 'tell-next', 'tell-end')),
     target   INTEGER NOT NULL, -- the id of the job, run or phase that it is done to
     workflow INTEGER NOT NULL REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
     phase    INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED,

@@ -115,8 +115,8 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
         .warn_s = warning_s(phase),
-        /* A run that was preempted is followed by a run of its own, in a job of its own. */
-        .requeue = false,
+        /* A run that was preempted goes on in the same job, which keeps its age in the queue. */
+        .requeue = true,
     };
     options_fill(order, launch->spec, environment_fill(order, launch->environment));
 }

@@ -36,8 +36,8 @@ void outbox_fini(struct outbox *outbox);
  * again; one that is done goes away, as soon as it is not under way. */
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect);
 
-/* The duty of that kind for the object with this id (a job's for SUBMIT, LOOKUP and CANCEL_JOB, a
- * phase's for JUDGE, a run's else); NULL: none. */
+/* The duty of that kind for the object with this id (a job's for SUBMIT, LOOKUP, CANCEL_JOB and
+ * BEGIN_JOB, a phase's for JUDGE, a run's else); NULL: none. */
 struct duty *outbox_find(const struct outbox *outbox, enum core_effect_kind kind, uint64_t id);
 uint64_t duty_id(const struct duty *duty);
 /* Whether anything is left to do for the workflow. */

@@ -93,6 +93,7 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_int(stmt, ":gpus_per_node", job->gpus_per_node);
     stmt_bind_int(stmt, ":time_s", job->time_s);
     stmt_bind_int(stmt, ":over", job->ended);
+    stmt_bind_int(stmt, ":restarts", job->restarts);
     stmt_bind_time(stmt, ":submitted", job->submitted_ms);
     stmt_bind_time(stmt, ":started", job->started_ms);
     stmt_bind_time(stmt, ":ended", job->ended_ms);
@@ -171,6 +172,7 @@ static uint64_t apply_target(const struct core_effect *effect)
     case FX_SUBMIT:
     case FX_LOOKUP:
     case FX_CANCEL_JOB:
+    case FX_BEGIN_JOB:
         return effect->job->id;
     case FX_JUDGE:
         return effect->phase->id;

@@ -66,6 +66,7 @@ static void fill(struct record *record, struct workflow *workflow)
     SET(job->reason, "NodeDown");
     SET(job->nodes, "n[1-2]");
     job->time_s = 7200;
+    job->restarts = 3;
     job->submitted_ms = 1790000000006;
     job->started_ms = 1790000000007;
     job->ended_ms = 1790000000008;
