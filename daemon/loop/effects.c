@@ -161,7 +161,18 @@ static int carry_cancel(struct loop *loop, struct duty *duty)
     if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, 0, &err) == 0)
         return CARRIED_REQUEST;
     log_line("could not cancel job %u: %s", job->slurm_id, err.message);
-    return CARRIED_LATER_MS + CANCEL_RETRY_MS;
+    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
+}
+
+static int carry_begin(struct loop *loop, struct duty *duty)
+{
+    struct error err;
+    const struct job *job = duty->effect.job;
+    int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
+    if (cluster_begin(loop->cluster, duty_id(duty), job->slurm_id, begin, &err) == 0)
+        return CARRIED_REQUEST;
+    log_line("could not begin job %u: %s", job->slurm_id, err.message);
+    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
 }
 
 static int carry_read_outcome(struct loop *loop, struct duty *duty)
@@ -204,10 +215,15 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
 }
 
 static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
-    [FX_SUBMIT] = carry_submit,       [FX_LOOKUP] = carry_lookup,
-    [FX_CANCEL_JOB] = carry_cancel,   [FX_READ_OUTCOME] = carry_read_outcome,
-    [FX_JUDGE] = carry_judge,         [FX_TELL_STOP] = carry_tell,
-    [FX_TELL_NEXT] = carry_tell_next, [FX_TELL_END] = carry_tell,
+    [FX_SUBMIT] = carry_submit,
+    [FX_LOOKUP] = carry_lookup,
+    [FX_CANCEL_JOB] = carry_cancel,
+    [FX_BEGIN_JOB] = carry_begin,
+    [FX_READ_OUTCOME] = carry_read_outcome,
+    [FX_JUDGE] = carry_judge,
+    [FX_TELL_STOP] = carry_tell,
+    [FX_TELL_NEXT] = carry_tell_next,
+    [FX_TELL_END] = carry_tell,
 };
 
 static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)

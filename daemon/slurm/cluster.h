@@ -202,5 +202,12 @@ const char *cluster_outcome_name(enum cluster_outcome outcome);
 const char *cluster_job_state_name(enum cluster_job_state state);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
+/* Whether Slurm has put the begin of a pending job off by more than a moment after `now`, and a
+ * cluster_begin() may change that: not while its last run is being cleaned up, since Slurm sets
+ * the begin only after that. */
+bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now);
+/* Whether the job is held by Slurm, since it could not be launched: it stays so until somebody
+ * acts. A job that its owner or an administrator holds is not stuck. */
+bool cluster_job_is_stuck(const struct cluster_job *job);
 
 #endif
