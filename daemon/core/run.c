@@ -32,6 +32,10 @@ static void run_retry(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
     bool is_lost = run->outcome == OUTCOME_LOST;
+    if (run->in_place && !run->has_begun) { /* only the allocation failed to come about */
+        phase_again(step, phase, run->message);
+        return;
+    }
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
@@ -48,6 +52,10 @@ static void run_retry(struct step *step, struct run *run)
 static void run_follow(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
+    if (run->requeues) {
+        phase_go_on(step, phase, run_outcome_name(run->outcome));
+        return;
+    }
     if (run->wish == WISH_CANCEL) {
         phase_cancel(step, phase, "cancelled by a person");
         return;
@@ -107,6 +115,16 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
     run_follow(step, run);
 }
 
+static void run_set_resume(struct run *run, const char *path, int64_t at)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        abort();
+    free(run->resume_path);
+    run->resume_path = copy;
+    run->resume_step = at;
+}
+
 void run_on_started(struct step *step, struct run *run)
 {
     const struct core_event *event = step->event;
@@ -115,6 +133,8 @@ void run_on_started(struct step *step, struct run *run)
         return;
     run->has_begun = true;
     run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
+    if (event->path) /* a lead that went on alone has chosen by itself */
+        run_set_resume(run, event->path, event->step);
     if (event->slurm_id)
         job->slurm_id = event->slurm_id;
     if (!job->started_ms)
@@ -148,6 +168,10 @@ void run_on_ended(struct step *step, struct run *run)
         run->ended_ms = event->ended_ms;
     if (event->step > run->last_step)
         run->last_step = event->step;
+    run->requeues = event->requeues &&
+                    (event->outcome == OUTCOME_PREEMPTED || event->outcome == OUTCOME_TIMED_OUT);
+    if (run->requeues)
+        run->job->started_ms = 0; /* its time limit begins anew */
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
@@ -181,7 +205,7 @@ static void run_end_by_job(struct step *step, struct run *run)
     } else if (!run->has_begun) {
         const char *said = step->event->message ? step->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
-                       run->in_place ? "its allocation was gone before it could go on in place"
+                       run->in_place ? "its allocation was gone before it could go on"
                                      : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, job->state, job->reason);
         run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
@@ -272,5 +296,6 @@ bool run_is_busy(const struct run *run, int64_t now_ms)
     if (run->state == RUN_ENDED)
         return !run->job->ended && now_ms - run->ended_ms < 60 * 1000;
     return run->state == RUN_STARTING || run->state == RUN_STOPPING || run->silent_since_ms ||
-           (run->state == RUN_PENDING && now_ms - run->submitted_ms < 60 * 1000);
+           (run->state == RUN_PENDING &&
+            now_ms - run->submitted_ms < (run->in_place ? 300 : 60) * 1000);
 }

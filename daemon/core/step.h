@@ -15,6 +15,7 @@ struct step {
 enum {
     OUTCOME_GRACE_MS = 5000,      /* from a job's end to the belief that no outcome comes */
     ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
+    ABSENCE_GAP_MS = 90 * 1000,   /* between two looks, beyond which absence is not continuous */
     CANCEL_MARGIN_MS = 30 * 1000, /* beyond its stop time, before a job is cancelled */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
     RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
@@ -47,6 +48,10 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
 bool phase_is_ready(const struct phase *phase);
 /* Gives the phase a new run in a new job. */
 void phase_start(struct step *step, struct phase *phase, const char *reason);
+/* After the end of a run whose lead had the job requeued: the next run is in the same job, and may
+ * be under way already, begun by a lead that was alone. What was wanted of the run before is wanted
+ * of it. */
+void phase_go_on(struct step *step, struct phase *phase, const char *reason);
 /* After the end of a run that another shall follow; holds the phase where it makes no progress. */
 void phase_again(struct step *step, struct phase *phase, const char *reason);
 /* The allocation that the phase's ended run keeps is not needed any more. */

@@ -126,6 +126,81 @@ static void a_failed_gate_holds_and_a_person_may_promote(void **state)
     assert_true(world_phase(world, "validate")->is_overridden);
 }
 
+static void an_allocation_that_was_let_go_is_not_gone_on_in(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    world_judged(world, "validate", GATE_FAILED);
+    (void)world_trace(world);
+    world_command(world, "validate", COMMAND_PROMOTE); /* while the lead is still leaving */
+    assert_non_null(strstr(world_trace(world), "submit production#1\n"));
+}
+
+static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = 100});
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "validate: active -> queued\n"
+                                            "tell-next validate#2\n");
+    struct core_event waiting = {.kind = EV_JOB_SEEN,
+                                 .job = world_phase(world, "validate")->run->job};
+    waiting.seen.state = "pending";
+    waiting.seen.is_waiting = true;
+    waiting.seen.restarts = 1;
+    world_step(world, waiting);
+    assert_string_equal(world_trace(world), "read-outcome validate#2\n"
+                                            "begin-job validate#2\n");
+    world_event(world, EV_RUN_SILENT, "validate"); /* nothing was begun alone */
+    world_seen(world, "validate", "running", false);
+    assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"
+                                            "validate: queued -> active\n");
+    assert_int_equal(world->workflow->job_count, 1);
+}
+
+static void a_requeued_job_that_ends_is_followed_by_another(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_TIMED_OUT,
+                                          .requeues = true,
+                                          .step = 100});
+    world_seen(world, "validate", "completed", true); /* the requeue was refused */
+    world_wait(world, 5000);
+    (void)world_trace(world);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#2: pending -> ended\n"
+                                            "submit validate#3\n");
+    assert_int_equal(world_phase(world, "validate")->failures[CAUSE_LAUNCH], 0);
+}
+
+static void a_job_that_slurm_holds_is_submitted_anew(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    (void)world_trace(world);
+    struct core_event stuck = {.kind = EV_JOB_SEEN,
+                               .job = world_phase(world, "validate")->run->job};
+    stuck.seen.state = "pending";
+    stuck.seen.is_stuck = true;
+    world_step(world, stuck);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n"
+                                            "validate#1: pending -> ended\n"
+                                            "submit validate#2\n");
+}
+
 static void on_fail_fail_skips_what_comes_after(void **state)
 {
     struct world *world = *state;
@@ -205,6 +280,15 @@ static void a_refused_job_asks_a_person_at_once(void **state)
                                             "validate: queued -> held\n");
 }
 
+/* Looks every ten seconds for so long. */
+static void absent_for(struct world *world, int64_t seconds)
+{
+    for (int64_t end_ms = world->now_ms + seconds * 1000; world->now_ms < end_ms;) {
+        world->now_ms += end_ms - world->now_ms < 10000 ? end_ms - world->now_ms : 10000;
+        world_event(world, EV_JOB_ABSENT, "validate");
+    }
+}
+
 static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
 {
     struct world *world = *state;
@@ -212,14 +296,14 @@ static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
     phase_runs(world, "validate");
     world_event(world, EV_JOB_ABSENT, "validate");
     assert_string_equal(world_trace(world), "read-outcome validate#1\n");
-    world->now_ms += 299 * 1000;
-    world_event(world, EV_JOB_ABSENT, "validate");
+    absent_for(world, 299);
     assert_string_equal(world_trace(world), "");
     world_seen(world, "validate", "running", false); /* continuous absence counts */
-    world->now_ms += 2000;
-    world_event(world, EV_JOB_ABSENT, "validate");
-    world->now_ms += 301 * 1000;
-    world_event(world, EV_JOB_ABSENT, "validate");
+    absent_for(world, 250);
+    world->now_ms += 200 * 1000; /* nobody looked: the controller did not answer */
+    absent_for(world, 299);
+    assert_int_equal(world_phase(world, "validate")->run->state, RUN_RUNNING);
+    absent_for(world, 12);
     (void)world_trace(world);
     world->now_ms += 5000;
     world_event(world, EV_RUN_SILENT, "validate");
@@ -345,6 +429,10 @@ int main(void)
         WORLD_TEST(a_late_verdict_finds_the_allocation_gone),
         WORLD_TEST(too_little_time_left_means_a_new_submission),
         WORLD_TEST(a_failed_gate_holds_and_a_person_may_promote),
+        WORLD_TEST(an_allocation_that_was_let_go_is_not_gone_on_in),
+        WORLD_TEST(a_requeued_job_is_gone_on_in_and_begun_soon),
+        WORLD_TEST(a_requeued_job_that_ends_is_followed_by_another),
+        WORLD_TEST(a_job_that_slurm_holds_is_submitted_anew),
         WORLD_TEST(on_fail_fail_skips_what_comes_after),
         WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
