@@ -25,7 +25,6 @@ the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has
 a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */\n        return;|
 absence counts although nobody looked|job.c|bool is_new = step->now_ms - job->absent_seen_ms > ABSENCE_GAP_MS;|bool is_new = false;
 a requeued job is followed by a second one|run.c|    if (run->requeues) {|    if (0) {
-an end that was missed is not looked for after a restart|job.c|    if (run->state != RUN_ENDED) /* its end may have been missed */|    if (0)
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->job->ended) {|    if (0) {
 the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    run->has_begun = true;|    run->has_begun = true;
 '
