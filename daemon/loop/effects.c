@@ -95,7 +95,7 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
 }
 
 static int prepare(struct loop *loop, const struct run *run, const struct folder *folder,
-                   struct store_launch *ret_launch, struct error *err)
+                   struct store_launch *ret_launch, json_t **ret_resume, struct error *err)
 {
     struct notes *notes;
     int status = notes_get(loop, run->id, &notes, err);
@@ -103,7 +103,8 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
         status = store_launch_load(loop->config.store, run->phase->id, ret_launch, err);
     if (status < 0)
         return status;
-    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text, err);
+    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text,
+                             ret_resume, err);
     if (status < 0)
         store_launch_fini(ret_launch);
     return status;
@@ -116,12 +117,14 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct folder folder;
     struct error err;
     folder_init(&folder, loop->config.home, run);
-    int status = prepare(loop, run, &folder, &launch, &err);
+    json_t *resume;
+    int status = prepare(loop, run, &folder, &launch, &resume, &err);
     if (status < 0) {
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists; the core tries again later */
         folder_fini(&folder);
         return CARRIED_OUT;
     }
+    json_decref(resume); /* no lead can have begun the run of a job that there was not */
     struct job_order order;
     job_order_init(&order, run, &folder, &launch, loop->config.worker);
     int carried = CARRIED_REQUEST;
@@ -197,20 +200,30 @@ static int carry_tell(struct loop *loop, struct duty *duty)
     return CARRIED_OUT;
 }
 
+/* The lead may have begun the run already, alone: then its journals come first. Where the job is
+ * over nobody can be told; what the folder says, or that it says nothing, is what there is. */
 static int carry_tell_next(struct loop *loop, struct duty *duty)
 {
-    const struct run *run = duty->effect.run;
+    struct run *run = duty->effect.run;
     struct store_launch launch;
     struct folder folder;
     struct error err;
+    json_t *resume;
     folder_init(&folder, loop->config.home, run);
-    int status = prepare(loop, run, &folder, &launch, &err);
+    int status = prepare(loop, run, &folder, &launch, &resume, &err);
     folder_fini(&folder);
     if (status < 0) {
         log_line("could not prepare run %llu: %s", (unsigned long long)run->id, err.message);
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     }
     store_launch_fini(&launch);
+    if (resume)
+        log_line("run %llu/%s#%u was begun by its lead already",
+                 (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
+    if (resume)
+        notes_begun_alone(loop, run->id, resume);
+    if (resume || run->job->ended)
+        journal_read_outcome(loop, run);
     return carry_tell(loop, duty);
 }
 

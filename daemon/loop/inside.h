@@ -14,7 +14,7 @@ enum {
     COMMIT_RETRY_FIRST_MS = 1000,
     COMMIT_RETRY_LAST_MS = 30000,
     CHANGE_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
-    BEGIN_DELAY_S = 2, /* sooner, and Slurm revokes the credential of some: the job fails */
+    BEGIN_DELAY_S = 2,      /* sooner, and Slurm revokes the credential of some: the job fails */
     FOLDER_RETRY_MS = 1000,
     REQUESTS_KEPT = 8, /* of the cluster's room: for polls */
     RESULTS_DELAY_MS = 5,

@@ -108,6 +108,10 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
     }
     if (!run || !entry_event(entry, buffer, &event))
         return;
+    if (event.kind == EV_RUN_STARTED && notes->resume) {
+        event.path = json_string_value(json_object_get(notes->resume, "path"));
+        event.step = event.path ? json_integer_value(json_object_get(notes->resume, "step")) : 0;
+    }
     event.workflow = run->phase->workflow;
     event.run = run;
     loop_post(loop, &event);

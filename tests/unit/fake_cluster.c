@@ -73,6 +73,38 @@ static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32
     return (enum cluster_job_state)state;
 }
 
+/* The text of a job's file, without its line's end; the caller's to free(). */
+static char *fake_member(const struct fake_cluster *fake, const char *member, uint32_t id)
+{
+    char *name = text_format("%s.%u", member, id), *text = fake_read(fake, name);
+    text[strcspn(text, "\n")] = '\0';
+    free(name);
+    return text;
+}
+
+static int64_t fake_number(const struct fake_cluster *fake, const char *member, uint32_t id)
+{
+    char *text = fake_member(fake, member, id);
+    int64_t number = strtoll(text, NULL, 10);
+    free(text);
+    return number;
+}
+
+static void fake_fill(const struct fake_cluster *fake, struct cluster_job *job)
+{
+    job->state = fake_state(fake, job->id, &job->start_time);
+    bool is_pending = job->state == CLUSTER_JOB_PENDING;
+    job->restarts = (uint32_t)fake_number(fake, "restarts", job->id);
+    job->eligible_time = fake_number(fake, "eligible", job->id);
+    job->held = is_pending && fake_number(fake, "held", job->id);
+    job->reason = fake_member(fake, "reason", job->id);
+    if (is_pending && !*job->reason) {
+        free(job->reason);
+        job->reason = text_format("Resources");
+    }
+    job->nodes = text_format("%s", is_pending ? "" : "n1");
+}
+
 /* Calls for each job of the file until `only` (a token; NULL: all) was found. */
 static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
                         struct cluster_job **ret_jobs, uint32_t *ret_last)
@@ -88,9 +120,7 @@ static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
         *ret_last = job.id;
         if (only && !text_equal(only, job.token))
             continue;
-        job.state = fake_state(fake, job.id, &job.start_time);
-        job.reason = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "Resources" : "");
-        job.nodes = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "" : "n1");
+        fake_fill(fake, &job);
         jobs = realloc(jobs, (count + 1) * sizeof *jobs);
         assert(jobs);
         jobs[count++] = job;
@@ -182,18 +212,21 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
                        uint32_t job_id, int64_t argument, struct error *err)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
-    (void)argument;
     (void)err;
     struct cluster_result *result = fake_answer(fake, key, kind);
     if (result->outcome != CLUSTER_DONE)
         return 0;
-    char *line = text_format("%u\n", job_id), *name = text_format("state.%u", job_id);
-    fake_append(fake, "cancelled", line);
-    char *path = text_format("%s/%s", fake->folder, name);
-    (void)file_replace(path, "cancelled\n", 10, 0600, NULL); /* the test sees if it is not */
+    assert(kind == CLUSTER_CANCEL || kind == CLUSTER_BEGIN);
+    bool begins = kind == CLUSTER_BEGIN;
+    char *line = text_format("%u\n", job_id);
+    char *text = begins ? text_format("%lld\n", (long long)argument) : text_format("cancelled\n");
+    char *path =
+        text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);
+    fake_append(fake, begins ? "begun" : "cancelled", line);
+    (void)file_replace(path, text, strlen(text), 0600, NULL); /* the test sees if it is not */
     free(path);
+    free(text);
     free(line);
-    free(name);
     return 0;
 }
 
