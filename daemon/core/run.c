@@ -117,12 +117,12 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
 
 static void run_set_resume(struct run *run, const char *path, int64_t at)
 {
-    char *copy = strdup(path);
-    if (!copy)
+    char *copy = path[0] ? strdup(path) : NULL;
+    if (path[0] && !copy)
         abort();
     free(run->resume_path);
     run->resume_path = copy;
-    run->resume_step = at;
+    run->resume_step = copy ? at : -1;
 }
 
 void run_on_started(struct step *step, struct run *run)

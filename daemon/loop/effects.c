@@ -200,8 +200,7 @@ static int carry_tell(struct loop *loop, struct duty *duty)
     return CARRIED_OUT;
 }
 
-/* The lead may have begun the run already, alone: then its journals come first. Where the job is
- * over nobody can be told; what the folder says, or that it says nothing, is what there is. */
+/* The lead may have begun the run already, alone: then its journals tell how far it is. */
 static int carry_tell_next(struct loop *loop, struct duty *duty)
 {
     struct run *run = duty->effect.run;
@@ -217,13 +216,12 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     }
     store_launch_fini(&launch);
-    if (resume)
+    if (resume) {
         log_line("run %llu/%s#%u was begun by its lead already",
                  (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
-    if (resume)
         notes_begun_alone(loop, run->id, resume);
-    if (resume || run->job->ended)
         journal_read_outcome(loop, run);
+    }
     return carry_tell(loop, duty);
 }
 

@@ -109,8 +109,9 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
     if (!run || !entry_event(entry, buffer, &event))
         return;
     if (event.kind == EV_RUN_STARTED && notes->resume) {
-        event.path = json_string_value(json_object_get(notes->resume, "path"));
-        event.step = event.path ? json_integer_value(json_object_get(notes->resume, "step")) : 0;
+        const char *path = json_string_value(json_object_get(notes->resume, "path"));
+        event.path = path ? path : "";
+        event.step = path ? json_integer_value(json_object_get(notes->resume, "step")) : -1;
     }
     event.workflow = run->phase->workflow;
     event.run = run;
