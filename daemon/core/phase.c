@@ -48,7 +48,8 @@ static void phase_queue(struct step *step, struct phase *phase, const char *reas
         phase_move(step, phase, PHASE_QUEUED, reason);
 }
 
-void phase_start(struct step *step, struct phase *phase, const char *reason)
+static void phase_start_at(struct step *step, struct phase *phase, const char *reason,
+                           int64_t due_ms)
 {
     struct run *run = phase_add_run(step, phase);
     struct job *job = workflow_add_job(phase->workflow);
@@ -61,7 +62,18 @@ void phase_start(struct step *step, struct phase *phase, const char *reason)
     phase_queue(step, phase, reason);
     step_save_job(step, run, job);
     step_save_run(step, run);
-    job_ask(step, FX_SUBMIT, run, 0);
+    job_ask(step, FX_SUBMIT, run, due_ms);
+}
+
+void phase_start(struct step *step, struct phase *phase, const char *reason)
+{
+    phase_start_at(step, phase, reason, 0);
+}
+
+void phase_start_later(struct step *step, struct phase *phase, const char *reason, int64_t delay_ms)
+{
+    phase_let_go(step, phase);
+    phase_start_at(step, phase, reason, step->now_ms + delay_ms);
 }
 
 /* Whether the phase can go on in the allocation that this ended run still keeps. Equal shape, since

@@ -27,11 +27,20 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish)
         (void)step_do(step, FX_CANCEL_JOB, run);
 }
 
+/* How long to wait before the next run, so that one bad node does not burn all retries at once. */
+static int64_t run_back_off(unsigned count)
+{
+    int64_t delay_ms = FAILURE_FIRST_MS << (count - 1 < 6 ? count - 1 : 6);
+    return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
+}
+
 /* Another run, or a person, by the count of this cause. */
 static void run_retry(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
     bool is_lost = run->outcome == OUTCOME_LOST;
+    bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
+                          run->last_step <= run->resume_step;
     if (run->in_place && !run->has_begun) { /* only the allocation failed to come about */
         phase_again(step, phase, run->message);
         return;
@@ -42,8 +51,11 @@ static void run_retry(struct step *step, struct run *run)
     (void)snprintf(reason, sizeof reason, "%s%s%s%s%.150s",
                    is_lost ? "lost" : run_cause_name(run->cause), count > 1 ? " again" : "",
                    run->message[0] ? ": " : "", "", run->message);
-    if (count <= allowed)
+    if (died_on_resume) /* by an unusable checkpoint, it may be: the next run takes the one before
+                         */
         phase_again(step, phase, reason);
+    else if (count <= allowed)
+        phase_start_later(step, phase, reason, run_back_off(count));
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);
 }
@@ -115,6 +127,7 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
     run_follow(step, run);
 }
 
+/* What a lead that went on alone has chosen by itself; an empty path: the start. */
 static void run_set_resume(struct run *run, const char *path, int64_t at)
 {
     char *copy = path[0] ? strdup(path) : NULL;
@@ -133,7 +146,7 @@ void run_on_started(struct step *step, struct run *run)
         return;
     run->has_begun = true;
     run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
-    if (event->path) /* a lead that went on alone has chosen by itself */
+    if (event->path)
         run_set_resume(run, event->path, event->step);
     if (event->slurm_id)
         job->slurm_id = event->slurm_id;

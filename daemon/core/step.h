@@ -17,6 +17,8 @@ enum {
     ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
     ABSENCE_GAP_MS = 90 * 1000,   /* between two looks, beyond which absence is not continuous */
     CANCEL_MARGIN_MS = 30 * 1000, /* beyond its stop time, before a job is cancelled */
+    FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission, doubled ... */
+    FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
     RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
     RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
@@ -48,6 +50,9 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
 bool phase_is_ready(const struct phase *phase);
 /* Gives the phase a new run in a new job. */
 void phase_start(struct step *step, struct phase *phase, const char *reason);
+/* Likewise after a failure that another run may not have, submitted after a while. */
+void phase_start_later(struct step *step, struct phase *phase, const char *reason,
+                       int64_t delay_ms);
 /* After the end of a run whose lead had the job requeued: the next run is in the same job, and may
  * be under way already, begun by a lead that was alone. What was wanted of the run before is wanted
  * of it. */

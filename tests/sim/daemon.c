@@ -215,9 +215,10 @@ static struct core_event started_event(const struct sim_folder *folder)
 {
     struct core_event event = {.kind = EV_RUN_STARTED,
                                .slurm_id = folder->job->id,
-                               .started_ms = folder->job->started * 1000};
-    if (folder->was_alone && folder->begin_step >= 0) {
-        event.path = "/checkpoint";
+                               .started_ms = folder->job->started * 1000,
+                               .step = -1};
+    if (folder->was_alone) {
+        event.path = folder->begin_step >= 0 ? "/checkpoint" : "";
         event.step = folder->begin_step;
     }
     return event;

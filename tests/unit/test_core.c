@@ -201,6 +201,42 @@ static void a_job_that_slurm_holds_is_submitted_anew(void **state)
                                             "submit validate#2\n");
 }
 
+static void a_failed_node_is_followed_after_a_growing_while(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    int64_t before_ms = 0;
+    for (unsigned i = 1; i <= run_cause_retries(CAUSE_NODE_FAIL); i++) {
+        phase_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, (int64_t)i);
+        const struct core_effect *last = &world->effects.items[world->effects.count - 1];
+        assert_int_equal(last->kind, FX_SUBMIT);
+        assert_true(last->due_ms - world->now_ms > before_ms);
+        before_ms = last->due_ms - world->now_ms;
+    }
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, 9);
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
+}
+
+static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .path = "/out/step_500",
+                                          .step = 500});
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+        phase_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, -1);
+    }
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
+}
+
 static void on_fail_fail_skips_what_comes_after(void **state)
 {
     struct world *world = *state;
@@ -433,6 +469,8 @@ int main(void)
         WORLD_TEST(a_requeued_job_is_gone_on_in_and_begun_soon),
         WORLD_TEST(a_requeued_job_that_ends_is_followed_by_another),
         WORLD_TEST(a_job_that_slurm_holds_is_submitted_anew),
+        WORLD_TEST(a_failed_node_is_followed_after_a_growing_while),
+        WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         WORLD_TEST(on_fail_fail_skips_what_comes_after),
         WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
