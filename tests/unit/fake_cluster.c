@@ -222,8 +222,8 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
     char *text = begins ? text_format("%lld\n", (long long)argument) : text_format("cancelled\n");
     char *path =
         text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);
-    fake_append(fake, begins ? "begun" : "cancelled", line);
     (void)file_replace(path, text, strlen(text), 0600, NULL); /* the test sees if it is not */
+    fake_append(fake, begins ? "begun" : "cancelled", line);
     free(path);
     free(text);
     free(line);

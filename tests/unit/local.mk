@@ -161,3 +161,7 @@ tests_unit_test_guards_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_outbox
 tests_unit_test_outbox_SOURCES = tests/unit/test_outbox.c
 tests_unit_test_outbox_LDADD = $(DAEMON_WORLD_LDADD)
+
+UNIT_TESTS += tests/unit/test_daemon_requeue
+tests_unit_test_daemon_requeue_SOURCES = tests/unit/test_daemon_requeue.c $(DAEMON_WORLD)
+tests_unit_test_daemon_requeue_LDADD = $(DAEMON_WORLD_LDADD)
