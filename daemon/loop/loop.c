@@ -177,8 +177,27 @@ static void batch_remove(struct loop *loop, struct workflow *workflow)
     drop_workflow(loop, workflow);
 }
 
+/* What may pass by itself, or by somebody's hand: a full disk, a lock, a file system that is away.
+ * All else is a row that the record will never take, which is a mistake in phased. */
+static bool may_pass(const struct error *failure)
+{
+    switch (failure->code) {
+    case -ENOSPC:
+    case -EDQUOT:
+    case -EROFS:
+    case -EACCES:
+    case -EBUSY:
+    case -EIO:
+    case -EUCLEAN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void batch_fail(struct loop *loop, const struct error *failure)
 {
+    bool may_help = may_pass(failure);
     if (!loop->trouble[0]) {
         log_line("could not write the record: %s; waiting until it can be written",
                  failure->message);
@@ -201,12 +220,18 @@ static void batch_fail(struct loop *loop, const struct error *failure)
         if (item && item->added) {
             batch_remove(loop, item->added);
             post_free(post);
+            may_help = true; /* it may have been this one's */
         } else {
             posts_add(&kept, post);
         }
     }
     while ((post = posts_take(&kept)))
         posts_add(&loop->batch, post);
+    if (!may_help) {
+        log_line("the record will never take this, which is a mistake in phased: %s",
+                 failure->message);
+        abort();
+    }
 }
 
 static void batch_finish(struct loop *loop)

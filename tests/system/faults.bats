@@ -145,6 +145,20 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     eventually 60 state "$(record 'SELECT id FROM workflow')" succeeded
 }
 
+@test "what the record will never take ends the daemon, says why, and is not promised" {
+    phasectl daemon start
+    workflow=$(one_phase 'exec sleep 600' | submit)
+    eventually 60 state "$workflow/only" active
+    sqlite3 "$PHASED_HOME/phased.db" "CREATE TRIGGER refuse BEFORE INSERT ON event
+        BEGIN SELECT raise(ABORT, 'never'); END"
+    phasectl hold "$workflow/only" || true
+    eventually 20 daemon_is_gone
+    grep -q 'a mistake in phased.*never' "$PHASED_HOME/phased.log"
+    sqlite3 "$PHASED_HOME/phased.db" 'DROP TRIGGER refuse'
+    phasectl daemon start
+    state "$workflow/only" active
+}
+
 @test "a read-only home is refused with its name" {
     [ "$(id -u)" = 0 ] || skip "only root can mount a read-only disk"
     mount -t tmpfs -o ro none "$PHASED_HOME" || skip "mounting is not allowed here"
