@@ -29,6 +29,7 @@ worker_libworker_a_SOURCES = \
 	worker/rendezvous.c worker/rendezvous.h \
 	worker/report.c worker/report.h \
 	worker/rows.c worker/rows.h \
+	worker/scontrol.c worker/scontrol.h \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
 	worker/transfer.c worker/transfer.h
