@@ -31,6 +31,7 @@ struct agent {
     struct lines lines;
     char *node, *program;
     unsigned index, restarts;
+    unsigned turn;        /* how many runs the lead has told to start */
     struct node_run *run; /* the last one, or NULL */
     bool is_orphan;       /* the lead is gone */
     bool is_leaving;
@@ -87,6 +88,7 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
         .node = agent->node,
         .node_index = agent->index,
         .restarts = agent->restarts,
+        .turn = ++agent->turn,
         .program = agent->program,
         .report = agent_report,
         .context = agent,
@@ -110,6 +112,8 @@ static void agent_command(void *context, const char *line, size_t size)
         return;
     else if (text_starts(line, "stop "))
         node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
+    else if (text_equal(line, "numbered"))
+        node_run_number(agent->run);
     else if (text_equal(line, "kill"))
         node_run_kill(agent->run);
     else if (text_equal(line, "finish"))

@@ -40,6 +40,7 @@ struct outcome {
     json_t *finals; /* by node its last sequence number; owned */
     bool has_step;
     int64_t last_step;
+    bool requeues; /* the lead has its job requeued, for another run of the phase */
 };
 
 void outcome_init(struct outcome *outcome, int64_t run);
@@ -57,10 +58,13 @@ const char *outcome_cause_name(enum outcome_cause cause);
 /* A new reference. */
 json_t *outcome_to_json(const struct outcome *outcome);
 
+/* Reads what outcome_to_json() made. */
+int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err);
+
+/* Reads outcome.json in `run_dir`. -ENOENT: the run has none yet. */
+int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error *err);
+
 /* Writes outcome.json into `run_dir`, synced. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
-
-/* Whether the run in `run_dir` has its outcome already. */
-bool outcome_is_written(const char *run_dir);
 
 #endif
