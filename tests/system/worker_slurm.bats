@@ -32,7 +32,7 @@ teardown() {
 
 # submit RUN SBATCH-OPTION...: the job as the daemon submits it.
 submit() {
-    jq -n --arg dir "$home/run-$1" '{run_dir: $dir}' >"$job/current.json"
+    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
     printf '#!/bin/sh\nexec "%s" lead "%s"\n' "$worker" "$job" >"$job/job.sh"
     job_id=$(sbatch --parsable --no-requeue --open-mode=append -o "$job/job.log" "${@:2}" "$job/job.sh")
 }
@@ -44,7 +44,7 @@ job_is_over() {
 await_ready() {
     local rank
     for rank in $(seq 0 $(($1 - 1))); do
-        await grep -q ready "$home/run-1/log/rank-$rank.log"
+        await grep -q ready "$home/phase/1/log/rank-$rank.log"
     done
 }
 
@@ -56,7 +56,7 @@ saving='trap "sleep 0.2; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; w
     submit 1 -N 2 --gres=gpu:h100:2 -t 5
     await job_is_over
     [ "$(outcome 1 '[.outcome, .job_id]')" = "[\"succeeded\",$job_id]" ]
-    [ "$(cut -d' ' -f2- "$home"/run-1/log/rank-*.log | grep -c 'gpus 0,1')" = 4 ]
+    [ "$(cut -d' ' -f2- "$home"/phase/1/log/rank-*.log | grep -c 'gpus 0,1')" = 4 ]
     [ "$(record 1 lead 'select(.type == "started") | (.end_time - .time) > 200')" = true ]
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
@@ -106,12 +106,12 @@ saving='trap "sleep 0.2; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; w
     local run
     for run in 1 2 3 4 5 6; do
         new_run $run '{"resources": {"nodes": 2, "gpus": 2}, "run": "echo step=1 loss=1"}' '{"linger_s": 20}'
-        command_lead $run 1 "{\"verb\": \"next\", \"run_dir\": \"$home/run-$((run + 1))\", \"when\": \"ended\"}"
+        command_lead $run 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/$((run + 1))\", \"when\": \"ended\"}"
     done
     command_lead 6 1 '{"verb": "end", "when": "ended"}'
     submit 1 -N 2 --gres=gpu:h100:2 -t 5
     await has_outcome 6
     await job_is_over
     [ "$(outcome 6 .outcome)" = succeeded ]
-    echo "# last exit to first exec: $(jq -sc 'sort_by(.run) | [range(1; 6) as $i | .[$i].started - .[$i - 1].ended] | sort' "$home"/run-?/outcome.json) s" >&3
+    echo "# last exit to first exec: $(jq -sc 'sort_by(.run) | [range(1; 6) as $i | .[$i].started - .[$i - 1].ended] | sort' "$home"/phase/?/outcome.json) s" >&3
 }
