@@ -169,7 +169,8 @@ CREATE TABLE checkpoint (
     run   INTEGER NOT NULL REFERENCES run DEFERRABLE INITIALLY DEFERRED,
     path  TEXT NOT NULL,
     step  INTEGER NOT NULL,
-    bytes INTEGER,            -- NULL: not known
+    bytes INTEGER,            -- of all its files; NULL: not known
+    paths TEXT,               -- all its files, as JSON; NULL: `path` is all of it
     time  INTEGER NOT NULL,
     PRIMARY KEY (run, path)
 ) STRICT, WITHOUT ROWID;

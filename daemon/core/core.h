@@ -89,8 +89,8 @@ struct core_event {
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
     int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
     bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
-    /* CHECKPOINT. RUN_STARTED of a run that its lead began alone: what it resumed from, with
-     * `step`; empty: from the start; NULL: from what the record says. */
+    /* CHECKPOINT. RUN_STARTED: what it really resumed from, with `step`; empty: from the start;
+     * NULL: that is not known, so from what the record says. */
     const char *path;
     const char *message;
     enum gate_result gate;     /* JUDGED */

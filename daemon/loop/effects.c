@@ -8,6 +8,7 @@
 #include "daemon/loop/judge.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
+#include "daemon/loop/resume.h"
 #include "daemon/loop/job_order.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
@@ -95,18 +96,24 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
 }
 
 static int prepare(struct loop *loop, const struct run *run, const struct folder *folder,
-                   struct store_launch *ret_launch, json_t **ret_resume, struct error *err)
+                   struct store_launch *ret_launch, bool *ret_is_begun, struct error *err)
 {
+    struct store *store = loop->config.store;
     struct notes *notes;
+    json_t *resume = NULL;
     int status = notes_get(loop, run->id, &notes, err);
     if (status == 0)
-        status = store_launch_load(loop->config.store, run->phase->id, ret_launch, err);
+        status = resume_choose(store, run, &resume, err);
+    if (status == 0)
+        status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
-        return status;
-    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text,
-                             ret_resume, err);
+        goto out;
+    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text, resume,
+                             ret_is_begun, err);
     if (status < 0)
         store_launch_fini(ret_launch);
+out:
+    json_decref(resume);
     return status;
 }
 
@@ -117,14 +124,13 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct folder folder;
     struct error err;
     folder_init(&folder, loop->config.home, run);
-    json_t *resume;
-    int status = prepare(loop, run, &folder, &launch, &resume, &err);
+    bool is_begun; /* it cannot be: its job does not exist yet */
+    int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status < 0) {
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists; the core tries again later */
         folder_fini(&folder);
         return CARRIED_OUT;
     }
-    json_decref(resume); /* no lead can have begun the run of a job that there was not */
     struct job_order order;
     job_order_init(&order, run, &folder, &launch, loop->config.worker);
     int carried = CARRIED_REQUEST;
@@ -207,19 +213,18 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     struct store_launch launch;
     struct folder folder;
     struct error err;
-    json_t *resume;
+    bool is_begun;
     folder_init(&folder, loop->config.home, run);
-    int status = prepare(loop, run, &folder, &launch, &resume, &err);
+    int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     folder_fini(&folder);
     if (status < 0) {
         log_line("could not prepare run %llu: %s", (unsigned long long)run->id, err.message);
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     }
     store_launch_fini(&launch);
-    if (resume) {
+    if (is_begun) {
         log_line("run %llu/%s#%u was begun by its lead already",
                  (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
-        notes_begun_alone(loop, run->id, resume);
         journal_read_outcome(loop, run);
     }
     return carry_tell(loop, duty);

@@ -116,6 +116,9 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
                                           .step = integer_of(entry, "step", -1),
                                           .bytes = integer_of(entry, "bytes", -1),
                                           .time_ms = time_ms_of(entry, "time")};
+    const json_t *paths = json_object_get(entry, "paths");
+    if (json_is_array(paths))
+        checkpoint.paths = paths;
     if (!checkpoint.path || checkpoint.step < 0)
         return write_strange(entry, origin, store, err);
     int status = store_checkpoint_add(store, &checkpoint, err);

@@ -120,21 +120,8 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
     return inputs;
 }
 
-/* What the record says that the run resumes from. */
-static json_t *resume_json(const struct run *run)
-{
-    json_t *resume = json_object();
-    if (!run->resume_path) {
-        json_decref(resume);
-        return json_null();
-    }
-    add(resume, "path", json_string(run->resume_path));
-    add(resume, "step", json_integer(run->resume_step));
-    return resume;
-}
-
 static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
-                      const struct store_launch *launch, json_t *begun)
+                      const struct store_launch *launch, const json_t *resume)
 {
     const struct phase *phase = run->phase;
     json_t *json = json_object();
@@ -151,7 +138,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "environment", json_incref(launch->environment));
     add(json, "spec", json_incref(launch->spec));
     add(json, "inputs", inputs_json(folder, phase));
-    add(json, "resume", begun ? json_incref(begun) : resume_json(run));
+    add(json, "resume", json_incref((json_t *)resume));
     add(json, "linger_s", json_integer(phase->linger_s));
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
@@ -190,22 +177,32 @@ static bool is_begun(const struct folder *folder, const struct run *run, const j
            has_lead_journal(folder);
 }
 
-/* Takes the folder that stands there over, or out of the way. */
-static int take_over(const struct folder *folder, const struct run *run, json_t **ret_begun,
+static json_t *resume_of(const json_t *json)
+{
+    json_t *resume = json_object_get(json, "resume");
+    return json_is_object(resume) ? json_incref(resume) : json_null();
+}
+
+json_t *folder_resume(const struct folder *folder)
+{
+    json_t *json = read_run_json(folder);
+    json_t *resume = json ? resume_of(json) : NULL;
+    json_decref(json);
+    return resume;
+}
+
+/* Looks for what a lead has begun there: sets `ret_resume` to what it resumes from, or to NULL. */
+static int take_over(const struct folder *folder, const struct run *run, json_t **ret_resume,
                      struct error *err)
 {
     json_t *json = read_run_json(folder);
     const char *job = json_string_value(json_object_get(json, "job_dir"));
     int status = 0;
-    *ret_begun = NULL;
-    if (json && is_begun(folder, run, json)) {
-        json_t *resume = json_object_get(json, "resume");
-        *ret_begun = json_is_object(resume) ? json_incref(resume) : json_null();
-    }
-    if (*ret_begun && job && !text_equal(job, folder->job)) {
+    *ret_resume = NULL;
+    if (json && is_begun(folder, run, json) && (!job || text_equal(job, folder->job))) {
+        *ret_resume = resume_of(json);
+    } else if (json && is_begun(folder, run, json)) {
         char *aside = text_format("%s.of-%s", folder->run, strrchr(job, '/') + 1);
-        json_decref(*ret_begun);
-        *ret_begun = NULL;
         if (rename(folder->run, aside) < 0)
             status =
                 error_set(err, -errno, "could not set %s aside: %s", folder->run, strerror(errno));
@@ -240,8 +237,8 @@ static int make_whole(const struct folder *folder, const struct run *run, const 
 }
 
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
-                    const struct store_launch *launch, const char *secret, json_t **ret_resume,
-                    struct error *err)
+                    const struct store_launch *launch, const char *secret, const json_t *resume,
+                    bool *ret_is_begun, struct error *err)
 {
     json_t *begun = NULL;
     int status = make(folder->workflow, err);
@@ -251,18 +248,16 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
         status = take_over(folder, run, &begun, err);
     if (status < 0)
         return status;
-    char *json = run_json(folder, home, run, launch, begun);
+    char *json = run_json(folder, home, run, launch, begun ? begun : resume);
     if (access(folder->run, F_OK) == 0)
         status = write_run(folder->run, false, secret, json, err);
     else
         status = make_whole(folder, run, secret, json, err);
     free(json);
-    if (status < 0) {
-        json_decref(begun);
-        return status;
-    }
-    *ret_resume = begun;
-    return 0;
+    if (status == 0)
+        *ret_is_begun = begun != NULL;
+    json_decref(begun);
+    return status;
 }
 
 int folder_make_job(const struct folder *folder, const char *script, struct error *err)

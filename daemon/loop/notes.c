@@ -6,7 +6,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,14 +56,6 @@ int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct
     return mac_secret_parse(secret, &notes->secret, err);
 }
 
-void notes_begun_alone(struct loop *loop, uint64_t run, json_t *take_resume)
-{
-    struct notes *notes = map_find(&loop->notes, run);
-    assert(notes);
-    json_decref(notes->resume);
-    notes->resume = take_resume;
-}
-
 void notes_forget(struct loop *loop, uint64_t run)
 {
     struct notes *notes = map_remove(&loop->notes, run);
@@ -76,7 +67,6 @@ void notes_forget(struct loop *loop, uint64_t run)
     }
     free(notes->nodes);
     json_decref(notes->outcome);
-    json_decref(notes->resume);
     free(notes);
 }
 

@@ -27,7 +27,6 @@ struct notes {
     bool has_ended;     /* its end was posted */
     json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
     int64_t step;       /* the highest that was posted; -1: none */
-    json_t *resume;     /* what a lead that began it alone resumed from, as in run.json */
     struct notes_node **nodes;
     size_t node_count;
 };
@@ -37,8 +36,6 @@ struct notes {
 int notes_get(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
 /* As above, but for a run without a secret a new one is made. */
 int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
-/* Takes the reference to what the run really resumed from. The run has notes. */
-void notes_begun_alone(struct loop *loop, uint64_t run, json_t *take_resume);
 void notes_forget(struct loop *loop, uint64_t run);
 
 /* How far the journal of this node was taken, from the record at first; at most NOTES_NODES_MAX

@@ -66,6 +66,7 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
     stmt_bind_int(stmt, ":step", checkpoint->step);
     if (checkpoint->bytes >= 0)
         stmt_bind_int(stmt, ":bytes", checkpoint->bytes);
+    stmt_bind_json(stmt, ":paths", checkpoint->paths);
     stmt_bind_int(stmt, ":time", checkpoint->time_ms);
     return stmt_run(stmt, err);
 }
@@ -86,8 +87,11 @@ int store_checkpoints(struct store *store, uint64_t phase,
         checkpoint.bytes = stmt_next_int(stmt);
         if (is_unknown)
             checkpoint.bytes = -1;
+        json_t *paths = stmt_next_json(stmt);
+        checkpoint.paths = paths;
         checkpoint.time_ms = stmt_next_int(stmt);
         result = each(arg, &checkpoint);
+        json_decref(paths);
         if (result != 0) {
             stmt_reset(stmt);
             break;

@@ -144,8 +144,9 @@ struct store_checkpoint {
     uint64_t run;
     const char *path;
     int64_t step;
-    int64_t bytes; /* -1: not known */
+    int64_t bytes; /* of all its files; -1: not known */
     int64_t time_ms;
+    const json_t *paths; /* the list of its files; NULL: `path` is all of it */
 };
 
 /* Adds one, or replaces what is known of this path. */

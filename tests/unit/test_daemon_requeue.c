@@ -4,13 +4,12 @@
 #include "lib/file.h"
 #include "lib/text.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char one_phase[] = "name: one\n"
                                 "phases:\n"
@@ -29,14 +28,25 @@ static char *started(unsigned restarts)
                        (long long)time(NULL), restarts);
 }
 
-static char *checkpoint(unsigned step)
+/* Where the checkpoint of a step lies; valid until the next call. */
+static const char *checkpoint_path(const struct world *world, unsigned step)
 {
-    return text_format("{\"seq\":1,\"time\":%lld,\"type\":\"checkpoint\",\"path\":\"/out/step_%u\","
-                       "\"step\":%u,\"bytes\":4}",
-                       (long long)time(NULL), step, step);
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/step_%u", world->home, step);
+    return path;
 }
 
-/* An outcome; as the lead's `ended` when `sequence` is not 0. */
+/* A checkpoint of four bytes, and what its node says of it. */
+static char *checkpoint(const struct world *world, unsigned sequence, unsigned step)
+{
+    const char *path = checkpoint_path(world, step);
+    assert_int_equal(file_replace(path, "1234", 4, 0600, NULL), 0);
+    return text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"checkpoint\",\"path\":\"%s\","
+                       "\"step\":%u,\"bytes\":4}",
+                       sequence, (long long)time(NULL) - 1, path, step);
+}
+
+/* An outcome, a failure by an exit code; as the lead's `ended` when `sequence` is not 0. */
 static char *ended(unsigned sequence, const char *outcome, unsigned step, bool requeues)
 {
     long long now = (long long)time(NULL);
@@ -44,10 +54,11 @@ static char *ended(unsigned sequence, const char *outcome, unsigned step, bool r
                      ? text_format("\"seq\":%u,\"time\":%lld,\"type\":\"ended\",", sequence, now)
                      : text_format("%s", "");
     char *text =
-        text_format("{%s\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"%s\",\"cause\":null,"
+        text_format("{%s\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"%s\",\"cause\":%s,"
                     "\"exit_code\":0,\"signal\":0,\"message\":\"\",\"guard\":null,\"started\":%lld,"
-                    "\"ended\":%lld,\"finals\":{\"n1\":1},\"last_step\":%u,\"requeues\":%s}",
-                    head, outcome, now - 60, now, step, requeues ? "true" : "false");
+                    "\"ended\":%lld,\"finals\":{},\"last_step\":%u,\"requeues\":%s}",
+                    head, outcome, text_equal(outcome, "failed") ? "\"exit\"" : "null", now - 60,
+                    now, step, requeues ? "true" : "false");
     free(head);
     return text;
 }
@@ -124,7 +135,7 @@ static void run_first_attempt(struct world *world)
     world_await_lines(world, "jobs", 1);
     world_slurm_write(world, "state.101", "running");
     push(world, "runs/1/a/1", "lead", started(0), 1);
-    push(world, "runs/1/a/1", "n1", checkpoint(10), 1);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 1, 10), 1);
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "running");
 }
 
@@ -177,7 +188,7 @@ static void a_preempted_run_goes_on_in_its_job(void **state)
     expect_next(world, "runs/1/a/1", "/runs/1/a/2");
     text = world_read(world, "runs/1/a/2/run.json");
     json_t *json = json_loads(text, 0, NULL);
-    assert_string_equal(world_member(json, "resume.path"), "/out/step_10");
+    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 10));
     assert_string_equal(world_member(json, "run"), "2");
     json_decref(json);
     free(text);
@@ -247,11 +258,11 @@ static void leave_two_alone(struct world *world)
     leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
     make_alone(world, 2, "/out/step_12", 12, NULL);
     leave_journal(world, "runs/1/a/2", "lead", started(1), ended(2, "timed_out", 20, true));
-    leave_journal(world, "runs/1/a/2", "n1", checkpoint(20), NULL);
+    leave_journal(world, "runs/1/a/2", "n1", checkpoint(world, 1, 20), NULL);
     leave(world, "runs/1/a/2", "outcome.json", ended(0, "timed_out", 20, true));
     make_alone(world, 3, "/out/step_19", 19, NULL); /* the newest file was not whole */
     leave_journal(world, "runs/1/a/3", "lead", started(2), NULL);
-    leave_journal(world, "runs/1/a/3", "n1", checkpoint(25), NULL);
+    leave_journal(world, "runs/1/a/3", "n1", checkpoint(world, 1, 25), NULL);
 }
 
 static void expect_two_adopted(struct world *world)
@@ -263,7 +274,7 @@ static void expect_two_adopted(struct world *world)
     expect_run(world, 3, "first_step", "19"); /* what it resumed from, not the newest */
     expect_run(world, 3, "resume", "/out/step_19");
     expect_run(world, 3, "job_id", "101");
-    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", "/out/step_25");
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 25));
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
     assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
 
@@ -348,7 +359,7 @@ static void a_training_that_ended_alone_is_promoted(void **state)
     leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
     make_alone(world, 2, NULL, 0, NULL);
     leave_journal(world, "runs/1/a/2", "lead", started(1), ended(2, "succeeded", 30, false));
-    leave_journal(world, "runs/1/a/2", "n1", checkpoint(30), NULL);
+    leave_journal(world, "runs/1/a/2", "n1", checkpoint(world, 1, 30), NULL);
     leave(world, "runs/1/a/2", "outcome.json", ended(0, "succeeded", 30, false));
     world_slurm_write(world, "restarts.101", "1");
     world_slurm_write(world, "state.101", "completed");
@@ -367,7 +378,7 @@ static void a_job_that_was_not_requeued_after_all_is_replaced(void **state)
     world_slurm_write(world, "state.101", "completed");
     world_await_lines(world, "jobs", 2);
     world_await(world, "/v1/workflows/1", "phases.0.run.job_id", "102");
-    world_await(world, "/v1/workflows/1", "phases.0.run.resume", "/out/step_10");
+    world_await(world, "/v1/workflows/1", "phases.0.run.resume", checkpoint_path(world, 10));
 }
 
 static void what_another_jobs_lead_began_alone_is_set_aside(void **state)
@@ -387,6 +398,56 @@ static void what_another_jobs_lead_began_alone_is_set_aside(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
+/* The first attempt has written 10, 20 and 30 and was preempted; then something happened to the
+ * files; from what does the second begin? */
+static void spoil(struct world *world, const char *spoilt, unsigned expected)
+{
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 2, 20), 2);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 3, 30), 3);
+    for (unsigned step = 10; *spoilt; step += 10, spoilt++) {
+        const char *path = checkpoint_path(world, step);
+        if (*spoilt == 'd')
+            assert_int_equal(unlink(path), 0);
+        if (*spoilt == 't')
+            assert_int_equal(truncate(path, 3), 0);
+    }
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 31, true), 2);
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    push(world, "runs/1/a/2", "lead", started(1), 1);
+    expect_run(world, 2, "state", "running");
+    expect_run(world, 2, "resume", expected ? checkpoint_path(world, expected) : "null");
+}
+
+static void a_checkpoint_that_is_not_whole_any_more_is_passed_over(void **state)
+{
+    static const struct {
+        const char *spoilt; /* of 10, 20, 30: deleted, truncated */
+        unsigned expected;
+    } rows[] = {{"...", 30}, {"..t", 20}, {"..d", 20}, {".dt", 10}, {"ddd", 0}, {"d.d", 20}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *made;
+        assert_int_equal(world_setup(&made), 0);
+        spoil(made, rows[i].spoilt, rows[i].expected);
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
+static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **state)
+{
+    struct world *world = *state;
+    spoil(world, "...", 30);
+    push(world, "runs/1/a/2", "lead", ended(2, "failed", 3, false), 2);
+    world_await_lines(world, "jobs", 2);
+    world_slurm_write(world, "state.102", "running");
+    char *text = world_read(world, "runs/1/a/3/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 20));
+    json_decref(json);
+    free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -402,6 +463,8 @@ int main(void)
         cmocka_unit_test(a_kill_around_begin_job_begins_it_once_restarted),
         TEST(a_training_that_ended_alone_is_promoted),
         TEST(a_job_that_was_not_requeued_after_all_is_replaced),
+        cmocka_unit_test(a_checkpoint_that_is_not_whole_any_more_is_passed_over),
+        TEST(a_program_that_dies_on_resuming_gets_the_checkpoint_before),
         TEST(what_another_jobs_lead_began_alone_is_set_aside),
     };
     return cmocka_run_group_tests_name("daemon requeues", tests, NULL, NULL);
