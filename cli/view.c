@@ -71,6 +71,13 @@ double view_run_duration(const json_t *run, double now)
     return (isnan(ended) ? now : ended) - field_number(run, "started");
 }
 
+/* The state of the job is Slurm's, of some seconds ago; that of the run comes from its worker. */
+bool view_run_waits(const json_t *run)
+{
+    return strcmp(field_text(run, "state"), "pending") == 0 &&
+           strcmp(field_text(run, "job_state"), "pending") == 0;
+}
+
 /* What is worth saying about a phase: why it stands where it stands, or where it runs. */
 static void view_note(const json_t *phase, struct text *text)
 {
@@ -87,9 +94,12 @@ static void view_note(const json_t *phase, struct text *text)
             const char *name = json_string_value(node);
             text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
         }
-    } else if (strcmp(field_text(run, "job_state"), "pending") == 0) {
+    } else if (view_run_waits(run)) {
         text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
                   field_text(run, "job_reason"));
+    } else if (strcmp(field_text(run, "state"), "submitting") == 0 &&
+               field_text(run, "job_reason")[0]) {
+        text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
     } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
         text_add(text, "promoted in place");
     } else if (field_text(phase, "promoted")[0]) {
