@@ -279,6 +279,29 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     view_gate_reasons(terminal, checks, indent, text);
 }
 
+/* What a person can do about a held phase: the core allows these, and no others (command.c). */
+static void view_ways_out(const char *address, const char *hold, bool has_run, struct text *text)
+{
+    bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
+    bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
+    const struct {
+        bool is_shown;
+        const char *verb, *help;
+    } rows[] = {
+        {by_failure && has_run, "logs", "what it printed"},
+        {by_gate || by_manual, "gate", "what the gate found"},
+        {by_gate || by_manual, "promote", by_gate ? "go on all the same" : "go on"},
+        {by_gate || by_failure, "retry", "run it again"},
+        {by_user, "release", has_run ? "let it go on" : "let it start"},
+        {true, "cancel", "end it"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int width = 29 - (int)strlen(rows[i].verb); /* the help stands in one column */
+        if (rows[i].is_shown)
+            text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, width, address, rows[i].help);
+    }
+}
+
 void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text)
 {
     const json_t *phase;
@@ -288,18 +311,11 @@ void view_held(const struct terminal *terminal, const json_t *workflow, struct t
         if (strcmp(field_text(phase, "state"), "held") != 0)
             continue;
         const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
-        bool ran = field_integer(phase, "attempts") > 0;
+        bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
         struct text line = {0};
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
         terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
         text_fini(&line);
-        if (ran) {
-            text_addf(text, "  phasectl gate %-24s what the gate found\n", address);
-            text_addf(text, "  phasectl promote %-21s go on all the same\n", address);
-            text_addf(text, "  phasectl retry %-23s run it again\n", address);
-        } else {
-            text_addf(text, "  phasectl release %-21s let it start\n", address);
-        }
-        text_addf(text, "  phasectl cancel %-22s end it\n", address);
+        view_ways_out(address, field_text(phase, "hold"), has_run, text);
     }
 }

@@ -237,6 +237,24 @@ PHASED
     run -0 phasectl watch "$id"
 }
 
+@test "a held phase names the ways out that the daemon takes, and no others" {
+    local id
+    workflow 60 | sed 's/echo made of.*/exit 3/' >small.yaml
+    id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    run -1 phasectl watch "$id"
+    [[ $output == *"phasectl logs $id/first"*"phasectl retry $id/first"*"phasectl cancel $id/first"* ]]
+    [[ $output != *"phasectl promote"* ]]
+    run -1 phasectl promote "$id/first"
+    workflow 60 | sed 's/echo made of.*/exec sleep 600/' >small.yaml
+    id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    phasectl hold "$id"
+    run -1 phasectl watch "$id"
+    [[ $output == *"phasectl release $id/first"*"phasectl cancel $id/first"* ]]
+    [[ $output != *"phasectl retry"* ]]
+    run -1 phasectl retry "$id/first"
+    phasectl cancel "$id/first"
+}
+
 @test "a cancelled workflow is told from a failed one" {
     local id
     id=$(submitted 20 --hold)
