@@ -225,7 +225,7 @@ PHASED
     [ "$output" = "$id/first promoted" ]
     run -0 phasectl watch "$id"
     run -0 phasectl gate "$id/first"
-    [[ $output == *"decided by a person"* ]]
+    [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
 }
 
 @test "what was submitted held waits for its release" {
