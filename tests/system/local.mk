@@ -15,8 +15,9 @@ tests_system_test_cluster_LDADD = daemon/slurm/libcluster.a lib/libphased.a $(SL
 	$(CMOCKA_LIBS)
 endif
 
-TESTS += tests/system/crash.bats tests/system/faults.bats
-EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats
+TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/recovery.bats
+EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
+	tests/system/recovery.bats
 
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
