@@ -545,9 +545,9 @@ static bool is_told(const struct loop *loop, enum core_effect_kind kind, const s
     return duty && duty->state == DUTY_STANDING;
 }
 
-struct loop_command loop_command(const struct loop *loop, uint64_t id, unsigned after)
+struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after)
 {
-    const struct run *run = loop_run(loop, id);
+    const struct run *run = loop_run(loop, run_id);
     if (!run) /* over, and its job too as far as Slurm told */
         return (struct loop_command){.number = after < 2 ? 2 : 0, .verb = LOOP_END};
     const struct workflow *workflow = run->phase->workflow;
