@@ -105,7 +105,8 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
     if (field_is_true(cluster, "answering"))
         printf("Slurm cluster %s answers\n", field_text(cluster, "name"));
     else
-        printf("Slurm does not answer%s%s\n", message[0] ? ": " : "", message);
+        printf("%s%s\n", message[0] ? "Slurm does not answer: " : "Slurm has not answered yet",
+               message);
 }
 
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)

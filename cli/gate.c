@@ -24,9 +24,9 @@ static void gate_write(const struct cli *cli, const json_t *gate, struct text *t
         text_add(text, "not decided yet\n");
         return;
     }
-    terminal_colour(&cli->out, text, view_colour(decided), decided);
     if (strcmp(field_text(gate, "decided_by"), "user") == 0)
-        text_add(text, ", decided by a person");
+        decided = "overruled by a person";
+    terminal_colour(&cli->out, text, view_colour(decided), decided);
     text_addf(text, ", %s\n", format_time(field_number(gate, "time"), time(NULL), buffer));
     if (json_array_size(json_object_get(gate, "checks")))
         view_gate(&cli->out, gate, 2, text);

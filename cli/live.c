@@ -32,7 +32,7 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, str
     }
     if (!isnan(eta_s))
         text_addf(text, "  %s left", format_duration(eta_s, eta));
-    if (isnan(step) && strcmp(field_text(run, "job_state"), "pending") == 0)
+    if (view_run_waits(run))
         text_addf(text, "  job %lld waits in Slurm: %s", field_integer(run, "job_id"),
                   field_text(run, "job_reason"));
 }

@@ -25,11 +25,12 @@ const struct verb verbs[] = {
     {"promote", action_verb, "ADDRESS", "let the next phases start, whatever the gate says",
      "Recorded as your decision, beside the verdict of the gate.\n"},
     {"hold", action_verb, "ADDRESS", "stop after a checkpoint and keep for later",
-     "A running phase stops with a checkpoint; a queued one stays where it is until released.\n"},
+     "A running phase stops with a checkpoint, a queued one leaves Slurm's queue; both wait until\n"
+     "released.\n"},
     {"release", action_verb, "ADDRESS", "let what is held go on", NULL},
     {"cancel", action_verb, "ADDRESS", "end for good; runs stop with a checkpoint", NULL},
     {"retry", action_verb, "ADDRESS", "run a held or failed phase again",
-     "It goes on from its last good checkpoint.\n"},
+     "It goes on from its last good checkpoint, or begins anew when its gate has judged it.\n"},
     {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
     {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"

@@ -71,6 +71,13 @@ double view_run_duration(const json_t *run, double now)
     return (isnan(ended) ? now : ended) - field_number(run, "started");
 }
 
+/* The state of the job is Slurm's, of some seconds ago; that of the run comes from its worker. */
+bool view_run_waits(const json_t *run)
+{
+    return strcmp(field_text(run, "state"), "pending") == 0 &&
+           strcmp(field_text(run, "job_state"), "pending") == 0;
+}
+
 /* What is worth saying about a phase: why it stands where it stands, or where it runs. */
 static void view_note(const json_t *phase, struct text *text)
 {
@@ -87,9 +94,12 @@ static void view_note(const json_t *phase, struct text *text)
             const char *name = json_string_value(node);
             text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
         }
-    } else if (strcmp(field_text(run, "job_state"), "pending") == 0) {
+    } else if (view_run_waits(run)) {
         text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
                   field_text(run, "job_reason"));
+    } else if (strcmp(field_text(run, "state"), "submitting") == 0 &&
+               field_text(run, "job_reason")[0]) {
+        text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
     } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
         text_add(text, "promoted in place");
     } else if (field_text(phase, "promoted")[0]) {
@@ -269,6 +279,29 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     view_gate_reasons(terminal, checks, indent, text);
 }
 
+/* What a person can do about a held phase: the core allows these, and no others (command.c). */
+static void view_ways_out(const char *address, const char *hold, bool has_run, struct text *text)
+{
+    bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
+    bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
+    const struct {
+        bool is_shown;
+        const char *verb, *help;
+    } rows[] = {
+        {by_failure && has_run, "logs", "what it printed"},
+        {by_gate || by_manual, "gate", "what the gate found"},
+        {by_gate || by_manual, "promote", by_gate ? "go on all the same" : "go on"},
+        {by_gate || by_failure, "retry", "run it again"},
+        {by_user, "release", has_run ? "let it go on" : "let it start"},
+        {true, "cancel", "end it"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int width = 29 - (int)strlen(rows[i].verb); /* the help stands in one column */
+        if (rows[i].is_shown)
+            text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, width, address, rows[i].help);
+    }
+}
+
 void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text)
 {
     const json_t *phase;
@@ -278,18 +311,11 @@ void view_held(const struct terminal *terminal, const json_t *workflow, struct t
         if (strcmp(field_text(phase, "state"), "held") != 0)
             continue;
         const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
-        bool ran = field_integer(phase, "attempts") > 0;
+        bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
         struct text line = {0};
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
         terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
         text_fini(&line);
-        if (ran) {
-            text_addf(text, "  phasectl gate %-24s what the gate found\n", address);
-            text_addf(text, "  phasectl promote %-21s go on all the same\n", address);
-            text_addf(text, "  phasectl retry %-23s run it again\n", address);
-        } else {
-            text_addf(text, "  phasectl release %-21s let it start\n", address);
-        }
-        text_addf(text, "  phasectl cancel %-22s end it\n", address);
+        view_ways_out(address, field_text(phase, "hold"), has_run, text);
     }
 }

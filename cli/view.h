@@ -23,6 +23,9 @@ void view_progress(const json_t *phase, struct text *text);
 /* The one metric that tells most: `loss 4.21`, else the first there is. */
 void view_metric(const json_t *phase, struct text *text);
 
+/* Whether Slurm lets its job wait. `run` may be null. */
+bool view_run_waits(const json_t *run);
+
 /* How long a run took, or has been running; NaN before it started. */
 double view_run_duration(const json_t *run, double now);
 

@@ -5,6 +5,6 @@
 
 /* The soft limits, "NOFILE=1024" and so on, NULL-terminated; limits_free() frees them. */
 char **limits_capture(void);
-void limits_free(char **limits);
+void limits_free(char **captured);
 
 #endif

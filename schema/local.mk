@@ -62,12 +62,12 @@ EXTRA_DIST += schema/embed.awk $(MIGRATIONS) $(QUERIES) schema/README.md daemon/
 
 schema/queries.h: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
-	$(AWK) -v part=header -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > $(abs_builddir)/$@.new && \
-	mv $(abs_builddir)/$@.new $(abs_builddir)/$@
+	$(AWK) -v part=header -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@.new" && \
+	mv "$(abs_builddir)/$@.new" "$(abs_builddir)/$@"
 
 schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	$(AM_V_GEN)$(MKDIR_P) schema && cd $(srcdir) && \
-	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > $(abs_builddir)/$@.new && \
-	mv $(abs_builddir)/$@.new $(abs_builddir)/$@
+	$(AWK) -v part=source -f schema/embed.awk $(MIGRATIONS) $(QUERIES) > "$(abs_builddir)/$@.new" && \
+	mv "$(abs_builddir)/$@.new" "$(abs_builddir)/$@"
 # schema: what editors and the record need to know of the data.
 dist_noinst_DATA += schema/workflow.schema.json

@@ -1,4 +1,7 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
+# The longest first, so that the others run beside them.
+include tests/system/local.mk
+
 if HAVE_CMOCKA
 UNIT_TESTS =
 include tests/unit/local.mk
@@ -8,6 +11,5 @@ endif
 include tests/sim/local.mk
 include tests/specs/local.mk
 include tests/tidy/local.mk
-include tests/system/local.mk
 include tests/fuzz/local.mk
 include tests/bench/local.mk

@@ -7,7 +7,7 @@ double clock_calendar_s(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)(now.tv_nsec / 1000) / 1e6;
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 int64_t clock_steady_ms(void)

@@ -43,6 +43,7 @@ struct crew {
     bool is_clearing;    /* all ranks have ended by themselves; what they left is told to end */
     bool was_terminated; /* Slurm's TERM reached all processes */
     bool was_cut_off;
+    bool was_helper_stopped; /* a process that is no rank died of the stop signal */
     const struct crew_rank *failed;
     bool is_held; /* the failure is not told yet */
     uv_timer_t ladder, holder;
@@ -179,16 +180,20 @@ static void crew_hold_done(uv_timer_t *timer)
     crew_check(crew);
 }
 
+/* Whether it died of what it was told. */
+static bool crew_is_asked(const struct crew *crew, int signal)
+{
+    return (crew->is_stopping || crew->was_terminated) &&
+           (signal == crew->options.assignment->stop_signal || signal == SIGTERM);
+}
+
 static void crew_member_ended(struct crew *crew, struct crew_member *member, int status)
 {
     member->has_ended = true;
     member->rank.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     member->rank.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     bool is_failure = member->rank.code || member->rank.signal;
-    /* The shell dies of the stop signal at once while its command still saves: no sign. */
-    bool is_asked = (crew->is_stopping || crew->was_terminated) &&
-                    (member->rank.signal == crew->options.assignment->stop_signal ||
-                     member->rank.signal == SIGTERM);
+    bool is_asked = crew_is_asked(crew, member->rank.signal);
     if ((member->rank.signal && !is_asked) || member->rank.code > CREW_EXIT_BY_SIGNAL)
         crew->was_cut_off = true;
     if (!is_failure || crew->failed)
@@ -210,6 +215,8 @@ void crew_reap(struct crew *crew)
             i++;
         if (i < crew->count && !crew->members[i].has_ended)
             crew_member_ended(crew, &crew->members[i], status);
+        else if (WIFSIGNALED(status) && crew_is_asked(crew, WTERMSIG(status)))
+            crew->was_helper_stopped = true;
         else if (WIFSIGNALED(status) && !crew->is_clearing)
             crew->was_cut_off = true;
     }
@@ -328,7 +335,12 @@ const struct crew_rank *crew_failed(const struct crew *crew)
 
 bool crew_was_cut_off(const struct crew *crew)
 {
-    return crew->was_cut_off;
+    /* A shell dies of the stop signal at once while its command still saves: no sign alone. Nor is
+     * a helper that does, a data loader or a sleep, where its rank ends by itself. */
+    bool has_dead_rank = false;
+    for (unsigned i = 0; i < crew->count; i++)
+        has_dead_rank |= crew->members[i].rank.signal != 0;
+    return crew->was_cut_off || (crew->was_helper_stopped && has_dead_rank);
 }
 
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason)

@@ -52,7 +52,8 @@ struct loop {
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct poller poller;
-    int64_t time_ms; /* of the last EV_TIME */
+    int64_t time_ms;   /* of the last EV_TIME */
+    int64_t looked_ms; /* when the core was last asked for its deadline */
 
     uv_prepare_t prepare;
     uv_check_t check;

@@ -283,6 +283,8 @@ static void turn(struct loop *loop)
         return;
     loop->is_turning = true;
     int64_t now_ms = loop_now_ms();
+    if (loop->results_ms != INT64_MAX && loop->results_ms > now_ms + RESULTS_DELAY_MS)
+        loop->results_ms = now_ms; /* the clock was set back */
     if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
         loop->results_ms = INT64_MAX;
         results_take(loop);
@@ -322,12 +324,26 @@ static void on_alarm(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
     int64_t now_ms = loop_now_ms();
+    if (loop->time_ms > now_ms)
+        loop->time_ms = 0; /* the clock was set back */
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
         now_ms - loop->time_ms < TIME_STEP_MS)
         return; /* the turn that follows does the rest */
     loop->time_ms = now_ms;
     struct core_event event = {.kind = EV_TIME};
     loop_post(loop, &event);
+}
+
+/* When to look at the core's deadlines (they are seconds away), which costs a look at all runs: not
+ * more often than every TIME_STEP_MS. */
+static int64_t core_due(struct loop *loop, int64_t now_ms)
+{
+    int64_t next_look_ms = loop->looked_ms + TIME_STEP_MS;
+    if (now_ms >= loop->looked_ms && now_ms < next_look_ms)
+        return next_look_ms;
+    loop->looked_ms = now_ms;
+    int64_t deadline_ms = core_deadline(loop->core);
+    return deadline_ms < loop->time_ms + TIME_STEP_MS ? loop->time_ms + TIME_STEP_MS : deadline_ms;
 }
 
 /* Sets the one timer to whatever is due first. */
@@ -338,10 +354,7 @@ static void set_alarm(struct loop *loop)
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
-        int64_t deadline_ms = core_deadline(loop->core);
-        if (deadline_ms < loop->time_ms + TIME_STEP_MS)
-            deadline_ms = loop->time_ms + TIME_STEP_MS;
-        due_ms = earlier(due_ms, deadline_ms);
+        due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
     }
@@ -564,9 +577,9 @@ static bool is_next(const struct loop *loop, const struct run *run)
     return run->has_begun || is_told(loop, FX_TELL_NEXT, run);
 }
 
-struct loop_command loop_command(const struct loop *loop, uint64_t id, unsigned after)
+struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after)
 {
-    const struct run *run = loop_run(loop, id);
+    const struct run *run = loop_run(loop, run_id);
     if (!run) /* over, and its job too as far as Slurm told */
         return (struct loop_command){.number = after < 2 ? 2 : 0, .verb = LOOP_END};
     const struct workflow *workflow = run->phase->workflow;

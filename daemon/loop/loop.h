@@ -43,7 +43,7 @@ struct loop_config {
 /* Loads what is live from the record; nothing happens yet. */
 int loop_open(const struct loop_config *config, struct loop **ret_loop, struct error *err);
 /* Lets a waiting turn take the cluster's results; any thread may call it. */
-void loop_wake(void *loop);
+void loop_wake(void *arg);
 /* Begins to work with this cluster, which stays the caller's: what the outbox holds is carried out,
  * Slurm is polled. */
 void loop_start(struct loop *loop, struct cluster *cluster);
@@ -103,7 +103,7 @@ struct loop_command {
     const char *why;      /* of STOP: cancelled, held; static */
     const struct run *to; /* of NEXT; borrowed until the next turn */
 };
-struct loop_command loop_command(const struct loop *loop, uint64_t run, unsigned after);
+struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after);
 
 struct loop_cluster_status {
     char name[64]; /* empty until Slurm has answered */

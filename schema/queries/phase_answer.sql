@@ -1,6 +1,6 @@
 -- `run` is the newest run, or NULL.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
-       ifnull(phase.reason, '') AS reason,
+       phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
           FROM (SELECT before.name
                   FROM edge

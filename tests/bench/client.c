@@ -73,24 +73,42 @@ static char *submissions(const char *spec, long first, long count)
     return body;
 }
 
-/* Waits until `count` runs of this and later workflows are pending: Slurm has their jobs. */
-static void await_jobs(struct http_client *client, json_int_t first, long count)
+/* The history after `*last`, which moves to its end. */
+static json_t *events_after(struct http_client *client, json_int_t *last)
 {
-    json_int_t last = 0;
+    char *path = text_format("/v1/events?after=%lld&wait=0", (long long)*last);
+    json_t *json = ask(client, "GET", path, NULL, 200);
+    *last = json_integer_value(json_object_get(json, "last"));
+    free(path);
+    return json;
+}
+
+/* Where the history ends now. */
+static json_int_t last_event(struct http_client *client)
+{
+    json_int_t last = 0, before;
+    do {
+        before = last;
+        json_decref(events_after(client, &last));
+    } while (last > before);
+    return last;
+}
+
+/* Waits until `count` runs are pending: Slurm has their jobs. Looks a hundred times a second: to be
+ * told of each would be work for the daemon that nobody has who submits. */
+static void await_jobs(struct http_client *client, json_int_t last, long count)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
     while (count > 0) {
-        char *path = text_format("/v1/events?after=%lld", (long long)last);
-        json_t *json = ask(client, "GET", path, NULL, 200), *event;
+        json_t *json = events_after(client, &last), *event;
         size_t i;
         json_array_foreach(json_object_get(json, "events"), i, event)
         {
             const char *to = json_string_value(json_object_get(event, "to"));
-            if (to && text_equal(to, "pending") &&
-                json_integer_value(json_object_get(event, "workflow")) >= first)
-                count--;
+            count -= to && text_equal(to, "pending");
         }
-        last = json_integer_value(json_object_get(json, "last"));
         json_decref(json);
-        free(path);
+        (void)nanosleep(&pause, NULL); /* shorter does no harm */
     }
 }
 
@@ -98,20 +116,16 @@ static int submit(const char *socket, const char *file, long count)
 {
     char *spec = read_file(file);
     struct http_client *client = http_client_new_unix("the daemon", socket);
-    json_int_t first = 0;
+    json_int_t last = last_event(client);
     double begin = now_s();
     for (long done = 0; done < count; done += SUBMISSIONS_PER_REQUEST) {
         long rest = count - done;
         char *body = submissions(spec, done,
                                  rest < SUBMISSIONS_PER_REQUEST ? rest : SUBMISSIONS_PER_REQUEST);
-        json_t *reply = ask(client, "POST", "/v1/workflows", body, 201);
-        const json_t *workflow = json_array_get(json_object_get(reply, "workflows"), 0);
-        if (!first)
-            first = json_integer_value(json_object_get(workflow, "workflow"));
-        json_decref(reply);
+        json_decref(ask(client, "POST", "/v1/workflows", body, 201));
         free(body);
     }
-    await_jobs(client, first, count);
+    await_jobs(client, last, count);
     (void)printf("%.0f\n", (double)count / (now_s() - begin));
     http_client_free(client);
     free(spec);

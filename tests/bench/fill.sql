@@ -1,6 +1,7 @@
--- Fills an empty record with 100,000 finished workflows, two phases each, and 1,000 live ones that
--- are held, for the benchmarks.
+-- Fills an empty record with 100,000 finished workflows, two phases each, and 1,000 live ones whose
+-- first phase has run, has told 10 metrics, and is held by its gate, for the benchmarks.
 PRAGMA foreign_keys = OFF;
+PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 BEGIN;
 CREATE TEMP TABLE made AS
@@ -11,15 +12,16 @@ CREATE TEMP TABLE made AS
 INSERT INTO workflow (id, name, submitted, ended, file, workdir, umask, limits, resolved,
                       environment, spec)
     SELECT id, 'trm', time, iif(live, NULL, time + 900000), 'trm.yaml', '/home/anna/trm', 18, '[]',
-           '{"name": "trm"}', '{"PATH": "/usr/bin:/bin", "HOME": "/home/anna"}',
-           'name: trm'
+           '{"name": "trm"}', json_object('PATH', '/usr/bin:/bin', 'REST', printf('%.1500c', 'x')),
+           printf('%.1000c', 'x')
       FROM made;
 INSERT INTO phase (workflow, position, name, state, hold, overridden, checkpoint_step, attempts,
                    failures, losses, stalls, promote, on_fail, has_checkpoint, nodes,
                    gpus_per_node, cpus_per_node, gpu_type, time_s, stop_s, linger_s, total, spec)
     SELECT id, position, iif(position, 'production', 'validate'),
            iif(live, iif(position, 'blocked', 'held'), 'succeeded'),
-           iif(live AND NOT position, 'user', NULL), 0, 0, NOT live, '{}', 0, 0, 'auto', 'hold', 1,
+           iif(live AND NOT position, 'gate', NULL), 0, 0, NOT (live AND position), '{}', 0, 0,
+           'auto', 'hold', 1,
            1, 8, 128, 'h100', 3600, 90, 20, 1000,
            '{"name": "validate", "resources": {"nodes": 1, "gpus": 8}}'
       FROM made, (SELECT 0 AS position UNION ALL SELECT 1)
@@ -30,11 +32,20 @@ INSERT INTO job (workflow, token, slurm_id, state, nodes, node_count, gpus_per_n
                  submitted, started, ended)
     SELECT id, printf('%032x', id), id, 'completed', 'n1', 1, 8, 3600, 1, time, time + 1000,
            time + 900000
-      FROM made WHERE NOT live;
+      FROM made;
 INSERT INTO run (phase, attempt, state, outcome, job, in_place, begun, resume_step, last_step,
                  exit_code, signal, submitted, started, ended)
     SELECT phase.id, 1, 'ended', 'succeeded', job.id, phase.position, 1, -1, 1000, 0, 0,
            job.submitted, job.started, job.ended
       FROM job JOIN phase ON phase.workflow = job.workflow
-     WHERE job.token = printf('%032x', job.workflow);
+     WHERE phase.attempts = 1;
+INSERT INTO metric_name (name)
+    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+    SELECT 'metric_' || i FROM n;
+INSERT INTO metric (run, name, step, value, time)
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+    SELECT run.id, metric_name.id, n.i, 1.0 / n.i, run.started + n.i
+      FROM run JOIN phase ON phase.id = run.phase, metric_name, n
+     WHERE phase.state = 'held';
 COMMIT;
+PRAGMA journal_mode = WAL;

@@ -225,7 +225,7 @@ PHASED
     [ "$output" = "$id/first promoted" ]
     run -0 phasectl watch "$id"
     run -0 phasectl gate "$id/first"
-    [[ $output == *"decided by a person"* ]]
+    [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
 }
 
 @test "what was submitted held waits for its release" {
@@ -235,6 +235,24 @@ PHASED
     [[ $output == *"phasectl release $id/first"* ]]
     phasectl release "$id"
     run -0 phasectl watch "$id"
+}
+
+@test "a held phase names the ways out that the daemon takes, and no others" {
+    local id
+    workflow 60 | sed 's/echo made of.*/exit 3/' >small.yaml
+    id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    run -1 phasectl watch "$id"
+    [[ $output == *"phasectl logs $id/first"*"phasectl retry $id/first"*"phasectl cancel $id/first"* ]]
+    [[ $output != *"phasectl promote"* ]]
+    run -1 phasectl promote "$id/first"
+    workflow 60 | sed 's/echo made of.*/exec sleep 600/' >small.yaml
+    id=$(phasectl submit small.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    phasectl hold "$id"
+    run -1 phasectl watch "$id"
+    [[ $output == *"phasectl release $id/first"*"phasectl cancel $id/first"* ]]
+    [[ $output != *"phasectl retry"* ]]
+    run -1 phasectl retry "$id/first"
+    phasectl cancel "$id/first"
 }
 
 @test "a cancelled workflow is told from a failed one" {

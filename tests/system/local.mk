@@ -1,4 +1,5 @@
-# tests/system: whole programs, most of them on a sandbox.
+# tests/system: whole programs, most of them on a sandbox. The longest come first.
+TESTS += tests/system/recovery.bats
 TESTS += tests/system/sandbox.bats
 TESTS += tests/system/cli.bats tests/system/demo.bats
 EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
@@ -16,7 +17,8 @@ tests_system_test_cluster_LDADD = daemon/slurm/libcluster.a lib/libphased.a $(SL
 endif
 
 TESTS += tests/system/crash.bats tests/system/faults.bats
-EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats
+EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
+	tests/system/recovery.bats
 
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats

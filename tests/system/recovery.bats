@@ -87,7 +87,7 @@ preempt() {
 
 @test "a phase longer than its walltime goes on in fresh ones, without a step lost" {
     phasectl daemon start
-    # A step takes a third of a second; a walltime of a minute ends 15 s early to save.
+    # A step takes a third of a second; the helper `sleep` dies of the signal, and the shell saves.
     workflow=$(submit <<'SPEC'
 name: chain
 phases:
@@ -97,20 +97,18 @@ phases:
     run: |
       step=${PHASED_RESUME_STEP:-0}
       trap 'echo $step >"$PHASED_OUT/step_$step"; exit 0' TERM
-      while [ $step -lt 300 ]; do
-        step=$((step + 1))
-        sleep 0.33 & wait $! || true
-        echo "$step" >>"$PHASED_OUT/steps"
-        echo "step=$step loss=$((1000 - step))"
+      while [ $step -lt 240 ]; do
+        sleep 0.33 & wait $!
+        step=$((step + 1)); echo "$step" >>"$PHASED_OUT/steps"; echo "step=$step loss=$((1000 - step))"
       done
     checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s}
     gate: {falling: last(loss) < first(loss)}
 SPEC
     )
     eventually 280 state "$workflow" succeeded
-    [ "$(record "SELECT count(*) > 2 FROM run WHERE outcome = 'timed_out'")" = 1 ]
-    [ "$(sort -n "$PHASED_HOME/runs/$workflow/train/out/steps" | uniq -d | wc -l)" -le 6 ]
-    [ "$(sort -un "$PHASED_HOME/runs/$workflow/train/out/steps" | wc -l)" = 300 ]
+    [ "$(record "SELECT count(*) > 1 FROM run WHERE outcome = 'timed_out'")" = 1 ]
+    # Each step once: nothing but the one in flight is lost at a walltime.
+    [ "$(paste -sd' ' "$PHASED_HOME/runs/$workflow/train/out/steps")" = "$(seq 240 | paste -sd' ')" ]
 }
 
 @test "the daemon may be away from the start of a training to its end" {

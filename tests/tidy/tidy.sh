@@ -92,8 +92,27 @@ headers_alone() {
 }
 report 'each header compiles alone' "$(headers_alone)"
 
-report 'the code is formatted by .clang-format' "$(if command -v clang-format >/dev/null; then
-    clang-format --dry-run "${sources[@]}" 2>&1 | grep -E 'warning|error' | cut -c1-120 | head -20
-fi)"
+# As report, of what COMMAND prints; without TOOL nothing is known: report_by TOOL TITLE COMMAND.
+report_by() {
+    if command -v "$1" >/dev/null; then
+        report "$2" "$("$3" 2>&1 | grep -E ': (warning|error):' | cut -c1-120 | head -20)"
+    else
+        count=$((count + 1))
+        echo "ok $count - $2 # SKIP there is no $1"
+    fi
+}
+
+formatted() {
+    clang-format --dry-run "${sources[@]}"
+}
+report_by clang-format 'the code is formatted by .clang-format' formatted
+
+linted() {
+    git ls-files 'lib/*.c' 'daemon/*.c' 'worker/*.c' 'cli/*.c' |
+        xargs -P "$(nproc)" -I FILE clang-tidy --quiet FILE -- -std=gnu17 -D_GNU_SOURCE -I. \
+            -I"${BIN:-.}/.." -DPHASED_PKGLIBEXECDIR='""' \
+            $(pkg-config --cflags jansson lua5.4 libfyaml libuv libmicrohttpd)
+}
+report_by clang-tidy 'the code passes .clang-tidy' linted
 
 echo "1..$count"

@@ -128,6 +128,24 @@ static void numbers_have_commas_units_and_exponents(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
+static void nan_stands_for_a_number_without_a_separator_too(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"step 2/9 | loss nan (+nanz)| norm inf | val loss NaN | dt 3ms",
+         "{\"step\": 2, \"loss\": \"nan\", \"norm\": \"inf\", \"val_loss\": \"nan\", "
+         "\"dt\": 3}\n"},
+        {"iter 10: loss nan, time 45.2ms", "{\"step\": 10, \"loss\": \"nan\", \"time\": 45.2}\n"},
+        {"loss nan", "{\"loss\": \"nan\"}\n"},
+        {"step nan | loss 1.5", "{\"loss\": 1.5}\n"},
+        {"step 3 | the gradient is nan", ""},
+        {"step 3 | found nan in the gradient", ""},
+        {"step 3 | loss nan detected", ""},
+        {"user nan", ""},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
 static void names_become_plain(void **state)
 {
     (void)state;
@@ -441,6 +459,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_log_gives_the_rows_expected_of_it),
         cmocka_unit_test(numbers_have_commas_units_and_exponents),
+        cmocka_unit_test(nan_stands_for_a_number_without_a_separator_too),
         cmocka_unit_test(names_become_plain),
         cmocka_unit_test(a_line_without_a_step_has_the_last_one),
         cmocka_unit_test(the_name_of_the_step_can_be_given),

@@ -297,12 +297,33 @@ static struct span line_word(const struct line *line)
     return (struct span){.at = line->at, .size = (size_t)(at - line->at)};
 }
 
+/* `loss nan`: the word is a number that stands behind a name, as digits would. Of several words
+ * only a known metric is believed to be one: "the gradient is nan". */
+static bool line_read_nan(struct line *line, struct span word)
+{
+    double value;
+    const struct line_pair *pair = &line->pair;
+    if (line->separator || line->has_number_first || pair->word_count == 0 ||
+        number_read(word.at, line->end, NUMBER_PLAIN, &value) != word.size ||
+        !(pair->word_count == 1 || line_is_known_metric(pair)) ||
+        values_is_step_name(line->values, &pair->words[pair->word_count - 1], 1))
+        return false;
+    line->at += word.size;
+    line_take_loose(line, value);
+    while (line->at < line->end && *line->at == ' ')
+        line->at++;
+    line_skip_remark(line);
+    return true;
+}
+
 /* A word is a value (nan), part of a name, or says that the pair before it has ended. */
 static void line_read_word(struct line *line)
 {
     static const char *const levels[] = {"INFO", "DEBUG", "WARNING", "WARN", "ERROR", "TRACE"};
     struct span word = line_word(line);
     if (line->separator && (line_read_number(line) || line_read_named(line, word)))
+        return;
+    if (word.size && line_read_nan(line, word))
         return;
     line->at += word.size;
     if (line->separator) {

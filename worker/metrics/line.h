@@ -13,6 +13,6 @@ struct line_memory {
 };
 
 /* Adds what the line tells to `values`. The line has no line end and no terminal sequences. */
-void line_read(struct line_memory *memory, struct values *values, const char *line, size_t size);
+void line_read(struct line_memory *memory, struct values *values, const char *text, size_t size);
 
 #endif

@@ -10,9 +10,10 @@ enum number_commas {
     NUMBER_THOUSANDS, /* 58,679 is one number */
 };
 
-/* Reads the number at `at`: decimal, with exponent, nan, inf, infinity in any case, with a sign.
+/* Reads the number at `begin`: decimal, with exponent, nan, inf, infinity in any case, with a sign.
  * Returns its size in bytes, or 0 where there is none. What follows it is not looked at. */
-size_t number_read(const char *at, const char *end, enum number_commas commas, double *ret_value);
+size_t number_read(const char *begin, const char *end, enum number_commas commas,
+                   double *ret_value);
 
 /* As number_read(), with a unit directly behind it (34ms, 1.25%, 11.5it/s), which is passed over;
  * k, K, M and B multiply. `ret_unit_size` may be NULL. Returns 0 also where the number goes on as
