@@ -343,6 +343,11 @@ bool crew_was_cut_off(const struct crew *crew)
     return crew->was_cut_off || (crew->was_helper_stopped && has_dead_rank);
 }
 
+char *crew_last_line(const struct crew *crew, unsigned i)
+{
+    return ranklog_last_line(crew->members[i].log);
+}
+
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason)
 {
     return ranklog_lost(crew->members[i].log, ret_reason);

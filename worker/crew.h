@@ -69,6 +69,9 @@ const struct crew_rank *crew_failed(const struct crew *crew);
  */
 bool crew_was_cut_off(const struct crew *crew);
 
+/* The last line that the i-th rank printed, as ranklog_last_line(); the caller's to free(). */
+char *crew_last_line(const struct crew *crew, unsigned i);
+
 /* How many lines of a rank's log were lost, and why. */
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason);
 

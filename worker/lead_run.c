@@ -174,7 +174,9 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
     const json_t *rank = json_object_get(failed, "rank");
     int code = (int)json_integer_value(json_object_get(failed, "code"));
     int number = (int)json_integer_value(json_object_get(failed, "signal"));
+    const char *line = json_string_value(json_object_get(failed, "line"));
     char who[32] = "the command", how[128];
+    bool has_line = line && *line;
     if (json_is_integer(rank))
         (void)snprintf(who, sizeof(who), "rank %d", (int)json_integer_value(rank)); /* fits */
     if (number)
@@ -182,7 +184,8 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
                        strsignal(number)); /* fits */
     else
         (void)snprintf(how, sizeof(how), "exited with code %d", code); /* fits */
-    if (!lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, "%s on %s %s", who, node, how))
+    if (!lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, "%s on %s %s%s%s", who, node, how,
+                         has_line ? ": " : "", has_line ? line : ""))
         return false;
     run->outcome.exit_code = code;
     run->outcome.signal = number;

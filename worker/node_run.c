@@ -60,9 +60,12 @@ static json_t *node_run_failure(const struct node_run *run, const struct crew_ra
     if (!rank)
         return json_null();
     bool is_rank = run->assignment->launch == ASSIGNMENT_LAUNCH_RANK;
-    return json_pack("{s:o, s:i, s:i}", "rank",
-                     is_rank ? json_integer((json_int_t)rank->rank) : json_null(), "code",
-                     rank->code, "signal", rank->signal);
+    char *line = crew_last_line(run->crew, rank->local_rank);
+    json_t *failure = json_pack("{s:o, s:i, s:i, s:s}", "rank",
+                                is_rank ? json_integer((json_int_t)rank->rank) : json_null(),
+                                "code", rank->code, "signal", rank->signal, "line", line);
+    free(line);
+    return failure;
 }
 
 static void node_run_urgent(void *context)

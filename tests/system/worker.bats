@@ -68,6 +68,22 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[].signal]')" = "[15,15]" ]
 }
 
+@test "a failed run tells what the rank printed last" {
+    new_run 1 "{\"launch\": \"node\", \"run\": $(script 'echo step=1 loss=1; printf "\033[31mphase-model: RANK is missing\033[0m\n\n  \n" >&2; exit 1')}"
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 .message)" = 'the command on n1 exited with code 1: phase-model: RANK is missing' ]
+    [ "$(journal 1 lead 'select(.type == "stopping") | .message')" = "$(outcome 1 .message)" ]
+    new_run 2 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 2 ]; then printf "%0200d\303\244 \377" 7; exit 5; fi; echo other; sleep 100')}"
+    start_lead 2 2
+    await_lead 1
+    [ "$(outcome 2 .message)" = "rank 2 on n2 exited with code 5: $(printf '%0150d' 0)" ]
+    new_run 3 "{\"run\": $(script 'for i in {1..74}; do printf "\303\244"; done; printf "a\303\244\303\244"; kill -SEGV $$')}"
+    start_lead 3
+    await_lead 1
+    [[ $(outcome 3 .message) == *"was killed by signal 11 (Segmentation fault): ää"*äa ]]
+}
+
 @test "a rank that is killed fails the run by its signal" {
     new_run 1 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 1 ]; then kill -KILL $$; fi; sleep 100')}"
     start_lead 1 2
