@@ -135,7 +135,11 @@ void lead_interrupted(struct lead *lead)
         lead_leave(lead);
         return;
     }
-    if (lead->state == LEAD_LEAVING || lead->run->is_decided || lead->is_asking)
+    if (lead->state == LEAD_LEAVING) {
+        lead_leave_terminated(lead);
+        return;
+    }
+    if (lead->run->is_decided || lead->is_asking)
         return;
     lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     lead_ask(lead);

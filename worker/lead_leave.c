@@ -29,10 +29,9 @@ void lead_close(struct lead *lead)
     uv_close((uv_handle_t *)&lead->later, NULL);
 }
 
-static void lead_killed_done(uv_timer_t *timer)
+/* Nothing is waited for any more but the step, if it is there. */
+static void lead_end(struct lead *lead)
 {
-    struct lead *lead = timer->data;
-    fprintf(stderr, "phase-worker lead: Slurm took the requeue and did not end the job\n");
     lead->requeue = LEAD_REQUEUE_NO;
     if (lead->step)
         step_kill(lead->step);
@@ -40,20 +39,35 @@ static void lead_killed_done(uv_timer_t *timer)
         lead_close(lead);
 }
 
+static void lead_killed_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    fprintf(stderr, "phase-worker lead: Slurm took the requeue and did not end the job\n");
+    lead_end(lead);
+}
+
 static void lead_requeue_done(void *context, bool is_accepted, const char *reason)
 {
     struct lead *lead = context;
-    if (is_accepted) {
+    bool is_ending = lead->requeue == LEAD_REQUEUE_ENDING;
+    if (is_accepted && !is_ending) {
         lead->requeue = LEAD_REQUEUE_ACCEPTED;
         uv_timer_start(&lead->timer, lead_killed_done, LEAD_KILLED_MS, 0);
         return;
     }
-    fprintf(stderr, "phase-worker lead: Slurm does not requeue the job: %s\n", reason);
-    lead->requeue = LEAD_REQUEUE_NO;
-    if (lead->step)
-        step_kill(lead->step);
-    else
-        lead_close(lead);
+    if (!is_ending)
+        fprintf(stderr, "phase-worker lead: Slurm does not requeue the job: %s\n", reason);
+    lead_end(lead);
+}
+
+void lead_leave_terminated(struct lead *lead)
+{
+    /* Slurm's requeue begins with SIGTERM, and the nodes are free when this process has ended. The
+     * scontrol that asked for it gets the same signal, and its end is that of the lead. */
+    if (lead->requeue == LEAD_REQUEUE_ASKED)
+        lead->requeue = LEAD_REQUEUE_ENDING;
+    else if (lead->requeue == LEAD_REQUEUE_ACCEPTED)
+        lead_end(lead);
 }
 
 static void lead_requeue(struct lead *lead)

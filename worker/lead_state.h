@@ -31,6 +31,7 @@ enum lead_requeue {
     LEAD_REQUEUE_NO,
     LEAD_REQUEUE_WANTED,
     LEAD_REQUEUE_ASKED,
+    LEAD_REQUEUE_ENDING,   /* and the job is being killed */
     LEAD_REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
 };
 
@@ -94,6 +95,8 @@ void lead_command(void *context, const json_t *command);
 void lead_leave(struct lead *lead);
 /* While leaving, the step has ended. */
 void lead_leave_stepless(struct lead *lead);
+/* While leaving, SIGTERM came. */
+void lead_leave_terminated(struct lead *lead);
 /* Closes all handles: the loop ends. */
 void lead_close(struct lead *lead);
 

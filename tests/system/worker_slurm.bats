@@ -34,7 +34,7 @@ teardown() {
 submit() {
     jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
     printf '#!/bin/sh\nexec "%s" lead "%s"\n' "$worker" "$job" >"$job/job.sh"
-    job_id=$(sbatch --parsable --no-requeue --open-mode=append -o "$job/job.log" "${@:2}" "$job/job.sh")
+    job_id=$(sbatch --parsable --requeue --open-mode=append -o "$job/job.log" "${@:2}" "$job/job.sh")
 }
 
 job_is_over() {
@@ -71,6 +71,78 @@ saving='trap "sleep 0.2; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; w
     [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","preempted by Slurm"]' ]
     [ "$(outcome 1 '.finals | keys | length')" = 4 ]
     [ "$(journal 1 "$(squeue -h -j "$job_id" -t all -o %B)" 'select(.type == "checkpoint") | .step')" = 3 ]
+}
+
+# Whether Slurm lets the job wait after a requeue, and then the begin of it as phased sets it.
+restarts_are() {
+    [[ $(scontrol show job "$job_id") == *" Restarts=$1 "* ]]
+}
+
+begin_soon() {
+    scontrol update JobId="$job_id" StartTime=now+2 && [[ $(scontrol show job "$job_id") != *Reason=BeginTime* ]]
+}
+
+nodes_are_free() {
+    [ "$(squeue -h -j "$other_id" -o %T)" = RUNNING ]
+}
+
+# Counts from where it resumes, with a checkpoint at TERM; ends at step 60 when there is a file $out/enough.
+counting='step=${PHASED_RESUME_STEP:-0}; trap "sleep 0.2; echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
+    while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
+        step=$((step + 1)); sleep 0.05; echo "step=$step loss=$step"
+    done'
+
+# preempt_training MORE-OF-RUN-1 SBATCH-OPTION...: up to the requeued job that waits.
+preempt_training() {
+    new_run 1 "{\"resources\": {\"nodes\": 4, \"gpus\": 8}, \"launch\": \"node\",
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}" "$1"
+    submit 1 -p preempt -N 4 --gres=gpu:h100:8 -t 5 "${@:2}"
+    await grep -q step=12 "$home/phase/1/log/rank-0.log"
+    touch "$home/out/enough"
+    other_id=$(sbatch --parsable -p prod -N 4 --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 3')
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
+    await nodes_are_free
+    echo "# from the last checkpoint to the preemptor's start: $(jq -n "$(date -d "$(scontrol show job "$other_id" |
+        grep -o 'StartTime=[^ ]*' | cut -d= -f2)" +%s) - $(stat -c %Y "$home/out/$(ls -t "$home/out" | grep ckpt_ | head -n 1)")") s" >&3
+    await restarts_are 1
+    saved=$(ls -t "$home/out" | grep -m 1 -o 'ckpt_[0-9]*' | cut -d_ -f2)
+}
+
+@test "a preempted job requeues itself at once, and the next run resumes in it" {
+    start_daemon
+    preempt_training '{}'
+    new_run 2 "$(jq -c .spec "$home/phase/1/run.json")" "{\"resume\": {\"path\": \"$home/out/ckpt_$saved\", \"step\": $saved}}"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    WAIT_S=60 await begin_soon
+    WAIT_S=60 await has_outcome 2
+    [ "$(outcome 2 '[.outcome, .job_id, .restarts, .last_step]')" = "[\"succeeded\",$job_id,1,60]" ]
+    [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
+    [ "$(cat "$job/claim")" = "$job_id" ]
+    await job_is_over
+    [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
+}
+
+@test "without any daemon a preempted job, submitted as not to be requeued, goes on to the end" {
+    preempt_training '{}' --no-requeue
+    WAIT_S=60 await begin_soon
+    WAIT_S=60 await has_outcome 2
+    [ "$(outcome 2 '[.run, .outcome, .job_id, .restarts, .last_step]')" = "[0,\"succeeded\",$job_id,1,60]" ]
+    [ "$(jq -c '[.alone, .resume.step]' "$home/phase/2/run.json")" = "[true,$saved]" ]
+    await job_is_over
+    [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
+}
+
+@test "a lead that is killed takes its job with it: nothing is held idle" {
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    submit 1 -N 2 --gres=gpu:h100:1 -t 5
+    await_ready 2
+    kill -KILL "$(pgrep -f "^[^ ]*/phase-worker lead $job\$")"
+    await job_is_over
+    await no_process_names "$job"
+    await no_process_names "PHASED_RUN_DIR=$home"
+    grep -q saved "$home/phase/1/log/rank-0.log"
 }
 
 @test "scancel is a cancellation" {
