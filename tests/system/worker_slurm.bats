@@ -103,8 +103,11 @@ preempt_training() {
     await has_outcome 1
     [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
     await nodes_are_free
-    echo "# from the last checkpoint to the preemptor's start: $(jq -n "$(date -d "$(scontrol show job "$other_id" |
-        grep -o 'StartTime=[^ ]*' | cut -d= -f2)" +%s) - $(stat -c %Y "$home/out/$(ls -t "$home/out" | grep ckpt_ | head -n 1)")") s" >&3
+    local started newest=$home/out/$(ls -t "$home/out" | grep -m 1 ckpt_)
+    started=$(scontrol show job "$other_id" | grep -o 'StartTime=[^ ]*' | cut -d= -f2)
+    released=$(($(date -d "$started" +%s) - $(stat -c %Y "$newest")))
+    echo "# from the last checkpoint to the preemptor's start: $released s" >&3
+    [ "$released" -lt 5 ] # KillWait is 5 s: a lead that stayed until then would hold the nodes
     await restarts_are 1
     saved=$(ls -t "$home/out" | grep -m 1 -o 'ckpt_[0-9]*' | cut -d_ -f2)
 }
