@@ -70,7 +70,7 @@ saving='trap "sleep 0.2; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; w
     await has_outcome 1
     [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","preempted by Slurm"]' ]
     [ "$(outcome 1 '.finals | keys | length')" = 4 ]
-    [ "$(journal 1 "$(squeue -h -j "$job_id" -t all -o %B)" 'select(.type == "checkpoint") | .step')" = 3 ]
+    [ "$(cat "$home"/phase/1/journal/n*.jsonl | jq 'select(.type == "checkpoint") | .step')" = 3 ]
 }
 
 # Whether Slurm lets the job wait after a requeue, and then the begin of it as phased sets it.
