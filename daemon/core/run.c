@@ -35,10 +35,11 @@ static void run_retry(struct step *step, struct run *run)
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "%s%s%s%s%.150s",
+    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s",
                    is_lost ? "lost" : run_cause_name(run->cause), count > 1 ? " again" : "",
-                   run->message[0] ? ": " : "", "", run->message);
-    if (count <= allowed)
+                   run->message[0] ? ": " : "", run->message);
+    /* What was refused would be refused again: nobody but a person can help. */
+    if (count <= allowed && step->event->kind != EV_REFUSED)
         phase_again(step, phase, reason);
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);
