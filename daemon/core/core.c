@@ -2,7 +2,6 @@
 #include "daemon/core/core.h"
 
 #include "daemon/core/step.h"
-#include "lib/text.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -129,15 +128,6 @@ struct job *core_job(const struct core *core, uint64_t id)
     for (size_t i = core->count; i-- > 0;)
         for (size_t j = 0; j < core->workflows[i]->job_count; j++)
             if (core->workflows[i]->jobs[j]->id == id)
-                return core->workflows[i]->jobs[j];
-    return NULL;
-}
-
-struct job *core_job_by_token(const struct core *core, const char *token)
-{
-    for (size_t i = core->count; i-- > 0;)
-        for (size_t j = 0; j < core->workflows[i]->job_count; j++)
-            if (text_equal(core->workflows[i]->jobs[j]->token, token))
                 return core->workflows[i]->jobs[j];
     return NULL;
 }

@@ -188,7 +188,6 @@ bool core_is_busy(const struct core *core, int64_t now_ms);
 struct workflow *core_workflow(const struct core *core, uint64_t id); /* NULL: not in memory */
 struct run *core_run(const struct core *core, uint64_t id);
 struct job *core_job(const struct core *core, uint64_t id);
-struct job *core_job_by_token(const struct core *core, const char *token);
 size_t core_workflow_count(const struct core *core);
 struct workflow *core_workflow_at(const struct core *core, size_t index); /* oldest first */
 

@@ -84,8 +84,6 @@ void job_on_refused(struct step *step, struct workflow *workflow, struct job *jo
     job->ended = true;
     job_set_reason(job, step->event->message);
     step_save_job(step, run, job);
-    /* The same again would be refused again: nobody but a person can help. */
-    run->phase->failures[CAUSE_LAUNCH] = run_cause_retries(CAUSE_LAUNCH);
     char message[REASON_MAX];
     (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", job->reason);
     run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);

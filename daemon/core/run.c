@@ -48,13 +48,13 @@ static void run_retry(struct step *step, struct run *run)
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "%s%s%s%s%.150s",
+    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s",
                    is_lost ? "lost" : run_cause_name(run->cause), count > 1 ? " again" : "",
-                   run->message[0] ? ": " : "", "", run->message);
-    if (died_on_resume) /* by an unusable checkpoint, it may be: the next run takes the one before
-                         */
+                   run->message[0] ? ": " : "", run->message);
+    if (died_on_resume) /* by an unusable checkpoint, maybe: the next run takes the one before */
         phase_again(step, phase, reason);
-    else if (count <= allowed)
+    /* What was refused would be refused again: nobody but a person can help. */
+    else if (count <= allowed && step->event->kind != EV_REFUSED)
         phase_start_later(step, phase, reason, run_back_off(count));
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);

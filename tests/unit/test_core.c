@@ -314,6 +314,7 @@ static void a_refused_job_asks_a_person_at_once(void **state)
     world_event(world, EV_REFUSED, "validate");
     assert_string_equal(world_trace(world), "validate#1: submitting -> ended\n"
                                             "validate: queued -> held\n");
+    assert_memory_equal(world->workflow->phases[0].reason, "launch: refused by Slurm", 24);
 }
 
 /* Looks every ten seconds for so long. */

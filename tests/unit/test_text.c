@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void a_text_grows_as_needed(void **state)
@@ -57,6 +58,9 @@ static void a_replaced_file_reads_back(void **state)
     assert_int_equal(file_read(deep, 4, &data, NULL, &err), -EISDIR);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(deep), 0);
+    *strrchr(deep, '/') = '\0';
+    assert_int_equal(rmdir(deep), 0);
+    assert_int_equal(rmdir(folder), 0);
     free(deep);
     free(path);
 }
