@@ -112,6 +112,8 @@ static void agent_command(void *context, const char *line, size_t size)
         return;
     else if (text_starts(line, "stop "))
         node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
+    else if (text_starts(line, "expect "))
+        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10));
     else if (text_equal(line, "numbered"))
         node_run_number(agent->run);
     else if (text_equal(line, "kill"))

@@ -48,6 +48,10 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
 /* The program's stop signal now, unless Slurm has just sent the same to all processes, and KILL
  * after `seconds`. A later call can only bring the KILL nearer. */
 void crew_stop(struct crew *crew, unsigned seconds);
+/* The same where Slurm is sending SIGTERM to all processes of the step, and has reached another
+ * node first: a program that stops at SIGTERM is given it only if Slurm's does not come. Some take
+ * a second one for impatience. */
+void crew_expect(struct crew *crew, unsigned seconds);
 void crew_kill(struct crew *crew);
 
 /* Slurm has sent SIGTERM to every process of the step. */

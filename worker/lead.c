@@ -22,6 +22,7 @@ enum {
     LEAD_TERM_MARGIN_S = 30,   /* SIGTERM so near the limit is the limit's */
     LEAD_LIMIT_MARGIN_S = 120, /* and SIGUSR2, besides the time for saving */
     LEAD_ASK_MAX = 2,
+    LEAD_SAME_MS = 1500, /* signals so near to each other are of one cause */
 };
 
 /* --- The end of a run ------------------------------------------------------------------------ */
@@ -73,7 +74,7 @@ static void lead_ladder_done(uv_timer_t *timer)
     }
     lead->is_killing = true;
     step_send(lead->step, "kill");
-    uv_timer_start(&lead->timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+    uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
 void lead_stop(struct lead *lead, unsigned seconds)
@@ -82,6 +83,14 @@ void lead_stop(struct lead *lead, unsigned seconds)
         return;
     step_send(lead->step, "stop %u", seconds);
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
+}
+
+/* The same, when Slurm is sending SIGTERM to all processes. */
+static void lead_expect_stop(struct lead *lead, unsigned seconds)
+{
+    if (lead->step && lead->state == LEAD_RUNNING)
+        step_send(lead->step, "expect %u", seconds);
+    lead_stop(lead, seconds);
 }
 
 /* --- A stop from outside --------------------------------------------------------------------- */
@@ -141,14 +150,23 @@ void lead_interrupted(struct lead *lead)
     }
     if (lead->run->is_decided || lead->is_asking)
         return;
-    lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
+    lead->interrupted_ms = clock_steady_ms();
+    lead_expect_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     lead_ask(lead);
 }
 
+/* The batch script gets SIGTERM when the job is being killed: at once when it is cancelled, at the
+ * end of the grace when it is preempted, and when its time is over. What still runs of a run that
+ * is being stopped has had its time then, and SIGKILL to all comes soon. */
 static void lead_term_done(uv_signal_t *handle, int number)
 {
+    struct lead *lead = handle->data;
+    bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
     (void)number;
-    lead_interrupted(handle->data);
+    if (!is_known)
+        lead_interrupted(lead);
+    else if (clock_steady_ms() - lead->interrupted_ms > LEAD_SAME_MS && !lead->is_killing)
+        lead_ladder_done(&lead->timer);
 }
 
 /* The job was submitted with --signal=B:USR2: its time is nearly over. Some sites send the same
@@ -165,12 +183,14 @@ static void lead_limit_done(uv_signal_t *handle, int number)
         return;
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
     if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
+        lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* nobody else tells them */
         lead_interrupted(lead);
         return;
     }
     if (!lead_run_decide(lead->run, OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE,
                          "the time limit of the job is near"))
         return;
+    lead->interrupted_ms = clock_steady_ms();
     lead_run_tell_stop(lead->run, "timed_out");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }

@@ -57,6 +57,7 @@ struct lead {
     uv_signal_t term, interrupt, limit;
     uv_timer_t timer;             /* of the state: launching, the ladder, lingering, leaving */
     uv_timer_t later;             /* to look again for the number of a run */
+    int64_t interrupted_ms;       /* when a stop from outside began */
     bool is_killing;              /* the ladder's last rung */
     int64_t waiting_ms, heard_ms; /* since when, and when the daemon was last there */
     int64_t write_by_ms;          /* until when to try to write the outcome */

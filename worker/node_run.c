@@ -382,6 +382,14 @@ void node_run_stop(struct node_run *run, unsigned seconds)
         crew_stop(run->crew, seconds);
 }
 
+void node_run_expect(struct node_run *run, unsigned seconds)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_expect(run->crew, seconds);
+}
+
 void node_run_kill(struct node_run *run)
 {
     if (run->state == NODE_RUN_STARTING)

@@ -48,6 +48,8 @@ struct node_run *node_run_start(const struct node_run_options *options);
 /* The ladder: the program's stop signal now, unless Slurm has just sent the same to all processes,
  * and KILL after `seconds`. A second call can only make it shorter. */
 void node_run_stop(struct node_run *run, unsigned seconds);
+/* The same, when Slurm's SIGTERM is on its way to all processes of the step. */
+void node_run_expect(struct node_run *run, unsigned seconds);
 /* KILL to all that is left, now. */
 void node_run_kill(struct node_run *run);
 

@@ -616,3 +616,95 @@ requeues() {
     grep -q 'three runs in a row made no new step' "$job/job.log"
     [ ! -e "$home/phase/4" ]
 }
+
+@test "each stop signal lets a program save when Slurm's TERM reaches all of its processes" {
+    preempted_state
+    local signal
+    for signal in TERM USR1 USR2 INT; do
+        rm -rf "$home/phase/1" "$home/out"
+        new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"$signal\",
+            \"save_time_s\": 20}, \"run\": $(script 'for name in TERM USR1 USR2 INT; do trap "echo got $name; told=$name" $name; done
+            [ '$signal' = TERM ] || trap "" TERM
+            told=; echo ready; until [ "$told" ]; do sleep 0.05 || true; done
+            sleep 0.3; echo 1 >$PHASED_OUT/ckpt_$((RANK + 1)); exit 0')}"
+        start_lead 1 2
+        for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
+        terminate_step
+        await_lead
+        [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
+        for rank in 0 1 2 3; do
+            [ "$(grep -o "got .*" "$home/phase/1/log/rank-$rank.log" | xargs)" = "got $signal" ]
+        done
+        [ "$(journal 1 n1 'select(.type == "checkpoint") | .step' | sort | xargs)" = "1 2 3 4" ]
+    done
+}
+
+@test "a program that ignores its stop signal is killed when the job is, and its last checkpoint counts" {
+    preempted_state
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 600},
+        \"run\": $(script 'trap "" TERM; echo step=7 loss=1; echo 1 >$PHASED_OUT/ckpt_7; while :; do sleep 0.05; done')}"
+    start_lead 1
+    await grep -q ckpt_7 "$home/phase/1/journal/n1.jsonl"
+    terminate_step
+    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
+    sleep 2 # the grace
+    kill -TERM "$lead"
+    await_lead
+    [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["preempted",true,7]' ]
+    [ "$(journal 1 n1 'select(.type == "exited") | .ranks[0].signal')" = 9 ]
+}
+
+@test "USR2 with much time left is a preemption" {
+    preempted_state
+    new_training 1
+    start_lead 1
+    await past 1 12
+    kill -USR2 "$lead"
+    await_lead
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
+}
+
+@test "a run that timed out without having saved anything does not go on by itself" {
+    new_run 1 "{\"run\": $(script 'echo step=5 loss=1; echo ready; sleep 1000')}"
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    kill -USR2 "$lead"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["timed_out",false,5]' ]
+}
+
+# A folder of a run on a disk of its own, of 256 KiB.
+small_disk() {
+    mkdir -p "$home/phase/1"
+    mount -t tmpfs -o size=256k tmpfs "$home/phase/1" 2>/dev/null || skip "may not mount"
+}
+
+@test "an outcome that a full disk does not take is tried again, and given up after some seconds" {
+    local free
+    small_disk
+    start_daemon
+    for free in yes no; do
+        stop_daemon
+        rm -rf "$home/record"
+        mkdir "$home/record"
+        start_daemon
+        rm -rf "$home"/phase/1/* "$job/claim" "$home/out/go"
+        new_run 1 "{\"run\": $(script 'for i in {1..200}; do echo "step=$i loss=$i"; done; echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.05; done')}"
+        start_lead 1
+        await grep -q ready "$home/phase/1/log/rank-0.log"
+        cat /dev/zero >"$home/phase/1/filler" 2>/dev/null || true
+        touch "$home/out/go"
+        if [ $free = yes ]; then
+            await grep -qs '"ended"' "$home/record/1/lead.jsonl" # the daemon knows all the same
+            [ ! -e "$home/phase/1/outcome.json" ]
+            rm "$home/phase/1/filler"
+            await_lead
+            [ "$(outcome 1 .outcome)" = succeeded ]
+        else
+            await_lead
+            [ ! -e "$home/phase/1/outcome.json" ]
+            grep -q 'outcome.json.*No space left on device' "$job/job.log"
+        fi
+    done
+    umount "$home/phase/1"
+}

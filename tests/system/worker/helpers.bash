@@ -18,6 +18,7 @@ worker_teardown() {
     for pid in $(grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u); do
         [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
     done
+    umount "$home/phase/1" "$home/full" 2>/dev/null || true # disks of a test that failed
     rm -rf "$home"
 }
 
