@@ -39,6 +39,9 @@ static void inquiry_called(void *context, int code, const char *output)
     (void)code; /* without an answer there are no fields */
     inquiry_field(output, " JobState=", answer.state, sizeof(answer.state));
     answer.end_time = inquiry_time(output, " EndTime=");
+    char restarts[16];
+    inquiry_field(output, " Restarts=", restarts, sizeof(restarts));
+    answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
     answer.is_preempted = inquiry_time(output, " PreemptTime=") > 0;
     inquiry->done(inquiry->context, &answer);
     free(inquiry);

@@ -217,6 +217,8 @@ void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
     bool is_alive = text_equal(state, "RUNNING");
     if (evidence->answer->is_preempted)
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
+    else if (evidence->answer->restarts > run->outcome.restarts)
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "the job was requeued in Slurm");
     else if (evidence->is_at_limit)
         lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
     else if (text_equal(state, "NODE_FAIL"))
