@@ -86,6 +86,8 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
         is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
     if (!is_new)
         return;
+    if (message)
+        (void)snprintf(lead->run->outcome.node, sizeof(lead->run->outcome.node), "%s", agent->node);
     lead_run_tell_stop(lead->run, message ? "launch" : "exit");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }

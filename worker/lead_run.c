@@ -204,11 +204,13 @@ static void lead_run_decide_stop(struct lead_run *run, enum outcome_kind kind, c
         lead_run_tell_stop(run, outcome_kind_name(kind));
 }
 
-static void lead_run_decide_lost(struct lead_run *run, bool was_launching, const char *complaint)
+static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evidence *evidence,
+                                 const char *why)
 {
-    (void)lead_run_decide(run, OUTCOME_FAILED,
-                          was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
-                          "the job step was lost: %s", complaint);
+    if (lead_run_decide(run, OUTCOME_FAILED,
+                        evidence->was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                        "the job step was lost: %s", why))
+        outcome_blame(&run->outcome, evidence->complaint);
 }
 
 void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
@@ -222,11 +224,11 @@ void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
     else if (evidence->is_at_limit)
         lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
     else if (text_equal(state, "NODE_FAIL"))
-        lead_run_decide_lost(run, evidence->was_launching, "a node failed");
+        lead_run_decide_lost(run, evidence, "a node failed");
     else if (state[0] && !is_alive)
         lead_run_decide_stop(run, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
     else if (evidence->complaint[0]) /* srun sends SIGTERM to the agents that are left */
-        lead_run_decide_lost(run, evidence->was_launching, evidence->complaint);
+        lead_run_decide_lost(run, evidence, evidence->complaint);
     else
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
 }

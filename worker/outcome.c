@@ -53,6 +53,22 @@ void outcome_set_message(struct outcome *outcome, const char *format, ...)
     json_decref(string);
 }
 
+void outcome_blame(struct outcome *outcome, const char *complaint)
+{
+    static const char *const before[] = {"Node failure on ", " failed on node "};
+    static const char name_characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const char *name = strstr(complaint, ": task ") ? complaint : NULL; /* n1: task 0: Killed */
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
+        const char *found = strstr(complaint, before[i]);
+        name = found ? found + strlen(before[i]) : NULL;
+    }
+    size_t size = name ? strspn(name, name_characters) : 0;
+    if (size == 0 || size >= sizeof(outcome->node) || (name[size] && name[size] != ':'))
+        return; /* of several nodes it is not known which took the others down */
+    (void)snprintf(outcome->node, sizeof(outcome->node), "%.*s", (int)size, name);
+}
+
 const char *outcome_kind_name(enum outcome_kind kind)
 {
     return outcome_kinds[kind];
@@ -67,11 +83,12 @@ json_t *outcome_to_json(const struct outcome *outcome)
 {
     json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
     json_t *json =
-        json_pack("{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:O?, s:f, s:f, s:O, s:o, s:b}", "run",
-                  (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "restarts",
-                  (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind), "cause",
-                  outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code, "signal",
-                  outcome->signal, "message", outcome->message, "guard", outcome->guard, "started",
+        json_pack("{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:f, s:f, s:O, s:o, s:b}",
+                  "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id,
+                  "restarts", (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind),
+                  "cause", outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code,
+                  "signal", outcome->signal, "message", outcome->message, "node",
+                  outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "started",
                   outcome->started, "ended", outcome->ended, "finals", outcome->finals, "last_step",
                   step, "requeues", outcome->requeues);
     if (!json)

@@ -34,6 +34,7 @@ struct outcome {
     enum outcome_cause cause;
     int exit_code, signal; /* of the first rank that failed */
     char message[512];
+    char node[256]; /* which to blame for a failure; empty: none */
     json_t *guard;  /* the verdict of the guard that stopped the run, or NULL; owned */
     double started; /* when the first rank was executed, seconds since 1970; 0 if none was */
     double ended;
@@ -50,6 +51,9 @@ void outcome_fini(struct outcome *outcome);
  */
 void outcome_set_message(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Blames the node that srun's complaint of a lost step names, if it names exactly one. */
+void outcome_blame(struct outcome *outcome, const char *complaint);
 
 const char *outcome_kind_name(enum outcome_kind kind);
 /* NULL for OUTCOME_CAUSE_NONE. */

@@ -89,6 +89,7 @@ struct core_event {
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
     int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
     bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
+    const char *node;             /* RUN_ENDED: which to blame for a failure; NULL: none */
     /* CHECKPOINT. RUN_STARTED: what it really resumed from, with `step`; empty: from the start;
      * NULL: that is not known, so from what the record says. */
     const char *path;
@@ -106,12 +107,13 @@ struct core_event {
     X(SAVE_PHASE, "save-phase", false)                                                             \
     X(SAVE_RUN, "save-run", false)                                                                 \
     X(SAVE_JOB, "save-job", false)                                                                 \
-    X(HISTORY, "history", false)      /* a line of history: phase or run, from, to, message */     \
-    X(PROMOTION, "promotion", false)  /* phase: promoted; run: begun by that */                    \
-    X(SUBMIT, "submit", true)         /* job (run: its first): until EV_SUBMITTED and the like */  \
-    X(LOOKUP, "lookup", true)         /* job: likewise, or EV_UNKNOWN */                           \
-    X(CANCEL_JOB, "cancel-job", true) /* job: until it is gone */                                  \
-    X(BEGIN_JOB, "begin-job", true)   /* job: let it begin soon: until it runs or is gone */       \
+    X(HISTORY, "history", false)       /* a line of history: phase or run, from, to, message */    \
+    X(PROMOTION, "promotion", false)   /* phase: promoted; run: begun by that */                   \
+    X(BLAME_NODE, "blame-node", false) /* run: failed by a node: message */                        \
+    X(SUBMIT, "submit", true)          /* job (run: its first): until EV_SUBMITTED and the like */ \
+    X(LOOKUP, "lookup", true)          /* job: likewise, or EV_UNKNOWN */                          \
+    X(CANCEL_JOB, "cancel-job", true)  /* job: until it is gone */                                 \
+    X(BEGIN_JOB, "begin-job", true)    /* job: let it begin soon: until it runs or is gone */      \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
     X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
@@ -136,7 +138,8 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY; PROMOTION: who decided, empty: the gate */
+    char message[REASON_MAX]; /* HISTORY; PROMOTION: who decided, empty: the gate; BLAME_NODE: which
+                               */
 };
 
 struct core_effects {

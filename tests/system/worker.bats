@@ -103,8 +103,8 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     new_run 1 '{"run": "true", "workdir": "/nowhere"}'
     start_lead 1
     await_lead 1
-    [ "$(outcome 1 '[.outcome, .cause, .message]')" = \
-        '["failed","launch","n1: cannot enter workdir /nowhere: No such file or directory"]' ]
+    [ "$(outcome 1 '[.outcome, .cause, .node, .message]')" = \
+        '["failed","launch","n1","n1: cannot enter workdir /nowhere: No such file or directory"]' ]
     new_run 2 '{"run": "if"}'
     start_lead 2
     await_lead 1
