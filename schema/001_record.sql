@@ -214,6 +214,21 @@ CREATE TABLE journal (
     PRIMARY KEY (run, node)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE node_health (
+    -- A node that new jobs are kept away from. Of one node the newest row counts.
+    id      INTEGER PRIMARY KEY,
+    node    TEXT NOT NULL,
+    cause   TEXT CHECK (cause IN ('node_fail', 'launch', 'preflight')), -- NULL: a person wants it
+    run     INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED, -- that it took down
+    message TEXT,             -- why, for people
+    since   INTEGER NOT NULL,
+    until   INTEGER,          -- NULL: until somebody clears it
+    count   INTEGER NOT NULL, -- failures in a row, each within a week of the one before
+    cleared INTEGER           -- when a person took it back
+) STRICT;
+
+CREATE INDEX node_health_node ON node_health (node);
+
 CREATE TABLE outbox (
     -- What the daemon has decided to do and does not yet know to be done.
     id       INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of the decisions
@@ -323,3 +338,17 @@ CREATE VIEW v_promotion AS
       FROM promotion
       JOIN phase ON phase.id = promotion.phase
       LEFT JOIN phase AS next ON next.id = promotion.next;
+
+CREATE VIEW v_node AS
+    -- Nodes that new jobs are kept away from now, why, and until when.
+    SELECT health.node, health.cause,
+           phase.workflow || '/' || phase.name || '#' || run.attempt AS address, health.message,
+           datetime(health.since / 1000, 'unixepoch') AS since,
+           datetime(health.until / 1000, 'unixepoch') AS until,
+           health.count
+      FROM node_health AS health
+      LEFT JOIN run ON run.id = health.run
+      LEFT JOIN phase ON phase.id = run.phase
+     WHERE health.id IN (SELECT max(id) FROM node_health GROUP BY node)
+       AND health.cleared IS NULL
+       AND ifnull(health.until > CAST(strftime('%s') AS INTEGER) * 1000, 1);

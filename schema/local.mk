@@ -24,6 +24,11 @@ QUERIES = \
 	schema/queries/metric_rows.sql \
 	schema/queries/metric_tail.sql \
 	schema/queries/metrics_newest.sql \
+	schema/queries/node_answer.sql \
+	schema/queries/node_clear.sql \
+	schema/queries/node_insert.sql \
+	schema/queries/node_last.sql \
+	schema/queries/node_list.sql \
 	schema/queries/outbox_delete.sql \
 	schema/queries/outbox_list.sql \
 	schema/queries/outbox_put.sql \

@@ -138,8 +138,7 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY; PROMOTION: who decided, empty: the gate; BLAME_NODE: which
-                               */
+    char message[REASON_MAX]; /* HISTORY; PROMOTION: who, empty: the gate; BLAME_NODE: the node */
 };
 
 struct core_effects {

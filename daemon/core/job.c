@@ -175,11 +175,14 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         job_adopt(step, run);
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
+    if (event->seen.is_stuck && !*nodes)
+        nodes = job->nodes; /* where its launch failed, if it was seen there */
     bool is_news = job->absent_since_ms || !text_equal(job->state, event->seen.state) ||
                    !text_equal(job->reason, reason) || !text_equal(job->nodes, nodes);
     job->absent_since_ms = 0;
     (void)snprintf(job->state, sizeof job->state, "%s", event->seen.state);
-    (void)snprintf(job->nodes, sizeof job->nodes, "%s", nodes);
+    if (nodes != job->nodes)
+        (void)snprintf(job->nodes, sizeof job->nodes, "%s", nodes);
     job_set_reason(job, reason);
     if (event->seen.is_final) {
         job_end(step, workflow, job);

@@ -107,6 +107,21 @@ static void run_follow(struct step *step, struct run *run)
     }
 }
 
+/* Keeps new jobs away from a node that takes runs down. What the lead says of it counts, also that
+ * it is none; without a lead's word, a job's only node is it. */
+static void run_blame_node(struct step *step, struct run *run)
+{
+    bool is_told = step->event->kind == EV_RUN_ENDED;
+    const char *node = is_told ? step->event->node : run->job->nodes;
+    bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
+                      run->cause == CAUSE_PREFLIGHT;
+    if (!is_by_node || !node || !*node || strpbrk(node, ",["))
+        return;
+    struct core_effect *blame = step_add(step, FX_BLAME_NODE, run->phase->workflow);
+    blame->run = run;
+    (void)snprintf(blame->message, sizeof blame->message, "%s", node);
+}
+
 void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
              const char *message)
 {
@@ -121,6 +136,7 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
                    cause != CAUSE_NONE ? " " : "", cause != CAUSE_NONE ? run_cause_name(cause) : "",
                    run->message[0] ? ": " : "", run->message);
     run_move(step, run, RUN_ENDED, text);
+    run_blame_node(step, run);
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
     step_done(step, FX_TELL_NEXT, run);

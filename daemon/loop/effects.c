@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* --- With the transaction ----------------------------------------------------------------------
  */
@@ -58,6 +59,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         loop->has_history = true;
         break;
     case FX_PROMOTION:
+    case FX_BLAME_NODE:
         loop->has_history = true;
         break;
     case FX_SAVE_JOB:
@@ -117,6 +119,18 @@ out:
     return status;
 }
 
+/* The nodes that the order leaves out; the caller's to free(). A record that cannot be read must
+ * not stop a submission. */
+static char *excluded_nodes(struct loop *loop, const struct duty *duty)
+{
+    char *nodes = NULL;
+    struct error err;
+    if (!duty->takes_any &&
+        store_nodes_excluded(loop->config.store, loop_now_ms(), &nodes, &err) < 0)
+        log_line("could not read which nodes are excluded: %s", err.message);
+    return nodes;
+}
+
 static int carry_submit(struct loop *loop, struct duty *duty)
 {
     const struct run *run = duty->effect.run;
@@ -132,7 +146,10 @@ static int carry_submit(struct loop *loop, struct duty *duty)
         return CARRIED_OUT;
     }
     struct job_order order;
-    job_order_init(&order, run, &folder, &launch, loop->config.worker);
+    char *excluded = excluded_nodes(loop, duty);
+    duty->excludes = excluded != NULL;
+    job_order_init(&order, run, &folder, &launch, loop->config.worker, excluded);
+    free(excluded);
     int carried = CARRIED_REQUEST;
     status = folder_make_job(&folder, order.script, &err);
     if (status < 0) {

@@ -3,11 +3,13 @@
 
 #include "daemon/loop/log.h"
 #include "daemon/slurm/cluster.h"
+#include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void note_answer(struct loop *loop, const struct cluster_result *result)
 {
@@ -166,6 +168,57 @@ static void take_submit(struct loop *loop, struct duty *duty, const struct clust
         post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);
 }
 
+/* A line of history that belongs to no event. */
+struct warning_item {
+    struct loop_item item;
+    uint64_t workflow, phase, run;
+    char *message;
+};
+
+static int warning_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct warning_item *item = (const struct warning_item *)base;
+    struct store_event event = {.type = STORE_EVENT_WARNING,
+                                .time_ms = loop_now_ms(),
+                                .workflow = item->workflow,
+                                .phase = item->phase,
+                                .run = item->run,
+                                .message = item->message};
+    return store_event_add(store, &event, err);
+}
+
+static void warning_free(struct loop_item *base)
+{
+    struct warning_item *item = (struct warning_item *)base;
+    free(item->message);
+    free(item);
+}
+
+/* Slurm has refused an order that leaves nodes out. It may be that too few are left, or that one is
+ * no node any more: Slurm's reasons differ, and no exclusion is worth a phase that never runs. The
+ * same order goes once more, without them. */
+static void submit_anywhere(struct loop *loop, struct duty *duty,
+                            const struct cluster_result *result)
+{
+    const struct run *run = duty->effect.run;
+    struct warning_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct warning_item){
+        .item = {.write = warning_write, .free = warning_free, .adds_history = true},
+        .workflow = run->phase->workflow->id,
+        .phase = run->phase->id,
+        .run = run->id,
+        .message = text_format("submitted again without leaving out the excluded nodes: refused "
+                               "by Slurm: %s",
+                               result->message),
+    };
+    loop_post_item(loop, &item->item, NULL);
+    duty->takes_any = true;
+    if (outbox_end(&loop->outbox, duty) && duty->state == DUTY_STANDING)
+        outbox_retry(&loop->outbox, duty, 0);
+}
+
 static enum core_effect_kind effect_kind(enum cluster_kind kind)
 {
     switch (kind) {
@@ -186,6 +239,10 @@ static void take_answer(struct loop *loop, const struct cluster_result *result)
     enum core_effect_kind kind = effect_kind(result->kind);
     struct duty *duty = outbox_find(&loop->outbox, kind, result->key);
     assert(duty && duty->state == DUTY_UNDER_WAY);
+    if (kind == FX_SUBMIT && result->outcome == CLUSTER_REFUSED && duty->excludes) {
+        submit_anywhere(loop, duty, result);
+        return;
+    }
     bool is_change = kind == FX_CANCEL_JOB || kind == FX_BEGIN_JOB;
     if (!is_change)
         take_submit(loop, duty, result);
