@@ -8,6 +8,7 @@ bin_phasectl_SOURCES = \
 	cli/gate.c \
 	cli/logs.c \
 	cli/metrics.c \
+	cli/nodes.c \
 	cli/program.c cli/program.h \
 	cli/runs.c \
 	cli/sandbox.c \

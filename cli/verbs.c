@@ -32,6 +32,12 @@ const struct verb verbs[] = {
     {"retry", action_verb, "ADDRESS", "run a held or failed phase again",
      "It goes on from its last good checkpoint, or begins anew when its gate has judged it.\n"},
     {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
+    {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
+     "list, add or clear the nodes that jobs are kept away from",
+     "A node that takes a run down is left out for 2 hours, and for twice as long each time it "
+     "does\n"
+     "so again within a week. `add` leaves one out because you want it, `clear` uses it again.\n"
+     "Jobs that wait in Slurm's queue already are not changed.\n"},
     {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "With a sandbox in the home and no SLURM_CONF, `start` uses the sandbox.\n"},

@@ -25,6 +25,7 @@ int metrics_verb(struct cli *cli, char **words);
 int gate_verb(struct cli *cli, char **words);
 int action_verb(struct cli *cli, char **words);
 int runs_verb(struct cli *cli, char **words);
+int nodes_verb(struct cli *cli, char **words);
 int daemon_verb(struct cli *cli, char **words);
 int sandbox_verb(struct cli *cli, char **words);
 

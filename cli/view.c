@@ -157,7 +157,7 @@ static void view_outcome(const json_t *run, struct text *text)
     text_addf(text, "%s%s%s", field_text(run, "outcome"), cause[0] ? ": " : "", cause);
 }
 
-static void view_nodes(const json_t *run, struct text *text)
+static void view_run_nodes(const json_t *run, struct text *text)
 {
     const json_t *node;
     size_t i;
@@ -201,12 +201,42 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
             table_addf(&table, COLOUR_PLAIN, "%lld", job_id);
         else
             table_add(&table, COLOUR_PLAIN, "");
-        view_cell(&table, run, view_nodes);
+        view_cell(&table, run, view_run_nodes);
         table_add(&table, COLOUR_PLAIN,
                   format_time(field_number(run, "started"), (time_t)now, buffer));
         table_add(&table, COLOUR_PLAIN, format_duration(view_run_duration(run, now), buffer));
         view_cell(&table, run, view_steps);
         table_add(&table, COLOUR_PLAIN, field_text(run, "message"));
+    }
+    table_write(&table, terminal, 0, text);
+    table_fini(&table);
+}
+
+void view_nodes(const struct terminal *terminal, const json_t *nodes, double now, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"NODE", TABLE_LEFT, false},   {"CAUSE", TABLE_LEFT, false}, {"RUN", TABLE_LEFT, false},
+        {"SINCE", TABLE_LEFT, false},  {"LEFT", TABLE_RIGHT, false}, {"COUNT", TABLE_RIGHT, false},
+        {"MESSAGE", TABLE_LEFT, true},
+    };
+    struct table table;
+    const json_t *node;
+    size_t i;
+    char buffer[FORMAT_SIZE];
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(nodes, i, node)
+    {
+        const char *cause = field_text(node, "cause");
+        double left_s = field_number(node, "until") - now;
+        table_add(&table, COLOUR_PLAIN, field_text(node, "node"));
+        table_add(&table, COLOUR_PLAIN, cause[0] ? cause : "wanted");
+        table_add(&table, COLOUR_PLAIN, field_text(node, "run"));
+        table_add(&table, COLOUR_PLAIN,
+                  format_time(field_number(node, "since"), (time_t)now, buffer));
+        table_add(&table, COLOUR_PLAIN,
+                  isnan(left_s) ? "until cleared" : format_duration(fmax(left_s, 0), buffer));
+        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(node, "count"));
+        table_add(&table, COLOUR_PLAIN, field_text(node, "message"));
     }
     table_write(&table, terminal, 0, text);
     table_fini(&table);

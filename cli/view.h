@@ -35,6 +35,10 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, struct
 /* A table of runs. `now` is seconds since 1970. */
 void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text);
 
+/* A table of the nodes that jobs are kept away from. `now` is seconds since 1970. */
+void view_nodes(const struct terminal *terminal, const json_t *nodes, double now,
+                struct text *text);
+
 /* The table of a gate's checks, and below it what each check that did not pass says. */
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
                struct text *text);

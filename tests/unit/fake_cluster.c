@@ -155,6 +155,15 @@ static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t ke
     return result;
 }
 
+/* What the description says; NULL: nothing. */
+static const char *fake_excluded(const struct cluster_description *description)
+{
+    for (size_t i = 0; i < description->option_count; i++)
+        if (text_equal(description->options[i].name, "exclude"))
+            return description->options[i].value;
+    return NULL;
+}
+
 static int fake_submit(struct cluster *cluster, uint64_t key,
                        const struct cluster_description *description, struct error *err)
 {
@@ -163,8 +172,10 @@ static int fake_submit(struct cluster *cluster, uint64_t key,
     struct cluster_result *result = fake_answer(fake, key, CLUSTER_SUBMIT);
     if (result->outcome != CLUSTER_DONE)
         return 0;
-    if (fake_mode_is(fake, "limited") || fake_mode_is(fake, "refuse")) {
-        result->outcome = fake_mode_is(fake, "refuse") ? CLUSTER_REFUSED : CLUSTER_LIMITED;
+    const char *excluded = fake_excluded(description);
+    bool refuses = fake_mode_is(fake, "refuse") || (fake_mode_is(fake, "few") && excluded);
+    if (fake_mode_is(fake, "limited") || refuses) {
+        result->outcome = refuses ? CLUSTER_REFUSED : CLUSTER_LIMITED;
         (void)snprintf(result->message, sizeof result->message, "because the test wants it");
         return 0;
     }
@@ -176,6 +187,11 @@ static int fake_submit(struct cluster *cluster, uint64_t key,
     char *line = text_format("%u %s %s\n", last + 1, description->token, description->name);
     fake_append(fake, "jobs", line);
     free(line);
+    if (excluded) {
+        line = text_format("%u %s\n", last + 1, excluded);
+        fake_append(fake, "excluded", line);
+        free(line);
+    }
     if (fake_mode_is(fake, "lose"))
         result->outcome = CLUSTER_UNREACHABLE;
     return 0;
