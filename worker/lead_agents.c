@@ -4,6 +4,8 @@
 #include "lib/text.h"
 #include "worker/assignment.h"
 
+#include <stdio.h>
+
 /* All agents are there, and a run is open. */
 void lead_begin(struct lead *lead)
 {

@@ -20,5 +20,8 @@ TESTS += tests/system/crash.bats tests/system/faults.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats
 
+TESTS += tests/system/nodes.bats
+EXTRA_DIST += tests/system/nodes.bats
+
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
