@@ -146,8 +146,14 @@ static void job_on_restarts(struct step *step, struct run *run)
     struct job *job = run->job;
     job->restarts = step->event->seen.restarts;
     job->started_ms = 0;
+    struct phase *phase = run->phase;
     if (run->state != RUN_ENDED) /* its end may have been missed */
         (void)step_do(step, FX_READ_OUTCOME, run);
+    /* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed
+     * it. */
+    else if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE && phase->run == run &&
+             phase->state == PHASE_HELD && phase->hold == HOLD_FAILURE)
+        phase_go_on(step, phase, "Slurm has requeued its job");
 }
 
 /* What a pending job waits for that can be helped. */

@@ -238,7 +238,8 @@ void lead_tick(struct sim *sim, struct sim_lead *lead)
         lead_train(sim, lead);
     if (lead->state == LEAD_STOPPING && sim->now >= lead->until) {
         lead->folder->checkpoint_step = lead->folder->last_step;
-        lead_end(sim, lead, lead->stop_outcome, CAUSE_NONE);
+        bool is_fooled = lead->stop_outcome == OUTCOME_PREEMPTED && sim_fault(sim, 10);
+        lead_end(sim, lead, is_fooled ? OUTCOME_CANCELLED : lead->stop_outcome, CAUSE_NONE);
     }
     lead_tell(sim, lead->folder);
     if (lead_obey(sim, lead))

@@ -166,6 +166,23 @@ static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
     assert_int_equal(world->workflow->job_count, 1);
 }
 
+static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
+    struct core_event waiting = {.kind = EV_JOB_SEEN,
+                                 .job = world_phase(world, "validate")->run->job};
+    waiting.seen.state = "pending";
+    waiting.seen.restarts = 1;
+    (void)world_trace(world);
+    world_step(world, waiting);
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "tell-next validate#2\n");
+}
+
 static void a_requeued_job_that_ends_is_followed_by_another(void **state)
 {
     struct world *world = *state;
@@ -468,6 +485,7 @@ int main(void)
         WORLD_TEST(a_failed_gate_holds_and_a_person_may_promote),
         WORLD_TEST(an_allocation_that_was_let_go_is_not_gone_on_in),
         WORLD_TEST(a_requeued_job_is_gone_on_in_and_begun_soon),
+        WORLD_TEST(what_looked_cancelled_goes_on_when_slurm_has_requeued_it),
         WORLD_TEST(a_requeued_job_that_ends_is_followed_by_another),
         WORLD_TEST(a_job_that_slurm_holds_is_submitted_anew),
         WORLD_TEST(a_failed_node_is_followed_after_a_growing_while),
