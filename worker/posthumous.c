@@ -25,7 +25,7 @@ static bool posthumous_node_entry(void *context, const json_t *entry)
     double time = json_number_value(json_object_get(entry, "time"));
     node->last = seq > node->last ? seq : node->last;
     outcome->ended = time > outcome->ended ? time : outcome->ended;
-    bool is_start = text_equal(type, "ranks") && (!outcome->started || time < outcome->started);
+    bool is_start = text_equal(type, "ranks") && (outcome->started == 0 || time < outcome->started);
     if (is_start)
         outcome->started = time;
     else if (text_equal(type, "checkpoint") && step > node->checkpoint_step)

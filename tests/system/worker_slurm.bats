@@ -26,7 +26,9 @@ setup() {
 }
 
 teardown() {
-    [ -z "${job_id:-}" ] || scancel "$job_id" "${other_id:-$job_id}"
+    [ -z "${job_id:-}" ] || scancel "$job_id" "${other_id:-$job_id}" "${plain_id:-$job_id}"
+    without_setting
+    scontrol update PartitionName=preempt PreemptMode=REQUEUE
     worker_teardown
 }
 
@@ -87,10 +89,11 @@ nodes_are_free() {
     [ "$(squeue -h -j "$other_id" -o %T)" = RUNNING ]
 }
 
-# Counts from where it resumes, with a checkpoint at TERM; ends at step 60 when there is a file $out/enough.
+# Counts from where it resumes, with a checkpoint at TERM; ends at step 60 when there is a file
+# $out/enough. A step takes 50 ms.
 counting='step=${PHASED_RESUME_STEP:-0}; trap "sleep 0.2; echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
     while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
-        step=$((step + 1)); sleep 0.05; echo "step=$step loss=$step"
+        step=$((step + 1)); sleep 0.05 || true; echo "step=$step loss=$step"
     done'
 
 # preempt_training MORE-OF-RUN-1 SBATCH-OPTION...: up to the requeued job that waits.
@@ -136,6 +139,66 @@ preempt_training() {
     [ "$(jq -c '[.alone, .resume.step]' "$home/phase/2/run.json")" = "[true,$saved]" ]
     await job_is_over
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
+}
+
+@test "a phase goes on through three walltimes in one job, and no step is lost" {
+    local run resume='{}' saved=0
+    start_daemon
+    for run in 1 2 3; do
+        new_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 5}, \"run\": $(script "$counting")}" "$resume"
+        if [ $run = 1 ]; then
+            # The signal comes when at most 57 s of the minute are left.
+            submit 1 -t 1 --signal=B:USR2@57
+        else
+            command_lead $((run - 1)) 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/$run\", \"when\": \"ended\"}"
+            await restarts_are $((run - 1))
+            WAIT_S=60 await begin_soon
+        fi
+        WAIT_S=90 await has_outcome $run
+        [ "$(outcome $run '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",true]' ]
+        [ "$(cat "$home/phase/$run"/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | head -n 1)" = $((saved + 1)) ]
+        saved=$(ls -t "$home/out" | grep -m 1 -o 'ckpt_[0-9]*' | cut -d_ -f2)
+        resume="{\"resume\": {\"path\": \"$home/out/ckpt_$saved\", \"step\": $saved}}"
+    done
+    [ "$(cat "$home"/phase/?/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | sort -n | uniq -d | wc -l)" -le 2 ]
+}
+
+# with_setting NAME=VALUE: a setting of Slurm's, for this test.
+with_setting() {
+    cp "$SLURM_CONF" "$home/slurm.conf"
+    sed -i "/^${1%%=*}=/d" "$SLURM_CONF"
+    echo "$1" >>"$SLURM_CONF"
+    scontrol reconfigure
+}
+
+without_setting() {
+    [ ! -e "$home/slurm.conf" ] || cat "$home/slurm.conf" >"$SLURM_CONF"
+    scontrol reconfigure
+}
+
+@test "where a site sends the user's signal at a preemption, that is no time limit" {
+    with_setting SlurmctldParameters=preempt_send_user_signal
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 8}, \"launch\": \"node\",
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}"
+    submit 1 -p preempt -N 2 --gres=gpu:h100:8 -t 30 --signal=B:USR2@60
+    await grep -q step=12 "$home/phase/1/log/rank-0.log"
+    # A script without phased tells what Slurm sends.
+    printf '#!/bin/bash\ntrap "touch %s/told; exit" USR2\ntouch %s/waits\nwhile :; do sleep 0.1; done\n' "$home" "$home" >"$home/plain.sh"
+    plain_id=$(sbatch --parsable -p preempt -N 2 --gres=gpu:h100:8 -t 30 --signal=B:USR2@60 -o /dev/null "$home/plain.sh")
+    await test -e "$home/waits"
+    other_id=$(sbatch --parsable -p prod -N 4 --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 3')
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
+    await test -e "$home/told"
+    await nodes_are_free
+}
+
+@test "where preemption cancels jobs, the job requeues itself all the same" {
+    scontrol update PartitionName=preempt PreemptMode=CANCEL
+    preempt_training '{}'
+    WAIT_S=60 await begin_soon
+    WAIT_S=60 await has_outcome 2
+    [ "$(outcome 2 '[.outcome, .job_id]')" = "[\"succeeded\",$job_id]" ]
 }
 
 @test "a lead that is killed takes its job with it: nothing is held idle" {

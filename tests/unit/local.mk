@@ -142,6 +142,9 @@ UNIT_TESTS += tests/unit/test_checkpoints
 tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c
 tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_lineage
+tests_unit_test_lineage_SOURCES = tests/unit/test_lineage.c
+tests_unit_test_lineage_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
 tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
