@@ -15,7 +15,8 @@ bin_phasectl_SOURCES = \
 	cli/status.c \
 	cli/submit.c \
 	cli/verbs.c cli/verbs.h \
-	cli/watch.c cli/watch.h
+	cli/watch.c cli/watch.h \
+	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
 bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
 	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm

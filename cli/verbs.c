@@ -14,6 +14,10 @@ const struct verb verbs[] = {
     {"status", status_verb, "[ADDRESS] [options]",
      "show workflows, or one of them, a phase or a run",
      "Without an address: what is live, and what ended within a day.\n"},
+    {"why", why_verb, "ADDRESS", "explain what became of a phase's runs, and what follows",
+     "Its runs with their causes, the verdicts and the last lines of the newest that failed, and "
+     "what\n"
+     "is done or waited for. For a workflow: the phase that needs it most.\n"},
     {"watch", watch_verb, "ADDRESS", "follow a workflow until it ends",
      "Exits 0 when it succeeded, 1 when it failed, was cancelled or is held. Ctrl-C only ends the\n"
      "watching.\n"},

@@ -122,6 +122,7 @@ CREATE TABLE run (
     silent_since INTEGER,           -- its job is over: when its outcome was last looked for
     told         INTEGER,           -- when it was last told to stop or to go on
     secret       TEXT,              -- the key of its workers' messages
+    nodes        TEXT,              -- where it ran, as its lead told: n1,n2; its job's may differ
     UNIQUE (phase, attempt)
 ) STRICT;
 
@@ -249,7 +250,7 @@ CREATE VIEW v_run AS
     -- Runs, with their addresses and what they cost so far.
     SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
            run.state, run.outcome, run.cause, run.message,
-           job.slurm_id AS job_id, job.state AS job_state, job.nodes,
+           job.slurm_id AS job_id, job.state AS job_state, ifnull(run.nodes, job.nodes) AS nodes,
            datetime(run.submitted / 1000, 'unixepoch') AS submitted,
            datetime(run.started / 1000, 'unixepoch') AS started,
            datetime(run.ended / 1000, 'unixepoch') AS ended,

@@ -48,6 +48,8 @@ QUERIES = \
 	schema/queries/runs_of_phase.sql \
 	schema/queries/runs_of_workflow.sql \
 	schema/queries/secret_get.sql \
+	schema/queries/run_nodes_set.sql \
+	schema/queries/guard_checks.sql \
 	schema/queries/secret_set.sql \
 	schema/queries/verdict_delete.sql \
 	schema/queries/verdict_insert.sql \

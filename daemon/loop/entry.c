@@ -108,6 +108,22 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     return 0;
 }
 
+static int write_started(const json_t *entry, const struct entry_origin *origin,
+                         struct store *store, struct error *err)
+{
+    struct text nodes = {0};
+    size_t i;
+    json_t *node;
+    json_array_foreach(json_object_get(entry, "nodes"), i, node)
+    {
+        const char *name = json_string_value(node);
+        text_addf(&nodes, "%s%.64s", nodes.size ? "," : "", name ? name : "?");
+    }
+    int status = store_run_nodes_set(store, origin->run, text_string(&nodes), err);
+    text_fini(&nodes);
+    return status;
+}
+
 static int write_checkpoint(const json_t *entry, const struct entry_origin *origin,
                             struct store *store, struct error *err)
 {
@@ -246,7 +262,7 @@ static const struct {
                  struct error *err);
     bool (*tell)(const json_t *entry, char buffer[REASON_MAX], struct core_event *event);
 } types[] = {
-    [ENTRY_STARTED] = {"started", NULL, tell_started},
+    [ENTRY_STARTED] = {"started", write_started, tell_started},
     [ENTRY_RANKS] = {"ranks", NULL, NULL},
     [ENTRY_METRIC] = {"metric", write_metric, NULL},
     [ENTRY_CHECKPOINT] = {"checkpoint", write_checkpoint, tell_checkpoint},

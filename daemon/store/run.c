@@ -33,6 +33,14 @@ int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_S
     return 0;
 }
 
+int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_NODES_SET);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_words(stmt, ":nodes", nodes);
+    return stmt_run(stmt, err);
+}
+
 int store_journal_committed(struct store *store, uint64_t run, const char *node,
                             uint64_t *ret_sequence, struct error *err)
 {

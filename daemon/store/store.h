@@ -122,6 +122,9 @@ int store_secret_set(struct store *store, uint64_t run, const char *secret, stru
 int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
                  struct error *err);
 
+/* Where the run began: names with commas between. */
+int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err);
+
 /* --- What runs tell -------------------------------------------------------------------------- */
 
 /* The highest sequence number of this node's journal that is in the record; 0: none yet. It is set

@@ -53,6 +53,11 @@ steps_join() {
         "$(record "SELECT resume_step FROM run WHERE attempt = $1 + 1")" ]
 }
 
+# makes_steps N: attempt N is known to have made some.
+makes_steps() {
+    [ "$(record "SELECT last_step > resume_step FROM run WHERE attempt = $1")" = 1 ]
+}
+
 @test "a preempted run goes on in the same job, long before Slurm would begin it" {
     phasectl daemon start
     workflow=$(training | submit)
@@ -124,7 +129,7 @@ steps_join() {
 
 @test "a daemon that comes back takes over what goes on alone" {
     phasectl daemon start
-    workflow=$(training | sed 's/iterations: 150/iterations: 450/' | submit)
+    workflow=$(training | sed 's/iterations: 150/iterations: 5000/' | submit)
     eventually 60 past "$workflow/train" 25
     daemon_kill
     preempt
@@ -134,15 +139,14 @@ steps_join() {
     begin_soon "$(job 1)" 2
     eventually 60 test -s "$PHASED_HOME/runs/$workflow/train/3/journal/lead.jsonl"
     phasectl daemon start
-    eventually 30 past "$workflow/train#3" 1
+    eventually 30 makes_steps 3
     # It is told of by pushes from now on, and obeys.
     phasectl hold "$workflow/train"
     eventually 60 state "$workflow/train" held
     [ "$(outcomes)" = 'preempted preempted cancelled' ]
     steps_join 1
     steps_join 2
-    phasectl release "$workflow/train"
-    eventually 120 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM job')" = 1 ]
     jobs_agree
 }
 
