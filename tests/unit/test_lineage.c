@@ -46,7 +46,7 @@ static int remove_folder(void **state)
 }
 
 /* Writes `text` to a file below the folder, whose own folder is made. */
-static void put(const char *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(const char *text, const char *format, ...)
 {
     struct text name = {0};
     va_list args;
