@@ -20,8 +20,8 @@ TESTS += tests/system/crash.bats tests/system/faults.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats tests/system/training.bash
 
-TESTS += tests/system/nodes.bats
-EXTRA_DIST += tests/system/nodes.bats
+TESTS += tests/system/nodes.bats tests/system/storm.bats
+EXTRA_DIST += tests/system/nodes.bats tests/system/storm.bats
 
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
