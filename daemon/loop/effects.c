@@ -184,7 +184,7 @@ static int carry_cancel(struct loop *loop, struct duty *duty)
     const struct job *job = duty->effect.job;
     if (job->slurm_id == 0)
         return CARRIED_OUT; /* nothing to cancel is known yet; the core asks again when it is */
-    if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, 0, &err) == 0)
+    if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, job->token, 0, &err) == 0)
         return CARRIED_REQUEST;
     log_line("could not cancel job %u: %s", job->slurm_id, err.message);
     return CARRIED_LATER_MS + CHANGE_RETRY_MS;
@@ -195,7 +195,7 @@ static int carry_begin(struct loop *loop, struct duty *duty)
     struct error err;
     const struct job *job = duty->effect.job;
     int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
-    if (cluster_begin(loop->cluster, duty_id(duty), job->slurm_id, begin, &err) == 0)
+    if (cluster_begin(loop->cluster, duty_id(duty), job->slurm_id, job->token, begin, &err) == 0)
         return CARRIED_REQUEST;
     log_line("could not begin job %u: %s", job->slurm_id, err.message);
     return CARRIED_LATER_MS + CHANGE_RETRY_MS;

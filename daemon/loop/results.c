@@ -250,7 +250,9 @@ static void take_answer(struct loop *loop, const struct cluster_result *result)
         log_line("Slurm refused to %s job %u: %s", cluster_kind_name(result->kind),
                  duty->effect.job->slurm_id, result->message);
     bool stays = outbox_end(&loop->outbox, duty);
-    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED;
+    /* That a job to cancel is absent may be a controller's error: polls tell when it is gone. */
+    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED ||
+                   (result->outcome == CLUSTER_ABSENT && kind == FX_CANCEL_JOB);
     if (stays && is_change && is_open && duty->state == DUTY_STANDING)
         outbox_retry(&loop->outbox, duty, loop_now_ms() + CHANGE_RETRY_MS);
 }

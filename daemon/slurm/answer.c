@@ -181,6 +181,15 @@ void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, co
     result->job_id = best->job_id;
 }
 
+bool answer_has_token(const job_info_msg_t *loaded, const char *token)
+{
+    char found[CLUSTER_TOKEN_LENGTH + 1];
+    for (uint32_t i = 0; i < loaded->record_count; i++)
+        if (job_token(&loaded->job_array[i], found) && text_equal(token, found))
+            return true;
+    return false;
+}
+
 /* FNV-1a: short, and 64 bits make two lists that follow each other differ for sure enough. */
 static uint64_t digest_add(uint64_t digest, const void *bytes, size_t size)
 {

@@ -46,31 +46,34 @@ int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
     return cluster->operations->poll(cluster, key, err);
 }
 
-int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, int signal,
-                   struct error *err)
+int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                   int signal, struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, signal, err);
+    return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, token, signal, err);
 }
 
-int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                    struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_REQUEUE, job_id, 0, err);
+    return cluster->operations->change(cluster, key, CLUSTER_REQUEUE, job_id, token, 0, err);
 }
 
-int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                 struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_HOLD, job_id, 0, err);
+    return cluster->operations->change(cluster, key, CLUSTER_HOLD, job_id, token, 0, err);
 }
 
-int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                    struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_RELEASE, job_id, 0, err);
+    return cluster->operations->change(cluster, key, CLUSTER_RELEASE, job_id, token, 0, err);
 }
 
-int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, int64_t time,
-                  struct error *err)
+int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                  int64_t time, struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, time, err);
+    return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, token, time, err);
 }
 
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result)

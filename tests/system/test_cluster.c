@@ -261,7 +261,7 @@ static void a_job_is_found_by_its_token_also_without_its_comment(void **state)
     result =
         answer_to(cluster_lookup(test.cluster, 5, "ffffffffffffffffffffffffffffffff", NULL), 5);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    (void)answer_to(cluster_cancel(test.cluster, 6, id, 0, NULL), 6);
+    (void)answer_to(cluster_cancel(test.cluster, 6, id, job.token, 0, NULL), 6);
 }
 
 static void many_lookups_are_each_answered(void **state)
@@ -291,7 +291,7 @@ static void many_lookups_are_each_answered(void **state)
         cluster_result_fini(&result);
     }
     for (size_t i = 0; i < 20; i++)
-        (void)answer_to(cluster_cancel(test.cluster, i, ids[i], 0, NULL), i);
+        (void)answer_to(cluster_cancel(test.cluster, i, ids[i], jobs[i].token, 0, NULL), i);
 }
 
 static void a_held_job_waits_for_its_release(void **state)
@@ -302,10 +302,11 @@ static void a_held_job_waits_for_its_release(void **state)
     job.description.hold = true;
     uint32_t id = submit(&job);
     assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).held);
-    struct cluster_result result = answer_to(cluster_release(test.cluster, 7, id, NULL), 7);
+    struct cluster_result result =
+        answer_to(cluster_release(test.cluster, 7, id, job.token, NULL), 7);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_COMPLETED, 0);
-    result = answer_to(cluster_hold(test.cluster, 8, id, NULL), 8);
+    result = answer_to(cluster_hold(test.cluster, 8, id, job.token, NULL), 8);
     assert_int_not_equal(result.outcome, CLUSTER_DONE);
 }
 
@@ -316,13 +317,41 @@ static void a_cancelled_job_ends_and_a_second_cancel_finds_none(void **state)
     job_init(&job, "#!/bin/sh\nsleep 1000\n");
     uint32_t id = submit(&job);
     (void)wait_for(id, CLUSTER_JOB_RUNNING, 0);
-    struct cluster_result result = answer_to(cluster_cancel(test.cluster, 9, id, 0, NULL), 9);
+    struct cluster_result result =
+        answer_to(cluster_cancel(test.cluster, 9, id, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_CANCELLED, 0);
-    result = answer_to(cluster_cancel(test.cluster, 9, id, 0, NULL), 9);
+    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
-    result = answer_to(cluster_cancel(test.cluster, 9, 4000000, 0, NULL), 9);
+    result = answer_to(cluster_cancel(test.cluster, 9, 4000000, job.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
+}
+
+/* As after a controller's crash, when a lost job's id is given out again. */
+static void a_job_with_another_token_is_left_alone(void **state)
+{
+    (void)state;
+    struct job lost, job;
+    job_init(&lost, "#!/bin/sh\n");
+    job_init(&job, "#!/bin/sh\n");
+    job.description.hold = true;
+    uint32_t id = submit(&job);
+    struct cluster_result result =
+        answer_to(cluster_cancel(test.cluster, 9, id, lost.token, 0, NULL), 9);
+    assert_int_equal(result.outcome, CLUSTER_ABSENT);
+    result = answer_to(cluster_requeue(test.cluster, 9, id, lost.token, NULL), 9);
+    assert_int_equal(result.outcome, CLUSTER_ABSENT);
+    result = answer_to(cluster_release(test.cluster, 9, id, lost.token, NULL), 9);
+    assert_int_equal(result.outcome, CLUSTER_ABSENT);
+    assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).held);
+
+    /* A site that rewrites comments: the path says whose it is. */
+    assert_int_equal(shell("scontrol update jobid=%u comment=rewritten", id), 0);
+    result = answer_to(cluster_cancel(test.cluster, 9, id, lost.token, 0, NULL), 9);
+    assert_int_equal(result.outcome, CLUSTER_ABSENT);
+    result = answer_to(cluster_cancel(test.cluster, 9, id, job.token, 0, NULL), 9);
+    assert_int_equal(result.outcome, CLUSTER_DONE);
+    (void)wait_for(id, CLUSTER_JOB_CANCELLED, 0);
 }
 
 static void a_signal_reaches_the_batch_script(void **state)
@@ -343,7 +372,7 @@ static void a_signal_reaches_the_batch_script(void **state)
     }
     free(output);
     struct cluster_result result =
-        answer_to(cluster_cancel(test.cluster, 10, id, SIGUSR1, NULL), 10);
+        answer_to(cluster_cancel(test.cluster, 10, id, job.token, SIGUSR1, NULL), 10);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     assert_int_equal(wait_for(id, CLUSTER_JOB_FAILED, 0).exit_code, 5);
     output = output_of(&job);
@@ -360,13 +389,14 @@ static void a_requeued_job_keeps_its_id_and_begins_soon_when_told(void **state)
     uint32_t id = submit(&job);
     (void)wait_for(id, CLUSTER_JOB_RUNNING, 0);
     wait_for_output(&job, "start 0\n");
-    struct cluster_result result = answer_to(cluster_requeue(test.cluster, 11, id, NULL), 11);
+    struct cluster_result result =
+        answer_to(cluster_requeue(test.cluster, 11, id, job.token, NULL), 11);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     struct cluster_job seen = wait_for(id, CLUSTER_JOB_PENDING, 1);
     assert_false(seen.held);
     int64_t now = time(NULL);
     assert_true(seen.eligible_time > now + 60);
-    result = answer_to(cluster_begin(test.cluster, 12, id, now + 2, NULL), 12);
+    result = answer_to(cluster_begin(test.cluster, 12, id, job.token, now + 2, NULL), 12);
     assert_int_equal(result.outcome, CLUSTER_DONE);
     (void)wait_for(id, CLUSTER_JOB_COMPLETED, 1);
     char *output = output_of(&job);
@@ -425,7 +455,7 @@ static void a_poll_without_changes_says_so(void **state)
             break;
     }
     assert_int_equal(result.outcome, CLUSTER_UNCHANGED);
-    (void)answer_to(cluster_cancel(test.cluster, 17, id, 0, NULL), 17);
+    (void)answer_to(cluster_cancel(test.cluster, 17, id, job.token, 0, NULL), 17);
     result = answer_to(cluster_poll(test.cluster, 18, NULL), 18);
     assert_int_equal(result.outcome, CLUSTER_DONE);
 }
@@ -571,6 +601,7 @@ int main(void)
         cmocka_unit_test(many_lookups_are_each_answered),
         cmocka_unit_test(a_held_job_waits_for_its_release),
         cmocka_unit_test(a_cancelled_job_ends_and_a_second_cancel_finds_none),
+        cmocka_unit_test(a_job_with_another_token_is_left_alone),
         cmocka_unit_test(a_signal_reaches_the_batch_script),
         cmocka_unit_test(a_requeued_job_keeps_its_id_and_begins_soon_when_told),
         cmocka_unit_test(what_slurm_refuses_is_told_in_its_words),

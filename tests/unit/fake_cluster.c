@@ -224,8 +224,20 @@ static int fake_poll(struct cluster *cluster, uint64_t key, struct error *err)
     return fake_ask((struct fake_cluster *)cluster, key, CLUSTER_POLL, NULL);
 }
 
+static bool fake_has(const struct fake_cluster *fake, uint32_t id, const char *token)
+{
+    uint32_t last;
+    struct cluster_job *jobs;
+    size_t count = fake_jobs(fake, token, &jobs, &last);
+    bool has = false;
+    for (size_t i = 0; i < count; i++)
+        has = has || jobs[i].id == id;
+    fake_free_jobs(jobs, count);
+    return has;
+}
+
 static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
-                       uint32_t job_id, int64_t argument, struct error *err)
+                       uint32_t job_id, const char *token, int64_t argument, struct error *err)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
     (void)err;
@@ -235,6 +247,12 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
     assert(kind == CLUSTER_CANCEL || kind == CLUSTER_BEGIN);
     bool begins = kind == CLUSTER_BEGIN;
     char *line = text_format("%u\n", job_id);
+    if (!fake_has(fake, job_id, token)) {
+        fake_append(fake, "strangers", line);
+        result->outcome = CLUSTER_ABSENT;
+        free(line);
+        return 0;
+    }
     char *text = begins ? text_format("%lld\n", (long long)argument) : text_format("cancelled\n");
     char *path =
         text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);

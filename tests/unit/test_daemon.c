@@ -411,6 +411,24 @@ static void a_cancelled_run_cancels_its_job(void **state)
     world_await(world, "/v1/workflows/1", "phases.1.state", "cancelled");
 }
 
+/* As after a controller's crash: the id is another job's, until the controller recovers ours. */
+static void a_job_of_another_with_the_same_id_is_not_cancelled(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    char *jobs = world_read(world, "slurm/jobs");
+    world_slurm_write(world, "jobs", "101 ffffffffffffffffffffffffffffffff other\n");
+    world_slurm_write(world, "state.101", "running");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_await_lines(world, "strangers", 1);
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+    world_slurm_write(world, "jobs", jobs);
+    world_await_lines(world, "cancelled", 1);
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    free(jobs);
+}
+
 static void a_run_that_said_nothing_is_read_from_its_folder(void **state)
 {
     struct world *world = *state;
@@ -482,6 +500,7 @@ int main(void)
         TEST(strange_entries_are_taken_and_harm_nothing),
         TEST(a_worker_without_the_secret_is_refused),
         TEST(a_cancelled_run_cancels_its_job),
+        TEST(a_job_of_another_with_the_same_id_is_not_cancelled),
         TEST(a_run_that_said_nothing_is_read_from_its_folder),
         TEST(news_end_a_long_poll),
     };
