@@ -106,6 +106,9 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
     int status = notes_get(loop, run->id, &notes, err);
     if (status == 0)
         status = resume_choose(store, run, &resume, err);
+    if (status == 0 && run->resume_path && json_is_null(resume))
+        log_line("no checkpoint of phase %llu/%s is whole any more: it begins anew",
+                 (unsigned long long)run->phase->workflow->id, run->phase->name);
     if (status == 0)
         status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
