@@ -72,14 +72,25 @@ double view_run_duration(const json_t *run, double now)
 }
 
 /* The state of the job is Slurm's, of some seconds ago; that of the run comes from its worker. */
-bool view_run_waits(const json_t *run)
+bool view_wait(const json_t *run, double now, struct text *text)
 {
-    return strcmp(field_text(run, "state"), "pending") == 0 &&
-           strcmp(field_text(run, "job_state"), "pending") == 0;
+    double absent_since = field_number(run, "job_absent_since");
+    char buffer[FORMAT_SIZE];
+    if (!isnan(absent_since)) {
+        text_addf(text, "Slurm has not known job %lld for %s", field_integer(run, "job_id"),
+                  format_duration(fmax(now - absent_since, 0), buffer));
+        return true;
+    }
+    if (strcmp(field_text(run, "state"), "pending") != 0 ||
+        strcmp(field_text(run, "job_state"), "pending") != 0)
+        return false;
+    text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
+              field_text(run, "job_reason"));
+    return true;
 }
 
 /* What is worth saying about a phase: why it stands where it stands, or where it runs. */
-static void view_note(const json_t *phase, struct text *text)
+static void view_note(const json_t *phase, double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes"), *node;
@@ -87,6 +98,8 @@ static void view_note(const json_t *phase, struct text *text)
     size_t i;
     if (reason[0]) {
         text_add(text, reason);
+    } else if (view_wait(run, now, text)) {
+        return;
     } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
         text_add(text, "on ");
         json_array_foreach(nodes, i, node)
@@ -94,9 +107,6 @@ static void view_note(const json_t *phase, struct text *text)
             const char *name = json_string_value(node);
             text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
         }
-    } else if (view_run_waits(run)) {
-        text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
-                  field_text(run, "job_reason"));
     } else if (strcmp(field_text(run, "state"), "submitting") == 0 &&
                field_text(run, "job_reason")[0]) {
         text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
@@ -117,7 +127,8 @@ static void view_cell(struct table *table, const json_t *phase,
     text_fini(&text);
 }
 
-void view_phases(const struct terminal *terminal, const json_t *workflow, struct text *text)
+void view_phases(const struct terminal *terminal, const json_t *workflow, double now,
+                 struct text *text)
 {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_LEFT, false},     {"STATE", TABLE_LEFT, false},
@@ -144,7 +155,10 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, struct
         table_add(&table, COLOUR_PLAIN,
                   format_duration(field_number(phase, "gpu_seconds"), buffer));
         table_add(&table, COLOUR_PLAIN, format_cost(field_number(phase, "cost_usd"), buffer));
-        view_cell(&table, phase, view_note);
+        struct text note = {0};
+        view_note(phase, now, &note);
+        table_add(&table, COLOUR_PLAIN, text_string(&note));
+        text_fini(&note);
     }
     table_write(&table, terminal, 0, text);
     table_fini(&table);

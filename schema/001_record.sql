@@ -261,8 +261,12 @@ CREATE VIEW v_run AS
                * coalesce(phase.usd_per_node_hour, phase.usd_per_gpu_hour * job.gpus_per_node)
                AS usd,
            phase.workflow, phase.id AS phase, run.id AS run
-      FROM (SELECT *, coalesce(ended, CAST(strftime('%s') AS INTEGER) * 1000) - started AS lasted
-              FROM run) AS run
+      FROM (SELECT run.*,
+                   max(min(ifnull(run.ended, now.ms), ifnull(job.absent_since, now.ms))
+                       - run.started, 0) AS lasted
+              FROM run
+              JOIN job ON job.id = run.job
+              JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now) AS run
       JOIN phase ON phase.id = run.phase
       JOIN job ON job.id = run.job;
 

@@ -85,7 +85,8 @@ static struct workflow *seven(struct record *record)
 #define RUN_1_MEMBERS                                                                              \
     "'address': '7/validate#1', 'run': 11, 'phase': 'validate', 'attempt': 1, 'state': 'ended',"   \
     " 'outcome': 'preempted', 'cause': null, 'message': '', 'job_id': 4711,"                       \
-    " 'job_state': 'preempted', 'job_reason': '', 'restarts': 0, 'nodes': [], 'exit_code': 0, "    \
+    " 'job_state': 'preempted', 'job_reason': '', 'job_absent_since': null, 'restarts': 0, "       \
+    "'nodes': [], 'exit_code': 0, "                                                                \
     "'signal': 0,"                                                                                 \
     " 'submitted': 1790000000.0, 'started': 1790000010.0, 'ended': 1790000046.0,"                  \
     " 'first_step': 0, 'last_step': 130, 'resume': null, 'run_dir': '/home/runs/7/validate/1',"    \
@@ -94,7 +95,8 @@ static struct workflow *seven(struct record *record)
 #define RUN_2                                                                                      \
     "{'address': '7/validate#2', 'run': 12, 'phase': 'validate', 'attempt': 2,"                    \
     " 'state': 'running', 'outcome': null, 'cause': null, 'message': '', 'job_id': 4712,"          \
-    " 'job_state': 'running', 'job_reason': '', 'restarts': 0, 'nodes': ['n1', 'n2'], "            \
+    " 'job_state': 'running', 'job_reason': '', 'job_absent_since': null, 'restarts': 0, "         \
+    "'nodes': ['n1', 'n2'], "                                                                      \
     "'exit_code': 0,"                                                                              \
     " 'signal': 0, 'submitted': 1790000050.0, 'started': 1790000064.0, 'ended': null,"             \
     " 'first_step': 100, 'last_step': 190, 'resume': '/out/step_100.ckpt',"                        \
@@ -141,6 +143,39 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     assert_json(json, "{'runs': [" RUN_2 "]}");
     assert_int_equal(answer_runs(record.store, 8, 10, &json, &err), 0);
     assert_json(json, "{'runs': []}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+/* Of the 36 s that the run has lasted, Slurm knew its job for 6. */
+static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    struct run *run = workflow->phases[0].run;
+    run->job->absent_since_ms = run->started_ms + 6000;
+    record_save_run(&record, run);
+    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_true(json_is_null(json_object_get(json, "eta_s")));
+    assert_float_equal(json_number_value(json_object_get(json, "gpu_seconds")), 16 * (36 + 6), 0);
+    const json_t *newest = json_object_get(json, "run");
+    assert_float_equal(json_number_value(json_object_get(newest, "job_absent_since")), 1790000070,
+                       0);
+    json_decref(json);
+
+    /* It is lost: that took a while, which was not Slurm's. */
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_LOST;
+    run->ended_ms = run->started_ms + 20000;
+    record_save_run(&record, run);
+    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_float_equal(json_number_value(json_object_get(json, "gpu_seconds")), 16 * (36 + 6), 0);
+    newest = json_object_get(json, "run");
+    assert_true(json_is_null(json_object_get(newest, "job_absent_since")));
+    json_decref(json);
     workflow_free(workflow);
     record_close(&record);
 }
@@ -495,6 +530,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
+        cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
         cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),

@@ -203,6 +203,38 @@ static void a_gate_explains_what_did_not_pass(void **state)
     json_decref(gate);
 }
 
+static void a_job_that_does_not_run_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run, *text;
+    } rows[] = {
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 38, 'job_reason': 'Priority',"
+         " 'job_absent_since': null}",
+         "job 38 waits in Slurm: Priority"},
+        {"{'state': 'running', 'job_state': 'running', 'job_id': 38, 'job_absent_since': 880.0}",
+         "Slurm has not known job 38 for 2m00s"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 38, 'job_absent_since': 1001.0}",
+         "Slurm has not known job 38 for 0s"},
+        {"{'state': 'running', 'job_state': 'running', 'job_id': 38, 'job_absent_since': null}",
+         ""},
+        {"null", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = strdup(rows[i].run);
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_t *run = json_loads(text, JSON_DECODE_ANY, NULL);
+        assert_non_null(run);
+        struct text wait = {0};
+        assert_int_equal(view_wait(run, 1000, &wait), rows[i].text[0] != '\0');
+        assert_string_equal(text_string(&wait), rows[i].text);
+        text_fini(&wait);
+        json_decref(run);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
         cmocka_unit_test(a_table_lines_up),
         cmocka_unit_test(a_table_fits_the_terminal),
+        cmocka_unit_test(a_job_that_does_not_run_says_why),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
