@@ -22,7 +22,7 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, dou
     double eta_s = field_number(phase, "eta_s");
     char bar[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
     text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS, field_text(phase, "phase"), LIVE_STATE_COLUMNS,
-              field_text(phase, "state"));
+              view_state(phase));
     if (!isnan(step) && !isnan(total))
         text_addf(text, "  %s", format_bar(step, total, terminal->unicode, bar));
     if (!isnan(step)) {
@@ -56,7 +56,7 @@ void live_write(const struct terminal *terminal, const json_t *workflow, double 
         struct text plain = {0}, cut = {0};
         live_phase(terminal, phase, now, &plain);
         terminal_add_cut(&cut, text_string(&plain), (size_t)terminal_width(terminal) - 1);
-        terminal_colour(terminal, text, view_colour(state), text_string(&cut));
+        terminal_colour(terminal, text, view_colour(view_state(phase)), text_string(&cut));
         text_add(text, "\n");
         text_fini(&cut);
         text_fini(&plain);

@@ -150,7 +150,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
                               struct text *text)
 {
     char buffer[FORMAT_SIZE], name[ADDRESS_TEXT_SIZE];
-    const char *state = field_text(phase, "state");
+    const char *state = view_state(phase);
     struct text progress = {0};
     struct table table;
     text_addf(text, "phase %s  ", address_text(address, name));

@@ -40,6 +40,17 @@ bool view_is_final(const char *state)
     return false;
 }
 
+const char *view_state(const json_t *phase)
+{
+    const char *state = field_text(phase, "state");
+    const json_t *run = json_object_get(phase, "run");
+    const char *run_state = field_text(run, "state");
+    bool is_open = strcmp(state, "active") == 0 || strcmp(state, "queued") == 0;
+    bool is_stopping = strcmp(run_state, "stopping") == 0 ||
+                       (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
+    return is_open && is_stopping ? "stopping" : state;
+}
+
 void view_progress(const json_t *phase, struct text *text)
 {
     double step = field_number(phase, "step"), total = field_number(phase, "total");
@@ -144,7 +155,7 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
-        const char *state = field_text(phase, "state");
+        const char *state = view_state(phase);
         double eta_s = field_number(phase, "eta_s");
         table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
         table_add(&table, view_colour(state), state);

@@ -17,6 +17,9 @@ enum colour view_colour(const char *state);
 
 bool view_is_final(const char *state);
 
+/* The state of a phase; `stopping` while its run does, for a person or by itself. */
+const char *view_state(const json_t *phase);
+
 /* `320/600`, `320`, or nothing. */
 void view_progress(const json_t *phase, struct text *text);
 

@@ -181,6 +181,8 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
  * why not and what to do instead. */
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err);
+/* Whether the command, which can be carried out, has to wait for the phase's run to stop. */
+bool core_command_stops(const struct phase *phase, enum core_command command);
 
 /* When EV_TIME is due: the nearest deadline; INT64_MAX when there is none. */
 int64_t core_deadline(const struct core *core);

@@ -1,5 +1,5 @@
 SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
-       run.id AS run, phase.name AS phase, run.attempt, run.state, run.outcome, run.cause,
+       run.id AS run, phase.name AS phase, run.attempt, run.state, run.wish, run.outcome, run.cause,
        ifnull(run.message, '') AS message,
        job.slurm_id AS job_id, job.state AS job_state, ifnull(job.reason, '') AS job_reason,
        CASE WHEN run.state <> 'ended' THEN job.absent_since / 1000.0 END AS job_absent_since,

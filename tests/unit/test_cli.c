@@ -235,6 +235,28 @@ static void a_job_that_does_not_run_says_why(void **state)
     }
 }
 
+static void a_phase_whose_run_stops_is_stopping(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase, *run, *wish, *state;
+    } rows[] = {
+        {"active", "running", NULL, "active"},    {"active", "stopping", "cancel", "stopping"},
+        {"active", "stopping", NULL, "stopping"}, {"queued", "pending", "hold", "stopping"},
+        {"queued", "pending", NULL, "queued"},    {"queued", "ended", "cancel", "queued"},
+        {"held", "ended", "hold", "held"},        {"blocked", NULL, NULL, "blocked"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *run = rows[i].run
+                          ? json_pack("{s:s, s:s?}", "state", rows[i].run, "wish", rows[i].wish)
+                          : json_null();
+        json_t *phase = json_pack("{s:s, s:o}", "state", rows[i].phase, "run", run);
+        assert_non_null(phase);
+        assert_string_equal(view_state(phase), rows[i].state);
+        json_decref(phase);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_table_lines_up),
         cmocka_unit_test(a_table_fits_the_terminal),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
+        cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -405,6 +405,9 @@ static void a_cancelled_run_cancels_its_job(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
     json_t *json = world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL);
     assert_string_equal(world_member(json, "phases.1"), "1/b");
+    const json_t *stopping = json_object_get(json, "stopping"); /* b has no run yet */
+    assert_int_equal(json_array_size(stopping), 1);
+    assert_string_equal(json_string_value(json_array_get(stopping, 0)), "1/a");
     json_decref(json);
     world_await_lines(world, "cancelled", 1);
     world_await(world, "/v1/workflows/1", "state", "cancelled");
