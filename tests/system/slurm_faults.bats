@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What goes wrong in Slurm itself: nodes that cannot launch a job.
+# What goes wrong in Slurm itself: nodes that cannot launch a job, nodes that it loses.
 
 load phased.bash
 load training.bash
@@ -35,4 +35,26 @@ teardown() {
     [ -z "$(squeue -h -o %i)" ]
     same_weights "$workflow"
     [[ "$(phasectl why "$workflow/train")" = *"failed: launch"*"held by Slurm"* ]]
+}
+
+one_training() {
+    [ "$(pgrep -f "phase-model train.*$PHASED_HOME" | wc -l)" = 1 ]
+}
+
+makes_steps() {
+    [ "$(record "SELECT last_step > resume_step FROM run WHERE attempt = $1")" = 1 ]
+}
+
+@test "a node whose slurmd is killed ends what runs there, while the run goes on elsewhere" {
+    phasectl daemon start
+    workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--save-every 200/' | submit)
+    eventually 60 past "$workflow/train" 205
+    node=$(record 'SELECT nodes FROM run')
+    kill -KILL "$(cat "$SANDBOX/pid/$node")"
+    eventually 120 makes_steps 2
+    [ "$(record 'SELECT nodes FROM run WHERE attempt = 2')" != "$node" ]
+    [ "$(record 'SELECT resume_step > 0 FROM run WHERE attempt = 2')" = 1 ]
+    eventually 30 one_training
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
 }
