@@ -125,7 +125,7 @@ static void command_stop(struct step *step, struct phase *phase, enum core_comma
 {
     bool is_hold = command == COMMAND_HOLD;
     if (core_command_stops(phase, command))
-        run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL);
+        run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL, reason);
     else if (is_hold)
         phase_move_held(step, phase, HOLD_USER, reason);
     else

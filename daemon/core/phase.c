@@ -134,10 +134,12 @@ void phase_let_go(struct step *step, struct phase *phase)
 void phase_go_on(struct step *step, struct phase *phase, const char *reason)
 {
     struct run *before = phase->run;
+    char asked[REASON_MAX]; /* who wants it to stop */
+    memcpy(asked, phase->reason, sizeof asked);
     phase->stalls = 0;
     struct run *run = phase_start_in_job(step, phase, before, RUN_PENDING, reason);
     if (before->wish != WISH_NONE)
-        run_stop(step, run, before->wish);
+        run_stop(step, run, before->wish, asked);
 }
 
 void phase_again(struct step *step, struct phase *phase, const char *reason)

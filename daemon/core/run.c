@@ -13,9 +13,11 @@ static void run_set_message(struct run *run, const char *message)
     (void)snprintf(run->message, sizeof run->message, "%s", message ? message : "");
 }
 
-void run_stop(struct step *step, struct run *run, enum run_wish wish)
+void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason)
 {
     assert(wish != WISH_NONE && run->state != RUN_ENDED);
+    phase_set_reason(run->phase, reason);
+    step_save_phase(step, run->phase);
     run->wish = wish;
     run->told_ms = step->now_ms;
     step_save_run(step, run);
@@ -48,9 +50,13 @@ static void run_retry(struct step *step, struct run *run)
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s",
-                   is_lost ? "lost" : run_cause_name(run->cause), count > 1 ? " again" : "",
-                   run->message[0] ? ": " : "", run->message);
+    const char *what = is_lost ? "lost" : run_cause_name(run->cause);
+    bool is_said = text_starts(run->message, what); /* guard failed: ... */
+    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s", is_said ? "" : what,
+                   count <= 1 ? ""
+                   : is_said  ? "again"
+                              : " again",
+                   run->message[0] && (!is_said || count > 1) ? ": " : "", run->message);
     if (died_on_resume) /* by an unusable checkpoint, maybe: the next run takes the one before */
         phase_again(step, phase, reason);
     /* What was refused would be refused again: nobody but a person can help. */
@@ -64,12 +70,13 @@ static void run_retry(struct step *step, struct run *run)
 static void run_follow(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
+    char reason[REASON_MAX];
     if (run->requeues) {
         phase_go_on(step, phase, run_outcome_name(run->outcome));
         return;
     }
     if (run->wish == WISH_CANCEL) {
-        phase_cancel(step, phase, "cancelled by a person");
+        phase_cancel(step, phase, phase->reason);
         return;
     }
     if (run->outcome == OUTCOME_SUCCEEDED) {
@@ -81,7 +88,7 @@ static void run_follow(struct step *step, struct run *run)
     }
     if (run->wish == WISH_HOLD) {
         phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_USER, "held by a person");
+        phase_move_held(step, phase, HOLD_USER, phase->reason);
         return;
     }
     switch (run->outcome) {
@@ -89,13 +96,11 @@ static void run_follow(struct step *step, struct run *run)
     case OUTCOME_TIMED_OUT:
         phase_again(step, phase, run_outcome_name(run->outcome));
         break;
-    case OUTCOME_CANCELLED: {
-        char reason[REASON_MAX];
-        (void)snprintf(reason, sizeof reason, "its job was cancelled, and not by phased%s%.150s",
-                       run->message[0] ? ": " : "", run->message);
+    case OUTCOME_CANCELLED:
+        (void)snprintf(reason, sizeof reason, "%.150s, and not by phased",
+                       run->message[0] ? run->message : "the job was cancelled in Slurm");
         phase_fail(step, phase, HOLD_FAILURE, reason);
         break;
-    }
     case OUTCOME_FAILED:
     case OUTCOME_LOST:
         run_retry(step, run);
@@ -172,7 +177,7 @@ void run_on_started(struct step *step, struct run *run)
     step_done(step, FX_TELL_NEXT, run);
     run_move(step, run, RUN_RUNNING, event->message ? event->message : "");
     if (run->wish != WISH_NONE)
-        run_stop(step, run, run->wish);
+        run_stop(step, run, run->wish, run->phase->reason);
 }
 
 void run_on_stopping(struct step *step, struct run *run)

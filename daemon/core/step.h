@@ -37,7 +37,9 @@ void step_save_job(struct step *step, struct run *run, struct job *job);
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
 void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
 
-/* Moves the phase, which must be allowed to, and records why. `reason` may be empty. */
+/* `reason` may be empty, and the phase's own. */
+void phase_set_reason(struct phase *phase, const char *reason);
+/* Moves the phase, which must be allowed to, and records why. */
 void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason);
 /* Moves to PHASE_HELD, for this. */
 void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
@@ -76,8 +78,9 @@ void workflow_settle(struct step *step, struct workflow *workflow);
 /* --- run.c: what a run's worker tells ----------------------------------------------------------
  */
 
-/* Wants the run to stop; it is told, or its job cancelled, now or as soon as that is possible. */
-void run_stop(struct step *step, struct run *run, enum run_wish wish);
+/* Wants the run to stop; it is told, or its job cancelled, now or as soon as that is possible. Who
+ * wants it is the phase's reason until then. */
+void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason);
 void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
              const char *message);
 void run_on_started(struct step *step, struct run *run);

@@ -429,11 +429,68 @@ static void holding_a_run_stops_it_and_release_resumes(void **state)
     phase_runs(world, "validate");
     world_command(world, "validate", COMMAND_HOLD);
     assert_non_null(strstr(world_trace(world), "tell-stop validate#1\n"));
+    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
     world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
     assert_non_null(strstr(world_trace(world), "validate: active -> held\n"));
+    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
     world_command(world, "validate", COMMAND_RELEASE);
     assert_string_equal(world_trace(world), "validate: held -> queued\n"
                                             "submit validate#2\n");
+}
+
+/* The same words whether something had to stop first or not, through whatever came in between. */
+static void a_reason_says_who_asked_and_nothing_twice(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_command(world, "validate", COMMAND_CANCEL);
+    world_event(world, EV_SUBMITTED, "validate");
+    world_seen(world, "validate", "running", false);
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_ACTIVE);
+    world_event(world, EV_RUN_STARTED, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = 10,
+                                          .ended_ms = world->now_ms});
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+    world_seen(world, "validate", "cancelled", true);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_CANCELLED);
+    assert_string_equal(world_phase(world, "validate")->reason, "cancelled by anna");
+}
+
+static void a_failure_is_named_once(void **state)
+{
+    static const struct {
+        enum run_outcome outcome;
+        enum run_cause cause;
+        const char *message, *reason;
+    } rows[] = {
+        {OUTCOME_FAILED, CAUSE_GUARD, "guard failed: cap 3", "guard failed: cap 3"},
+        {OUTCOME_FAILED, CAUSE_EXIT, "rank 0 gave up", "exit: rank 0 gave up"},
+        {OUTCOME_FAILED, CAUSE_EXIT, "", "exit"},
+        {OUTCOME_CANCELLED, CAUSE_NONE, "the job was cancelled in Slurm",
+         "the job was cancelled in Slurm, and not by phased"},
+        {OUTCOME_CANCELLED, CAUSE_NONE, "", "the job was cancelled in Slurm, and not by phased"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *made;
+        assert_int_equal(setup(&made), 0);
+        struct world *world = made;
+        world_begin(world, false);
+        phase_runs(world, "validate");
+        world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                              .run = world_phase(world, "validate")->run,
+                                              .outcome = rows[i].outcome,
+                                              .cause = rows[i].cause,
+                                              .message = rows[i].message,
+                                              .ended_ms = world->now_ms});
+        assert_string_equal(world_phase(world, "validate")->reason, rows[i].reason);
+        assert_int_equal(teardown(&made), 0);
+    }
 }
 
 static void a_workflow_submitted_held_waits_for_release(void **state)
@@ -480,6 +537,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(two_phases_run_to_their_end_in_one_allocation),
         WORLD_TEST(a_phase_of_another_shape_is_submitted),
+        WORLD_TEST(a_reason_says_who_asked_and_nothing_twice),
+        cmocka_unit_test(a_failure_is_named_once),
         WORLD_TEST(a_late_verdict_finds_the_allocation_gone),
         WORLD_TEST(too_little_time_left_means_a_new_submission),
         WORLD_TEST(a_failed_gate_holds_and_a_person_may_promote),
