@@ -43,7 +43,8 @@ void lead_conclude(struct lead *lead)
             lead_run_add_lost(run, lead->agents[i].node);
     lead_run_end(run);
     lead->state = LEAD_LINGERING;
-    lead->requeue = run->outcome.requeues ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
+    bool wants_requeue = run->outcome.requeues && !run->is_requeued;
+    lead->requeue = wants_requeue ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
     /* After a stop from outside nothing follows in this allocation. */
     enum outcome_kind kind = run->outcome.kind;
     bool goes_on = lead->step && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);

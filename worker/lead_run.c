@@ -217,9 +217,11 @@ void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
 {
     const char *state = evidence->answer->state;
     bool is_alive = text_equal(state, "RUNNING");
+    /* Its state is the same as that of a cancelled one, COMPLETING. */
+    run->is_requeued = evidence->answer->restarts > run->outcome.restarts;
     if (evidence->answer->is_preempted)
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
-    else if (evidence->answer->restarts > run->outcome.restarts)
+    else if (run->is_requeued)
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "the job was requeued in Slurm");
     else if (evidence->is_at_limit)
         lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");

@@ -26,6 +26,7 @@ struct lead_run {
     bool is_decided;
     json_t *failed; /* the first rank that failed, as its node told at its end; or NULL */
     char *failed_node;
+    bool is_requeued;   /* Slurm has requeued the job already, and is killing it */
     bool is_ended;      /* the outcome is told */
     bool needs_writing; /* and outcome.json could not be written yet */
 };

@@ -472,6 +472,26 @@ requeues() {
     grep -q 'Slurm does not requeue the job: Requested operation is presently disabled' "$job/job.log"
 }
 
+@test "a job that somebody requeues is not taken for cancelled" {
+    echo "JobState=COMPLETING Requeue=1 Restarts=1 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    terminate_step
+    kill -TERM "$lead"
+    await_lead
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
+    [ "$(requeues)" = 0 ] # it is done already
+    rm -r "$home/phase/1" "$job/claim"
+    sed -i s/Restarts=1/Restarts=0/ "$home/slurm/show"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    kill -TERM "$lead"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","the job was cancelled in Slurm",false]' ]
+}
+
 @test "a preempted run that made no step does not have its job requeued" {
     preempted_state
     echo 1 >"$home/slurm/requeue"
@@ -481,7 +501,7 @@ requeues() {
     terminate_step
     await_lead 1
     [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",false]' ]
-    ! grep -q requeue "$home/slurm/calls"
+    [ "$(requeues)" = 0 ]
 }
 
 @test "a job whose folder another job serves leaves it alone" {

@@ -141,6 +141,17 @@ preempt_training() {
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
 
+@test "a job that a person requeues is preempted, and not cancelled" {
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}"
+    submit 1 -t 5
+    await grep -q step=12 "$home/phase/1/log/rank-0.log"
+    scontrol requeue "$job_id"
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
+    ls "$home/out" | grep -q ckpt_
+    await restarts_are 1
+}
+
 @test "a phase goes on through three walltimes in one job, and no step is lost" {
     local run resume='{}' saved=0
     start_daemon
