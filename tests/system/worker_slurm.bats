@@ -113,7 +113,7 @@ preempt_training() {
     echo "# from the last checkpoint to the preemptor's start: $released s" >&3
     [ "$released" -lt 5 ] # KillWait is 5 s: a lead that stayed until then would hold the nodes
     await restarts_are 1
-    saved=$(ls -t "$home/out" | grep -m 1 -o 'ckpt_[0-9]*' | cut -d_ -f2)
+    saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
 }
 
 @test "a preempted job requeues itself at once, and the next run resumes in it" {
@@ -168,7 +168,7 @@ preempt_training() {
         WAIT_S=90 await has_outcome $run
         [ "$(outcome $run '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",true]' ]
         [ "$(cat "$home/phase/$run"/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | head -n 1)" = $((saved + 1)) ]
-        saved=$(ls -t "$home/out" | grep -m 1 -o 'ckpt_[0-9]*' | cut -d_ -f2)
+        saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
         resume="{\"resume\": {\"path\": \"$home/out/ckpt_$saved\", \"step\": $saved}}"
     done
     [ "$(cat "$home"/phase/?/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | sort -n | uniq -d | wc -l)" -le 2 ]
