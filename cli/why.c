@@ -263,8 +263,10 @@ static void why_write_guards(const struct why *why, struct text *text)
     json_array_foreach(json_object_get(why->run, "guards"), i, guard)
     {
         struct text line = {0};
-        text_addf(&line, "guard %s%s: %s", field_text(guard, "name"),
-                  field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"));
+        const char *advice = field_text(guard, "advice");
+        text_addf(&line, "guard %s%s: %s%s%s", field_text(guard, "name"),
+                  field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"),
+                  advice[0] ? "; " : "", advice);
         text_add(text, "  ");
         terminal_add_cut(text, text_string(&line), SIZE_MAX);
         text_add(text, "\n");

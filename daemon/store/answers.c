@@ -322,9 +322,10 @@ static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_
 int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
                 struct error *err)
 {
-    struct answer_phase_ids ids;
-    json_t *gate = NULL, *checks = NULL;
+    struct answer_phase_ids ids = {0};
+    json_t *gate = NULL, *checks = NULL, *guards = NULL;
     int result = answer_find_phase(store, workflow, phase, &ids, err);
+    uint64_t newest = ids.run;
     if (result == 0)
         result = answer_judged_run(store, ids.phase, &ids.run, err);
     if (result < 0)
@@ -336,11 +337,15 @@ int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_
     if (result < 0)
         return result;
     result = answer_checks(store, Q_GATE_CHECKS, ids.run, &checks, err);
+    if (result == 0)
+        result = answer_checks(store, Q_GUARD_CHECKS, newest, &guards, err);
     if (result < 0) {
+        json_decref(checks);
         json_decref(gate);
         return result;
     }
     json_object_set_new(gate, "checks", checks);
+    json_object_set_new(gate, "guards", guards);
     *ret_json = gate;
     return 0;
 }

@@ -226,6 +226,8 @@ PHASED
     run -0 phasectl watch "$id"
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
+    run -0 phasectl gate "$id/second"
+    [ "$output" = "gate of $id/second: it has no checks: what succeeds passes" ]
 }
 
 @test "why shows the runs, the failure with its last lines, and what can be done" {

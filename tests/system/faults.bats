@@ -80,10 +80,14 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
 @test "a guard stops the run, with its verdict" {
     phasectl daemon start
     workflow=$(one_phase 'for i in 1 2 3 4 5; do echo step=$i grad_norm=30; done; exec sleep 600' \
-        '    guards: {cap: {value: min(grad_norm), over: 3 steps, at_most: 20}}' | submit)
+        '    guards: {cap: {value: min(grad_norm), over: 3 steps, at_most: 20, advice: lower the rate}}' | submit)
     eventually 60 state "$workflow/only" held
     [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|guard' ]
     [ "$(record "SELECT name, outcome, value FROM verdict WHERE kind = 'guard'" | tail -n 1)" = 'cap|failed|30.0' ]
+    run phasectl gate "$workflow/only"
+    [[ $output == *"not decided yet; it judges what succeeds"*"guards of its newest run:"*"cap 30 is "*"lower the rate"* ]]
+    run phasectl status "$workflow"
+    [[ $output == *"guard failed: cap 30 is "* && $output != *"guard: guard"* ]]
 }
 
 @test "a failed gate holds and is explained; promote overrides it and is recorded" {

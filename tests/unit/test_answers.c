@@ -397,6 +397,20 @@ static void judge(struct record *record, uint64_t run, enum check_outcome outcom
     json_decref(list);
 }
 
+static void guard(struct record *record, uint64_t run)
+{
+    struct verdict verdict = {.name = (char *)"cap",
+                              .outcome = CHECK_FAILED,
+                              .bounds = (char *)"below 3",
+                              .reason = (char *)"cap 4 is not below 3",
+                              .advice = (char *)"lower the rate"};
+    json_t *json = verdict_to_json(&verdict);
+    record_begin(record);
+    assert_int_equal(store_guard_add(record->store, run, json, 1790000090000, NULL), 0);
+    record_commit(record);
+    json_decref(json);
+}
+
 static void assert_gate(struct record *record, const char *expected)
 {
     json_t *json;
@@ -406,7 +420,7 @@ static void assert_gate(struct record *record, const char *expected)
 
 #define CHECKS(outcome, warn)                                                                      \
     " 'checks': [{'name': 'falling', 'outcome': '" outcome "', 'warn': " warn ", 'value': 'nan',"  \
-    " 'bounds': 'below 0', 'window': null, 'reason': 'it is NaN', 'advice': null}]}"
+    " 'bounds': 'below 0', 'window': null, 'reason': 'it is NaN', 'advice': null}], 'guards': []}"
 
 static void a_gate_tells_who_decided_and_by_what(void **state)
 {
@@ -416,7 +430,7 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     struct workflow *workflow = seven(&record);
     struct phase *phase = &workflow->phases[0];
     assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
-                         " 'time': null, 'checks': []}");
+                         " 'time': null, 'checks': [], 'guards': []}");
     judge(&record, 12, CHECK_FAILED, true);
     assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'gate',"
                          " 'time': 1790000090.0," CHECKS("failed", "true"));
@@ -438,6 +452,25 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
     assert_string_equal(json_string_value(json_object_get(json, "promoted")), "submitted");
     json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_gate_tells_what_guard_stopped_the_newest_run(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    guard(&record, 11); /* not the newest */
+    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+                         " 'time': null, 'checks': [], 'guards': []}");
+    guard(&record, 12);
+    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+                         " 'time': null, 'checks': [], 'guards': [{'name': 'cap', 'outcome':"
+                         " 'failed', 'warn': false, 'value': null, 'bounds': 'below 3',"
+                         " 'window': null, 'reason': 'cap 4 is not below 3',"
+                         " 'advice': 'lower the rate'}]}");
     workflow_free(workflow);
     record_close(&record);
 }
@@ -539,6 +572,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_a_person_is_listed_first),
         cmocka_unit_test(series_stand_side_by_side_over_their_steps),
         cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
+        cmocka_unit_test(a_gate_tells_what_guard_stopped_the_newest_run),
         cmocka_unit_test(events_go_on_from_where_one_left_off),
         cmocka_unit_test(a_text_that_is_no_text_is_still_answered),
         cmocka_unit_test(lists_of_nodes_are_written_out),

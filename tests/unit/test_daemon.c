@@ -296,6 +296,25 @@ static void a_passed_gate_promotes_in_place(void **state)
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
+/* Both are the spec's doing: only with these values is there no number, and `dt` never came. */
+static void a_gate_tells_errors_from_missing_data(void **state)
+{
+    static const char spec[] =
+        "name: two\n"
+        "phases:\n"
+        "  a:\n"
+        "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+        "    run: echo\n"
+        "    gate:\n"
+        "      odd: {value: 'last(loss) == 2.5 and \"x\" or 1', at_most: 2}\n"
+        "      timed: last(dt) < 1\n";
+    struct world *world = *state;
+    submit(world, spec);
+    run_first_phase(world, 3, 2.5);
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "gate failed, cannot be judged: odd; without data: timed");
+}
+
 static void a_failed_gate_holds_until_a_person_promotes(void **state)
 {
     struct world *world = *state;
@@ -498,6 +517,7 @@ int main(void)
         TEST(several_submissions_are_answered_together),
         TEST(of_several_submissions_with_a_wrong_one_none_is_queued),
         TEST(a_passed_gate_promotes_in_place),
+        TEST(a_gate_tells_errors_from_missing_data),
         TEST(a_failed_gate_holds_until_a_person_promotes),
         TEST(entries_are_taken_once_and_without_gaps),
         TEST(strange_entries_are_taken_and_harm_nothing),
