@@ -186,9 +186,11 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     head -c 4096 /dev/urandom >"$PHASED_HOME/binary"
     head -c 10M /dev/zero | tr '\0' '#' >"$PHASED_HOME/large"
     for file in folder binary large; do
-        run phasectl check "$PHASED_HOME/$file"
-        [ "$status" = 1 ]
-        [[ "${lines[0]}" = *"$PHASED_HOME/$file"* ]]
-        [ "${lines[1]}" = "phasectl: $PHASED_HOME/$file has 1 problem" ]
+        for verb in check submit; do
+            run phasectl $verb "$PHASED_HOME/$file"
+            [ "$status" = 1 ]
+            [[ "$output" = *"$PHASED_HOME/$file"* ]]
+            [ "${#lines[@]}" = 1 ]
+        done
     done
 }
