@@ -22,31 +22,25 @@ struct error;
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
-#define CORE_EVENTS(X)                                                                             \
-    X(ADDED, "added")             /* a workflow: it was given to core_add(), nothing has begun */  \
-    X(SUBMITTED, "submitted")     /* a job: Slurm has it, under slurm_id (also adopted ones) */    \
-    X(REFUSED, "refused")         /* a job: Slurm will never take it; message */                   \
-    X(LIMITED, "limited")         /* a job: a site's limit; nothing exists; try later */           \
-    X(UNSURE, "unsure")           /* a job: nobody answered; it may exist */                       \
-    X(UNKNOWN, "unknown")         /* a job: a controller that answers does not know the token */   \
-    X(JOB_SEEN, "job-seen")       /* a job: as Slurm has it */                                     \
-    X(JOB_ABSENT, "job-absent")   /* a job: not in a poll that a controller answered */            \
-    X(RUN_STARTED, "run-started") /* a run: its lead has reported */                               \
-    X(RUN_STOPPING, "run-stopping")                                                                \
-    X(RUN_ENDED, "run-ended")   /* a run: outcome known, and all its journals are committed */     \
-    X(RUN_SILENT, "run-silent") /* a run: its folder was read, and holds no outcome; message: the  \
-                                   job's last words */                                             \
-    X(CHECKPOINT, "checkpoint") /* a run: a whole checkpoint: path, step */                        \
-    X(PROGRESS, "progress")     /* a run: step */                                                  \
-    X(JUDGED, "judged")         /* a phase: the gate's verdict */                                  \
-    X(COMMAND, "command")       /* a phase: what a person wants */                                 \
-    X(TIME, "time")             /* the deadline of core_deadline() has come */
-
 enum core_event_kind {
-#define X(symbol, name) EV_##symbol,
-    CORE_EVENTS(X)
-#undef X
-        EV_COUNT
+    EV_ADDED,       /* a workflow: it was given to core_add(), nothing has begun */
+    EV_SUBMITTED,   /* a job: Slurm has it, under slurm_id (also adopted ones) */
+    EV_REFUSED,     /* a job: Slurm will never take it; message */
+    EV_LIMITED,     /* a job: a site's limit; nothing exists; try later */
+    EV_UNSURE,      /* a job: nobody answered; it may exist */
+    EV_UNKNOWN,     /* a job: a controller that answers does not know the token */
+    EV_JOB_SEEN,    /* a job: as Slurm has it */
+    EV_JOB_ABSENT,  /* a job: not in a poll that a controller answered */
+    EV_RUN_STARTED, /* a run: its lead has reported */
+    EV_RUN_STOPPING,
+    EV_RUN_ENDED,  /* a run: outcome known, and all its journals are committed */
+    EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
+    EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
+    EV_PROGRESS,   /* a run: step */
+    EV_JUDGED,     /* a phase: the gate's verdict */
+    EV_COMMAND,    /* a phase: what a person wants */
+    EV_TIME,       /* the deadline of core_deadline() has come */
+    EV_COUNT,
 };
 
 #define CORE_COMMANDS(X)                                                                           \
@@ -151,7 +145,6 @@ void core_effects_fini(struct core_effects *effects);
 const char *core_effect_name(enum core_effect_kind kind);
 int core_effect_parse(const char *name); /* -1: none */
 bool core_effect_is_kept(enum core_effect_kind kind);
-const char *core_event_name(enum core_event_kind kind);
 const char *core_command_name(enum core_command command);
 int core_command_parse(const char *name); /* -1: none */
 
