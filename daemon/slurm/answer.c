@@ -56,8 +56,6 @@ void answer_failure(struct cluster_result *result, int slurm_error)
         result->outcome = CLUSTER_UNREACHABLE;
     else if (result->kind != CLUSTER_SUBMIT && is_absent(result->kind, slurm_error))
         result->outcome = CLUSTER_ABSENT;
-    else if (result->kind == CLUSTER_REQUEUE && slurm_error == ESLURM_JOB_PENDING)
-        result->outcome = CLUSTER_DONE; /* it waits in the queue already */
     else if (result->kind == CLUSTER_SUBMIT && is_limited(slurm_error))
         result->outcome = CLUSTER_LIMITED;
     else

@@ -52,24 +52,6 @@ int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const
     return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, token, signal, err);
 }
 
-int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
-                    struct error *err)
-{
-    return cluster->operations->change(cluster, key, CLUSTER_REQUEUE, job_id, token, 0, err);
-}
-
-int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
-                 struct error *err)
-{
-    return cluster->operations->change(cluster, key, CLUSTER_HOLD, job_id, token, 0, err);
-}
-
-int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
-                    struct error *err)
-{
-    return cluster->operations->change(cluster, key, CLUSTER_RELEASE, job_id, token, 0, err);
-}
-
 int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                   int64_t time, struct error *err)
 {

@@ -32,14 +32,11 @@ enum {
 /* What each kind asks, and which outcomes it can have besides CLUSTER_UNREACHABLE and
  * CLUSTER_REFUSED, which all can. */
 #define CLUSTER_KINDS(X)                                                                           \
-    X(SUBMIT, "submit")   /* DONE (job_id), LIMITED */                                             \
-    X(LOOKUP, "lookup")   /* DONE (job_id, jobs: the one job), ABSENT */                           \
-    X(POLL, "poll")       /* DONE (jobs: all that carry a token), UNCHANGED */                     \
-    X(CANCEL, "cancel")   /* DONE, ABSENT: no such job with this token, or it has ended */         \
-    X(REQUEUE, "requeue") /* DONE, ABSENT */                                                       \
-    X(HOLD, "hold")       /* DONE, ABSENT */                                                       \
-    X(RELEASE, "release") /* DONE, ABSENT */                                                       \
-    X(BEGIN, "begin")     /* DONE, ABSENT */
+    X(SUBMIT, "submit") /* DONE (job_id), LIMITED */                                               \
+    X(LOOKUP, "lookup") /* DONE (job_id, jobs: the one job), ABSENT */                             \
+    X(POLL, "poll")     /* DONE (jobs: all that carry a token), UNCHANGED */                       \
+    X(CANCEL, "cancel") /* DONE, ABSENT: no such job with this token, or it has ended */           \
+    X(BEGIN, "begin")   /* DONE, ABSENT */
 
 enum cluster_kind {
 #define X(symbol, name) CLUSTER_##symbol,
@@ -133,7 +130,7 @@ struct cluster_description {
     unsigned time_minutes; /* 0: the partition's default */
     unsigned warn_s;       /* SIGUSR2 to the batch script so long before the time limit; 0: none */
     bool requeue;          /* Slurm may requeue it: on preemption and node failure */
-    bool hold;             /* submitted held, until cluster_release() */
+    bool hold;             /* submitted held, until somebody releases it */
 
     const struct cluster_option *options; /* the spec's `slurm:` map */
     size_t option_count;
@@ -161,7 +158,7 @@ struct cluster_operations {
                   const struct cluster_description *description, struct error *err);
     int (*lookup)(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
     int (*poll)(struct cluster *cluster, uint64_t key, struct error *err);
-    /* CANCEL, REQUEUE, HOLD, RELEASE and BEGIN; `argument` is the signal or the begin time. */
+    /* CANCEL and BEGIN; `argument` is the signal or the begin time. */
     int (*change)(struct cluster *cluster, uint64_t key, enum cluster_kind kind, uint32_t job_id,
                   const char *token, int64_t argument, struct error *err);
     bool (*take)(struct cluster *cluster, struct cluster_result *ret_result);
@@ -181,13 +178,6 @@ int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err);
  * batch script alone. */
 int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                    int signal, struct error *err);
-/* Kills the job and makes it pending again, with the same id. */
-int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
-                    struct error *err);
-int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
-                 struct error *err);
-int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
-                    struct error *err);
 /* Lets a pending job begin at `time`. Slurm puts a requeued job off by two minutes; "now + 2 s",
  * sent once its restarts have risen, starts it soon, "now" makes it fail. */
 int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,

@@ -198,22 +198,11 @@ static bool is_same_job(struct request *request)
     return is_same;
 }
 
-static void carry_out_update(const struct slurm_cluster *slurm, struct request *request)
+static void carry_out_begin(const struct slurm_cluster *slurm, struct request *request)
 {
     job_desc_msg_t job = slurm->defaults;
     job.job_id = request->result.job_id;
-    switch (request->result.kind) {
-    case CLUSTER_HOLD:
-        job.priority = 0;
-        job.alloc_sid = ALLOC_SID_USER_HOLD; /* so that its owner may release it */
-        break;
-    case CLUSTER_RELEASE:
-        job.priority = INFINITE;
-        break;
-    default:
-        assert(request->result.kind == CLUSTER_BEGIN);
-        job.begin_time = request->argument;
-    }
+    job.begin_time = request->argument;
     answer_change(&request->result, slurm_update_job(&job));
 }
 
@@ -223,22 +212,6 @@ static void carry_out_cancel(struct request *request)
     answer_change(&request->result,
                   slurm_kill_job(request->result.job_id, (uint16_t)(signal ? signal : SIGKILL),
                                  signal ? KILL_JOB_BATCH : 0));
-}
-
-static void carry_out_change(const struct slurm_cluster *slurm, struct request *request)
-{
-    if (!is_same_job(request))
-        return;
-    switch (request->result.kind) {
-    case CLUSTER_CANCEL:
-        carry_out_cancel(request);
-        break;
-    case CLUSTER_REQUEUE:
-        answer_change(&request->result, slurm_requeue(request->result.job_id, 0));
-        break;
-    default:
-        carry_out_update(slurm, request);
-    }
 }
 
 static void carry_out(struct slurm_cluster *slurm, struct request *batch)
@@ -253,8 +226,14 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
     case CLUSTER_POLL:
         carry_out_poll(slurm, batch);
         break;
-    default:
-        carry_out_change(slurm, batch);
+    case CLUSTER_CANCEL:
+        if (is_same_job(batch))
+            carry_out_cancel(batch);
+        break;
+    case CLUSTER_BEGIN:
+        if (is_same_job(batch))
+            carry_out_begin(slurm, batch);
+        break;
     }
 }
 
