@@ -333,7 +333,7 @@ static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
         uint32_t slurm_state;
         uint32_t priority;
         time_t eligible;
-        enum job_state_reason reason;
+        uint16_t reason; /* enum job_state_reason: the record has it as narrow in some releases */
         char *words;
         bool waiting, stuck;
     } rows[] = {
