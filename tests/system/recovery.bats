@@ -57,7 +57,7 @@ phases:
       step=${PHASED_RESUME_STEP:-0}
       trap 'echo $step >"$PHASED_OUT/step_$step"; exit 0' TERM
       while [ $step -lt 240 ]; do
-        sleep 0.33 & wait $!
+        sleep 0.33 & wait $! || true
         step=$((step + 1)); echo "$step" >>"$PHASED_OUT/steps"; echo "step=$step loss=$((1000 - step))"
       done
     checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s}

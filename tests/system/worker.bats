@@ -203,7 +203,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 @test "a stop command lets the program save, and ends the run as cancelled" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
@@ -228,7 +228,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 @test "a stop signal of the program's own leaves SIGTERM ignored" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 10},
-        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05; done')}"
+        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1
     await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
@@ -249,7 +249,7 @@ terminate_step() {
     for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
         rm -rf "$home/phase/1" "$job/claim"
         new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05; done")}"
+            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05 || true; done")}"
         start_lead 1 2
         for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
         terminate_step
@@ -262,7 +262,7 @@ terminate_step() {
 }
 
 @test "USR2 to the lead is the limit of the job's time" {
-    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -USR2 "$lead"
@@ -283,7 +283,7 @@ terminate_step() {
 }
 
 @test "agents whose lead is killed stop what runs and leave" {
-    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2
     for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -KILL "$lead"
@@ -662,7 +662,7 @@ requeues() {
 @test "a program that ignores its stop signal is killed when the job is, and its last checkpoint counts" {
     preempted_state
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 600},
-        \"run\": $(script 'trap "" TERM; echo step=7 loss=1; echo 1 >$PHASED_OUT/ckpt_7; while :; do sleep 0.05; done')}"
+        \"run\": $(script 'trap "" TERM; echo step=7 loss=1; echo 1 >$PHASED_OUT/ckpt_7; while :; do sleep 0.05 || true; done')}"
     start_lead 1
     await grep -q ckpt_7 "$home/phase/1/journal/n1.jsonl"
     terminate_step

@@ -50,8 +50,9 @@ await_ready() {
     done
 }
 
-# The first node alone saves: all of them would write the same file.
-saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.05; done'
+# The first node alone saves: all of them would write the same file. Slurm's SIGTERM may end the sleep
+# before it reaches the shell, which `-e` would then end without its trap.
+saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done'
 
 @test "a job on two nodes with pretend GPUs trains and succeeds" {
     start_daemon
@@ -213,7 +214,7 @@ without_setting() {
 }
 
 @test "a lead that is killed takes its job with it: nothing is held idle" {
-    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     submit 1 -N 2 --gres=gpu:h100:1 -t 5
     await_ready 2
     kill -KILL "$(pgrep -f "^[^ ]*/phase-worker lead $job\$")"
