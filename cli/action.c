@@ -7,6 +7,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <assert.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,24 +20,38 @@ static char *action_who(void)
     return entry ? text_format("%s", entry->pw_name) : text_format("uid %u", getuid());
 }
 
+static bool action_is_in(const json_t *phases, const json_t *phase)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(phases, i, item)
+    {
+        if (json_equal(item, phase))
+            return true;
+    }
+    return false;
+}
+
 static void action_print(const struct cli *cli, const json_t *reply)
 {
     static const struct {
-        const char *verb, *past;
+        const char *verb, *past, *stopping;
     } words[] = {
-        {"promote", "promoted"},        {"hold", "held"},
-        {"release", "released"},        {"cancel", "cancelled"},
-        {"retry", "will be run again"},
+        {"promote", "promoted", ""},
+        {"hold", "held", "is being held: its run stops"},
+        {"release", "released", ""},
+        {"cancel", "cancelled", "is being cancelled: its run stops"},
+        {"retry", "will be run again", ""},
     };
-    const char *past = cli->verb->name;
-    const json_t *phase;
-    size_t i;
-    for (i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (text_equal(words[i].verb, cli->verb->name))
-            past = words[i].past;
+    const json_t *phase, *stopping = json_object_get(reply, "stopping");
+    size_t i, word = 0;
+    while (!text_equal(words[word].verb, cli->verb->name)) {
+        word++;
+        assert(word < sizeof words / sizeof words[0]);
     }
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
-        printf("%s %s\n", json_string_value(phase), past);
+        printf("%s %s\n", json_string_value(phase),
+               action_is_in(stopping, phase) ? words[word].stopping : words[word].past);
 }
 
 int action_verb(struct cli *cli, char **words)

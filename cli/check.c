@@ -8,10 +8,17 @@
 
 #include <stdio.h>
 
-static void check_print_problems(const struct spec_problems *problems)
+/* One line each; how many there are is said of several. A file that cannot be read is no problem
+ * of a spec. */
+static void check_print_problems(const char *file, const struct spec_problems *problems)
 {
     struct text text = {0};
+    if (!problems->file && problems->count)
+        text_add(&text, "phasectl: ");
     spec_problems_text(problems, &text);
+    if (problems->error_count && problems->count > 1)
+        text_addf(&text, "phasectl: %s has %zu problem%s\n", file, problems->error_count,
+                  problems->error_count == 1 ? "" : "s");
     (void)fputs(text_string(&text), stderr);
     text_fini(&text);
 }
@@ -37,10 +44,8 @@ int check_verb(struct cli *cli, char **words)
     struct spec_problems problems = {0};
     json_t *json = NULL;
     int code = spec_parse_file(file, &overrides, &json, &problems);
-    check_print_problems(&problems);
+    check_print_problems(file, &problems);
     if (code < 0) {
-        (void)fprintf(stderr, "phasectl: %s has %zu problem%s\n", file, problems.error_count,
-                      problems.error_count == 1 ? "" : "s");
         status = CLI_FAILED;
     } else if (print) {
         client_print_json(json);

@@ -99,6 +99,11 @@ int client_post(struct cli *cli, const char *path, const json_t *body, json_t **
     return code;
 }
 
+int client_delete(struct cli *cli, const char *path, json_t **ret_json, struct error *err)
+{
+    return client_ask(cli, "DELETE", path, NULL, ret_json, NULL, err);
+}
+
 int client_get_address(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err)
 {

@@ -23,6 +23,8 @@ int client_get(struct cli *cli, const char *path, json_t **ret_json, struct erro
 int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,
                 json_t **ret_problems, struct error *err);
 
+int client_delete(struct cli *cli, const char *path, json_t **ret_json, struct error *err);
+
 /* The object itself: a workflow, a phase or a run. */
 int client_get_address(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err);

@@ -64,16 +64,6 @@ const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE])
     return buffer;
 }
 
-const char *format_bytes(double bytes, char buffer[FORMAT_SIZE])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        bytes /= 1024;
-    (void)snprintf(buffer, FORMAT_SIZE, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-    return buffer;
-}
-
 const char *format_bar(double part, double whole, bool unicode, char buffer[FORMAT_BAR_SIZE])
 {
     double share = whole > 0 && part > 0 ? part / whole : 0;

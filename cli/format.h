@@ -20,9 +20,6 @@ const char *format_cost(double dollars, char buffer[FORMAT_SIZE]);
 /* The local time: `14:02:11`, and with the date when that is another day than `now`'s. */
 const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE]);
 
-/* Bytes: `512 B`, `3.2 MiB`. */
-const char *format_bytes(double bytes, char buffer[FORMAT_SIZE]);
-
 enum { FORMAT_BAR_COLUMNS = 20, FORMAT_BAR_SIZE = FORMAT_BAR_COLUMNS * 3 + 1 };
 
 /* A bar of FORMAT_BAR_COLUMNS for `part` of `whole`. */

@@ -10,28 +10,49 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+/* What stopped the newest run, or warned of it: often why there is nothing to judge. */
+static void gate_write_guards(const struct cli *cli, const json_t *gate, struct text *text)
+{
+    json_t *guards = json_object_get(gate, "guards");
+    if (json_array_size(guards) == 0)
+        return;
+    text_add(text, "guards of its newest run:\n");
+    json_t *shown = json_pack("{s:O}", "checks", guards);
+    view_gate(&cli->out, shown, 2, text);
+    json_decref(shown);
+}
+
 static void gate_write(const struct cli *cli, const json_t *gate, struct text *text)
 {
     const char *decided = field_text(gate, "decided");
     char buffer[FORMAT_SIZE];
+    double time_s = field_number(gate, "time");
     text_addf(text, "gate of %s: ", field_text(gate, "phase"));
     if (!decided[0]) {
-        text_add(text, "not decided yet\n");
+        text_add(text, "not decided yet; it judges what succeeds\n");
+        gate_write_guards(cli, gate, text);
+        return;
+    }
+    if (json_array_size(json_object_get(gate, "checks")) == 0 && isnan(time_s)) {
+        text_add(text, "it has no checks: what succeeds passes\n");
+        gate_write_guards(cli, gate, text);
         return;
     }
     if (strcmp(field_text(gate, "decided_by"), "user") == 0)
         decided = "overruled by a person";
     terminal_colour(&cli->out, text, view_colour(decided), decided);
-    text_addf(text, ", %s\n", format_time(field_number(gate, "time"), time(NULL), buffer));
+    text_addf(text, ", %s\n", format_time(time_s, time(NULL), buffer));
     if (json_array_size(json_object_get(gate, "checks")))
         view_gate(&cli->out, gate, 2, text);
     else
         text_add(text, "  without checks\n");
+    gate_write_guards(cli, gate, text);
 }
 
 int gate_verb(struct cli *cli, char **words)

@@ -14,14 +14,15 @@
 enum { LIVE_PHASES_MAX = 10, LIVE_NAME_COLUMNS = 12, LIVE_STATE_COLUMNS = 9 };
 
 /* The line without colours, so that it can be cut to the width of the terminal. */
-static void live_phase(const struct terminal *terminal, const json_t *phase, struct text *text)
+static void live_phase(const struct terminal *terminal, const json_t *phase, double now,
+                       struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     double step = field_number(phase, "step"), total = field_number(phase, "total");
     double eta_s = field_number(phase, "eta_s");
     char bar[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
     text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS, field_text(phase, "phase"), LIVE_STATE_COLUMNS,
-              field_text(phase, "state"));
+              view_state(phase));
     if (!isnan(step) && !isnan(total))
         text_addf(text, "  %s", format_bar(step, total, terminal->unicode, bar));
     if (!isnan(step)) {
@@ -32,12 +33,14 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, str
     }
     if (!isnan(eta_s))
         text_addf(text, "  %s left", format_duration(eta_s, eta));
-    if (view_run_waits(run))
-        text_addf(text, "  job %lld waits in Slurm: %s", field_integer(run, "job_id"),
-                  field_text(run, "job_reason"));
+    struct text wait = {0};
+    if (view_wait(run, now, &wait))
+        text_addf(text, "  %s", text_string(&wait));
+    text_fini(&wait);
 }
 
-void live_write(const struct terminal *terminal, const json_t *workflow, struct text *text)
+void live_write(const struct terminal *terminal, const json_t *workflow, double now,
+                struct text *text)
 {
     size_t shown = 0, hidden = 0, i;
     const json_t *phase;
@@ -51,9 +54,9 @@ void live_write(const struct terminal *terminal, const json_t *workflow, struct 
             continue;
         }
         struct text plain = {0}, cut = {0};
-        live_phase(terminal, phase, &plain);
+        live_phase(terminal, phase, now, &plain);
         terminal_add_cut(&cut, text_string(&plain), (size_t)terminal_width(terminal) - 1);
-        terminal_colour(terminal, text, view_colour(state), text_string(&cut));
+        terminal_colour(terminal, text, view_colour(view_state(phase)), text_string(&cut));
         text_add(text, "\n");
         text_fini(&cut);
         text_fini(&plain);

@@ -7,7 +7,8 @@
 struct terminal;
 struct text;
 
-/* Adds the lines, none wider than the terminal. */
-void live_write(const struct terminal *terminal, const json_t *workflow, struct text *text);
+/* Adds the lines, none wider than the terminal. `now` is seconds since 1970. */
+void live_write(const struct terminal *terminal, const json_t *workflow, double now,
+                struct text *text);
 
 #endif

@@ -8,13 +8,15 @@ bin_phasectl_SOURCES = \
 	cli/gate.c \
 	cli/logs.c \
 	cli/metrics.c \
+	cli/nodes.c \
 	cli/program.c cli/program.h \
 	cli/runs.c \
 	cli/sandbox.c \
 	cli/status.c \
 	cli/submit.c \
 	cli/verbs.c cli/verbs.h \
-	cli/watch.c cli/watch.h
+	cli/watch.c cli/watch.h \
+	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
 bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
 	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm

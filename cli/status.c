@@ -41,7 +41,7 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
 {
     const char *state = field_text(workflow, "state");
     const json_t *phase = status_current_phase(workflow);
-    struct text progress = {0};
+    struct text progress = {0}, note = {0};
     char buffer[FORMAT_SIZE];
     double submitted = field_number(workflow, "submitted"), ended = field_number(workflow, "ended");
     double eta_s = field_number(phase, "eta_s");
@@ -56,7 +56,11 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
               format_duration((isnan(ended) ? now : ended) - submitted, buffer));
     table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
     table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
-    table_add(table, COLOUR_PLAIN, field_text(phase, "reason"));
+    text_add(&note, field_text(phase, "reason"));
+    if (!text_string(&note)[0])
+        (void)view_wait(json_object_get(phase, "run"), now, &note); /* whether it says anything */
+    table_add(table, COLOUR_PLAIN, text_string(&note));
+    text_fini(&note);
     text_fini(&progress);
 }
 
@@ -105,7 +109,7 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
     text_addf(text, "  submitted %s from %s\n\n",
               format_time(field_number(workflow, "submitted"), time(NULL), buffer),
               field_text(workflow, "file"));
-    view_phases(&cli->out, workflow, text);
+    view_phases(&cli->out, workflow, (double)time(NULL), text);
     view_held(&cli->out, workflow, text);
 }
 
@@ -116,6 +120,14 @@ static void status_add_row(struct table *table, const char *name, const char *va
         return;
     table_add(table, COLOUR_DIM, name);
     table_add(table, COLOUR_PLAIN, value);
+}
+
+static void status_add_wait(struct table *table, const json_t *run)
+{
+    struct text text = {0};
+    if (view_wait(run, (double)time(NULL), &text))
+        status_add_row(table, "waits", text_string(&text));
+    text_fini(&text);
 }
 
 static void status_add_metrics(struct table *table, const json_t *phase)
@@ -138,7 +150,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
                               struct text *text)
 {
     char buffer[FORMAT_SIZE], name[ADDRESS_TEXT_SIZE];
-    const char *state = field_text(phase, "state");
+    const char *state = view_state(phase);
     struct text progress = {0};
     struct table table;
     text_addf(text, "phase %s  ", address_text(address, name));
@@ -147,6 +159,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     table_init(&table, status_row_columns, 2);
     view_progress(phase, &progress);
     status_add_row(&table, "reason", field_text(phase, "reason"));
+    status_add_wait(&table, json_object_get(phase, "run"));
     status_add_row(&table, "step", text_string(&progress));
     status_add_metrics(&table, phase);
     status_add_row(&table, "GPU time", format_duration(field_number(phase, "gpu_seconds"), buffer));
@@ -180,6 +193,7 @@ static void status_write_run(const struct cli *cli, const json_t *run, struct te
     table_init(&table, status_row_columns, 2);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         status_add_row(&table, rows[i], field_text(run, rows[i]));
+    status_add_wait(&table, run);
     if (!isnan(exit_code) && strcmp(state, "ended") == 0)
         status_add_row(&table, "exit code", format_number(exit_code, buffer));
     status_add_row(&table, "job", format_number(field_number(run, "job_id"), buffer));

@@ -14,6 +14,10 @@ const struct verb verbs[] = {
     {"status", status_verb, "[ADDRESS] [options]",
      "show workflows, or one of them, a phase or a run",
      "Without an address: what is live, and what ended within a day.\n"},
+    {"why", why_verb, "ADDRESS", "explain what became of a phase's runs, and what follows",
+     "Its runs with their causes, the verdicts and the last lines of the newest that failed, and "
+     "what\n"
+     "is done or waited for. For a workflow: the phase that needs it most.\n"},
     {"watch", watch_verb, "ADDRESS", "follow a workflow until it ends",
      "Exits 0 when it succeeded, 1 when it failed, was cancelled or is held. Ctrl-C only ends the\n"
      "watching.\n"},
@@ -32,6 +36,12 @@ const struct verb verbs[] = {
     {"retry", action_verb, "ADDRESS", "run a held or failed phase again",
      "It goes on from its last good checkpoint, or begins anew when its gate has judged it.\n"},
     {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
+    {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
+     "list, add or clear the nodes that jobs are kept away from",
+     "A node that takes a run down is left out for 2 hours, and for twice as long each time it "
+     "does\n"
+     "so again within a week. `add` leaves one out because you want it, `clear` uses it again.\n"
+     "Jobs that wait in Slurm's queue already are not changed.\n"},
     {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "With a sandbox in the home and no SLURM_CONF, `start` uses the sandbox.\n"},

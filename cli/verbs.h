@@ -19,12 +19,14 @@ const char *verb_nearest(const char *name);
 int submit_verb(struct cli *cli, char **words);
 int check_verb(struct cli *cli, char **words);
 int status_verb(struct cli *cli, char **words);
+int why_verb(struct cli *cli, char **words);
 int watch_verb(struct cli *cli, char **words);
 int logs_verb(struct cli *cli, char **words);
 int metrics_verb(struct cli *cli, char **words);
 int gate_verb(struct cli *cli, char **words);
 int action_verb(struct cli *cli, char **words);
 int runs_verb(struct cli *cli, char **words);
+int nodes_verb(struct cli *cli, char **words);
 int daemon_verb(struct cli *cli, char **words);
 int sandbox_verb(struct cli *cli, char **words);
 

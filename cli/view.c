@@ -40,6 +40,17 @@ bool view_is_final(const char *state)
     return false;
 }
 
+const char *view_state(const json_t *phase)
+{
+    const char *state = field_text(phase, "state");
+    const json_t *run = json_object_get(phase, "run");
+    const char *run_state = field_text(run, "state");
+    bool is_open = strcmp(state, "active") == 0 || strcmp(state, "queued") == 0;
+    bool is_stopping = strcmp(run_state, "stopping") == 0 ||
+                       (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
+    return is_open && is_stopping ? "stopping" : state;
+}
+
 void view_progress(const json_t *phase, struct text *text)
 {
     double step = field_number(phase, "step"), total = field_number(phase, "total");
@@ -72,14 +83,25 @@ double view_run_duration(const json_t *run, double now)
 }
 
 /* The state of the job is Slurm's, of some seconds ago; that of the run comes from its worker. */
-bool view_run_waits(const json_t *run)
+bool view_wait(const json_t *run, double now, struct text *text)
 {
-    return strcmp(field_text(run, "state"), "pending") == 0 &&
-           strcmp(field_text(run, "job_state"), "pending") == 0;
+    double absent_since = field_number(run, "job_absent_since");
+    char buffer[FORMAT_SIZE];
+    if (!isnan(absent_since)) {
+        text_addf(text, "Slurm has not known job %lld for %s", field_integer(run, "job_id"),
+                  format_duration(fmax(now - absent_since, 0), buffer));
+        return true;
+    }
+    if (strcmp(field_text(run, "state"), "pending") != 0 ||
+        strcmp(field_text(run, "job_state"), "pending") != 0)
+        return false;
+    text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
+              field_text(run, "job_reason"));
+    return true;
 }
 
 /* What is worth saying about a phase: why it stands where it stands, or where it runs. */
-static void view_note(const json_t *phase, struct text *text)
+static void view_note(const json_t *phase, double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes"), *node;
@@ -87,6 +109,8 @@ static void view_note(const json_t *phase, struct text *text)
     size_t i;
     if (reason[0]) {
         text_add(text, reason);
+    } else if (view_wait(run, now, text)) {
+        return;
     } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
         text_add(text, "on ");
         json_array_foreach(nodes, i, node)
@@ -94,9 +118,6 @@ static void view_note(const json_t *phase, struct text *text)
             const char *name = json_string_value(node);
             text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
         }
-    } else if (view_run_waits(run)) {
-        text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
-                  field_text(run, "job_reason"));
     } else if (strcmp(field_text(run, "state"), "submitting") == 0 &&
                field_text(run, "job_reason")[0]) {
         text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
@@ -117,7 +138,8 @@ static void view_cell(struct table *table, const json_t *phase,
     text_fini(&text);
 }
 
-void view_phases(const struct terminal *terminal, const json_t *workflow, struct text *text)
+void view_phases(const struct terminal *terminal, const json_t *workflow, double now,
+                 struct text *text)
 {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_LEFT, false},     {"STATE", TABLE_LEFT, false},
@@ -133,7 +155,7 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, struct
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
-        const char *state = field_text(phase, "state");
+        const char *state = view_state(phase);
         double eta_s = field_number(phase, "eta_s");
         table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
         table_add(&table, view_colour(state), state);
@@ -144,7 +166,10 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, struct
         table_add(&table, COLOUR_PLAIN,
                   format_duration(field_number(phase, "gpu_seconds"), buffer));
         table_add(&table, COLOUR_PLAIN, format_cost(field_number(phase, "cost_usd"), buffer));
-        view_cell(&table, phase, view_note);
+        struct text note = {0};
+        view_note(phase, now, &note);
+        table_add(&table, COLOUR_PLAIN, text_string(&note));
+        text_fini(&note);
     }
     table_write(&table, terminal, 0, text);
     table_fini(&table);
@@ -157,7 +182,7 @@ static void view_outcome(const json_t *run, struct text *text)
     text_addf(text, "%s%s%s", field_text(run, "outcome"), cause[0] ? ": " : "", cause);
 }
 
-static void view_nodes(const json_t *run, struct text *text)
+static void view_run_nodes(const json_t *run, struct text *text)
 {
     const json_t *node;
     size_t i;
@@ -201,12 +226,42 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
             table_addf(&table, COLOUR_PLAIN, "%lld", job_id);
         else
             table_add(&table, COLOUR_PLAIN, "");
-        view_cell(&table, run, view_nodes);
+        view_cell(&table, run, view_run_nodes);
         table_add(&table, COLOUR_PLAIN,
                   format_time(field_number(run, "started"), (time_t)now, buffer));
         table_add(&table, COLOUR_PLAIN, format_duration(view_run_duration(run, now), buffer));
         view_cell(&table, run, view_steps);
         table_add(&table, COLOUR_PLAIN, field_text(run, "message"));
+    }
+    table_write(&table, terminal, 0, text);
+    table_fini(&table);
+}
+
+void view_nodes(const struct terminal *terminal, const json_t *nodes, double now, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"NODE", TABLE_LEFT, false},   {"CAUSE", TABLE_LEFT, false}, {"RUN", TABLE_LEFT, false},
+        {"SINCE", TABLE_LEFT, false},  {"LEFT", TABLE_RIGHT, false}, {"COUNT", TABLE_RIGHT, false},
+        {"MESSAGE", TABLE_LEFT, true},
+    };
+    struct table table;
+    const json_t *node;
+    size_t i;
+    char buffer[FORMAT_SIZE];
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(nodes, i, node)
+    {
+        const char *cause = field_text(node, "cause");
+        double left_s = field_number(node, "until") - now;
+        table_add(&table, COLOUR_PLAIN, field_text(node, "node"));
+        table_add(&table, COLOUR_PLAIN, cause[0] ? cause : "wanted");
+        table_add(&table, COLOUR_PLAIN, field_text(node, "run"));
+        table_add(&table, COLOUR_PLAIN,
+                  format_time(field_number(node, "since"), (time_t)now, buffer));
+        table_add(&table, COLOUR_PLAIN,
+                  isnan(left_s) ? "until cleared" : format_duration(fmax(left_s, 0), buffer));
+        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(node, "count"));
+        table_add(&table, COLOUR_PLAIN, field_text(node, "message"));
     }
     table_write(&table, terminal, 0, text);
     table_fini(&table);

@@ -17,23 +17,32 @@ enum colour view_colour(const char *state);
 
 bool view_is_final(const char *state);
 
+/* The state of a phase; `stopping` while its run does, for a person or by itself. */
+const char *view_state(const json_t *phase);
+
 /* `320/600`, `320`, or nothing. */
 void view_progress(const json_t *phase, struct text *text);
 
 /* The one metric that tells most: `loss 4.21`, else the first there is. */
 void view_metric(const json_t *phase, struct text *text);
 
-/* Whether Slurm lets its job wait. `run` may be null. */
-bool view_run_waits(const json_t *run);
+/* Why its job does not run: Slurm lets it wait, or does not know it. False, and nothing, when there
+ * is no such reason. `run` may be null; `now` is seconds since 1970. */
+bool view_wait(const json_t *run, double now, struct text *text);
 
 /* How long a run took, or has been running; NaN before it started. */
 double view_run_duration(const json_t *run, double now);
 
-/* A table of the workflow's phases. */
-void view_phases(const struct terminal *terminal, const json_t *workflow, struct text *text);
+/* A table of the workflow's phases. `now` is seconds since 1970. */
+void view_phases(const struct terminal *terminal, const json_t *workflow, double now,
+                 struct text *text);
 
 /* A table of runs. `now` is seconds since 1970. */
 void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text);
+
+/* A table of the nodes that jobs are kept away from. `now` is seconds since 1970. */
+void view_nodes(const struct terminal *terminal, const json_t *nodes, double now,
+                struct text *text);
 
 /* The table of a gate's checks, and below it what each check that did not pass says. */
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,

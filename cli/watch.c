@@ -61,7 +61,7 @@ static void watch_draw(struct watch *watch)
     } else {
         struct text live = {0};
         if (watch->workflow)
-            live_write(out, watch->workflow, &live);
+            live_write(out, watch->workflow, (double)time(NULL), &live);
         terminal_draw(out, text_string(&watch->above), text_string(&live));
         text_fini(&live);
     }

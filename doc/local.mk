@@ -5,4 +5,4 @@ dist_man_MANS += \
 	doc/man/phased.1 \
 	doc/man/phasectl.1 \
 	doc/man/phased-spec.5
-EXTRA_DIST += doc/api.md doc/protocol.md
+EXTRA_DIST += doc/api.md doc/protocol.md doc/what-happens-when.md

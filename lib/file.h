@@ -4,6 +4,7 @@
 #define PHASED_LIB_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct error;
@@ -17,6 +18,9 @@ int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_si
 /* Replaces `path` by these bytes: a temporary file beside it, fsync, rename, fsync of the folder.
  * On failure what was there is still there. */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);
+
+/* The bytes of a file, or of all files in a folder; a negative errno where it is not there. */
+int64_t file_measure(const char *path);
 
 /* Makes `path` and its missing parents, each with `mode`. It being there already is no error. */
 int file_make_folders(const char *path, mode_t mode, struct error *err);

@@ -1,4 +1,4 @@
-/* Reading and writing amounts with units. Numbers are read by hand: strtoull() takes signs, blanks
+/* Reading amounts with units. Numbers are read by hand: strtoull() takes signs, blanks
  * and other bases, none of which belongs here. */
 #include "lib/units.h"
 
@@ -6,9 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Far above every bound of this file, and ten times it still fits. */
@@ -130,32 +128,4 @@ int units_parse_gpus(const char *text, char ret_type[UNITS_GPU_TYPE_SIZE], uint3
     ret_type[type_size] = '\0';
     *ret_count = (uint32_t)count;
     return 0;
-}
-
-const char *units_format_duration(uint64_t seconds, char *buffer, size_t size)
-{
-    size_t used = 0;
-    (void)snprintf(buffer, size, "0s"); /* cut is fine, here and below: the caller's size */
-    for (size_t i = 0; i < UNITS_DURATIONS; i++) {
-        uint64_t number = seconds / units_durations[i].seconds;
-        seconds %= units_durations[i].seconds;
-        if (number == 0 || used >= size)
-            continue;
-        int added = snprintf(buffer + used, size - used, "%" PRIu64 "%c", number,
-                             units_durations[i].letter);
-        used += added > 0 ? (size_t)added : 0;
-    }
-    return buffer;
-}
-
-const char *units_format_memory(uint64_t mb, char *buffer, size_t size)
-{
-    static const char letters[] = "MGT";
-    size_t power = 0;
-    while (power < 2 && mb && mb % 1024 == 0) {
-        mb /= 1024;
-        power++;
-    }
-    (void)snprintf(buffer, size, "%" PRIu64 "%c", mb, letters[power]); /* cut is fine */
-    return buffer;
 }

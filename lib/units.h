@@ -1,4 +1,4 @@
-/* How people write amounts, and back: durations (`90s`, `1h30m`, `2d`), memory (`256G`) and GPUs
+/* How people write amounts: durations (`90s`, `1h30m`, `2d`), memory (`256G`) and GPUs
  * (`h100:8`, `8`).
  *
  * A bare number is no duration and no memory: Slurm reads `--time=30` as minutes and most others as
@@ -28,11 +28,5 @@ int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err);
 /* `TYPE:COUNT` or `COUNT`; without a type `ret_type` becomes empty. */
 int units_parse_gpus(const char *text, char ret_type[UNITS_GPU_TYPE_SIZE], uint32_t *ret_count,
                      struct error *err);
-
-/* The shortest text that parses back to the same: `1h30m`, `0s`, `2d`. Returns `buffer`. */
-const char *units_format_duration(uint64_t seconds, char *buffer, size_t size);
-
-/* `256G`, `1500M`. Returns `buffer`. */
-const char *units_format_memory(uint64_t mb, char *buffer, size_t size);
 
 #endif

@@ -86,6 +86,7 @@ CREATE TABLE job (
     gpus_per_node INTEGER NOT NULL,
     time_s        INTEGER NOT NULL,     -- its limit
     over          INTEGER NOT NULL,     -- 1: Slurm says so, or it was absent too long
+    restarts      INTEGER NOT NULL,     -- how often Slurm has requeued it
     submitted     INTEGER,
     started       INTEGER,
     ended         INTEGER,
@@ -121,6 +122,7 @@ CREATE TABLE run (
     silent_since INTEGER,           -- its job is over: when its outcome was last looked for
     told         INTEGER,           -- when it was last told to stop or to go on
     secret       TEXT,              -- the key of its workers' messages
+    nodes        TEXT,              -- where it ran, as its lead told: n1,n2; its job's may differ
     UNIQUE (phase, attempt)
 ) STRICT;
 
@@ -168,7 +170,8 @@ CREATE TABLE checkpoint (
     run   INTEGER NOT NULL REFERENCES run DEFERRABLE INITIALLY DEFERRED,
     path  TEXT NOT NULL,
     step  INTEGER NOT NULL,
-    bytes INTEGER,            -- NULL: not known
+    bytes INTEGER,            -- of all its files; NULL: not known
+    paths TEXT,               -- all its files, as JSON; NULL: `path` is all of it
     time  INTEGER NOT NULL,
     PRIMARY KEY (run, path)
 ) STRICT, WITHOUT ROWID;
@@ -212,11 +215,26 @@ CREATE TABLE journal (
     PRIMARY KEY (run, node)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE node_health (
+    -- A node that new jobs are kept away from. Of one node the newest row counts.
+    id      INTEGER PRIMARY KEY,
+    node    TEXT NOT NULL,
+    cause   TEXT CHECK (cause IN ('node_fail', 'launch', 'preflight')), -- NULL: a person wants it
+    run     INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED, -- that it took down
+    message TEXT,             -- why, for people
+    since   INTEGER NOT NULL,
+    until   INTEGER,          -- NULL: until somebody clears it
+    count   INTEGER NOT NULL, -- failures in a row, each within a week of the one before
+    cleared INTEGER           -- when a person took it back
+) STRICT;
+
+CREATE INDEX node_health_node ON node_health (node);
+
 CREATE TABLE outbox (
     -- What the daemon has decided to do and does not yet know to be done.
     id       INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of the decisions
-    kind     TEXT NOT NULL CHECK (kind IN ('submit', 'lookup', 'cancel-job', 'read-outcome',
-                 'judge', 'tell-stop', 'tell-next', 'tell-end')),
+    kind     TEXT NOT NULL CHECK (kind IN ('submit', 'lookup', 'cancel-job', 'begin-job',
+                 'read-outcome', 'judge', 'tell-stop', 'tell-next', 'tell-end')),
     target   INTEGER NOT NULL, -- the id of the job, run or phase that it is done to
     workflow INTEGER NOT NULL REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
     phase    INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
@@ -232,7 +250,7 @@ CREATE VIEW v_run AS
     -- Runs, with their addresses and what they cost so far.
     SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
            run.state, run.outcome, run.cause, run.message,
-           job.slurm_id AS job_id, job.state AS job_state, job.nodes,
+           job.slurm_id AS job_id, job.state AS job_state, ifnull(run.nodes, job.nodes) AS nodes,
            datetime(run.submitted / 1000, 'unixepoch') AS submitted,
            datetime(run.started / 1000, 'unixepoch') AS started,
            datetime(run.ended / 1000, 'unixepoch') AS ended,
@@ -243,8 +261,12 @@ CREATE VIEW v_run AS
                * coalesce(phase.usd_per_node_hour, phase.usd_per_gpu_hour * job.gpus_per_node)
                AS usd,
            phase.workflow, phase.id AS phase, run.id AS run
-      FROM (SELECT *, coalesce(ended, CAST(strftime('%s') AS INTEGER) * 1000) - started AS lasted
-              FROM run) AS run
+      FROM (SELECT run.*,
+                   max(min(ifnull(run.ended, now.ms), ifnull(job.absent_since, now.ms))
+                       - run.started, 0) AS lasted
+              FROM run
+              JOIN job ON job.id = run.job
+              JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now) AS run
       JOIN phase ON phase.id = run.phase
       JOIN job ON job.id = run.job;
 
@@ -321,3 +343,17 @@ CREATE VIEW v_promotion AS
       FROM promotion
       JOIN phase ON phase.id = promotion.phase
       LEFT JOIN phase AS next ON next.id = promotion.next;
+
+CREATE VIEW v_node AS
+    -- Nodes that new jobs are kept away from now, why, and until when.
+    SELECT health.node, health.cause,
+           phase.workflow || '/' || phase.name || '#' || run.attempt AS address, health.message,
+           datetime(health.since / 1000, 'unixepoch') AS since,
+           datetime(health.until / 1000, 'unixepoch') AS until,
+           health.count
+      FROM node_health AS health
+      LEFT JOIN run ON run.id = health.run
+      LEFT JOIN phase ON phase.id = run.phase
+     WHERE health.id IN (SELECT max(id) FROM node_health GROUP BY node)
+       AND health.cleared IS NULL
+       AND ifnull(health.until > CAST(strftime('%s') AS INTEGER) * 1000, 1);

@@ -24,6 +24,11 @@ QUERIES = \
 	schema/queries/metric_rows.sql \
 	schema/queries/metric_tail.sql \
 	schema/queries/metrics_newest.sql \
+	schema/queries/node_answer.sql \
+	schema/queries/node_clear.sql \
+	schema/queries/node_insert.sql \
+	schema/queries/node_last.sql \
+	schema/queries/node_list.sql \
 	schema/queries/outbox_delete.sql \
 	schema/queries/outbox_list.sql \
 	schema/queries/outbox_put.sql \
@@ -43,6 +48,8 @@ QUERIES = \
 	schema/queries/runs_of_phase.sql \
 	schema/queries/runs_of_workflow.sql \
 	schema/queries/secret_get.sql \
+	schema/queries/run_nodes_set.sql \
+	schema/queries/guard_checks.sql \
 	schema/queries/secret_set.sql \
 	schema/queries/verdict_delete.sql \
 	schema/queries/verdict_insert.sql \

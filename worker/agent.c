@@ -21,17 +21,21 @@ enum {
     AGENT_LINE_MAX = 8192,
     AGENT_DRAIN_MS = 1000, /* for the daemon to take the last entries */
     AGENT_ORPHAN_S = 10,   /* for a run whose lead is gone */
+    AGENT_LOOK_MS = 5000,  /* between looks for an outcome that was written without this node */
 };
 
 struct agent {
     uv_loop_t loop;
     uv_pipe_t input;
     uv_signal_t child, term, interrupt;
+    uv_timer_t look;
     char buffer[AGENT_LINE_MAX];
     struct lines lines;
     char *node, *program;
     unsigned index, restarts;
+    unsigned turn;        /* how many runs the lead has told to start */
     struct node_run *run; /* the last one, or NULL */
+    char *outcome;        /* the path of its outcome.json */
     bool is_orphan;       /* the lead is gone */
     bool is_leaving;
 };
@@ -64,6 +68,7 @@ static void agent_leave(struct agent *agent)
     uv_close((uv_handle_t *)&agent->child, NULL);
     uv_close((uv_handle_t *)&agent->term, NULL);
     uv_close((uv_handle_t *)&agent->interrupt, NULL);
+    uv_close((uv_handle_t *)&agent->look, NULL);
 }
 
 /* Reports of the run. Without a lead the agent takes the next steps itself. */
@@ -87,12 +92,15 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
         .node = agent->node,
         .node_index = agent->index,
         .restarts = agent->restarts,
+        .turn = ++agent->turn,
         .program = agent->program,
         .report = agent_report,
         .context = agent,
     };
     /* The daemon decides on a next run when it has all of this one. */
     node_run_close(agent->run, 0);
+    free(agent->outcome);
+    agent->outcome = text_format("%s/outcome.json", run_dir);
     agent->run = node_run_start(&options);
 }
 
@@ -110,6 +118,10 @@ static void agent_command(void *context, const char *line, size_t size)
         return;
     else if (text_starts(line, "stop "))
         node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
+    else if (text_starts(line, "expect "))
+        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10));
+    else if (text_equal(line, "numbered"))
+        node_run_number(agent->run);
     else if (text_equal(line, "kill"))
         node_run_kill(agent->run);
     else if (text_equal(line, "finish"))
@@ -124,6 +136,19 @@ static void agent_orphaned(struct agent *agent)
         agent_leave(agent);
     else
         node_run_stop(agent->run, AGENT_ORPHAN_S);
+}
+
+/* Where slurmd died alone, Slurm has given the node up and requeued the job: standard input stays
+ * open, and nobody stops what runs here, while the run goes on elsewhere. The outcome is written
+ * before that; with ranks here it was written without this node. */
+static void agent_look_done(uv_timer_t *timer)
+{
+    struct agent *agent = timer->data;
+    if (agent->is_leaving || agent->is_orphan || !agent->run || node_run_is_over(agent->run) ||
+        access(agent->outcome, F_OK) < 0)
+        return;
+    fprintf(stderr, "phase-worker node: the run was ended without this node\n");
+    agent_orphaned(agent);
 }
 
 static void agent_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
@@ -183,6 +208,8 @@ static void agent_init(struct agent *agent)
     uv_signal_init(&agent->loop, &agent->child);
     uv_signal_init(&agent->loop, &agent->term);
     uv_signal_init(&agent->loop, &agent->interrupt);
+    uv_timer_init(&agent->loop, &agent->look);
+    agent->look.data = agent;
     agent->input.data = agent->child.data = agent->term.data = agent->interrupt.data = agent;
 }
 
@@ -192,6 +219,7 @@ static void agent_fini(struct agent *agent)
     assert(result == 0);
     (void)result; /* every handle was closed */
     lines_fini(&agent->lines);
+    free(agent->outcome);
     free(agent->node);
     free(agent->program);
 }
@@ -220,6 +248,7 @@ int agent_main(const char *job_dir)
     uv_signal_start(&agent.term, agent_term_done, SIGTERM);
     uv_signal_start(&agent.interrupt, agent_term_done, SIGINT);
     uv_read_start((uv_stream_t *)&agent.input, agent_read_start, agent_read_done);
+    uv_timer_start(&agent.look, agent_look_done, AGENT_LOOK_MS, AGENT_LOOK_MS);
     agent_tell(&agent, json_pack("{s:s}", "report", "ready"));
     uv_run(&agent.loop, UV_RUN_DEFAULT);
     agent_fini(&agent);

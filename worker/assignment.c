@@ -93,6 +93,8 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     if (!json_is_object(environment) || !json_is_object(spec))
         return error_set(err, -EINVAL, "environment and spec must be objects");
     assignment->run = run;
+    assignment->attempt = (unsigned)attempt;
+    assignment->is_alone = json_is_true(json_object_get(json, "alone"));
     assignment->address =
         text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
     assignment->environment = environment;
@@ -132,7 +134,7 @@ int assignment_read(const char *run_dir, struct assignment **ret_assignment, str
     result = assignment_read_json(assignment, err);
     if (result < 0)
         error_prefix(err, "cannot use %s", path);
-    if (result == 0)
+    if (result == 0 && !assignment->is_alone)
         result = mac_secret_read(secret, &assignment->secret, err);
     if (result == 0) {
         *ret_assignment = assignment;

@@ -15,7 +15,9 @@ enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE };
 
 struct assignment {
     json_t *json; /* owns what the pointers below mean */
-    int64_t run;
+    int64_t run;  /* 0 when `is_alone` */
+    unsigned attempt;
+    bool is_alone; /* made by a lead without the daemon: no secret, nothing can be pushed yet */
     const char *run_dir, *job_dir, *out_dir, *daemon_file;
     const char *phase, *script;
     const char *workdir;         /* NULL: where the worker is */
@@ -35,7 +37,8 @@ struct assignment {
     struct mac_secret secret;
 };
 
-/* Reads RUN_DIR/run.json and RUN_DIR/secret. -ENOENT or -ESTALE: perhaps not yet visible here. */
+/* Reads RUN_DIR/run.json and, unless it was made alone, RUN_DIR/secret. -ENOENT or -ESTALE: perhaps
+ * not yet visible here. */
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err);
 void assignment_free(struct assignment *assignment);
 

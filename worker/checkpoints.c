@@ -213,7 +213,13 @@ static void checkpoints_tell(struct checkpoints *checkpoints, struct group *grou
 {
     group->is_told = true;
     checkpoints->whole = group->signature;
-    struct checkpoint checkpoint = {group->paths[0], group->step, group->signature.bytes};
+    struct checkpoint checkpoint = {
+        .path = group->paths[0],
+        .step = group->step,
+        .bytes = group->signature.bytes,
+        .paths = group->paths,
+        .path_count = group->path_count,
+    };
     checkpoints->found(checkpoints->context, &checkpoint);
 }
 

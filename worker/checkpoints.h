@@ -11,6 +11,7 @@
 #ifndef PHASED_WORKER_CHECKPOINTS_H
 #define PHASED_WORKER_CHECKPOINTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct checkpoints;
@@ -19,7 +20,9 @@ struct error;
 struct checkpoint {
     const char *path; /* of several files the first by name */
     int64_t step;
-    uint64_t bytes; /* of all its files */
+    uint64_t bytes;     /* of all its files */
+    char *const *paths; /* of several files all; NULL otherwise */
+    size_t path_count;
 };
 
 /* A checkpoint became whole; borrowed during the call. */

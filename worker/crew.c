@@ -19,6 +19,7 @@
 enum {
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
+    CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach this node as it did another */
     CREW_KILL_AGAIN_MS = 200,   /* a process that forked meanwhile was missed */
     CREW_UNKILLABLE_MS = 10000, /* after that, a process hangs in the kernel: go on without */
     CREW_EXIT_BY_SIGNAL = 128,  /* a shell's exit code for a command that a signal ended */
@@ -46,7 +47,7 @@ struct crew {
     bool was_helper_stopped; /* a process that is no rank died of the stop signal */
     const struct crew_rank *failed;
     bool is_held; /* the failure is not told yet */
-    uv_timer_t ladder, holder;
+    uv_timer_t ladder, holder, expecter;
     int64_t kill_ms; /* when KILL is due, or was first sent */
     unsigned handles;
     bool is_closing;
@@ -93,6 +94,7 @@ static void crew_go(struct crew *crew)
     crew->is_gone = true;
     uv_timer_stop(&crew->ladder);
     uv_timer_stop(&crew->holder);
+    uv_timer_stop(&crew->expecter);
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);
     crew->options.gone(crew->options.context);
@@ -125,16 +127,38 @@ static void crew_kill_within(struct crew *crew, int64_t delay_ms)
     uv_timer_start(&crew->ladder, crew_ladder_done, (uint64_t)delay_ms, 0);
 }
 
-void crew_stop(struct crew *crew, unsigned seconds)
+/* To each rank's process group; launchers pass it on to the sessions that they have made. */
+static void crew_signal(struct crew *crew)
 {
     int number = crew->options.assignment->stop_signal;
-    bool is_told = crew->was_terminated && number == SIGTERM;
+    if (crew->was_terminated && number == SIGTERM)
+        return; /* they have got it */
+    for (unsigned i = 0; i < crew->count; i++)
+        (void)processes_signal_group(crew->members[i].rank.pid, number); /* it may have ended */
+}
+
+static void crew_expect_done(uv_timer_t *timer)
+{
+    crew_signal(timer->data);
+}
+
+void crew_stop(struct crew *crew, unsigned seconds)
+{
     bool is_first = !crew->is_stopping;
     crew->is_stopping = true;
-    /* To each rank's process group; launchers pass it on to the sessions that they have made. */
-    for (unsigned i = 0; is_first && !is_told && i < crew->count; i++)
-        (void)processes_signal_group(crew->members[i].rank.pid, number); /* it may have ended */
+    if (is_first)
+        crew_signal(crew);
     crew_kill_within(crew, (int64_t)seconds * 1000);
+}
+
+void crew_expect(struct crew *crew, unsigned seconds)
+{
+    bool is_first = !crew->is_stopping;
+    if (is_first && crew->options.assignment->stop_signal == SIGTERM) {
+        crew->is_stopping = true;
+        uv_timer_start(&crew->expecter, crew_expect_done, CREW_EXPECT_MS, 0);
+    }
+    crew_stop(crew, seconds);
 }
 
 void crew_kill(struct crew *crew)
@@ -291,8 +315,9 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     crew->options = *options;
     uv_timer_init(options->loop, &crew->ladder);
     uv_timer_init(options->loop, &crew->holder);
-    crew->ladder.data = crew->holder.data = crew;
-    crew->handles = 2;
+    uv_timer_init(options->loop, &crew->expecter);
+    crew->ladder.data = crew->holder.data = crew->expecter.data = crew;
+    crew->handles = 3;
     if (assignment->workdir)
         environment_expand(options->environment, assignment->workdir, &workdir);
     struct rank_start start = {
@@ -343,6 +368,11 @@ bool crew_was_cut_off(const struct crew *crew)
     return crew->was_cut_off || (crew->was_helper_stopped && has_dead_rank);
 }
 
+char *crew_last_line(const struct crew *crew, unsigned i)
+{
+    return ranklog_last_line(crew->members[i].log);
+}
+
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason)
 {
     return ranklog_lost(crew->members[i].log, ret_reason);
@@ -359,4 +389,5 @@ void crew_close(struct crew *crew)
         crew_close_output(&crew->members[i]);
     uv_close((uv_handle_t *)&crew->ladder, crew_timer_closed);
     uv_close((uv_handle_t *)&crew->holder, crew_timer_closed);
+    uv_close((uv_handle_t *)&crew->expecter, crew_timer_closed);
 }

@@ -48,6 +48,10 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
 /* The program's stop signal now, unless Slurm has just sent the same to all processes, and KILL
  * after `seconds`. A later call can only bring the KILL nearer. */
 void crew_stop(struct crew *crew, unsigned seconds);
+/* The same where Slurm is sending SIGTERM to all processes of the step, and has reached another
+ * node first: a program that stops at SIGTERM is given it only if Slurm's does not come. Some take
+ * a second one for impatience. */
+void crew_expect(struct crew *crew, unsigned seconds);
 void crew_kill(struct crew *crew);
 
 /* Slurm has sent SIGTERM to every process of the step. */
@@ -68,6 +72,9 @@ const struct crew_rank *crew_failed(const struct crew *crew);
 /* Whether a process died by a signal that was not the one for stopping: it may have been writing.
  */
 bool crew_was_cut_off(const struct crew *crew);
+
+/* The last line that the i-th rank printed, as ranklog_last_line(); the caller's to free(). */
+char *crew_last_line(const struct crew *crew, unsigned i);
 
 /* How many lines of a rank's log were lost, and why. */
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason);

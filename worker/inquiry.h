@@ -12,6 +12,7 @@ enum { INQUIRY_TIMEOUT_MS = 3000 };
 struct inquiry_answer {
     char state[32];    /* Slurm's word, as RUNNING or COMPLETING; empty when there was no answer */
     bool is_preempted; /* Slurm has decided to preempt the job */
+    unsigned restarts; /* how often the job was requeued: with the last time before it is killed */
     double end_time;   /* the limit, seconds since 1970; 0 when it is not known */
 };
 

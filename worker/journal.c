@@ -98,6 +98,38 @@ uint64_t journal_last_of(const char *path)
     return end.last;
 }
 
+struct journal_visit {
+    const char *type;
+    journal_entry_found *found;
+    void *context;
+};
+
+static bool journal_visit_line(void *context, const char *line, size_t size, off_t offset_after)
+{
+    struct journal_visit *visit = context;
+    bool goes_on = true;
+    (void)offset_after;
+    /* Most lines are metrics: what cannot be of the type is not parsed. */
+    if (visit->type && !memmem(line, size, visit->type, strlen(visit->type)))
+        return true;
+    json_t *entry = json_loadb(line, size, 0, NULL);
+    const char *type = json_string_value(json_object_get(entry, "type"));
+    if (type && (!visit->type || strcmp(type, visit->type) == 0))
+        goes_on = visit->found(visit->context, entry);
+    json_decref(entry);
+    return goes_on;
+}
+
+void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context)
+{
+    struct journal_visit visit = {type, found, context};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    journal_scan(fd, 0, journal_visit_line, &visit);
+    close(fd);
+}
+
 /* Opens the file if it is not, and finds its end. Journals that have content are opened once in a
  * requeue's life, so reading all of one is cheap enough. */
 static bool journal_is_open(struct journal *journal)

@@ -18,6 +18,7 @@
 #include "lib/text.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct journal;
@@ -48,6 +49,13 @@ uint64_t journal_last(struct journal *journal);
  * the last one read, or `after`. */
 uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
                       struct text *entries);
+
+/* Reads an entry, borrowed during the call. Returns false to end the visit. */
+typedef bool journal_entry_found(void *context, const json_t *entry);
+
+/* Visits the whole entries in the journal file at `path`, in order; those of one type, or all for
+ * NULL. A file that is not there has none. */
+void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context);
 
 /* The number of the last whole entry in the journal file at `path`; 0 when there is none or the
  * file cannot be read. For the journals of nodes that are gone. */

@@ -2,14 +2,12 @@
 #include "worker/lead.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
-#include "worker/commands.h"
 #include "worker/inquiry.h"
-#include "worker/lead_run.h"
-#include "worker/step.h"
+#include "worker/job_folder.h"
+#include "worker/lead_state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,98 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uv.h>
 
 enum {
-    LEAD_LAUNCH_MS = 120000,   /* for all agents to be there; srun gives up earlier by itself */
     LEAD_LADDER_MS = 15000,    /* for agents to have done what a stop or a kill demands */
-    LEAD_LEAVE_MS = 5000,      /* for the agents to end when told */
-    LEAD_DRAIN_MS = 2000,      /* for the daemon to take the last entries */
     LEAD_TERM_MARGIN_S = 30,   /* SIGTERM so near the limit is the limit's */
     LEAD_LIMIT_MARGIN_S = 120, /* and SIGUSR2, besides the time for saving */
     LEAD_ASK_MAX = 2,
-    LEAD_CURRENT_MAX = 65536,
+    LEAD_SAME_MS = 1500, /* signals so near to each other are of one cause */
 };
 
-enum lead_state {
-    LEAD_LAUNCHING, /* not all agents are there */
-    LEAD_RUNNING,
-    LEAD_LINGERING, /* the run has ended; the daemon may give another */
-    LEAD_LEAVING,
-};
-
-struct lead_agent {
-    char *node; /* NULL until it is ready */
-    bool is_gone, is_ended;
-};
-
-struct lead {
-    uv_loop_t loop;
-    const char *job_dir;
-    char *program;
-    int64_t job_id;
-    enum lead_state state;
-    struct lead_run *run;
-    struct step *step; /* NULL once it has ended */
-    struct lead_agent *agents;
-    unsigned count, ready;
-    double end_time; /* the limit of the job's time; 0: not known */
-    struct commands commands;
-    uv_signal_t term, interrupt, limit;
-    uv_timer_t timer;    /* of the state: launching, the ladder, lingering, leaving */
-    bool is_killing;     /* the ladder's last rung */
-    char complaint[256]; /* srun's last words */
-    bool is_asking;      /* Slurm, why the run is being ended */
-    unsigned unanswered; /* tries */
-    bool has_failed;     /* the exit status */
-};
-
-/* --- Leaving --------------------------------------------------------------------------------- */
-
-static void lead_close(struct lead *lead)
-{
-    step_close(lead->step);
-    lead->step = NULL;
-    commands_close(&lead->commands);
-    uv_close((uv_handle_t *)&lead->term, NULL);
-    uv_close((uv_handle_t *)&lead->interrupt, NULL);
-    uv_close((uv_handle_t *)&lead->limit, NULL);
-    uv_close((uv_handle_t *)&lead->timer, NULL);
-}
-
-static void lead_leave_done(uv_timer_t *timer)
-{
-    struct lead *lead = timer->data;
-    if (lead->step)
-        step_kill(lead->step);
-}
-
-static void lead_leave(struct lead *lead)
-{
-    if (lead->state == LEAD_LEAVING)
-        return;
-    lead->state = LEAD_LEAVING;
-    lead->has_failed = lead->run->outcome.kind != OUTCOME_SUCCEEDED;
-    uv_timer_stop(&lead->timer);
-    if (lead->step) {
-        step_send(lead->step, "end");
-        uv_timer_start(&lead->timer, lead_leave_done, LEAD_LEAVE_MS, 0);
-    }
-    lead_run_write(lead->run);
-    lead_run_close(lead->run, LEAD_DRAIN_MS);
-    lead->run = NULL;
-    if (!lead->step)
-        lead_close(lead);
-}
+/* --- The end of a run ------------------------------------------------------------------------ */
 
 static void lead_linger_done(uv_timer_t *timer)
 {
     lead_leave(timer->data);
 }
 
-/* --- The end of a run ------------------------------------------------------------------------ */
-
-static void lead_conclude(struct lead *lead)
+void lead_conclude(struct lead *lead)
 {
     struct lead_run *run = lead->run;
     if (lead->is_asking || run->is_ended)
@@ -120,6 +43,8 @@ static void lead_conclude(struct lead *lead)
             lead_run_add_lost(run, lead->agents[i].node);
     lead_run_end(run);
     lead->state = LEAD_LINGERING;
+    bool wants_requeue = run->outcome.requeues && !run->is_requeued;
+    lead->requeue = wants_requeue ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
     /* After a stop from outside nothing follows in this allocation. */
     enum outcome_kind kind = run->outcome.kind;
     bool goes_on = lead->step && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
@@ -130,7 +55,7 @@ static void lead_conclude(struct lead *lead)
         lead_leave(lead);
 }
 
-static bool lead_all_ended(const struct lead *lead)
+bool lead_all_ended(const struct lead *lead)
 {
     unsigned ended = 0;
     for (unsigned i = 0; i < lead->count; i++)
@@ -150,16 +75,23 @@ static void lead_ladder_done(uv_timer_t *timer)
     }
     lead->is_killing = true;
     step_send(lead->step, "kill");
-    uv_timer_start(&lead->timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+    uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
-/* Stops what runs. */
-static void lead_stop(struct lead *lead, unsigned seconds)
+void lead_stop(struct lead *lead, unsigned seconds)
 {
     if (!lead->step || lead->state != LEAD_RUNNING)
         return;
     step_send(lead->step, "stop %u", seconds);
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
+}
+
+/* The same, when Slurm is sending SIGTERM to all processes. */
+static void lead_expect_stop(struct lead *lead, unsigned seconds)
+{
+    if (lead->step && lead->state == LEAD_RUNNING)
+        step_send(lead->step, "expect %u", seconds);
+    lead_stop(lead, seconds);
 }
 
 /* --- A stop from outside --------------------------------------------------------------------- */
@@ -205,24 +137,37 @@ static void lead_ask(struct lead *lead)
     inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
 }
 
-/* Slurm signals the step or the job, and does not say why. The ranks stop at once, as there may be
+/* The ranks stop at once, as there may be
  * little time; the cause is found meanwhile. */
-static void lead_interrupted(struct lead *lead)
+void lead_interrupted(struct lead *lead)
 {
     if (lead->state == LEAD_LINGERING) {
         lead_leave(lead);
         return;
     }
-    if (lead->state == LEAD_LEAVING || lead->run->is_decided || lead->is_asking)
+    if (lead->state == LEAD_LEAVING) {
+        lead_leave_terminated(lead);
         return;
-    lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
+    }
+    if (lead->run->is_decided || lead->is_asking)
+        return;
+    lead->interrupted_ms = clock_steady_ms();
+    lead_expect_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     lead_ask(lead);
 }
 
+/* The batch script gets SIGTERM when the job is being killed: at once when it is cancelled, at the
+ * end of the grace when it is preempted, and when its time is over. What still runs of a run that
+ * is being stopped has had its time then, and SIGKILL to all comes soon. */
 static void lead_term_done(uv_signal_t *handle, int number)
 {
+    struct lead *lead = handle->data;
+    bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
     (void)number;
-    lead_interrupted(handle->data);
+    if (!is_known)
+        lead_interrupted(lead);
+    else if (clock_steady_ms() - lead->interrupted_ms > LEAD_SAME_MS && !lead->is_killing)
+        lead_ladder_done(&lead->timer);
 }
 
 /* The job was submitted with --signal=B:USR2: its time is nearly over. Some sites send the same
@@ -239,182 +184,16 @@ static void lead_limit_done(uv_signal_t *handle, int number)
         return;
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
     if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
+        lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* nobody else tells them */
         lead_interrupted(lead);
         return;
     }
     if (!lead_run_decide(lead->run, OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE,
                          "the time limit of the job is near"))
         return;
+    lead->interrupted_ms = clock_steady_ms();
     lead_run_tell_stop(lead->run, "timed_out");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
-}
-
-/* --- Runs ------------------------------------------------------------------------------------ */
-
-/* All agents are there, and a run is open. */
-static void lead_begin(struct lead *lead)
-{
-    struct lead_run *run = lead->run;
-    if (run->is_decided) {
-        lead_conclude(lead); /* it was stopped, or could not be prepared, before it began */
-        return;
-    }
-    json_t *nodes = json_array();
-    for (unsigned i = 0; i < lead->count; i++) {
-        lead->agents[i].is_gone = lead->agents[i].is_ended = false;
-        if (i < run->assignment->nodes)
-            json_array_append_new(nodes, json_string(lead->agents[i].node));
-    }
-    lead->state = LEAD_RUNNING;
-    lead->is_killing = false;
-    uv_timer_stop(&lead->timer);
-    step_send(lead->step, "start %s", run->assignment->run_dir);
-    json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
-    lead_run_tell(run, "started",
-                  json_pack("{s:I, s:i, s:o, s:o}", "job_id", (json_int_t)run->outcome.job_id,
-                            "restarts", (int)run->outcome.restarts, "nodes", nodes, "end_time",
-                            limit));
-}
-
-/* The daemon gives another run for the same allocation. */
-static void lead_next(struct lead *lead, const char *run_dir)
-{
-    struct lead_run *next;
-    struct error err;
-    commands_clear(&lead->commands);
-    if (lead_run_open(run_dir, &lead->commands, &next, &err) < 0) {
-        fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", run_dir, err.message);
-        lead_leave(lead);
-        return;
-    }
-    lead_run_write(lead->run);
-    /* It has all of the old run, or it would not have decided. */
-    lead_run_close(lead->run, 0);
-    lead->run = next;
-    char *path = text_format("%s/current.json", lead->job_dir);
-    json_t *current = json_pack("{s:s}", "run_dir", run_dir);
-    char *text = json_dumps(current, 0);
-    if (file_replace(path, text, strlen(text), 0600, &err) < 0)
-        fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run itself can go on */
-    json_decref(current);
-    free(text);
-    free(path);
-    lead_begin(lead);
-}
-
-static void lead_command(void *context, const json_t *command)
-{
-    struct lead *lead = context;
-    const char *verb = json_string_value(json_object_get(command, "verb"));
-    const char *why = json_string_value(json_object_get(command, "why"));
-    const char *run_dir = json_string_value(json_object_get(command, "run_dir"));
-    bool is_lingering = lead->state == LEAD_LINGERING;
-    if (!verb || lead->state == LEAD_LEAVING)
-        return;
-    if (is_lingering && text_equal(verb, "next") && run_dir)
-        lead_next(lead, run_dir);
-    else if (is_lingering)
-        lead_leave(lead);
-    else if (text_equal(verb, "stop") &&
-             lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, "stopped: %s",
-                             why ? why : "cancelled")) {
-        lead_run_tell_stop(lead->run, why ? why : "cancelled");
-        lead_stop(lead, lead_run_stop_seconds(lead->run));
-    }
-}
-
-/* --- Agents ---------------------------------------------------------------------------------- */
-
-static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const char *node)
-{
-    if (agent->node)
-        return;
-    agent->node = text_format("%s", node);
-    if (++lead->ready == lead->count)
-        lead_begin(lead);
-}
-
-static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
-{
-    unsigned gone = 0;
-    agent->is_gone = true;
-    for (unsigned i = 0; i < lead->count; i++)
-        gone += lead->agents[i].is_gone;
-    if (gone == lead->count)
-        step_send(lead->step, "finish");
-}
-
-static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const json_t *report)
-{
-    if (agent->is_ended)
-        return;
-    agent->is_ended = true;
-    lead_run_add_end(lead->run, agent->node, report);
-    if (lead_all_ended(lead))
-        lead_conclude(lead);
-}
-
-static void lead_agent_guard(struct lead *lead, const json_t *report)
-{
-    const char *message = json_string_value(json_object_get(report, "message"));
-    bool is_nan = text_equal(json_string_value(json_object_get(report, "cause")), "nan");
-    json_t *verdict = json_object_get(report, "verdict");
-    if (!lead_run_decide(lead->run, OUTCOME_FAILED,
-                         is_nan ? OUTCOME_CAUSE_NAN : OUTCOME_CAUSE_GUARD, "%s",
-                         message ? message : "a guard failed"))
-        return;
-    if (json_is_object(verdict))
-        lead->run->outcome.guard = json_incref(verdict);
-    lead_run_tell_stop(lead->run, is_nan ? "nan" : "guard");
-    lead_stop(lead, lead_run_stop_seconds(lead->run));
-}
-
-static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
-                              const json_t *report)
-{
-    const char *message = json_string_value(json_object_get(report, "message"));
-    bool is_new;
-    if (message)
-        is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s: %s",
-                                 agent->node, message);
-    else
-        is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
-    if (!is_new)
-        return;
-    lead_run_tell_stop(lead->run, message ? "launch" : "exit");
-    lead_stop(lead, lead_run_stop_seconds(lead->run));
-}
-
-static void lead_reported(void *context, const json_t *report)
-{
-    struct lead *lead = context;
-    const char *name = json_string_value(json_object_get(report, "report"));
-    const char *node = json_string_value(json_object_get(report, "node"));
-    json_int_t index = json_integer_value(json_object_get(report, "index"));
-    const json_t *run = json_object_get(report, "run");
-    if (!node || index < 0 || index >= lead->count || lead->state == LEAD_LEAVING)
-        return;
-    struct lead_agent *agent = &lead->agents[index];
-    bool is_other =
-        json_is_integer(run) && json_integer_value(run) != (json_int_t)lead->run->assignment->run;
-    if (text_equal(name, "ready"))
-        lead_agent_ready(lead, agent, node);
-    else if (text_equal(name, "terminated"))
-        lead_interrupted(lead);
-    else if (is_other || lead->state != LEAD_RUNNING)
-        return;
-    else if (text_equal(name, "started"))
-        lead_run_add_start(lead->run, report);
-    else if (text_equal(name, "gone"))
-        lead_agent_gone(lead, agent);
-    else if (text_equal(name, "ended"))
-        lead_agent_ended(lead, agent, report);
-    else if (lead->is_asking)
-        return; /* a stop from outside: what follows from it is no cause */
-    else if (text_equal(name, "guard"))
-        lead_agent_guard(lead, report);
-    else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))
-        lead_agent_failed(lead, agent, report);
 }
 
 /* srun has ended: as it was told, or it takes the run with it. */
@@ -431,7 +210,7 @@ static void lead_step_ended(void *context, int code, int number)
     step_close(lead->step);
     lead->step = NULL;
     if (lead->state == LEAD_LEAVING) {
-        lead_close(lead);
+        lead_leave_stepless(lead);
         return;
     }
     if (lead->state == LEAD_LINGERING) {
@@ -444,7 +223,7 @@ static void lead_step_ended(void *context, int code, int number)
 
 /* --- Start ----------------------------------------------------------------------------------- */
 
-static void lead_launch_done(uv_timer_t *timer)
+void lead_launch_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
     (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
@@ -479,12 +258,19 @@ static void lead_start_step(struct lead *lead)
         .context = lead,
     };
     struct error err;
-    if (lead->run->is_decided || step_start(&options, &lead->step, &err) < 0) {
+    bool is_over = lead->run->is_ended, is_hopeless = lead->run->is_decided && !is_over;
+    /* The agents come while the daemon is asked for the next run. */
+    if (is_hopeless || step_start(&options, &lead->step, &err) < 0) {
         (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", err.message);
         lead_conclude(lead);
+        if (is_over)
+            lead_leave(lead);
         return;
     }
-    uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+    if (is_over)
+        lead_wait(lead);
+    else
+        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
 }
 
 static void lead_init(struct lead *lead, const char *job_dir)
@@ -507,7 +293,9 @@ static void lead_init(struct lead *lead, const char *job_dir)
     uv_signal_init(&lead->loop, &lead->interrupt);
     uv_signal_init(&lead->loop, &lead->limit);
     uv_timer_init(&lead->loop, &lead->timer);
-    lead->term.data = lead->interrupt.data = lead->limit.data = lead->timer.data = lead;
+    uv_timer_init(&lead->loop, &lead->later);
+    lead->term.data = lead->interrupt.data = lead->limit.data = lead;
+    lead->timer.data = lead->later.data = lead;
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
     uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);
@@ -525,20 +313,22 @@ static void lead_fini(struct lead *lead)
     free(lead->program);
 }
 
-/* The run that the job is to serve first. */
+/* The run that the job is to serve first. It may be over, when an earlier lead of this job has
+ * served it. -EBUSY: it is another job's. */
 static int lead_open_first(struct lead *lead, struct error *err)
 {
-    char *path = text_format("%s/current.json", lead->job_dir), *text = NULL;
-    int result = file_read(path, LEAD_CURRENT_MAX, &text, NULL, err);
-    json_t *current = result == 0 ? json_loads(text, 0, NULL) : NULL;
-    const char *run_dir = json_string_value(json_object_get(current, "run_dir"));
-    if (run_dir)
+    char *run_dir = NULL;
+    int result = job_folder_claim(lead->job_dir, lead->job_id, err);
+    if (result == -EBUSY)
+        return result;
+    if (result < 0)
+        fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run matters more */
+    result = job_folder_read_current(lead->job_dir, &run_dir, err);
+    if (result == 0)
         result = lead_run_open(run_dir, &lead->commands, &lead->run, err);
-    else if (result == 0)
-        result = error_set(err, -EINVAL, "%s names no run_dir", path);
-    json_decref(current);
-    free(text);
-    free(path);
+    free(run_dir);
+    if (result == 0 && lead->run->assignment->is_alone)
+        lead_open_known(lead);
     return result;
 }
 
@@ -548,9 +338,10 @@ int lead_main(const char *job_dir)
     struct error err;
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
     lead_init(&lead, job_dir);
-    if (lead_open_first(&lead, &err) < 0) {
+    int result = lead_open_first(&lead, &err);
+    if (result < 0) {
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
-        lead.has_failed = true;
+        lead.has_failed = result != -EBUSY;
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)

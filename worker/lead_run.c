@@ -10,6 +10,7 @@
 #include "worker/inquiry.h"
 #include "worker/journal.h"
 #include "worker/link.h"
+#include "worker/posthumous.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 enum { LEAD_RUN_STOP_S = 10 };
 
-static int64_t lead_run_number(const char *name)
+static int64_t lead_run_environment(const char *name)
 {
     const char *value = getenv(name);
     return value ? strtoll(value, NULL, 10) : 0;
@@ -44,64 +45,12 @@ static int lead_run_prepare(const struct lead_run *run, struct error *err)
     return result;
 }
 
-int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
-                  struct error *err)
-{
-    struct assignment *assignment;
-    int result = assignment_read(run_dir, &assignment, err);
-    if (result < 0)
-        return result;
-    if (outcome_is_written(run_dir)) {
-        assignment_free(assignment);
-        return error_set(err, -EALREADY, "the run in %s has its outcome already", run_dir);
-    }
-    struct lead_run *run = calloc(1, sizeof(*run));
-    if (!run)
-        abort();
-    run->assignment = assignment;
-    outcome_init(&run->outcome, assignment->run);
-    run->outcome.job_id = lead_run_number("SLURM_JOB_ID");
-    run->outcome.restarts = (unsigned)lead_run_number("SLURM_RESTART_COUNT");
-    struct error problem;
-    bool is_ready = lead_run_prepare(run, &problem) == 0;
-    char *path = text_format("%s/journal/lead.jsonl", run_dir);
-    run->journal = journal_open(path);
-    free(path);
-    const struct link_options options = {
-        .daemon_file = assignment->daemon_file,
-        .run = assignment->run,
-        .node = "lead",
-        .secret = &assignment->secret,
-        .journal = run->journal,
-        .command_came = commands_post,
-        .context = commands,
-    };
-    run->link = link_open(&options);
-    if (!is_ready)
-        (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", problem.message);
-    *ret_run = run;
-    return 0;
-}
-
-void lead_run_close(struct lead_run *run, int drain_ms)
-{
-    if (!run)
-        return;
-    journal_flush(run->journal);
-    link_close(run->link, drain_ms);
-    journal_close(run->journal);
-    outcome_fini(&run->outcome);
-    assignment_free(run->assignment);
-    json_decref(run->failed);
-    free(run->failed_node);
-    free(run);
-}
-
 void lead_run_tell(struct lead_run *run, const char *type, json_t *members)
 {
     journal_add(run->journal, JOURNAL_STATE, type, members);
     journal_flush(run->journal);
-    link_wake(run->link, LINK_NOW);
+    if (run->link)
+        link_wake(run->link, LINK_NOW);
 }
 
 bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
@@ -122,12 +71,112 @@ bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_
     return true;
 }
 
+static void lead_run_open_link(struct lead_run *run, struct commands *commands)
+{
+    const struct link_options options = {
+        .daemon_file = run->assignment->daemon_file,
+        .run = run->assignment->run,
+        .node = "lead",
+        .secret = &run->assignment->secret,
+        .journal = run->journal,
+        .command_came = commands_post,
+        .context = commands,
+    };
+    run->link = link_open(&options);
+}
+
+/* Whether another lead has begun the run, and how it ended. */
+static enum posthumous_end lead_run_look_back(struct lead_run *run)
+{
+    const char *run_dir = run->assignment->run_dir;
+    struct outcome outcome;
+    enum posthumous_end end = POSTHUMOUS_TOLD;
+    if (outcome_read(run_dir, &outcome, NULL) < 0) {
+        outcome_init(&outcome, run->assignment->run);
+        end = posthumous_read(run_dir, &outcome);
+        run->needs_writing = end != POSTHUMOUS_NOT_BEGUN;
+    }
+    if (end == POSTHUMOUS_NOT_BEGUN) {
+        outcome_fini(&outcome);
+        return end;
+    }
+    outcome_fini(&run->outcome);
+    run->outcome = outcome;
+    run->is_decided = run->is_ended = true;
+    return end;
+}
+
+int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
+                  struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run_dir, &assignment, err);
+    if (result < 0)
+        return result;
+    struct lead_run *run = calloc(1, sizeof(*run));
+    if (!run)
+        abort();
+    run->assignment = assignment;
+    run->saved_step = -1;
+    outcome_init(&run->outcome, assignment->run);
+    run->outcome.job_id = lead_run_environment("SLURM_JOB_ID");
+    run->outcome.restarts = (unsigned)lead_run_environment("SLURM_RESTART_COUNT");
+    enum posthumous_end past = lead_run_look_back(run);
+    struct error problem;
+    bool is_ready = run->is_ended || lead_run_prepare(run, &problem) == 0;
+    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    run->journal = journal_open(path);
+    free(path);
+    if (!assignment->is_alone)
+        lead_run_open_link(run, commands);
+    if (!is_ready)
+        (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", problem.message);
+    if (past == POSTHUMOUS_KILLED)
+        lead_run_tell(run, "ended", outcome_to_json(&run->outcome));
+    (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
+    *ret_run = run;
+    return 0;
+}
+
+int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run->assignment->run_dir, &assignment, err);
+    if (result < 0)
+        return result;
+    if (assignment->is_alone) {
+        assignment_free(assignment);
+        return error_set(err, -EAGAIN, "the number of the run is not to be seen yet");
+    }
+    assignment_free(run->assignment);
+    run->assignment = assignment;
+    run->outcome.run = assignment->run;
+    lead_run_open_link(run, commands);
+    return 0;
+}
+
+void lead_run_close(struct lead_run *run, int drain_ms)
+{
+    if (!run)
+        return;
+    journal_flush(run->journal);
+    link_close(run->link, drain_ms);
+    journal_close(run->journal);
+    outcome_fini(&run->outcome);
+    assignment_free(run->assignment);
+    json_decref(run->failed);
+    free(run->failed_node);
+    free(run);
+}
+
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node)
 {
     const json_t *rank = json_object_get(failed, "rank");
     int code = (int)json_integer_value(json_object_get(failed, "code"));
     int number = (int)json_integer_value(json_object_get(failed, "signal"));
+    const char *line = json_string_value(json_object_get(failed, "line"));
     char who[32] = "the command", how[128];
+    bool has_line = line && *line;
     if (json_is_integer(rank))
         (void)snprintf(who, sizeof(who), "rank %d", (int)json_integer_value(rank)); /* fits */
     if (number)
@@ -135,7 +184,8 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
                        strsignal(number)); /* fits */
     else
         (void)snprintf(how, sizeof(how), "exited with code %d", code); /* fits */
-    if (!lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, "%s on %s %s", who, node, how))
+    if (!lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, "%s on %s %s%s%s", who, node, how,
+                         has_line ? ": " : "", has_line ? line : ""))
         return false;
     run->outcome.exit_code = code;
     run->outcome.signal = number;
@@ -154,27 +204,33 @@ static void lead_run_decide_stop(struct lead_run *run, enum outcome_kind kind, c
         lead_run_tell_stop(run, outcome_kind_name(kind));
 }
 
-static void lead_run_decide_lost(struct lead_run *run, bool was_launching, const char *complaint)
+static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evidence *evidence,
+                                 const char *why)
 {
-    (void)lead_run_decide(run, OUTCOME_FAILED,
-                          was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
-                          "the job step was lost: %s", complaint);
+    if (lead_run_decide(run, OUTCOME_FAILED,
+                        evidence->was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                        "the job step was lost: %s", why))
+        outcome_blame(&run->outcome, evidence->complaint);
 }
 
 void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
 {
     const char *state = evidence->answer->state;
     bool is_alive = text_equal(state, "RUNNING");
+    /* Its state is the same as that of a cancelled one, COMPLETING. */
+    run->is_requeued = evidence->answer->restarts > run->outcome.restarts;
     if (evidence->answer->is_preempted)
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
+    else if (run->is_requeued)
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "the job was requeued in Slurm");
     else if (evidence->is_at_limit)
         lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
     else if (text_equal(state, "NODE_FAIL"))
-        lead_run_decide_lost(run, evidence->was_launching, "a node failed");
+        lead_run_decide_lost(run, evidence, "a node failed");
     else if (state[0] && !is_alive)
         lead_run_decide_stop(run, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
     else if (evidence->complaint[0]) /* srun sends SIGTERM to the agents that are left */
-        lead_run_decide_lost(run, evidence->was_launching, evidence->complaint);
+        lead_run_decide_lost(run, evidence, evidence->complaint);
     else
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
 }
@@ -197,6 +253,7 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
 {
     struct outcome *outcome = &run->outcome;
     const json_t *step = json_object_get(report, "last_step");
+    const json_t *saved = json_object_get(report, "checkpoint");
     const json_t *failed = json_object_get(report, "failed");
     double ended = json_real_value(json_object_get(report, "ended"));
     if (json_is_true(json_object_get(report, "idle")))
@@ -209,6 +266,8 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
         outcome->has_step = true;
         outcome->last_step = json_integer_value(step);
     }
+    if (json_is_integer(saved) && json_integer_value(saved) > run->saved_step)
+        run->saved_step = json_integer_value(saved);
     if (json_is_object(failed) && !run->failed) {
         run->failed = json_incref((json_t *)failed);
         run->failed_node = text_format("%s", node);
@@ -217,21 +276,30 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
 
 void lead_run_add_lost(struct lead_run *run, const char *node)
 {
-    char *path = text_format("%s/journal/%s.jsonl", run->assignment->run_dir, node);
-    uint64_t last = journal_last_of(path);
-    if (last)
-        json_object_set_new(run->outcome.finals, node, json_integer((json_int_t)last));
-    free(path);
+    int64_t saved = posthumous_add_node(run->assignment->run_dir, node, &run->outcome);
+    if (saved > run->saved_step)
+        run->saved_step = saved;
 }
 
-void lead_run_write(struct lead_run *run)
+int lead_run_write(struct lead_run *run, struct error *err)
 {
-    struct error err;
     if (!run->needs_writing)
-        return;
-    run->needs_writing = outcome_write(&run->outcome, run->assignment->run_dir, &err) < 0;
-    if (run->needs_writing)
-        fprintf(stderr, "phase-worker lead: %s\n", err.message);
+        return 0;
+    int result = outcome_write(&run->outcome, run->assignment->run_dir, err);
+    run->needs_writing = result < 0;
+    return result;
+}
+
+/* Whether another run may follow this one in the same job. A run that timed out without having
+ * saved anything would only do the same again. */
+static bool lead_run_goes_on(const struct lead_run *run)
+{
+    const struct outcome *outcome = &run->outcome;
+    int64_t began = run->assignment->resume_step;
+    bool has_saved = run->saved_step > began;
+    bool has_worked = outcome->has_step && outcome->last_step > began;
+    return (outcome->kind == OUTCOME_PREEMPTED && (has_worked || has_saved)) ||
+           (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
 
 void lead_run_end(struct lead_run *run)
@@ -242,7 +310,8 @@ void lead_run_end(struct lead_run *run)
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
     if (outcome->ended == 0)
         outcome->ended = clock_calendar_s();
+    outcome->requeues = lead_run_goes_on(run);
     run->is_ended = run->needs_writing = true;
     lead_run_tell(run, "ended", outcome_to_json(outcome));
-    lead_run_write(run);
+    (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
 }

@@ -20,21 +20,29 @@ struct link;
 struct lead_run {
     struct assignment *assignment;
     struct journal *journal;
-    struct link *link;
+    struct link *link; /* NULL while the daemon does not know the run */
     struct outcome outcome;
+    int64_t saved_step; /* of the newest checkpoint, as the nodes told at their end; or -1 */
     bool is_decided;
     json_t *failed; /* the first rank that failed, as its node told at its end; or NULL */
     char *failed_node;
+    bool is_requeued;   /* Slurm has requeued the job already, and is killing it */
     bool is_ended;      /* the outcome is told */
     bool needs_writing; /* and outcome.json could not be written yet */
 };
 
 /* Prepares the run in `run_dir`: its folders, script, journal and link, over which commands go to
- * `commands`. Fails with -EALREADY when it has its outcome already. */
+ * `commands`. A run that another lead has begun is over (`is_ended`): with the outcome that it has,
+ * or, when that lead was killed with its job, the one that the journals tell, which is written
+ * now. Only its link is of use then. */
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err);
 /* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
 void lead_run_close(struct lead_run *run, int drain_ms);
+
+/* The daemon gave a number to a run that was begun alone: reads it, and opens its link. -EAGAIN:
+ * not yet to be seen here. */
+int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err);
 
 /* Adds an entry to the journal and tells the daemon at once. Takes over the reference. */
 void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
@@ -43,7 +51,8 @@ void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
 bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Decides by a report's description of a failed rank, {"rank": 3 or null, "code", "signal"}. */
+/* Decides by a report's description of a failed rank, {"rank": 3 or null, "code", "signal",
+ * "line"}. */
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node);
 
 /* What there is to tell by why a run was stopped from outside. */
@@ -76,6 +85,6 @@ void lead_run_add_lost(struct lead_run *run, const char *node);
  * does; otherwise it has succeeded. */
 void lead_run_end(struct lead_run *run);
 /* Tries again to write outcome.json, if that failed. */
-void lead_run_write(struct lead_run *run);
+int lead_run_write(struct lead_run *run, struct error *err);
 
 #endif

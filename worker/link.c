@@ -40,7 +40,8 @@ struct link {
     struct link_options options;
     CURLM *multi;
 
-    pthread_mutex_t mutex; /* of the next three */
+    pthread_mutex_t mutex; /* of the next four */
+    bool is_heard;
     bool is_urgent;
     bool is_closing;
     int64_t close_by_ms;
@@ -91,11 +92,19 @@ static void link_try_later(struct link_task *task)
     task->due_ms = clock_steady_ms() + task->retry_ms;
 }
 
+static void link_set_heard(struct link *link, bool is_heard)
+{
+    pthread_mutex_lock(&link->mutex);
+    link->is_heard = is_heard;
+    pthread_mutex_unlock(&link->mutex);
+}
+
 static void link_failed(struct link *link, struct link_task *task, const struct error *err)
 {
     link_tell(link, err);
     link_try_later(task);
     task->is_away = true;
+    link_set_heard(link, false);
     free(link->base);
     link->base = NULL;
 }
@@ -169,6 +178,7 @@ static void link_pushed(struct link *link, CURLcode code)
      * Sending the same at once would not help. */
     bool is_stuck =
         link->committed <= before && journal_last(link->options.journal) > link->committed;
+    link_set_heard(link, true);
     if (is_stuck) {
         link->push.is_away = false;
         link_try_later(&link->push);
@@ -237,7 +247,7 @@ static int link_turn(struct link *link)
 {
     int64_t now_ms = clock_steady_ms(), wait_ms = LINK_RETRY_MAX_MS;
     pthread_mutex_lock(&link->mutex);
-    bool is_closing = link->is_closing;
+    bool is_closing = link->is_closing, is_heard = link->is_heard;
     int64_t close_by_ms = link->close_by_ms;
     /* Something urgent is worth a try before its time, also while the daemon seems away. */
     if (link->is_urgent)
@@ -248,7 +258,8 @@ static int link_turn(struct link *link)
     bool has_news = journal_last(link->options.journal) > link->committed;
     if (is_closing && (!has_news || now_ms >= close_by_ms || link->push.is_away))
         return -1;
-    if (has_news)
+    bool asks = link->options.command_came && !is_heard && !is_closing;
+    if (has_news || asks)
         link_turn_task(link, &link->push, link_begin_push, now_ms, &wait_ms);
     if (link->options.command_came && !is_closing)
         link_turn_task(link, &link->poll, link_begin_poll, now_ms, &wait_ms);
@@ -298,6 +309,14 @@ void link_wake(struct link *link, enum link_urgency urgency)
         pthread_mutex_unlock(&link->mutex);
     }
     curl_multi_wakeup(link->multi);
+}
+
+bool link_is_heard(struct link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    bool is_heard = link->is_heard;
+    pthread_mutex_unlock(&link->mutex);
+    return is_heard;
 }
 
 void link_close(struct link *link, int drain_ms)

@@ -3,14 +3,16 @@
  *
  * It pushes from the journal itself, beginning after what the daemon says it has committed, so the
  * first push, the next one and the replay after a break are the same. What is urgent is pushed at
- * once, the rest once a second. When the daemon is away the link tries again, 0.2 s later at first
- * and 10 s at last, and reads each time anew where the daemon listens. Nothing waits for it. */
+ * once, the rest once a second. In the lead a push of nothing asks whether the daemon is there.
+ * When the daemon is away the link tries again, 0.2 s later at first and 10 s at last, and reads
+ * each time anew where the daemon listens. Nothing waits for it. */
 #ifndef PHASED_WORKER_LINK_H
 #define PHASED_WORKER_LINK_H
 
 #include "lib/mac.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct journal;
@@ -36,6 +38,9 @@ enum link_urgency { LINK_SOON, LINK_NOW };
 
 /* There is something new in the journal. */
 void link_wake(struct link *link, enum link_urgency urgency);
+
+/* Whether the daemon has answered, and not failed to since. */
+bool link_is_heard(struct link *link);
 
 /* Ends the link. Waits at most `drain_ms` until all of the journal is committed, and not at all
  * while the daemon cannot be reached. Accepts NULL. */

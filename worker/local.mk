@@ -6,6 +6,7 @@ include worker/model/local.mk
 noinst_LIBRARIES += worker/libworker.a
 worker_libworker_a_SOURCES = \
 	worker/agent.c worker/agent.h \
+	worker/alone.c worker/alone.h \
 	worker/assignment.c worker/assignment.h \
 	worker/channel.c worker/channel.h \
 	worker/checkpoints.c worker/checkpoints.h \
@@ -15,20 +16,26 @@ worker_libworker_a_SOURCES = \
 	worker/environment.c worker/environment.h \
 	worker/guards.c worker/guards.h \
 	worker/inquiry.c worker/inquiry.h \
+	worker/job_folder.c worker/job_folder.h \
 	worker/journal.c worker/journal.h \
-	worker/lead.c worker/lead.h \
+	worker/lead.c worker/lead.h worker/lead_state.h \
+	worker/lead_agents.c worker/lead_leave.c worker/lead_next.c \
 	worker/lead_run.c worker/lead_run.h \
+	worker/lineage.c worker/lineage.h \
 	worker/lines.c worker/lines.h \
 	worker/link.c worker/link.h \
 	worker/node_run.c worker/node_run.h \
 	worker/observer.c worker/observer.h \
 	worker/outcome.c worker/outcome.h \
+	worker/posthumous.c worker/posthumous.h \
 	worker/processes.c worker/processes.h \
 	worker/rank.c worker/rank.h \
 	worker/ranklog.c worker/ranklog.h \
 	worker/rendezvous.c worker/rendezvous.h \
 	worker/report.c worker/report.h \
+	worker/requeue.c worker/requeue.h \
 	worker/rows.c worker/rows.h \
+	worker/scontrol.c worker/scontrol.h \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
 	worker/transfer.c worker/transfer.h

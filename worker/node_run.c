@@ -31,6 +31,8 @@ struct node_run {
     char *run_dir, *channel, *log_folder;
     enum node_run_state state;
     struct assignment *assignment; /* NULL until it could be read */
+    struct assignment *numbered;   /* of a run begun alone, once the daemon knows it */
+    bool wants_number;             /* the lead says that it does */
     struct rendezvous rendezvous;
     struct environment environment;
     struct journal *journal; /* this and the next three: NULL where the run has no ranks */
@@ -49,8 +51,7 @@ static void node_run_report(struct node_run *run, json_t *report)
 {
     if (!report)
         abort();
-    if (run->assignment)
-        json_object_set_new(report, "run", json_integer(run->assignment->run));
+    json_object_set_new(report, "turn", json_integer(run->options.turn));
     run->options.report(run->options.context, report);
 }
 
@@ -59,9 +60,12 @@ static json_t *node_run_failure(const struct node_run *run, const struct crew_ra
     if (!rank)
         return json_null();
     bool is_rank = run->assignment->launch == ASSIGNMENT_LAUNCH_RANK;
-    return json_pack("{s:o, s:i, s:i}", "rank",
-                     is_rank ? json_integer((json_int_t)rank->rank) : json_null(), "code",
-                     rank->code, "signal", rank->signal);
+    char *line = crew_last_line(run->crew, rank->local_rank);
+    json_t *failure = json_pack("{s:o, s:i, s:i, s:s}", "rank",
+                                is_rank ? json_integer((json_int_t)rank->rank) : json_null(),
+                                "code", rank->code, "signal", rank->signal, "line", line);
+    free(line);
+    return failure;
 }
 
 static void node_run_urgent(void *context)
@@ -92,8 +96,8 @@ static void node_run_guard(void *context, enum observer_stop_cause cause, const 
 
 static void node_run_end(struct node_run *run)
 {
-    json_t *ranks = json_array(), *step = json_null();
-    int64_t last_step;
+    json_t *ranks = json_array(), *step = json_null(), *checkpoint = json_null();
+    int64_t last_step, saved_step;
     uint64_t final = 0;
     run->state = NODE_RUN_ENDED;
     unsigned count = run->crew ? crew_count(run->crew) : 0;
@@ -107,15 +111,17 @@ static void node_run_end(struct node_run *run)
                      crew_was_cut_off(run->crew) ? CHECKPOINTS_CUT_OFF : CHECKPOINTS_ENDED_WELL);
         if (observer_last_step(run->observer, &last_step))
             step = json_integer(last_step);
+        if (observer_saved_step(run->observer, &saved_step))
+            checkpoint = json_integer(saved_step);
     }
     if (run->journal) {
         node_run_add(run, "exited", json_pack("{s:O}", "ranks", ranks));
         final = journal_last(run->journal);
     }
     json_decref(ranks);
-    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:b}", "report", "ended", "final",
-                                   (json_int_t) final, "ended", run->ended_s, "last_step", step,
-                                   "failed",
+    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:b}", "report", "ended",
+                                   "final", (json_int_t) final, "ended", run->ended_s, "last_step",
+                                   step, "checkpoint", checkpoint, "failed",
                                    node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
                                    "idle", run->journal == NULL));
 }
@@ -159,6 +165,41 @@ static void node_run_go(struct node_run *run)
 
 /* --- The start ------------------------------------------------------------------------------- */
 
+static void node_run_open_link(struct node_run *run, const struct assignment *assignment)
+{
+    const struct link_options options = {
+        .daemon_file = assignment->daemon_file,
+        .run = assignment->run,
+        .node = run->options.node,
+        .secret = &assignment->secret,
+        .journal = run->journal,
+    };
+    run->link = link_open(&options);
+}
+
+static void node_run_open_journal(struct node_run *run)
+{
+    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
+    run->journal = journal_open(path);
+    if (!run->assignment->is_alone)
+        node_run_open_link(run, run->assignment);
+    free(path);
+}
+
+/* Looks whether run.json has its number here, as what the daemon has written may be seen late. */
+static void node_run_look_for_number(struct node_run *run)
+{
+    struct assignment *numbered;
+    if (!run->journal || run->link || assignment_read(run->run_dir, &numbered, NULL) < 0)
+        return;
+    if (numbered->is_alone) {
+        assignment_free(numbered);
+        return;
+    }
+    run->numbered = numbered;
+    node_run_open_link(run, numbered);
+}
+
 static void node_run_printed(void *context, const char *data, size_t size)
 {
     struct node_run *run = context;
@@ -182,7 +223,10 @@ static void node_run_tick_done(uv_timer_t *timer)
 {
     struct node_run *run = timer->data;
     observer_look(run->observer);
-    link_wake(run->link, LINK_SOON);
+    if (run->wants_number)
+        node_run_look_for_number(run);
+    if (run->link)
+        link_wake(run->link, LINK_SOON);
 }
 
 static void node_run_tell_start(struct node_run *run)
@@ -237,21 +281,6 @@ static int node_run_start_crew(struct node_run *run, struct error *err)
     };
     run->started_s = clock_calendar_s();
     return crew_start(&crew, &run->crew, err);
-}
-
-static void node_run_open_journal(struct node_run *run)
-{
-    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
-    run->journal = journal_open(path);
-    const struct link_options options = {
-        .daemon_file = run->assignment->daemon_file,
-        .run = run->assignment->run,
-        .node = run->options.node,
-        .secret = &run->assignment->secret,
-        .journal = run->journal,
-    };
-    run->link = link_open(&options);
-    free(path);
 }
 
 static void node_run_cannot_start(struct node_run *run, const struct error *err)
@@ -353,12 +382,26 @@ void node_run_stop(struct node_run *run, unsigned seconds)
         crew_stop(run->crew, seconds);
 }
 
+void node_run_expect(struct node_run *run, unsigned seconds)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_expect(run->crew, seconds);
+}
+
 void node_run_kill(struct node_run *run)
 {
     if (run->state == NODE_RUN_STARTING)
         node_run_go(run);
     else if (run->state == NODE_RUN_RUNNING)
         crew_kill(run->crew);
+}
+
+void node_run_number(struct node_run *run)
+{
+    run->wants_number = true;
+    node_run_look_for_number(run);
 }
 
 void node_run_terminated(struct node_run *run)
@@ -384,6 +427,7 @@ static void node_run_closed(uv_handle_t *handle)
     if (--run->handles)
         return;
     assignment_free(run->assignment);
+    assignment_free(run->numbered);
     environment_fini(&run->environment);
     free(run->run_dir);
     free(run->channel);

@@ -10,13 +10,14 @@
  * What happens is reported to the owner as JSON objects (a new reference each), which the agent
  * hands to the lead:
  *
- *   {"report": "started", "run": 12, "time": 1790000000.1}
+ *   {"report": "started", "turn": 1, "time": 1790000000.1}
  *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
- *   {"report": "failed", "run", "rank", "code", "signal"}    the first rank that failed here
- *   {"report": "guard", "run", "cause": "guard" | "nan", "message", "verdict"}
- *   {"report": "gone", "run"}
- *   {"report": "ended", "run", "final", "ended", "last_step" or null, "failed" as above
- *    or null, "idle": true where the run has no ranks here}
+ *   {"report": "failed", "turn", "failed": {"rank", "code", "signal", "line"}}    the first one
+ * here
+ *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
+ *   {"report": "gone", "turn"}
+ *   {"report": "ended", "turn", "final", "ended", "last_step" and "checkpoint" (a step) or null,
+ * "failed" as above or null, "idle": true where the run has no ranks here}
  *
  * They are short enough for srun to pass them on in one piece (REPORT_MAX). */
 #ifndef PHASED_WORKER_NODE_RUN_H
@@ -35,6 +36,7 @@ struct node_run_options {
     const char *node;    /* SLURMD_NODENAME */
     unsigned node_index; /* SLURM_NODEID */
     unsigned restarts;   /* SLURM_RESTART_COUNT */
+    unsigned turn;       /* the lead's own number of the run, in all reports of it */
     const char *program; /* path of phase-worker */
     void (*report)(void *context, json_t *report);
     void *context;
@@ -46,8 +48,13 @@ struct node_run *node_run_start(const struct node_run_options *options);
 /* The ladder: the program's stop signal now, unless Slurm has just sent the same to all processes,
  * and KILL after `seconds`. A second call can only make it shorter. */
 void node_run_stop(struct node_run *run, unsigned seconds);
+/* The same, when Slurm's SIGTERM is on its way to all processes of the step. */
+void node_run_expect(struct node_run *run, unsigned seconds);
 /* KILL to all that is left, now. */
 void node_run_kill(struct node_run *run);
+
+/* The run was begun without the daemon, which knows it now: from now on its journal is pushed. */
+void node_run_number(struct node_run *run);
 
 /* Slurm has sent SIGTERM to every process of the step. */
 void node_run_terminated(struct node_run *run);

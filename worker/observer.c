@@ -33,7 +33,9 @@ struct observer {
     struct lines channel_lines;
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
-    bool is_stopped;                 /* the owner was told to stop the run */
+    bool has_saved;
+    int64_t saved_step; /* of the newest checkpoint that was told */
+    bool is_stopped;    /* the owner was told to stop the run */
     bool has_looked_for_missing;
 };
 
@@ -41,6 +43,17 @@ static void observer_row(void *context, const struct extract_row *row)
 {
     struct observer *observer = context;
     rows_add(&observer->rows, row);
+}
+
+/* Of a checkpoint of several files all must be there at resume. NULL for one. */
+static json_t *observer_paths(const struct checkpoint *checkpoint)
+{
+    if (checkpoint->path_count < 2)
+        return NULL;
+    json_t *paths = json_array();
+    for (size_t i = 0; i < checkpoint->path_count; i++)
+        json_array_append_new(paths, json_string(checkpoint->paths[i]));
+    return paths;
 }
 
 static void observer_checkpoint(void *context, const struct checkpoint *checkpoint)
@@ -52,6 +65,13 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
     if (!members)
         members = json_pack("{s:s}", "message", "the path of a checkpoint is not UTF-8");
     bool is_found = json_object_get(members, "path") != NULL;
+    json_t *paths = is_found ? observer_paths(checkpoint) : NULL;
+    if (paths)
+        json_object_set_new(members, "paths", paths);
+    if (is_found && (!observer->has_saved || checkpoint->step > observer->saved_step)) {
+        observer->has_saved = true;
+        observer->saved_step = checkpoint->step;
+    }
     journal_add(observer->options.journal, JOURNAL_STATE, is_found ? "checkpoint" : "warning",
                 members);
     journal_flush(observer->options.journal);
@@ -62,7 +82,7 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
 static void observer_announced(void *context, const char *path, int64_t step)
 {
     int64_t bytes = checkpoints_measure(path);
-    struct checkpoint checkpoint = {path, step, (uint64_t)bytes};
+    struct checkpoint checkpoint = {.path = path, .step = step, .bytes = (uint64_t)bytes};
     if (bytes >= 0)
         observer_checkpoint(context, &checkpoint);
 }
@@ -267,4 +287,11 @@ bool observer_last_step(const struct observer *observer, int64_t *ret_step)
     if (observer->rows.has_step)
         *ret_step = observer->rows.last_step;
     return observer->rows.has_step;
+}
+
+bool observer_saved_step(const struct observer *observer, int64_t *ret_step)
+{
+    if (observer->has_saved)
+        *ret_step = observer->saved_step;
+    return observer->has_saved;
 }

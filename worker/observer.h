@@ -56,5 +56,7 @@ void observer_end(struct observer *observer, enum checkpoints_end end);
 
 /* False when no metric came with a step. */
 bool observer_last_step(const struct observer *observer, int64_t *ret_step);
+/* The step of the newest whole checkpoint. False when there was none. */
+bool observer_saved_step(const struct observer *observer, int64_t *ret_step);
 
 #endif

@@ -1,15 +1,17 @@
-/* Writing the outcome of a run. */
+/* Writing and reading the outcome of a run. */
 #include "worker/outcome.h"
 
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+enum { OUTCOME_FILE_MAX = 1024 * 1024 };
 
 static const char *const outcome_kinds[] = {
     [OUTCOME_SUCCEEDED] = "succeeded", [OUTCOME_FAILED] = "failed",
@@ -51,6 +53,22 @@ void outcome_set_message(struct outcome *outcome, const char *format, ...)
     json_decref(string);
 }
 
+void outcome_blame(struct outcome *outcome, const char *complaint)
+{
+    static const char *const before[] = {"Node failure on ", " failed on node "};
+    static const char name_characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const char *name = strstr(complaint, ": task ") ? complaint : NULL; /* n1: task 0: Killed */
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
+        const char *found = strstr(complaint, before[i]);
+        name = found ? found + strlen(before[i]) : NULL;
+    }
+    size_t size = name ? strspn(name, name_characters) : 0;
+    if (size == 0 || size >= sizeof(outcome->node) || (name[size] && name[size] != ':'))
+        return; /* of several nodes it is not known which took the others down */
+    (void)snprintf(outcome->node, sizeof(outcome->node), "%.*s", (int)size, name);
+}
+
 const char *outcome_kind_name(enum outcome_kind kind)
 {
     return outcome_kinds[kind];
@@ -64,16 +82,80 @@ const char *outcome_cause_name(enum outcome_cause cause)
 json_t *outcome_to_json(const struct outcome *outcome)
 {
     json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
-    json_t *json = json_pack(
-        "{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:O?, s:f, s:f, s:O, s:o}", "run",
-        (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "restarts",
-        (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind), "cause",
-        outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code, "signal",
-        outcome->signal, "message", outcome->message, "guard", outcome->guard, "started",
-        outcome->started, "ended", outcome->ended, "finals", outcome->finals, "last_step", step);
+    json_t *json =
+        json_pack("{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:f, s:f, s:O, s:o, s:b}",
+                  "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id,
+                  "restarts", (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind),
+                  "cause", outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code,
+                  "signal", outcome->signal, "message", outcome->message, "node",
+                  outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "started",
+                  outcome->started, "ended", outcome->ended, "finals", outcome->finals, "last_step",
+                  step, "requeues", outcome->requeues);
     if (!json)
         abort();
     return json;
+}
+
+static unsigned outcome_name_index(const char *const *names, unsigned count, const char *name)
+{
+    unsigned i = 0;
+    while (i < count && !(names[i] && name && text_equal(names[i], name)))
+        i++;
+    return i;
+}
+
+int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err)
+{
+    enum {
+        KINDS = sizeof(outcome_kinds) / sizeof(char *),
+        CAUSES = sizeof(outcome_causes) / sizeof(char *)
+    };
+    struct outcome outcome = {0};
+    json_int_t run, job_id, restarts;
+    const char *kind, *message;
+    json_t *finals;
+    json_error_t where;
+    if (json_unpack_ex((json_t *)json, &where, 0,
+                       "{s:I, s:I, s:I, s:s, s:i, s:i, s:s, s:F, s:F, s:o}", "run", &run, "job_id",
+                       &job_id, "restarts", &restarts, "outcome", &kind, "exit_code",
+                       &outcome.exit_code, "signal", &outcome.signal, "message", &message,
+                       "started", &outcome.started, "ended", &outcome.ended, "finals", &finals) < 0)
+        return error_set(err, -EINVAL, "%s", where.text);
+    unsigned index = outcome_name_index(outcome_kinds, KINDS, kind);
+    if (index == KINDS)
+        return error_set(err, -EINVAL, "outcome is %s", kind);
+    outcome.kind = (enum outcome_kind)index;
+    const char *cause = json_string_value(json_object_get(json, "cause"));
+    index = outcome_name_index(outcome_causes, CAUSES, cause);
+    outcome.cause = index == CAUSES ? OUTCOME_CAUSE_NONE : (enum outcome_cause)index;
+    outcome.run = run;
+    outcome.job_id = job_id;
+    outcome.restarts = (unsigned)restarts;
+    outcome_set_message(&outcome, "%s", message);
+    const json_t *step = json_object_get(json, "last_step");
+    outcome.has_step = json_is_integer(step);
+    outcome.last_step = json_integer_value(step);
+    outcome.requeues = json_is_true(json_object_get(json, "requeues"));
+    json_t *guard = json_object_get(json, "guard");
+    outcome.guard = json_is_object(guard) ? json_incref(guard) : NULL;
+    outcome.finals = json_incref(finals);
+    *ret_outcome = outcome;
+    return 0;
+}
+
+int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error *err)
+{
+    char *path = text_format("%s/outcome.json", run_dir), *text = NULL;
+    int result = file_read(path, OUTCOME_FILE_MAX, &text, NULL, err);
+    json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    if (result == 0)
+        result = outcome_from_json(json, ret_outcome, err);
+    if (result == -EINVAL)
+        error_prefix(err, "cannot use %s", path);
+    json_decref(json);
+    free(text);
+    free(path);
+    return result;
 }
 
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)
@@ -88,12 +170,4 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
     free(text);
     json_decref(json);
     return result;
-}
-
-bool outcome_is_written(const char *run_dir)
-{
-    char *path = text_format("%s/outcome.json", run_dir);
-    bool is_written = access(path, F_OK) == 0;
-    free(path);
-    return is_written;
 }

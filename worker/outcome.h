@@ -34,12 +34,14 @@ struct outcome {
     enum outcome_cause cause;
     int exit_code, signal; /* of the first rank that failed */
     char message[512];
+    char node[256]; /* which to blame for a failure; empty: none */
     json_t *guard;  /* the verdict of the guard that stopped the run, or NULL; owned */
     double started; /* when the first rank was executed, seconds since 1970; 0 if none was */
     double ended;
     json_t *finals; /* by node its last sequence number; owned */
     bool has_step;
     int64_t last_step;
+    bool requeues; /* the lead has its job requeued, for another run of the phase */
 };
 
 void outcome_init(struct outcome *outcome, int64_t run);
@@ -50,6 +52,9 @@ void outcome_fini(struct outcome *outcome);
 void outcome_set_message(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Blames the node that srun's complaint of a lost step names, if it names exactly one. */
+void outcome_blame(struct outcome *outcome, const char *complaint);
+
 const char *outcome_kind_name(enum outcome_kind kind);
 /* NULL for OUTCOME_CAUSE_NONE. */
 const char *outcome_cause_name(enum outcome_cause cause);
@@ -57,10 +62,13 @@ const char *outcome_cause_name(enum outcome_cause cause);
 /* A new reference. */
 json_t *outcome_to_json(const struct outcome *outcome);
 
+/* Reads what outcome_to_json() made. */
+int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err);
+
+/* Reads outcome.json in `run_dir`. -ENOENT: the run has none yet. */
+int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error *err);
+
 /* Writes outcome.json into `run_dir`, synced. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
-
-/* Whether the run in `run_dir` has its outcome already. */
-bool outcome_is_written(const char *run_dir);
 
 #endif

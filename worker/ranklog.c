@@ -4,8 +4,10 @@
 #include "lib/text.h"
 #include "worker/clock.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RANKLOG_OVERWRITTEN_MS = 5000 };
+enum { RANKLOG_OVERWRITTEN_MS = 5000, RANKLOG_LAST_MAX = 150 };
 
 struct ranklog {
     char *path, *first, *previous;
@@ -25,6 +27,7 @@ struct ranklog {
     int64_t returned_ms; /* when a line that was written over was last kept */
     struct text output;  /* whole lines of this feeding, not yet written */
     unsigned output_lines;
+    char last[RANKLOG_LAST_MAX + 1]; /* the beginning of the last line that is not blank */
     unsigned lost;
     int lost_for;
     time_t second; /* what `stamp` says */
@@ -97,8 +100,33 @@ static void ranklog_stamp(struct ranklog *ranklog)
     text_addf(&ranklog->output, "%s.%03ldZ ", ranklog->stamp, now.tv_nsec / 1000000);
 }
 
+/* Keeps the beginning of a line that is not blank, without escape sequences (colours) and other
+ * control characters. */
+static void ranklog_keep_last(const char *line, size_t size, char last[RANKLOG_LAST_MAX + 1])
+{
+    char kept[RANKLOG_LAST_MAX + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < size && count < RANKLOG_LAST_MAX; i++) {
+        unsigned char byte = (unsigned char)line[i];
+        if (byte == 0x1B && i + 1 < size && line[i + 1] == '[') {
+            for (i += 2; i < size && !isalpha((unsigned char)line[i]);)
+                i++;
+        } else if (byte >= ' ' && byte != 0x7F && (count || byte != ' ')) {
+            kept[count++] = (char)byte;
+        } else if (byte == '\t' && count) {
+            kept[count++] = ' ';
+        }
+    }
+    while (count && kept[count - 1] == ' ')
+        count--;
+    kept[count] = '\0';
+    if (count)
+        memcpy(last, kept, count + 1);
+}
+
 static void ranklog_end_line(struct ranklog *ranklog)
 {
+    ranklog_keep_last(text_string(&ranklog->line), ranklog->line.size, ranklog->last);
     ranklog_stamp(ranklog);
     text_add_bytes(&ranklog->output, text_string(&ranklog->line), ranklog->line.size);
     text_add(&ranklog->output, "\n");
@@ -170,6 +198,25 @@ void ranklog_close(struct ranklog *ranklog)
     free(ranklog->first);
     free(ranklog->previous);
     free(ranklog);
+}
+
+char *ranklog_last_line(const struct ranklog *ranklog)
+{
+    char last[RANKLOG_LAST_MAX + 1];
+    memcpy(last, ranklog->last, sizeof(last));
+    ranklog_keep_last(text_string(&ranklog->line), ranklog->line.size, last);
+    /* It may have been cut inside a character; other bytes that are no UTF-8 are replaced. */
+    size_t size = strlen(last), start = size;
+    while (size == RANKLOG_LAST_MAX && start && ((unsigned char)last[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (size == RANKLOG_LAST_MAX && start && (unsigned char)last[start - 1] >= 0xC0)
+        last[start - 1] = '\0';
+    json_t *string = json_string(last);
+    for (char *at = last; !string && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json_decref(string);
+    return text_format("%s", last);
 }
 
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason)

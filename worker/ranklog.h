@@ -23,6 +23,10 @@ void ranklog_close(struct ranklog *ranklog);
 
 void ranklog_feed(struct ranklog *ranklog, const char *data, size_t size);
 
+/* The last line that is not blank, shortened, fit for a message to people: UTF-8, without control
+ * characters. Empty when there was none; the caller's to free(). */
+char *ranklog_last_line(const struct ranklog *ranklog);
+
 /* How many lines could not be written; `ret_reason` (may be NULL) is the errno of the last. */
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason);
 

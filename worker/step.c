@@ -88,7 +88,8 @@ static void step_complained(void *context, const char *line, size_t size)
     (void)size;
     fprintf(stderr, "%s\n", line);
     /* When a task is lost srun ends the others, and complains of those too. */
-    if (text_starts(line, begin) && !strstr(step->complaint, ": task "))
+    if (text_starts(line, begin) && !strstr(step->complaint, ": task ") &&
+        !text_starts(step->complaint, "Node failure on "))
         (void)snprintf(step->complaint, sizeof(step->complaint), "%s",
                        line + strlen(begin)); /* may be cut */
 }

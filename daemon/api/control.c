@@ -13,7 +13,7 @@
 struct control_item {
     struct loop_item item;
     struct request *request;
-    json_t *phases;
+    json_t *phases, *stopping; /* what it is done to, and where a run has to stop first */
 };
 
 static void control_done(struct loop_item *base, const struct error *failure)
@@ -24,13 +24,16 @@ static void control_done(struct loop_item *base, const struct error *failure)
                             "the record cannot be written: %s; this takes effect when it can",
                             failure->message);
     else
-        request_reply_json(item->request, 200, json_pack("{s:O}", "phases", item->phases));
+        request_reply_json(
+            item->request, 200,
+            json_pack("{s:O, s:O}", "phases", item->phases, "stopping", item->stopping));
 }
 
 static void control_free(struct loop_item *base)
 {
     struct control_item *item = (struct control_item *)base;
     json_decref(item->phases);
+    json_decref(item->stopping);
     free(item);
 }
 
@@ -73,10 +76,15 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
         .item = {.done = control_done, .free = control_free},
         .request = call->request,
         .phases = json_array(),
+        .stopping = json_array(),
     };
-    for (size_t i = 0; i < workflow->phase_count; i++)
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
         if (chosen[i])
-            add_phase(item->phases, &workflow->phases[i]);
+            add_phase(item->phases, phase);
+        if (chosen[i] && core_command_stops(phase, call->command))
+            add_phase(item->stopping, phase);
+    }
     loop_post_item(call->api->config.loop, &item->item, NULL);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct core_event event = {.kind = EV_COMMAND,

@@ -29,6 +29,7 @@ struct call {
     struct request *request;
     struct address address; /* workflow, phase, attempt: as far as the route has them */
     uint64_t run;           /* of worker routes */
+    char node[256];         /* as in Slurm */
     enum core_command command;
     char text[ADDRESS_TEXT_SIZE]; /* the address, for errors */
 };
@@ -66,6 +67,7 @@ call_handler events_get;
 bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;
 call_handler control_post;
+call_handler nodes_get, nodes_post, nodes_delete;
 call_handler worker_journal, worker_command;
 bool worker_answer(void *api, const struct waiter *waiter, bool is_over);
 

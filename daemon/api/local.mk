@@ -6,6 +6,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/events.c \
 	daemon/api/inside.h \
 	daemon/api/listen.c daemon/api/listen.h \
+	daemon/api/nodes.c \
 	daemon/api/plan.c daemon/api/plan.h \
 	daemon/api/read.c \
 	daemon/api/routes.c \

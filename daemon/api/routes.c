@@ -12,7 +12,7 @@
 
 struct route {
     const char *method;
-    const char *pattern; /* segments; {workflow} {phase} {attempt} {run} {verb} match any one */
+    const char *pattern; /* segments; {workflow} {phase} {attempt} {run} {verb} {node} match one */
     call_handler *handle;
 };
 
@@ -29,6 +29,9 @@ static const struct route person_routes[] = {
     {"POST", "/v1/workflows/{workflow}/{verb}", control_post},
     {"POST", "/v1/workflows/{workflow}/phases/{phase}/{verb}", control_post},
     {"GET", "/v1/runs", read_runs},
+    {"GET", "/v1/nodes", nodes_get},
+    {"POST", "/v1/nodes/{node}", nodes_post},
+    {"DELETE", "/v1/nodes/{node}", nodes_delete},
     {"GET", "/v1/events", events_get},
     {NULL, NULL, NULL},
 };
@@ -86,6 +89,13 @@ static bool segment_matches(const char *pattern, size_t pattern_size, const char
         return number_parse(text, size, INT64_MAX, &call->run) && call->run > 0;
     if (text_starts(pattern, "{verb}"))
         return verb_parse(text, size, &call->command);
+    if (text_starts(pattern, "{node}")) {
+        if (size >= sizeof call->node)
+            return false;
+        memcpy(call->node, text, size);
+        call->node[size] = '\0';
+        return size > 0;
+    }
     if (text_starts(pattern, "{attempt}")) {
         if (!number_parse(text, size, UINT32_MAX, &number) || number == 0)
             return false;

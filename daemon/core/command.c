@@ -84,6 +84,12 @@ int core_command_check(const struct phase *phase, enum core_command command, str
     return -EINVAL;
 }
 
+bool core_command_stops(const struct phase *phase, enum core_command command)
+{
+    return (command == COMMAND_HOLD || command == COMMAND_CANCEL) && phase->run &&
+           phase->run->state != RUN_ENDED;
+}
+
 static const char *command_who(const struct core_event *event)
 {
     return event->message && *event->message ? event->message : "a person";
@@ -118,8 +124,8 @@ static void command_stop(struct step *step, struct phase *phase, enum core_comma
                          const char *reason)
 {
     bool is_hold = command == COMMAND_HOLD;
-    if (phase->run && phase->run->state != RUN_ENDED)
-        run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL);
+    if (core_command_stops(phase, command))
+        run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL, reason);
     else if (is_hold)
         phase_move_held(step, phase, HOLD_USER, reason);
     else

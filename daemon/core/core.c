@@ -13,18 +13,6 @@ struct core {
     uint64_t last_workflow, last_phase, last_run, last_job;
 };
 
-static const char *const event_names[] = {
-#define X(symbol, name) [EV_##symbol] = name,
-    CORE_EVENTS(X)
-#undef X
-};
-
-const char *core_event_name(enum core_event_kind kind)
-{
-    assert(kind < EV_COUNT);
-    return event_names[kind];
-}
-
 struct core *core_new(const struct core_config *config)
 {
     struct core *core = calloc(1, sizeof *core);

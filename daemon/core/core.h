@@ -22,31 +22,25 @@ struct error;
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
-#define CORE_EVENTS(X)                                                                             \
-    X(ADDED, "added")             /* a workflow: it was given to core_add(), nothing has begun */  \
-    X(SUBMITTED, "submitted")     /* a job: Slurm has it, under slurm_id (also adopted ones) */    \
-    X(REFUSED, "refused")         /* a job: Slurm will never take it; message */                   \
-    X(LIMITED, "limited")         /* a job: a site's limit; nothing exists; try later */           \
-    X(UNSURE, "unsure")           /* a job: nobody answered; it may exist */                       \
-    X(UNKNOWN, "unknown")         /* a job: a controller that answers does not know the token */   \
-    X(JOB_SEEN, "job-seen")       /* a job: as Slurm has it */                                     \
-    X(JOB_ABSENT, "job-absent")   /* a job: not in a poll that a controller answered */            \
-    X(RUN_STARTED, "run-started") /* a run: its lead has reported */                               \
-    X(RUN_STOPPING, "run-stopping")                                                                \
-    X(RUN_ENDED, "run-ended")   /* a run: outcome known, and all its journals are committed */     \
-    X(RUN_SILENT, "run-silent") /* a run: its folder was read, and holds no outcome; message: the  \
-                                   job's last words */                                             \
-    X(CHECKPOINT, "checkpoint") /* a run: a whole checkpoint: path, step */                        \
-    X(PROGRESS, "progress")     /* a run: step */                                                  \
-    X(JUDGED, "judged")         /* a phase: the gate's verdict */                                  \
-    X(COMMAND, "command")       /* a phase: what a person wants */                                 \
-    X(TIME, "time")             /* the deadline of core_deadline() has come */
-
 enum core_event_kind {
-#define X(symbol, name) EV_##symbol,
-    CORE_EVENTS(X)
-#undef X
-        EV_COUNT
+    EV_ADDED,       /* a workflow: it was given to core_add(), nothing has begun */
+    EV_SUBMITTED,   /* a job: Slurm has it, under slurm_id (also adopted ones) */
+    EV_REFUSED,     /* a job: Slurm will never take it; message */
+    EV_LIMITED,     /* a job: a site's limit; nothing exists; try later */
+    EV_UNSURE,      /* a job: nobody answered; it may exist */
+    EV_UNKNOWN,     /* a job: a controller that answers does not know the token */
+    EV_JOB_SEEN,    /* a job: as Slurm has it */
+    EV_JOB_ABSENT,  /* a job: not in a poll that a controller answered */
+    EV_RUN_STARTED, /* a run: its lead has reported */
+    EV_RUN_STOPPING,
+    EV_RUN_ENDED,  /* a run: outcome known, and all its journals are committed */
+    EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
+    EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
+    EV_PROGRESS,   /* a run: step */
+    EV_JUDGED,     /* a phase: the gate's verdict */
+    EV_COMMAND,    /* a phase: what a person wants */
+    EV_TIME,       /* the deadline of core_deadline() has come */
+    EV_COUNT,
 };
 
 #define CORE_COMMANDS(X)                                                                           \
@@ -77,6 +71,9 @@ struct core_event {
         const char *state; /* as cluster_job_state_name() has it */
         const char *reason, *nodes;
         bool is_final, is_running;
+        bool is_waiting; /* pending, and Slurm has put its begin off, as it does after a requeue */
+        bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
+        unsigned restarts;
         int64_t started_ms;
     } seen;
     /* RUN_STARTED, RUN_ENDED: */
@@ -85,7 +82,11 @@ struct core_event {
     int exit_code, signal;
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
     int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
-    const char *path;             /* CHECKPOINT */
+    bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
+    const char *node;             /* RUN_ENDED: which to blame for a failure; NULL: none */
+    /* CHECKPOINT. RUN_STARTED: what it really resumed from, with `step`; empty: from the start;
+     * NULL: that is not known, so from what the record says. */
+    const char *path;
     const char *message;
     enum gate_result gate;     /* JUDGED */
     enum core_command command; /* COMMAND */
@@ -100,11 +101,13 @@ struct core_event {
     X(SAVE_PHASE, "save-phase", false)                                                             \
     X(SAVE_RUN, "save-run", false)                                                                 \
     X(SAVE_JOB, "save-job", false)                                                                 \
-    X(HISTORY, "history", false)      /* a line of history: phase or run, from, to, message */     \
-    X(PROMOTION, "promotion", false)  /* phase: promoted; run: begun by that */                    \
-    X(SUBMIT, "submit", true)         /* job (run: its first): until EV_SUBMITTED and the like */  \
-    X(LOOKUP, "lookup", true)         /* job: likewise, or EV_UNKNOWN */                           \
-    X(CANCEL_JOB, "cancel-job", true) /* job: until it is gone */                                  \
+    X(HISTORY, "history", false)       /* a line of history: phase or run, from, to, message */    \
+    X(PROMOTION, "promotion", false)   /* phase: promoted; run: begun by that */                   \
+    X(BLAME_NODE, "blame-node", false) /* run: failed by a node: message */                        \
+    X(SUBMIT, "submit", true)          /* job (run: its first): until EV_SUBMITTED and the like */ \
+    X(LOOKUP, "lookup", true)          /* job: likewise, or EV_UNKNOWN */                          \
+    X(CANCEL_JOB, "cancel-job", true)  /* job: until it is gone */                                 \
+    X(BEGIN_JOB, "begin-job", true)    /* job: let it begin soon: until it runs or is gone */      \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
     X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
@@ -129,7 +132,7 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY; PROMOTION: who decided, empty: the gate */
+    char message[REASON_MAX]; /* HISTORY; PROMOTION: who, empty: the gate; BLAME_NODE: the node */
 };
 
 struct core_effects {
@@ -142,7 +145,6 @@ void core_effects_fini(struct core_effects *effects);
 const char *core_effect_name(enum core_effect_kind kind);
 int core_effect_parse(const char *name); /* -1: none */
 bool core_effect_is_kept(enum core_effect_kind kind);
-const char *core_event_name(enum core_event_kind kind);
 const char *core_command_name(enum core_command command);
 int core_command_parse(const char *name); /* -1: none */
 
@@ -172,6 +174,8 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
  * why not and what to do instead. */
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err);
+/* Whether the command, which can be carried out, has to wait for the phase's run to stop. */
+bool core_command_stops(const struct phase *phase, enum core_command command);
 
 /* When EV_TIME is due: the nearest deadline; INT64_MAX when there is none. */
 int64_t core_deadline(const struct core *core);

@@ -129,6 +129,7 @@ static void job_end(struct step *step, struct workflow *workflow, struct job *jo
     job->ended_ms = step->now_ms;
     step_save_job(step, run, job);
     step_done(step, FX_CANCEL_JOB, run);
+    step_done(step, FX_BEGIN_JOB, run);
     for (size_t i = 0; i < workflow->run_count; i++)
         if (workflow->runs[i]->job == job)
             step_done(step, FX_TELL_END, workflow->runs[i]);
@@ -137,6 +138,37 @@ static void job_end(struct step *step, struct workflow *workflow, struct job *jo
     if (!run->silent_since_ms)
         run->silent_since_ms = step->now_ms;
     (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
+}
+
+/* Slurm has requeued the job: by its lead, or by itself after it killed it. */
+static void job_on_restarts(struct step *step, struct run *run)
+{
+    struct job *job = run->job;
+    job->restarts = step->event->seen.restarts;
+    job->started_ms = 0;
+    struct phase *phase = run->phase;
+    if (run->state != RUN_ENDED) /* its end may have been missed */
+        (void)step_do(step, FX_READ_OUTCOME, run);
+    /* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed
+     * it. */
+    else if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE && phase->run == run &&
+             phase->state == PHASE_HELD && phase->hold == HOLD_FAILURE)
+        phase_go_on(step, phase, "Slurm has requeued its job");
+}
+
+/* What a pending job waits for that can be helped. */
+static void job_on_pending(struct step *step, struct run *run)
+{
+    const struct core_event *event = step->event;
+    if (event->seen.is_stuck) {
+        char message[REASON_MAX];
+        (void)step_do(step, FX_CANCEL_JOB, run); /* nobody will ever start it */
+        (void)snprintf(message, sizeof message, "held by Slurm: %.200s", run->job->reason);
+        if (run->state != RUN_ENDED)
+            run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+    } else if (event->seen.is_waiting && run->job->restarts && run->wish == WISH_NONE) {
+        (void)step_do(step, FX_BEGIN_JOB, run);
+    }
 }
 
 void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
@@ -149,21 +181,35 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         job_adopt(step, run);
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
+    if (event->seen.is_stuck && !*nodes)
+        nodes = job->nodes; /* where its launch failed, if it was seen there */
     bool is_news = job->absent_since_ms || !text_equal(job->state, event->seen.state) ||
                    !text_equal(job->reason, reason) || !text_equal(job->nodes, nodes);
     job->absent_since_ms = 0;
     (void)snprintf(job->state, sizeof job->state, "%s", event->seen.state);
-    (void)snprintf(job->nodes, sizeof job->nodes, "%s", nodes);
+    if (nodes != job->nodes)
+        (void)snprintf(job->nodes, sizeof job->nodes, "%s", nodes);
     job_set_reason(job, reason);
-    if (event->seen.is_running && !job->started_ms)
-        job->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
     if (event->seen.is_final) {
         job_end(step, workflow, job);
         return;
     }
+    if (event->seen.restarts > job->restarts) {
+        job_on_restarts(step, run);
+        is_news = true;
+    }
+    if (event->seen.is_running && !job->started_ms) {
+        job->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
+        is_news = true;
+    }
     if (is_news)
         step_save_job(step, run, job);
-    if (event->seen.is_running && run->state == RUN_PENDING)
+    if (!event->seen.is_running) {
+        job_on_pending(step, run);
+        return;
+    }
+    step_done(step, FX_BEGIN_JOB, run);
+    if (run->state == RUN_PENDING)
         run_move(step, run, RUN_STARTING, nodes);
 }
 
@@ -172,7 +218,10 @@ void job_on_absent(struct step *step, struct workflow *workflow, struct job *job
     struct run *run = job_run(workflow, job);
     if (job->ended || !job->slurm_id)
         return;
-    if (!job->absent_since_ms) {
+    /* Nobody looked for a while: the daemon or the controller was away. */
+    bool is_new = step->now_ms - job->absent_seen_ms > ABSENCE_GAP_MS;
+    job->absent_seen_ms = step->now_ms;
+    if (!job->absent_since_ms || is_new) {
         job->absent_since_ms = step->now_ms;
         step_save_job(step, run, job);
         if (run->state != RUN_ENDED) /* its end may have been missed */

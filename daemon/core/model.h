@@ -30,11 +30,14 @@ struct job {
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
     unsigned time_s;                    /* the limit asked for */
+    unsigned restarts;                  /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* continuously, from a controller that answers */
     /* Not stored: */
-    unsigned tries; /* submissions and look-ups without an answer in a row */
-    bool is_asked;  /* a submission or look-up is under way or will be */
+    unsigned tries;         /* submissions and look-ups without an answer in a row */
+    bool is_asked;          /* a submission or look-up is under way or will be */
+    int64_t absent_seen_ms; /* when it was last found absent */
+    bool is_requeued;       /* the run that has just ended had its lead requeue the job */
 };
 
 /* One attempt at a phase. */
@@ -47,8 +50,10 @@ struct run {
     enum run_cause cause;     /* of a failed run */
     char message[REASON_MAX];
     struct job *job; /* always there; shared after a promotion in place */
-    bool in_place;   /* went on in the job of the run before */
+    bool in_place;   /* goes on in the job of the run before: promoted, or requeued */
     bool has_begun;  /* its lead has reported */
+    bool requeues;   /* ended, and its lead had the job requeued; not stored */
+    bool is_let_go;  /* ended, and its lead was told to leave; not stored */
     /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */

@@ -40,7 +40,16 @@ static struct run *phase_add_run(struct step *step, struct phase *phase)
     return run;
 }
 
-void phase_start(struct step *step, struct phase *phase, const char *reason)
+static void phase_queue(struct step *step, struct phase *phase, const char *reason)
+{
+    if (phase->state == PHASE_QUEUED)
+        step_save_phase(step, phase);
+    else
+        phase_move(step, phase, PHASE_QUEUED, reason);
+}
+
+static void phase_start_at(struct step *step, struct phase *phase, const char *reason,
+                           int64_t due_ms)
 {
     struct run *run = phase_add_run(step, phase);
     struct job *job = workflow_add_job(phase->workflow);
@@ -50,13 +59,21 @@ void phase_start(struct step *step, struct phase *phase, const char *reason)
     job->time_s = phase->time_s;
     run->job = job;
     run->state = RUN_SUBMITTING;
-    if (phase->state == PHASE_QUEUED)
-        step_save_phase(step, phase);
-    else
-        phase_move(step, phase, PHASE_QUEUED, reason);
+    phase_queue(step, phase, reason);
     step_save_job(step, run, job);
     step_save_run(step, run);
-    job_ask(step, FX_SUBMIT, run, 0);
+    job_ask(step, FX_SUBMIT, run, due_ms);
+}
+
+void phase_start(struct step *step, struct phase *phase, const char *reason)
+{
+    phase_start_at(step, phase, reason, 0);
+}
+
+void phase_start_later(struct step *step, struct phase *phase, const char *reason, int64_t delay_ms)
+{
+    phase_let_go(step, phase);
+    phase_start_at(step, phase, reason, step->now_ms + delay_ms);
 }
 
 /* Whether the phase can go on in the allocation that this ended run still keeps. Equal shape, since
@@ -66,7 +83,8 @@ static bool phase_fits(const struct phase *phase, const struct run *donor, int64
     const struct phase *from = donor->phase;
     const struct job *job = donor->job;
     int64_t leaves_ms = donor->ended_ms + 1000 * (int64_t)from->linger_s - NEXT_MARGIN_MS;
-    if (!donor->has_begun || job->ended || now_ms >= leaves_ms || !job->started_ms)
+    if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
+        !job->started_ms)
         return false;
     if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
         phase->cpus_per_node > from->cpus_per_node ||
@@ -83,16 +101,23 @@ static bool phase_fits(const struct phase *phase, const struct run *donor, int64
     return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
 }
 
-static struct run *phase_start_in_place(struct step *step, struct phase *phase, struct run *donor)
+/* A new run in the job of one that has ended: promoted, and its lead waits; or requeued, and the
+ * job will start again. */
+static struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
+                                      enum run_state state, const char *reason)
 {
     struct run *run = phase_add_run(step, phase);
     run->job = donor->job;
     run->in_place = true;
-    run->state = RUN_STARTING;
+    run->state = state;
     run->told_ms = step->now_ms;
-    phase_move(step, phase, PHASE_QUEUED, "in place");
+    phase_queue(step, phase, reason);
     step_save_run(step, run);
     (void)step_do(step, FX_TELL_NEXT, run); /* at once */
+    if (donor->job->ended) { /* a lead that was alone may have made this run, and its folder tell */
+        run->silent_since_ms = step->now_ms;
+        (void)step_do(step, FX_READ_OUTCOME, run);
+    }
     return run;
 }
 
@@ -100,16 +125,29 @@ void phase_let_go(struct step *step, struct phase *phase)
 {
     struct run *run = phase->run;
     if (run && run->state == RUN_ENDED && run->has_begun && !run->job->ended &&
-        job_run(phase->workflow, run->job) == run)
+        job_run(phase->workflow, run->job) == run) {
+        run->is_let_go = true;
         (void)step_do(step, FX_TELL_END, run); /* at once */
+    }
+}
+
+void phase_go_on(struct step *step, struct phase *phase, const char *reason)
+{
+    struct run *before = phase->run;
+    char asked[REASON_MAX]; /* who wants it to stop */
+    memcpy(asked, phase->reason, sizeof asked);
+    phase->stalls = 0;
+    struct run *run = phase_start_in_job(step, phase, before, RUN_PENDING, reason);
+    if (before->wish != WISH_NONE)
+        run_stop(step, run, before->wish, asked);
 }
 
 void phase_again(struct step *step, struct phase *phase, const char *reason)
 {
     const struct run *run = phase->run;
-    phase_let_go(step, phase);
     if (run->has_begun)
         phase->stalls = run->last_step > run->resume_step ? 0 : phase->stalls + 1;
+    phase_let_go(step, phase);
     if (phase->stalls >= STALLED_RESUMES_MAX) {
         char text[REASON_MAX];
         (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
@@ -180,7 +218,7 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
         if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
             continue;
         if (donor && !begun && phase_fits(next, donor, step->now_ms))
-            begun = phase_start_in_place(step, next, donor);
+            begun = phase_start_in_job(step, next, donor, RUN_STARTING, "in place");
         else
             phase_start(step, next, "submitted");
         struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);

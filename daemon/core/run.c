@@ -13,9 +13,11 @@ static void run_set_message(struct run *run, const char *message)
     (void)snprintf(run->message, sizeof run->message, "%s", message ? message : "");
 }
 
-void run_stop(struct step *step, struct run *run, enum run_wish wish)
+void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason)
 {
     assert(wish != WISH_NONE && run->state != RUN_ENDED);
+    phase_set_reason(run->phase, reason);
+    step_save_phase(step, run->phase);
     run->wish = wish;
     run->told_ms = step->now_ms;
     step_save_run(step, run);
@@ -27,20 +29,39 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish)
         (void)step_do(step, FX_CANCEL_JOB, run);
 }
 
+/* How long to wait before the next run, so that one bad node does not burn all retries at once. */
+static int64_t run_back_off(unsigned count)
+{
+    int64_t delay_ms = FAILURE_FIRST_MS << (count - 1 < 6 ? count - 1 : 6);
+    return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
+}
+
 /* Another run, or a person, by the count of this cause. */
 static void run_retry(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
     bool is_lost = run->outcome == OUTCOME_LOST;
+    bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
+                          run->last_step <= run->resume_step;
+    if (run->in_place && !run->has_begun) { /* only the allocation failed to come about */
+        phase_again(step, phase, run->message);
+        return;
+    }
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s",
-                   is_lost ? "lost" : run_cause_name(run->cause), count > 1 ? " again" : "",
-                   run->message[0] ? ": " : "", run->message);
-    /* What was refused would be refused again: nobody but a person can help. */
-    if (count <= allowed && step->event->kind != EV_REFUSED)
+    const char *what = is_lost ? "lost" : run_cause_name(run->cause);
+    bool is_said = text_starts(run->message, what); /* guard failed: ... */
+    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s", is_said ? "" : what,
+                   count <= 1 ? ""
+                   : is_said  ? "again"
+                              : " again",
+                   run->message[0] && (!is_said || count > 1) ? ": " : "", run->message);
+    if (died_on_resume) /* by an unusable checkpoint, maybe: the next run takes the one before */
         phase_again(step, phase, reason);
+    /* What was refused would be refused again: nobody but a person can help. */
+    else if (count <= allowed && step->event->kind != EV_REFUSED)
+        phase_start_later(step, phase, reason, run_back_off(count));
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);
 }
@@ -49,8 +70,13 @@ static void run_retry(struct step *step, struct run *run)
 static void run_follow(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
+    char reason[REASON_MAX];
+    if (run->requeues) {
+        phase_go_on(step, phase, run_outcome_name(run->outcome));
+        return;
+    }
     if (run->wish == WISH_CANCEL) {
-        phase_cancel(step, phase, "cancelled by a person");
+        phase_cancel(step, phase, phase->reason);
         return;
     }
     if (run->outcome == OUTCOME_SUCCEEDED) {
@@ -62,7 +88,7 @@ static void run_follow(struct step *step, struct run *run)
     }
     if (run->wish == WISH_HOLD) {
         phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_USER, "held by a person");
+        phase_move_held(step, phase, HOLD_USER, phase->reason);
         return;
     }
     switch (run->outcome) {
@@ -70,13 +96,11 @@ static void run_follow(struct step *step, struct run *run)
     case OUTCOME_TIMED_OUT:
         phase_again(step, phase, run_outcome_name(run->outcome));
         break;
-    case OUTCOME_CANCELLED: {
-        char reason[REASON_MAX];
-        (void)snprintf(reason, sizeof reason, "its job was cancelled, and not by phased%s%.150s",
-                       run->message[0] ? ": " : "", run->message);
+    case OUTCOME_CANCELLED:
+        (void)snprintf(reason, sizeof reason, "%.150s, and not by phased",
+                       run->message[0] ? run->message : "the job was cancelled in Slurm");
         phase_fail(step, phase, HOLD_FAILURE, reason);
         break;
-    }
     case OUTCOME_FAILED:
     case OUTCOME_LOST:
         run_retry(step, run);
@@ -86,6 +110,21 @@ static void run_follow(struct step *step, struct run *run)
     case OUTCOME_COUNT:
         assert(false && "an ended run has an outcome");
     }
+}
+
+/* Keeps new jobs away from a node that takes runs down. What the lead says of it counts, also that
+ * it is none; without a lead's word, a job's only node is it. */
+static void run_blame_node(struct step *step, struct run *run)
+{
+    bool is_told = step->event->kind == EV_RUN_ENDED;
+    const char *node = is_told ? step->event->node : run->job->nodes;
+    bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
+                      run->cause == CAUSE_PREFLIGHT;
+    if (!is_by_node || !node || !*node || strpbrk(node, ",["))
+        return;
+    struct core_effect *blame = step_add(step, FX_BLAME_NODE, run->phase->workflow);
+    blame->run = run;
+    (void)snprintf(blame->message, sizeof blame->message, "%s", node);
 }
 
 void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
@@ -102,10 +141,22 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
                    cause != CAUSE_NONE ? " " : "", cause != CAUSE_NONE ? run_cause_name(cause) : "",
                    run->message[0] ? ": " : "", run->message);
     run_move(step, run, RUN_ENDED, text);
+    run_blame_node(step, run);
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
     step_done(step, FX_TELL_NEXT, run);
     run_follow(step, run);
+}
+
+/* What a lead that went on alone has chosen by itself; an empty path: the start. */
+static void run_set_resume(struct run *run, const char *path, int64_t at)
+{
+    char *copy = path[0] ? strdup(path) : NULL;
+    if (path[0] && !copy)
+        abort();
+    free(run->resume_path);
+    run->resume_path = copy;
+    run->resume_step = copy ? at : -1;
 }
 
 void run_on_started(struct step *step, struct run *run)
@@ -116,6 +167,8 @@ void run_on_started(struct step *step, struct run *run)
         return;
     run->has_begun = true;
     run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
+    if (event->path)
+        run_set_resume(run, event->path, event->step);
     if (event->slurm_id)
         job->slurm_id = event->slurm_id;
     if (!job->started_ms)
@@ -124,7 +177,7 @@ void run_on_started(struct step *step, struct run *run)
     step_done(step, FX_TELL_NEXT, run);
     run_move(step, run, RUN_RUNNING, event->message ? event->message : "");
     if (run->wish != WISH_NONE)
-        run_stop(step, run, run->wish);
+        run_stop(step, run, run->wish, run->phase->reason);
 }
 
 void run_on_stopping(struct step *step, struct run *run)
@@ -149,6 +202,10 @@ void run_on_ended(struct step *step, struct run *run)
         run->ended_ms = event->ended_ms;
     if (event->step > run->last_step)
         run->last_step = event->step;
+    run->requeues = event->requeues &&
+                    (event->outcome == OUTCOME_PREEMPTED || event->outcome == OUTCOME_TIMED_OUT);
+    if (run->requeues)
+        run->job->started_ms = 0; /* its time limit begins anew */
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
@@ -182,7 +239,7 @@ static void run_end_by_job(struct step *step, struct run *run)
     } else if (!run->has_begun) {
         const char *said = step->event->message ? step->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
-                       run->in_place ? "its allocation was gone before it could go on in place"
+                       run->in_place ? "its allocation was gone before it could go on"
                                      : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, job->state, job->reason);
         run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
@@ -273,5 +330,6 @@ bool run_is_busy(const struct run *run, int64_t now_ms)
     if (run->state == RUN_ENDED)
         return !run->job->ended && now_ms - run->ended_ms < 60 * 1000;
     return run->state == RUN_STARTING || run->state == RUN_STOPPING || run->silent_since_ms ||
-           (run->state == RUN_PENDING && now_ms - run->submitted_ms < 60 * 1000);
+           (run->state == RUN_PENDING &&
+            now_ms - run->submitted_ms < (run->in_place ? 300 : 60) * 1000);
 }

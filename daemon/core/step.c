@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const effect_names[] = {
 #define X(symbol, name, kept) [FX_##symbol] = name,
@@ -115,15 +116,22 @@ static void step_history(struct step *step, struct phase *phase, struct run *run
     (void)snprintf(effect->message, sizeof effect->message, "%s", message);
 }
 
+void phase_set_reason(struct phase *phase, const char *reason)
+{
+    char text[REASON_MAX];
+    (void)snprintf(text, sizeof text, "%s", reason);
+    memcpy(phase->reason, text, sizeof text);
+}
+
 void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason)
 {
     assert(phase_move_is_allowed(phase->state, to));
     const char *from = phase_state_name(phase->state);
     phase->state = to;
     phase->hold = HOLD_NONE;
-    (void)snprintf(phase->reason, sizeof phase->reason, "%s", reason);
+    phase_set_reason(phase, reason);
     step_save_phase(step, phase);
-    step_history(step, phase, NULL, from, phase_state_name(to), reason);
+    step_history(step, phase, NULL, from, phase_state_name(to), phase->reason);
 }
 
 void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
@@ -142,5 +150,5 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
     step_history(step, run->phase, run, from, run_state_name(to), message);
     struct phase *phase = run->phase;
     if ((to == RUN_STARTING || to == RUN_RUNNING) && phase->state == PHASE_QUEUED)
-        phase_move(step, phase, PHASE_ACTIVE, "");
+        phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }

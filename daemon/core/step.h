@@ -15,7 +15,10 @@ struct step {
 enum {
     OUTCOME_GRACE_MS = 5000,      /* from a job's end to the belief that no outcome comes */
     ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
+    ABSENCE_GAP_MS = 90 * 1000,   /* between two looks, beyond which absence is not continuous */
     CANCEL_MARGIN_MS = 30 * 1000, /* beyond its stop time, before a job is cancelled */
+    FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission, doubled ... */
+    FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
     RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
     RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
@@ -34,7 +37,9 @@ void step_save_job(struct step *step, struct run *run, struct job *job);
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
 void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
 
-/* Moves the phase, which must be allowed to, and records why. `reason` may be empty. */
+/* `reason` may be empty, and the phase's own. */
+void phase_set_reason(struct phase *phase, const char *reason);
+/* Moves the phase, which must be allowed to, and records why. */
 void phase_move(struct step *step, struct phase *phase, enum phase_state to, const char *reason);
 /* Moves to PHASE_HELD, for this. */
 void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hold,
@@ -47,6 +52,13 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
 bool phase_is_ready(const struct phase *phase);
 /* Gives the phase a new run in a new job. */
 void phase_start(struct step *step, struct phase *phase, const char *reason);
+/* Likewise after a failure that another run may not have, submitted after a while. */
+void phase_start_later(struct step *step, struct phase *phase, const char *reason,
+                       int64_t delay_ms);
+/* After the end of a run whose lead had the job requeued: the next run is in the same job, and may
+ * be under way already, begun by a lead that was alone. What was wanted of the run before is wanted
+ * of it. */
+void phase_go_on(struct step *step, struct phase *phase, const char *reason);
 /* After the end of a run that another shall follow; holds the phase where it makes no progress. */
 void phase_again(struct step *step, struct phase *phase, const char *reason);
 /* The allocation that the phase's ended run keeps is not needed any more. */
@@ -66,8 +78,9 @@ void workflow_settle(struct step *step, struct workflow *workflow);
 /* --- run.c: what a run's worker tells ----------------------------------------------------------
  */
 
-/* Wants the run to stop; it is told, or its job cancelled, now or as soon as that is possible. */
-void run_stop(struct step *step, struct run *run, enum run_wish wish);
+/* Wants the run to stop; it is told, or its job cancelled, now or as soon as that is possible. Who
+ * wants it is the phase's reason until then. */
+void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason);
 void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
              const char *message);
 void run_on_started(struct step *step, struct run *run);

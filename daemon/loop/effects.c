@@ -8,6 +8,7 @@
 #include "daemon/loop/judge.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
+#include "daemon/loop/resume.h"
 #include "daemon/loop/job_order.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
@@ -16,6 +17,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* --- With the transaction ----------------------------------------------------------------------
  */
@@ -57,6 +59,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         loop->has_history = true;
         break;
     case FX_PROMOTION:
+    case FX_BLAME_NODE:
         loop->has_history = true;
         break;
     case FX_SAVE_JOB:
@@ -95,18 +98,40 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
 }
 
 static int prepare(struct loop *loop, const struct run *run, const struct folder *folder,
-                   struct store_launch *ret_launch, struct error *err)
+                   struct store_launch *ret_launch, bool *ret_is_begun, struct error *err)
 {
+    struct store *store = loop->config.store;
     struct notes *notes;
+    json_t *resume = NULL;
     int status = notes_get(loop, run->id, &notes, err);
     if (status == 0)
-        status = store_launch_load(loop->config.store, run->phase->id, ret_launch, err);
+        status = resume_choose(store, run, &resume, err);
+    if (status == 0 && run->resume_path && json_is_null(resume))
+        log_line("no checkpoint of phase %llu/%s is whole any more: it begins anew",
+                 (unsigned long long)run->phase->workflow->id, run->phase->name);
+    if (status == 0)
+        status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
-        return status;
-    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text, err);
+        goto out;
+    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text, resume,
+                             ret_is_begun, err);
     if (status < 0)
         store_launch_fini(ret_launch);
+out:
+    json_decref(resume);
     return status;
+}
+
+/* The nodes that the order leaves out; the caller's to free(). A record that cannot be read must
+ * not stop a submission. */
+static char *excluded_nodes(struct loop *loop, const struct duty *duty)
+{
+    char *nodes = NULL;
+    struct error err;
+    if (!duty->takes_any &&
+        store_nodes_excluded(loop->config.store, loop_now_ms(), &nodes, &err) < 0)
+        log_line("could not read which nodes are excluded: %s", err.message);
+    return nodes;
 }
 
 static int carry_submit(struct loop *loop, struct duty *duty)
@@ -116,14 +141,18 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct folder folder;
     struct error err;
     folder_init(&folder, loop->config.home, run);
-    int status = prepare(loop, run, &folder, &launch, &err);
+    bool is_begun; /* it cannot be: its job does not exist yet */
+    int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status < 0) {
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists; the core tries again later */
         folder_fini(&folder);
         return CARRIED_OUT;
     }
     struct job_order order;
-    job_order_init(&order, run, &folder, &launch, loop->config.worker);
+    char *excluded = excluded_nodes(loop, duty);
+    duty->excludes = excluded != NULL;
+    job_order_init(&order, run, &folder, &launch, loop->config.worker, excluded);
+    free(excluded);
     int carried = CARRIED_REQUEST;
     status = folder_make_job(&folder, order.script, &err);
     if (status < 0) {
@@ -158,10 +187,21 @@ static int carry_cancel(struct loop *loop, struct duty *duty)
     const struct job *job = duty->effect.job;
     if (job->slurm_id == 0)
         return CARRIED_OUT; /* nothing to cancel is known yet; the core asks again when it is */
-    if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, 0, &err) == 0)
+    if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, job->token, 0, &err) == 0)
         return CARRIED_REQUEST;
     log_line("could not cancel job %u: %s", job->slurm_id, err.message);
-    return CARRIED_LATER_MS + CANCEL_RETRY_MS;
+    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
+}
+
+static int carry_begin(struct loop *loop, struct duty *duty)
+{
+    struct error err;
+    const struct job *job = duty->effect.job;
+    int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
+    if (cluster_begin(loop->cluster, duty_id(duty), job->slurm_id, job->token, begin, &err) == 0)
+        return CARRIED_REQUEST;
+    log_line("could not begin job %u: %s", job->slurm_id, err.message);
+    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
 }
 
 static int carry_read_outcome(struct loop *loop, struct duty *duty)
@@ -186,28 +226,40 @@ static int carry_tell(struct loop *loop, struct duty *duty)
     return CARRIED_OUT;
 }
 
+/* The lead may have begun the run already, alone: then its journals tell how far it is. */
 static int carry_tell_next(struct loop *loop, struct duty *duty)
 {
-    const struct run *run = duty->effect.run;
+    struct run *run = duty->effect.run;
     struct store_launch launch;
     struct folder folder;
     struct error err;
+    bool is_begun;
     folder_init(&folder, loop->config.home, run);
-    int status = prepare(loop, run, &folder, &launch, &err);
+    int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     folder_fini(&folder);
     if (status < 0) {
         log_line("could not prepare run %llu: %s", (unsigned long long)run->id, err.message);
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     }
     store_launch_fini(&launch);
+    if (is_begun) {
+        log_line("run %llu/%s#%u was begun by its lead already",
+                 (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
+        journal_read_outcome(loop, run);
+    }
     return carry_tell(loop, duty);
 }
 
 static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
-    [FX_SUBMIT] = carry_submit,       [FX_LOOKUP] = carry_lookup,
-    [FX_CANCEL_JOB] = carry_cancel,   [FX_READ_OUTCOME] = carry_read_outcome,
-    [FX_JUDGE] = carry_judge,         [FX_TELL_STOP] = carry_tell,
-    [FX_TELL_NEXT] = carry_tell_next, [FX_TELL_END] = carry_tell,
+    [FX_SUBMIT] = carry_submit,
+    [FX_LOOKUP] = carry_lookup,
+    [FX_CANCEL_JOB] = carry_cancel,
+    [FX_BEGIN_JOB] = carry_begin,
+    [FX_READ_OUTCOME] = carry_read_outcome,
+    [FX_JUDGE] = carry_judge,
+    [FX_TELL_STOP] = carry_tell,
+    [FX_TELL_NEXT] = carry_tell_next,
+    [FX_TELL_END] = carry_tell,
 };
 
 static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)

@@ -108,6 +108,22 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     return 0;
 }
 
+static int write_started(const json_t *entry, const struct entry_origin *origin,
+                         struct store *store, struct error *err)
+{
+    struct text nodes = {0};
+    size_t i;
+    json_t *node;
+    json_array_foreach(json_object_get(entry, "nodes"), i, node)
+    {
+        const char *name = json_string_value(node);
+        text_addf(&nodes, "%s%.64s", nodes.size ? "," : "", name ? name : "?");
+    }
+    int status = store_run_nodes_set(store, origin->run, text_string(&nodes), err);
+    text_fini(&nodes);
+    return status;
+}
+
 static int write_checkpoint(const json_t *entry, const struct entry_origin *origin,
                             struct store *store, struct error *err)
 {
@@ -116,6 +132,9 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
                                           .step = integer_of(entry, "step", -1),
                                           .bytes = integer_of(entry, "bytes", -1),
                                           .time_ms = time_ms_of(entry, "time")};
+    const json_t *paths = json_object_get(entry, "paths");
+    if (json_is_array(paths))
+        checkpoint.paths = paths;
     if (!checkpoint.path || checkpoint.step < 0)
         return write_strange(entry, origin, store, err);
     int status = store_checkpoint_add(store, &checkpoint, err);
@@ -228,6 +247,8 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     ret_event->started_ms = time_ms_of(json, "started");
     ret_event->ended_ms = time_ms_of(json, "ended");
     ret_event->step = integer_of(json, "last_step", -1);
+    ret_event->node = text_of(json, "node");
+    ret_event->requeues = json_is_true(json_object_get(json, "requeues"));
     ret_event->message = message ? message : "";
     return true;
 }
@@ -241,7 +262,7 @@ static const struct {
                  struct error *err);
     bool (*tell)(const json_t *entry, char buffer[REASON_MAX], struct core_event *event);
 } types[] = {
-    [ENTRY_STARTED] = {"started", NULL, tell_started},
+    [ENTRY_STARTED] = {"started", write_started, tell_started},
     [ENTRY_RANKS] = {"ranks", NULL, NULL},
     [ENTRY_METRIC] = {"metric", write_metric, NULL},
     [ENTRY_CHECKPOINT] = {"checkpoint", write_checkpoint, tell_checkpoint},

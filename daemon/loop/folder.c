@@ -4,6 +4,7 @@
 #include "daemon/core/model.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/text.h"
 
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { RUN_JSON_SIZE_MAX = 16 << 20 }; /* an environment may be large */
 
 void folder_init(struct folder *folder, const struct home *home, const struct run *run)
 {
@@ -118,7 +121,7 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
 }
 
 static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
-                      const struct store_launch *launch)
+                      const struct store_launch *launch, const json_t *resume)
 {
     const struct phase *phase = run->phase;
     json_t *json = json_object();
@@ -135,14 +138,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "environment", json_incref(launch->environment));
     add(json, "spec", json_incref(launch->spec));
     add(json, "inputs", inputs_json(folder, phase));
-    if (run->resume_path) {
-        json_t *resume = json_object();
-        add(resume, "path", json_string(run->resume_path));
-        add(resume, "step", json_integer(run->resume_step));
-        add(json, "resume", resume);
-    } else {
-        add(json, "resume", json_null());
-    }
+    add(json, "resume", json_incref((json_t *)resume));
     add(json, "linger_s", json_integer(phase->linger_s));
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
@@ -151,23 +147,116 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     return text;
 }
 
-int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
-                    const struct store_launch *launch, const char *secret, struct error *err)
+/* The run.json that stands there; NULL: none that can be read. */
+static json_t *read_run_json(const struct folder *folder)
 {
+    char *path = text_format("%s/run.json", folder->run), *data = NULL;
+    size_t size;
+    json_t *json = NULL;
+    if (file_read(path, RUN_JSON_SIZE_MAX, &data, &size, NULL) == 0)
+        json = json_loadb(data, size, 0, NULL);
+    free(data);
+    free(path);
+    return json;
+}
+
+static bool has_lead_journal(const struct folder *folder)
+{
+    char *path = text_format("%s/journal/lead.jsonl", folder->run);
+    bool has = access(path, F_OK) == 0;
+    free(path);
+    return has;
+}
+
+/* Whether a lead has begun the run in this folder; alone, or before the daemon was restarted. */
+static bool is_begun(const struct folder *folder, const struct run *run, const json_t *json)
+{
+    if (json_is_true(json_object_get(json, "alone")))
+        return true;
+    return json_integer_value(json_object_get(json, "run")) == (json_int_t)run->id &&
+           has_lead_journal(folder);
+}
+
+static json_t *resume_of(const json_t *json)
+{
+    json_t *resume = json_object_get(json, "resume");
+    return json_is_object(resume) ? json_incref(resume) : json_null();
+}
+
+json_t *folder_resume(const struct folder *folder)
+{
+    json_t *json = read_run_json(folder);
+    json_t *resume = json ? resume_of(json) : NULL;
+    json_decref(json);
+    return resume;
+}
+
+/* Looks for what a lead has begun there: sets `ret_resume` to what it resumes from, or to NULL. */
+static int take_over(const struct folder *folder, const struct run *run, json_t **ret_resume,
+                     struct error *err)
+{
+    json_t *json = read_run_json(folder);
+    const char *job = json_string_value(json_object_get(json, "job_dir"));
+    int status = 0;
+    *ret_resume = NULL;
+    if (json && is_begun(folder, run, json) && (!job || text_equal(job, folder->job))) {
+        *ret_resume = resume_of(json);
+    } else if (json && is_begun(folder, run, json)) {
+        char *aside = text_format("%s.of-%s", folder->run, strrchr(job, '/') + 1);
+        if (rename(folder->run, aside) < 0)
+            status =
+                error_set(err, -errno, "could not set %s aside: %s", folder->run, strerror(errno));
+        free(aside);
+    }
+    json_decref(json);
+    return status;
+}
+
+static int write_run(const char *path, bool is_new, const char *secret, const char *json,
+                     struct error *err)
+{
+    int status = write_file(path, is_new, "secret", secret, 0600, err);
+    return status < 0 ? status : write_file(path, is_new, "run.json", json, 0600, err);
+}
+
+/* Returns -EEXIST when the folder was made meanwhile. */
+static int make_whole(const struct folder *folder, const struct run *run, const char *secret,
+                      const char *json, struct error *err)
+{
+    char *draft = text_format("%s/.%u.new", folder->phase, run->attempt);
+    int status = make(draft, err);
+    if (status >= 0)
+        status = write_run(draft, true, secret, json, err); /* a draft that was left is ours too */
+    if (status == 0 && rename(draft, folder->run) < 0) {
+        status = errno == ENOTEMPTY ? -EEXIST : -errno;
+        (void)error_set(err, status, "could not make the folder %s: %s", folder->run,
+                        strerror(-status));
+    }
+    free(draft);
+    return status;
+}
+
+int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
+                    const struct store_launch *launch, const char *secret, const json_t *resume,
+                    bool *ret_is_begun, struct error *err)
+{
+    json_t *begun = NULL;
     int status = make(folder->workflow, err);
     if (status >= 0)
         status = make(folder->phase, err);
     if (status >= 0)
-        status = make(folder->run, err);
+        status = take_over(folder, run, &begun, err);
     if (status < 0)
         return status;
-    bool is_new = status > 0;
-    status = write_file(folder->run, is_new, "secret", secret, 0600, err);
-    if (status < 0)
-        return status;
-    char *json = run_json(folder, home, run, launch);
-    status = write_file(folder->run, is_new, "run.json", json, 0600, err);
+    char *json = run_json(folder, home, run, launch, begun ? begun : resume);
+    if (access(folder->run, F_OK) == 0)
+        status = write_run(folder->run, false, secret, json, err);
+    else
+        status = make_whole(folder, run, secret, json, err);
     free(json);
+    if (status == 0)
+        *ret_is_begun = begun != NULL;
+    json_decref(begun);
     return status;
 }
 

@@ -2,11 +2,15 @@
  * contents.
  *
  * What is written here can all be made again from the record, so nothing is synced to disk: after a
- * power failure a job that starts may find an empty file and fail, and its run is repeated. Each
- * file appears whole, by rename where somebody may be reading. What runs write (journal/, log/,
- * out/) their workers make. */
+ * power failure a job that starts may find an empty file and fail, and its run is repeated. A run's
+ * folder appears whole, by rename, since a lead that goes on alone makes the same one: whoever
+ * comes second finds it. Files that somebody may be reading are replaced by rename. What runs write
+ * (journal/, log/, out/) their workers make. */
 #ifndef PHASED_DAEMON_LOOP_FOLDER_H
 #define PHASED_DAEMON_LOOP_FOLDER_H
+
+#include <jansson.h>
+#include <stdbool.h>
 
 struct error;
 struct home;
@@ -20,9 +24,16 @@ struct folder {
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);
 void folder_fini(struct folder *folder);
 
-/* Makes the run's folder: run.json and the secret. */
+/* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start), and
+ * the secret. Where the lead of its job has begun the run already, `ret_is_begun`, the folder is
+ * taken over, and what the run resumes from stays as it is. What the lead of some other job has
+ * begun in this place is set aside. */
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
-                    const struct store_launch *launch, const char *secret, struct error *err);
+                    const struct store_launch *launch, const char *secret, const json_t *resume,
+                    bool *ret_is_begun, struct error *err);
+/* What the run that is made there resumes from: an object, or JSON's null; NULL when that cannot be
+ * read. A new reference. */
+json_t *folder_resume(const struct folder *folder);
 /* Makes the folder of a job that is to begin with this run. `script` is the batch script. */
 int folder_make_job(const struct folder *folder, const char *script, struct error *err);
 

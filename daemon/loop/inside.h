@@ -13,7 +13,8 @@ enum {
     POLL_IDLE_MS = 30000, /* the workers carry the news; this is the second witness */
     COMMIT_RETRY_FIRST_MS = 1000,
     COMMIT_RETRY_LAST_MS = 30000,
-    CANCEL_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
+    CHANGE_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
+    BEGIN_DELAY_S = 2,      /* sooner, and Slurm revokes the credential of some: the job fails */
     FOLDER_RETRY_MS = 1000,
     REQUESTS_KEPT = 8, /* of the cluster's room: for polls */
     RESULTS_DELAY_MS = 5,
@@ -22,6 +23,7 @@ enum {
 
 struct poller {
     bool under_way;
+    bool has_put_off; /* Slurm lets some requeued job wait */
     int64_t ended_ms; /* of the last one; 0: none yet */
     struct loop_cluster_status status;
 };

@@ -46,15 +46,24 @@ static char *option_text(const json_t *value)
     return json_dumps(value, JSON_ENCODE_ANY);
 }
 
-static void options_fill(struct job_order *order, const json_t *spec, size_t owned)
+static void options_fill(struct job_order *order, const json_t *spec, const char *excluded,
+                         size_t owned)
 {
     const json_t *slurm = json_object_get(spec, "slurm");
     const json_t *memory = json_object_get(json_object_get(spec, "resources"), "mem_mb");
     size_t count = 0;
     const char *name;
     json_t *value;
+    if (excluded) {
+        const char *own = json_string_value(json_object_get(slurm, "exclude"));
+        order->owned[owned] = text_format("%s%s%s", own ? own : "", own ? "," : "", excluded);
+        order->options[count++] =
+            (struct cluster_option){.name = "exclude", .value = order->owned[owned++]};
+    }
     json_object_foreach((json_t *)slurm, name, value)
     {
+        if (excluded && text_equal(name, "exclude"))
+            continue;
         order->owned[owned] = option_text(value);
         order->options[count++] =
             (struct cluster_option){.name = name, .value = order->owned[owned++]};
@@ -75,11 +84,11 @@ static unsigned warning_s(const struct phase *phase)
 }
 
 void job_order_init(struct job_order *order, const struct run *run, const struct folder *folder,
-                    const struct store_launch *launch, const char *worker)
+                    const struct store_launch *launch, const char *worker, const char *excluded)
 {
     const struct phase *phase = run->phase;
     size_t variables = json_object_size(launch->environment);
-    size_t option_count = json_object_size(json_object_get(launch->spec, "slurm")) + 1;
+    size_t option_count = json_object_size(json_object_get(launch->spec, "slurm")) + 2;
     struct text script = {0};
     text_add(&script, "#!/bin/sh\nexec ");
     text_add_quoted(&script, worker);
@@ -115,10 +124,10 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
         .warn_s = warning_s(phase),
-        /* A run that was preempted is followed by a run of its own, in a job of its own. */
-        .requeue = false,
+        /* A run that was preempted goes on in the same job, which keeps its age in the queue. */
+        .requeue = true,
     };
-    options_fill(order, launch->spec, environment_fill(order, launch->environment));
+    options_fill(order, launch->spec, excluded, environment_fill(order, launch->environment));
 }
 
 void job_order_fini(struct job_order *order)

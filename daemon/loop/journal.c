@@ -98,6 +98,23 @@ static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_
 /* --- Taking -------------------------------------------------------------------------------------
  */
 
+/* The run has begun: from what, its run.json says, which a lead that was alone has written, or the
+ * daemon when it looked at the files. */
+static void post_started(struct loop *loop, struct core_event *event)
+{
+    struct folder folder;
+    folder_init(&folder, loop->config.home, event->run);
+    json_t *resume = folder_resume(&folder);
+    const char *path = json_string_value(json_object_get(resume, "path"));
+    if (resume)
+        event->path = path ? path : "";
+    if (path)
+        event->step = json_integer_value(json_object_get(resume, "step"));
+    loop_post(loop, event);
+    json_decref(resume);
+    folder_fini(&folder);
+}
+
 static void post_entry(struct loop *loop, struct notes *notes, struct run *run, const json_t *entry)
 {
     char buffer[REASON_MAX];
@@ -110,7 +127,10 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
         return;
     event.workflow = run->phase->workflow;
     event.run = run;
-    loop_post(loop, &event);
+    if (event.kind == EV_RUN_STARTED)
+        post_started(loop, &event);
+    else
+        loop_post(loop, &event);
 }
 
 /* One event for all metric rows of a push. */

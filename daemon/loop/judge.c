@@ -25,7 +25,7 @@ struct judgement {
     size_t before_count;
     uint64_t workflow, phase, run;
     json_t *verdicts;
-    struct text failed, insufficient;
+    struct text failed, insufficient, broken; /* the names of the checks */
     char message[REASON_MAX];
 };
 
@@ -137,8 +137,9 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
     if (json_array_append_new(judgement->verdicts, verdict_to_json(&verdict)) < 0)
         abort();
     if (verdict_is_failure(&verdict)) {
-        bool is_failed = verdict.outcome == CHECK_FAILED;
-        struct text *names = is_failed ? &judgement->failed : &judgement->insufficient;
+        struct text *names = verdict.outcome == CHECK_FAILED         ? &judgement->failed
+                             : verdict.outcome == CHECK_INSUFFICIENT ? &judgement->insufficient
+                                                                     : &judgement->broken;
         text_addf(names, "%s%s", names->size ? ", " : "", name);
     }
     verdict_fini(&verdict);
@@ -146,19 +147,30 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
 
 static enum gate_result conclude(struct judgement *judgement)
 {
-    const char *failed = text_string(&judgement->failed);
-    const char *insufficient = text_string(&judgement->insufficient);
+    const struct {
+        const char *what, *names;
+    } parts[] = {
+        {": ", text_string(&judgement->failed)},
+        {"cannot be judged: ", text_string(&judgement->broken)},
+        {"without data: ", text_string(&judgement->insufficient)},
+    };
     size_t count = json_array_size(judgement->verdicts);
     char *message = judgement->message;
-    if (*failed) {
-        (void)snprintf(message, REASON_MAX, "gate failed: %.150s%s%.50s", failed,
-                       *insufficient ? "; without data: " : "", insufficient);
-        return GATE_FAILED;
+    struct text reason = {0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (*parts[i].names)
+            text_addf(&reason, "%s%s%.100s",
+                      reason.size ? "; "
+                      : i         ? ", "
+                                  : "",
+                      parts[i].what, parts[i].names);
     }
-    if (*insufficient) {
-        (void)snprintf(message, REASON_MAX, "gate failed, without data: %.200s", insufficient);
-        return GATE_INSUFFICIENT;
-    }
+    bool is_failed = reason.size > 0;
+    if (is_failed)
+        (void)snprintf(message, REASON_MAX, "gate failed%s", text_string(&reason));
+    text_fini(&reason);
+    if (is_failed)
+        return *parts[0].names || *parts[1].names ? GATE_FAILED : GATE_INSUFFICIENT;
     if (count > 0)
         (void)snprintf(message, REASON_MAX, "gate passed: %zu check%s", count,
                        count == 1 ? "" : "s");
@@ -192,6 +204,7 @@ static void judgement_free(struct loop_item *item)
     json_decref(judgement->verdicts);
     text_fini(&judgement->failed);
     text_fini(&judgement->insufficient);
+    text_fini(&judgement->broken);
     free(judgement);
 }
 

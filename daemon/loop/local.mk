@@ -14,5 +14,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
+	daemon/loop/command.c \
 	daemon/loop/results.c \
+	daemon/loop/resume.c daemon/loop/resume.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h

@@ -177,8 +177,27 @@ static void batch_remove(struct loop *loop, struct workflow *workflow)
     drop_workflow(loop, workflow);
 }
 
+/* What may pass by itself, or by somebody's hand: a full disk, a lock, a file system that is away.
+ * All else is a row that the record will never take, which is a mistake in phased. */
+static bool may_pass(const struct error *failure)
+{
+    switch (failure->code) {
+    case -ENOSPC:
+    case -EDQUOT:
+    case -EROFS:
+    case -EACCES:
+    case -EBUSY:
+    case -EIO:
+    case -EUCLEAN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void batch_fail(struct loop *loop, const struct error *failure)
 {
+    bool may_help = may_pass(failure);
     if (!loop->trouble[0]) {
         log_line("could not write the record: %s; waiting until it can be written",
                  failure->message);
@@ -201,12 +220,18 @@ static void batch_fail(struct loop *loop, const struct error *failure)
         if (item && item->added) {
             batch_remove(loop, item->added);
             post_free(post);
+            may_help = true; /* it may have been this one's */
         } else {
             posts_add(&kept, post);
         }
     }
     while ((post = posts_take(&kept)))
         posts_add(&loop->batch, post);
+    if (!may_help) {
+        log_line("the record will never take this, which is a mistake in phased: %s",
+                 failure->message);
+        abort();
+    }
 }
 
 static void batch_finish(struct loop *loop)
@@ -537,31 +562,6 @@ int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow
 struct run *loop_run(const struct loop *loop, uint64_t id)
 {
     return map_find(&loop->runs, id);
-}
-
-static bool is_told(const struct loop *loop, enum core_effect_kind kind, const struct run *run)
-{
-    const struct duty *duty = outbox_find(&loop->outbox, kind, run->id);
-    return duty && duty->state == DUTY_STANDING;
-}
-
-struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after)
-{
-    const struct run *run = loop_run(loop, run_id);
-    if (!run) /* over, and its job too as far as Slurm told */
-        return (struct loop_command){.number = after < 2 ? 2 : 0, .verb = LOOP_END};
-    const struct workflow *workflow = run->phase->workflow;
-    for (size_t i = 0; after < 2 && i < workflow->run_count; i++) {
-        const struct run *next = workflow->runs[i];
-        if (next->id > run->id && next->job == run->job && is_told(loop, FX_TELL_NEXT, next))
-            return (struct loop_command){.number = 2, .verb = LOOP_NEXT, .to = next};
-    }
-    if (after < 2 && is_told(loop, FX_TELL_END, run))
-        return (struct loop_command){.number = 2, .verb = LOOP_END};
-    if (after < 1 && is_told(loop, FX_TELL_STOP, run))
-        return (struct loop_command){
-            .number = 1, .verb = LOOP_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
-    return (struct loop_command){0};
 }
 
 const struct loop_cluster_status *loop_cluster_status(const struct loop *loop)

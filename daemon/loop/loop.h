@@ -11,6 +11,10 @@
  * transaction, and a restart meanwhile forgets only what nobody was promised. New workflows in it
  * are the exception: they are taken back, because their submitters are told that it failed.
  *
+ * That is for failures that may pass: a full disk, a lock. A transaction that the record refuses
+ * for what is in it would fail for ever, and nothing would happen any more, in silence; then the
+ * process aborts, which is noticed, and its start has only what is recorded. Runs go on meanwhile.
+ *
  * Everything here belongs to the loop's thread but loop_wake(). */
 #ifndef PHASED_DAEMON_LOOP_LOOP_H
 #define PHASED_DAEMON_LOOP_LOOP_H

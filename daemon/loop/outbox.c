@@ -11,6 +11,7 @@ static uint64_t effect_id(const struct core_effect *effect)
     case FX_SUBMIT:
     case FX_LOOKUP:
     case FX_CANCEL_JOB:
+    case FX_BEGIN_JOB:
         return effect->job->id;
     case FX_JUDGE:
         return effect->phase->id;
@@ -27,9 +28,15 @@ static uint64_t key_of(enum core_effect_kind kind, uint64_t id)
 
 static enum outbox_line line_of(const struct duty *duty)
 {
-    enum core_effect_kind kind = duty->effect.kind;
-    return kind == FX_SUBMIT || kind == FX_LOOKUP || kind == FX_CANCEL_JOB ? OUTBOX_CLUSTER
-                                                                           : OUTBOX_OWN;
+    switch (duty->effect.kind) {
+    case FX_SUBMIT:
+    case FX_LOOKUP:
+    case FX_CANCEL_JOB:
+    case FX_BEGIN_JOB:
+        return OUTBOX_CLUSTER;
+    default:
+        return OUTBOX_OWN;
+    }
 }
 
 static void wait_in_line(struct outbox *outbox, struct duty *duty, int64_t due_ms)
@@ -120,7 +127,7 @@ bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflo
     for (size_t i = 0; i < workflow->job_count; i++) {
         uint64_t id = workflow->jobs[i]->id;
         if (outbox_find(outbox, FX_SUBMIT, id) || outbox_find(outbox, FX_LOOKUP, id) ||
-            outbox_find(outbox, FX_CANCEL_JOB, id))
+            outbox_find(outbox, FX_CANCEL_JOB, id) || outbox_find(outbox, FX_BEGIN_JOB, id))
             return true;
     }
     for (size_t i = 0; i < workflow->run_count; i++) {

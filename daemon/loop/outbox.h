@@ -17,6 +17,8 @@ struct duty {
     enum duty_state state;
     bool is_done;             /* while under way: the core does not need it any more */
     bool again;               /* while under way: the core wants it once more */
+    bool excludes;            /* SUBMIT: the order under way leaves nodes out, ... */
+    bool takes_any;           /* ... which Slurm has refused: this one does not */
     int64_t due_ms;           /* of a waiting one; 0: at once */
     struct duty *prev, *next; /* of a waiting one */
 };
@@ -36,8 +38,8 @@ void outbox_fini(struct outbox *outbox);
  * again; one that is done goes away, as soon as it is not under way. */
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect);
 
-/* The duty of that kind for the object with this id (a job's for SUBMIT, LOOKUP and CANCEL_JOB, a
- * phase's for JUDGE, a run's else); NULL: none. */
+/* The duty of that kind for the object with this id (a job's for SUBMIT, LOOKUP, CANCEL_JOB and
+ * BEGIN_JOB, a phase's for JUDGE, a run's else); NULL: none. */
 struct duty *outbox_find(const struct outbox *outbox, enum core_effect_kind kind, uint64_t id);
 uint64_t duty_id(const struct duty *duty);
 /* Whether anything is left to do for the workflow. */

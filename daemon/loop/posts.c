@@ -26,6 +26,7 @@ struct post *post_new(struct loop_item *item, const struct core_event *event)
     post->event.message = own(&post->texts[1], event->message);
     post->event.seen.reason = own(&post->texts[2], event->seen.reason);
     post->event.seen.nodes = own(&post->texts[3], event->seen.nodes);
+    post->event.node = own(&post->texts[4], event->node);
     return post;
 }
 

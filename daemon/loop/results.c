@@ -3,11 +3,13 @@
 
 #include "daemon/loop/log.h"
 #include "daemon/slurm/cluster.h"
+#include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void note_answer(struct loop *loop, const struct cluster_result *result)
 {
@@ -29,6 +31,7 @@ static void note_answer(struct loop *loop, const struct cluster_result *result)
 static void post_seen(struct loop *loop, struct workflow *workflow, struct job *job,
                       const struct cluster_job *seen)
 {
+    int64_t now = loop_now_ms() / 1000;
     bool has_started = seen->state != CLUSTER_JOB_PENDING && seen->start_time > 0;
     struct core_event event = {
         .kind = EV_JOB_SEEN,
@@ -39,15 +42,25 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct job *
                  .nodes = seen->nodes,
                  .is_final = cluster_job_is_final(seen),
                  .is_running = seen->state == CLUSTER_JOB_RUNNING,
+                 .is_waiting = cluster_job_is_waiting(seen, now),
+                 .is_stuck = cluster_job_is_stuck(seen),
+                 .restarts = seen->restarts,
                  .started_ms = has_started ? seen->start_time * 1000 : 0},
     };
     loop_post(loop, &event);
 }
 
+/* Whether Slurm lets a requeued job wait, which the core wants to end. */
+static bool is_put_off(const struct cluster_job *seen)
+{
+    return seen->restarts > 0 && cluster_job_is_waiting(seen, loop_now_ms() / 1000);
+}
+
 /* Most jobs of most polls are as they were: they need no event. */
 static bool is_news(const struct job *job, const struct cluster_job *seen)
 {
-    return job->absent_since_ms || cluster_job_is_final(seen) ||
+    return job->absent_since_ms || cluster_job_is_final(seen) || cluster_job_is_stuck(seen) ||
+           is_put_off(seen) || job->restarts != seen->restarts ||
            !text_equal(job->state, cluster_job_state_name(seen->state)) ||
            !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
 }
@@ -101,12 +114,15 @@ static void take_poll(struct loop *loop, const struct cluster_result *result)
     if (result->outcome != CLUSTER_DONE)
         return;
     struct map seen = {0};
+    loop->poller.has_put_off = false;
     for (size_t i = 0; i < result->job_count; i++) {
         struct workflow *workflow;
         struct job *job = loop_job_by_token(loop, result->jobs[i].token, &workflow);
         if (!job || job->slurm_id != result->jobs[i].id)
             continue;
         map_put(&seen, job->id, job);
+        if (is_put_off(&result->jobs[i]))
+            loop->poller.has_put_off = true;
         if (!job->ended && is_news(job, &result->jobs[i]))
             post_seen(loop, workflow, job, &result->jobs[i]);
     }
@@ -152,21 +168,93 @@ static void take_submit(struct loop *loop, struct duty *duty, const struct clust
         post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);
 }
 
+/* A line of history that belongs to no event. */
+struct warning_item {
+    struct loop_item item;
+    uint64_t workflow, phase, run;
+    char *message;
+};
+
+static int warning_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct warning_item *item = (const struct warning_item *)base;
+    struct store_event event = {.type = STORE_EVENT_WARNING,
+                                .time_ms = loop_now_ms(),
+                                .workflow = item->workflow,
+                                .phase = item->phase,
+                                .run = item->run,
+                                .message = item->message};
+    return store_event_add(store, &event, err);
+}
+
+static void warning_free(struct loop_item *base)
+{
+    struct warning_item *item = (struct warning_item *)base;
+    free(item->message);
+    free(item);
+}
+
+/* Slurm has refused an order that leaves nodes out. It may be that too few are left, or that one is
+ * no node any more: Slurm's reasons differ, and no exclusion is worth a phase that never runs. The
+ * same order goes once more, without them. */
+static void submit_anywhere(struct loop *loop, struct duty *duty,
+                            const struct cluster_result *result)
+{
+    const struct run *run = duty->effect.run;
+    struct warning_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct warning_item){
+        .item = {.write = warning_write, .free = warning_free, .adds_history = true},
+        .workflow = run->phase->workflow->id,
+        .phase = run->phase->id,
+        .run = run->id,
+        .message = text_format("submitted again without leaving out the excluded nodes: refused "
+                               "by Slurm: %s",
+                               result->message),
+    };
+    loop_post_item(loop, &item->item, NULL);
+    duty->takes_any = true;
+    if (outbox_end(&loop->outbox, duty) && duty->state == DUTY_STANDING)
+        outbox_retry(&loop->outbox, duty, 0);
+}
+
+static enum core_effect_kind effect_kind(enum cluster_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_SUBMIT:
+        return FX_SUBMIT;
+    case CLUSTER_LOOKUP:
+        return FX_LOOKUP;
+    case CLUSTER_BEGIN:
+        return FX_BEGIN_JOB;
+    default:
+        assert(kind == CLUSTER_CANCEL);
+        return FX_CANCEL_JOB;
+    }
+}
+
 static void take_answer(struct loop *loop, const struct cluster_result *result)
 {
-    enum core_effect_kind kind = result->kind == CLUSTER_SUBMIT   ? FX_SUBMIT
-                                 : result->kind == CLUSTER_LOOKUP ? FX_LOOKUP
-                                                                  : FX_CANCEL_JOB;
+    enum core_effect_kind kind = effect_kind(result->kind);
     struct duty *duty = outbox_find(&loop->outbox, kind, result->key);
     assert(duty && duty->state == DUTY_UNDER_WAY);
-    if (kind != FX_CANCEL_JOB)
+    if (kind == FX_SUBMIT && result->outcome == CLUSTER_REFUSED && duty->excludes) {
+        submit_anywhere(loop, duty, result);
+        return;
+    }
+    bool is_change = kind == FX_CANCEL_JOB || kind == FX_BEGIN_JOB;
+    if (!is_change)
         take_submit(loop, duty, result);
     else if (result->outcome == CLUSTER_REFUSED)
-        log_line("Slurm refused to cancel job %u: %s", duty->effect.job->slurm_id, result->message);
+        log_line("Slurm refused to %s job %u: %s", cluster_kind_name(result->kind),
+                 duty->effect.job->slurm_id, result->message);
     bool stays = outbox_end(&loop->outbox, duty);
-    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED;
-    if (stays && kind == FX_CANCEL_JOB && is_open && duty->state == DUTY_STANDING)
-        outbox_retry(&loop->outbox, duty, loop_now_ms() + CANCEL_RETRY_MS);
+    /* That a job to cancel is absent may be a controller's error: polls tell when it is gone. */
+    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED ||
+                   (result->outcome == CLUSTER_ABSENT && kind == FX_CANCEL_JOB);
+    if (stays && is_change && is_open && duty->state == DUTY_STANDING)
+        outbox_retry(&loop->outbox, duty, loop_now_ms() + CHANGE_RETRY_MS);
 }
 
 void results_take(struct loop *loop)
@@ -196,7 +284,8 @@ int64_t results_poll(struct loop *loop, int64_t now_ms)
     int64_t idle_due_ms = poller->ended_ms + POLL_IDLE_MS;
     if (poller->ended_ms && busy_due_ms > now_ms)
         return busy_due_ms; /* whether it is busy is asked then: it costs a look at all runs */
-    if (poller->ended_ms && idle_due_ms > now_ms && !core_is_busy(loop->core, now_ms))
+    if (poller->ended_ms && idle_due_ms > now_ms && !poller->has_put_off &&
+        !core_is_busy(loop->core, now_ms))
         return idle_due_ms;
     if (cluster_poll(loop->cluster, 0, &err) < 0) { /* no room */
         poller->ended_ms = now_ms;

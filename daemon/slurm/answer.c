@@ -56,8 +56,6 @@ void answer_failure(struct cluster_result *result, int slurm_error)
         result->outcome = CLUSTER_UNREACHABLE;
     else if (result->kind != CLUSTER_SUBMIT && is_absent(result->kind, slurm_error))
         result->outcome = CLUSTER_ABSENT;
-    else if (result->kind == CLUSTER_REQUEUE && slurm_error == ESLURM_JOB_PENDING)
-        result->outcome = CLUSTER_DONE; /* it waits in the queue already */
     else if (result->kind == CLUSTER_SUBMIT && is_limited(slurm_error))
         result->outcome = CLUSTER_LIMITED;
     else
@@ -179,6 +177,15 @@ void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, co
         abort();
     job_fill(&result->jobs[result->job_count++], best, token);
     result->job_id = best->job_id;
+}
+
+bool answer_has_token(const job_info_msg_t *loaded, const char *token)
+{
+    char found[CLUSTER_TOKEN_LENGTH + 1];
+    for (uint32_t i = 0; i < loaded->record_count; i++)
+        if (job_token(&loaded->job_array[i], found) && text_equal(token, found))
+            return true;
+    return false;
 }
 
 /* FNV-1a: short, and 64 bits make two lists that follow each other differ for sure enough. */

@@ -13,6 +13,9 @@ void answer_failure(struct cluster_result *result, int slurm_error);
  * with the same token the one that has not ended, otherwise the latest. */
 void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, const char *token);
 
+/* Whether one of the jobs carries `token`. */
+bool answer_has_token(const job_info_msg_t *loaded, const char *token);
+
 /* A number that differs between lists of jobs that differ in anything that callers see. */
 uint64_t answer_jobs_digest(const struct cluster_result *result);
 

@@ -1,8 +1,13 @@
 /* The names of the cluster's words, and the calls through its operations. */
 #include "daemon/slurm/cluster.h"
 
+#include "lib/text.h"
+
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { BEGIN_SOON_S = 3 }; /* what cluster_begin() itself leaves, and a second of rounding */
 
 static const char *const kind_names[] = {
 #define X(symbol, name) [CLUSTER_##symbol] = name,
@@ -41,31 +46,16 @@ int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
     return cluster->operations->poll(cluster, key, err);
 }
 
-int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, int signal,
-                   struct error *err)
+int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                   int signal, struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, signal, err);
+    return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, token, signal, err);
 }
 
-int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
+int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                  int64_t time, struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_REQUEUE, job_id, 0, err);
-}
-
-int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
-{
-    return cluster->operations->change(cluster, key, CLUSTER_HOLD, job_id, 0, err);
-}
-
-int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err)
-{
-    return cluster->operations->change(cluster, key, CLUSTER_RELEASE, job_id, 0, err);
-}
-
-int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, int64_t time,
-                  struct error *err)
-{
-    return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, time, err);
+    return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, token, time, err);
 }
 
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
@@ -113,4 +103,20 @@ bool cluster_job_is_final(const struct cluster_job *job)
 {
     assert((size_t)job->state < sizeof job_states / sizeof job_states[0]);
     return job_states[job->state].final && !job->completing && !job->requeuing;
+}
+
+bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now)
+{
+    return job->state == CLUSTER_JOB_PENDING && !job->completing && !job->requeuing && !job->held &&
+           job->eligible_time > now + BEGIN_SOON_S;
+}
+
+/* Slurm's own texts in job_mgr.c: "launch failed requeued held" after a Prolog or a slurmd that
+ * failed, "user env retrieval failed requeued held", "launch failure limit exceeded requeued held"
+ * (its word is JobHoldMaxRequeue). A person's hold is JobHeldUser or JobHeldAdmin, one by
+ * `scontrol requeuehold` "job requeued in held state". */
+bool cluster_job_is_stuck(const struct cluster_job *job)
+{
+    return job->state == CLUSTER_JOB_PENDING && job->held &&
+           (strstr(job->reason, "requeued held") || text_equal(job->reason, "JobHoldMaxRequeue"));
 }

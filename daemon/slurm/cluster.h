@@ -11,7 +11,8 @@
  * Look the token up, adopt what is found, and submit again only after CLUSTER_ABSENT, which only a
  * controller that answers can give. Wait some seconds before the look: a controller that was only
  * slow may still be reading the submission that it seemed not to get. An id alone identifies no
- * job: ids are used again after a controller's crash. (Cluster name, id, token) does.
+ * job: ids are used again after a controller's crash. (Cluster name, id, token) does, so whatever
+ * changes a job takes its token too, and leaves a job alone that does not carry it.
  *
  * All functions but the real cluster's own thread belong to one thread, the loop's. */
 #ifndef PHASED_DAEMON_SLURM_CLUSTER_H
@@ -31,14 +32,11 @@ enum {
 /* What each kind asks, and which outcomes it can have besides CLUSTER_UNREACHABLE and
  * CLUSTER_REFUSED, which all can. */
 #define CLUSTER_KINDS(X)                                                                           \
-    X(SUBMIT, "submit")   /* DONE (job_id), LIMITED */                                             \
-    X(LOOKUP, "lookup")   /* DONE (job_id, jobs: the one job), ABSENT */                           \
-    X(POLL, "poll")       /* DONE (jobs: all that carry a token), UNCHANGED */                     \
-    X(CANCEL, "cancel")   /* DONE, ABSENT: no such job, or it has ended */                         \
-    X(REQUEUE, "requeue") /* DONE, ABSENT */                                                       \
-    X(HOLD, "hold")       /* DONE, ABSENT */                                                       \
-    X(RELEASE, "release") /* DONE, ABSENT */                                                       \
-    X(BEGIN, "begin")     /* DONE, ABSENT */
+    X(SUBMIT, "submit") /* DONE (job_id), LIMITED */                                               \
+    X(LOOKUP, "lookup") /* DONE (job_id, jobs: the one job), ABSENT */                             \
+    X(POLL, "poll")     /* DONE (jobs: all that carry a token), UNCHANGED */                       \
+    X(CANCEL, "cancel") /* DONE, ABSENT: no such job with this token, or it has ended */           \
+    X(BEGIN, "begin")   /* DONE, ABSENT */
 
 enum cluster_kind {
 #define X(symbol, name) CLUSTER_##symbol,
@@ -132,7 +130,7 @@ struct cluster_description {
     unsigned time_minutes; /* 0: the partition's default */
     unsigned warn_s;       /* SIGUSR2 to the batch script so long before the time limit; 0: none */
     bool requeue;          /* Slurm may requeue it: on preemption and node failure */
-    bool hold;             /* submitted held, until cluster_release() */
+    bool hold;             /* submitted held, until somebody releases it */
 
     const struct cluster_option *options; /* the spec's `slurm:` map */
     size_t option_count;
@@ -160,9 +158,9 @@ struct cluster_operations {
                   const struct cluster_description *description, struct error *err);
     int (*lookup)(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
     int (*poll)(struct cluster *cluster, uint64_t key, struct error *err);
-    /* CANCEL, REQUEUE, HOLD, RELEASE and BEGIN; `argument` is the signal or the begin time. */
+    /* CANCEL and BEGIN; `argument` is the signal or the begin time. */
     int (*change)(struct cluster *cluster, uint64_t key, enum cluster_kind kind, uint32_t job_id,
-                  int64_t argument, struct error *err);
+                  const char *token, int64_t argument, struct error *err);
     bool (*take)(struct cluster *cluster, struct cluster_result *ret_result);
     void (*free)(struct cluster *cluster);
 };
@@ -178,16 +176,12 @@ int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, str
 int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err);
 /* Ends the job: `signal` 0 as scancel does (TERM, then KILL); otherwise the signal is sent to the
  * batch script alone. */
-int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, int signal,
-                   struct error *err);
-/* Kills the job and makes it pending again, with the same id. */
-int cluster_requeue(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err);
-int cluster_hold(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err);
-int cluster_release(struct cluster *cluster, uint64_t key, uint32_t job_id, struct error *err);
+int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                   int signal, struct error *err);
 /* Lets a pending job begin at `time`. Slurm puts a requeued job off by two minutes; "now + 2 s",
  * sent once its restarts have risen, starts it soon, "now" makes it fail. */
-int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, int64_t time,
-                  struct error *err);
+int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
+                  int64_t time, struct error *err);
 
 /* Takes the oldest waiting result; false when none waits. */
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result);
@@ -202,5 +196,12 @@ const char *cluster_outcome_name(enum cluster_outcome outcome);
 const char *cluster_job_state_name(enum cluster_job_state state);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
+/* Whether Slurm has put the begin of a pending job off by more than a moment after `now`, and a
+ * cluster_begin() may change that: not while its last run is being cleaned up, since Slurm sets
+ * the begin only after that. */
+bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now);
+/* Whether the job is held by Slurm, since it could not be launched: it stays so until somebody
+ * acts. A job that its owner or an administrator holds is not stuck. */
+bool cluster_job_is_stuck(const struct cluster_job *job);
 
 #endif

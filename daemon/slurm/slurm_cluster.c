@@ -177,22 +177,32 @@ static void carry_out_poll(struct slurm_cluster *slurm, struct request *request)
     slurm->has_digest = true;
 }
 
-static void carry_out_update(const struct slurm_cluster *slurm, struct request *request)
+/* Whether the job that now has the request's id is the one that is meant: a controller that crashed
+ * right after a submission has lost the job, and gives its id to the next, which may be anybody's.
+ * Otherwise the request is answered. What is left is a crash between this look and the change. */
+static bool is_same_job(struct request *request)
+{
+    job_info_msg_t *loaded = NULL;
+    struct cluster_result *result = &request->result;
+    int slurm_result = slurm_load_job(&loaded, result->job_id, SHOW_ALL);
+    answer_change(result, slurm_result);
+    if (slurm_result != SLURM_SUCCESS)
+        return false;
+    bool is_same = answer_has_token(loaded, request->token);
+    if (!is_same) {
+        result->outcome = CLUSTER_ABSENT;
+        (void)snprintf(result->message, sizeof result->message,
+                       "its id belongs to a job that is not phased's own");
+    }
+    slurm_free_job_info_msg(loaded);
+    return is_same;
+}
+
+static void carry_out_begin(const struct slurm_cluster *slurm, struct request *request)
 {
     job_desc_msg_t job = slurm->defaults;
     job.job_id = request->result.job_id;
-    switch (request->result.kind) {
-    case CLUSTER_HOLD:
-        job.priority = 0;
-        job.alloc_sid = ALLOC_SID_USER_HOLD; /* so that its owner may release it */
-        break;
-    case CLUSTER_RELEASE:
-        job.priority = INFINITE;
-        break;
-    default:
-        assert(request->result.kind == CLUSTER_BEGIN);
-        job.begin_time = request->argument;
-    }
+    job.begin_time = request->argument;
     answer_change(&request->result, slurm_update_job(&job));
 }
 
@@ -217,15 +227,12 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
         carry_out_poll(slurm, batch);
         break;
     case CLUSTER_CANCEL:
-        carry_out_cancel(batch);
+        if (is_same_job(batch))
+            carry_out_cancel(batch);
         break;
-    case CLUSTER_REQUEUE:
-        answer_change(&batch->result, slurm_requeue(batch->result.job_id, 0));
-        break;
-    case CLUSTER_HOLD:
-    case CLUSTER_RELEASE:
     case CLUSTER_BEGIN:
-        carry_out_update(slurm, batch);
+        if (is_same_job(batch))
+            carry_out_begin(slurm, batch);
         break;
     }
 }
@@ -355,14 +362,16 @@ static int slurm_cluster_poll(struct cluster *cluster, uint64_t key, struct erro
 }
 
 static int slurm_cluster_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
-                                uint32_t job_id, int64_t argument, struct error *err)
+                                uint32_t job_id, const char *token, int64_t argument,
+                                struct error *err)
 {
     struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    assert(job_id != 0);
+    assert(job_id != 0 && strlen(token) == CLUSTER_TOKEN_LENGTH);
     struct request *request = request_new(slurm, key, kind, err);
     if (!request)
         return -EAGAIN;
     request->result.job_id = job_id;
+    memcpy(request->token, token, sizeof request->token);
     request->argument = argument;
     return request_post(slurm, request);
 }

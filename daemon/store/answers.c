@@ -269,12 +269,40 @@ int answer_run_id(struct store *store, uint64_t workflow, const char *phase, uns
     return 0;
 }
 
+/* The verdicts that a query gives of a run. */
+static int answer_checks(struct store *store, enum query query, uint64_t run, json_t **ret_checks,
+                         struct error *err)
+{
+    int result;
+    json_t *checks = json_array();
+    struct stmt *stmt = store_stmt(store, query);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0)
+        json_array_append_new(checks, stmt_next_json(stmt));
+    if (result < 0)
+        json_decref(checks);
+    else
+        *ret_checks = checks;
+    return result;
+}
+
 int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                json_t **ret_json, struct error *err)
 {
-    uint64_t run;
-    int result = answer_run_id(store, workflow, phase, attempt, &run, err);
-    return result == 0 ? answer_run_by_id(store, run, ret_json, err) : result;
+    uint64_t id;
+    json_t *run = NULL, *guards = NULL;
+    int result = answer_run_id(store, workflow, phase, attempt, &id, err);
+    if (result == 0)
+        result = answer_run_by_id(store, id, &run, err);
+    if (result == 0)
+        result = answer_checks(store, Q_GUARD_CHECKS, id, &guards, err);
+    if (result < 0) {
+        json_decref(run);
+        return result;
+    }
+    json_object_set_new(run, "guards", guards);
+    *ret_json = run;
+    return 0;
 }
 
 /* Which run the newest verdicts of a phase are about; 0: it was not judged yet. */
@@ -291,27 +319,13 @@ static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_
     return 0;
 }
 
-static int answer_checks(struct store *store, uint64_t run, json_t **ret_checks, struct error *err)
-{
-    int result;
-    json_t *checks = json_array();
-    struct stmt *stmt = store_stmt(store, Q_GATE_CHECKS);
-    stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(checks, stmt_next_json(stmt));
-    if (result < 0)
-        json_decref(checks);
-    else
-        *ret_checks = checks;
-    return result;
-}
-
 int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
                 struct error *err)
 {
-    struct answer_phase_ids ids;
-    json_t *gate = NULL, *checks = NULL;
+    struct answer_phase_ids ids = {0};
+    json_t *gate = NULL, *checks = NULL, *guards = NULL;
     int result = answer_find_phase(store, workflow, phase, &ids, err);
+    uint64_t newest = ids.run;
     if (result == 0)
         result = answer_judged_run(store, ids.phase, &ids.run, err);
     if (result < 0)
@@ -322,12 +336,16 @@ int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_
     result = answer_one(stmt, &gate, err);
     if (result < 0)
         return result;
-    result = answer_checks(store, ids.run, &checks, err);
+    result = answer_checks(store, Q_GATE_CHECKS, ids.run, &checks, err);
+    if (result == 0)
+        result = answer_checks(store, Q_GUARD_CHECKS, newest, &guards, err);
     if (result < 0) {
+        json_decref(checks);
         json_decref(gate);
         return result;
     }
     json_object_set_new(gate, "checks", checks);
+    json_object_set_new(gate, "guards", guards);
     *ret_json = gate;
     return 0;
 }
@@ -352,5 +370,20 @@ int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsign
         json_decref(events);
     else
         *ret_json = json_pack("{s:o, s:I}", "events", events, "last", last);
+    return result;
+}
+
+int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct error *err)
+{
+    int result;
+    json_t *nodes = json_array();
+    struct stmt *stmt = store_stmt(store, Q_NODE_ANSWER);
+    stmt_bind_int(stmt, ":now", now_ms);
+    while ((result = stmt_step(stmt, err)) > 0)
+        json_array_append_new(nodes, row_json(stmt));
+    if (result < 0)
+        json_decref(nodes);
+    else
+        *ret_json = json_pack("{s:o}", "nodes", nodes);
     return result;
 }

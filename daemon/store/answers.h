@@ -30,7 +30,7 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, int6
 /* {"runs": [RUN]}, newest first, at most `limit`; workflow 0: of all. */
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
                 struct error *err);
-/* RUN. */
+/* RUN with its `guards`. */
 int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                json_t **ret_json, struct error *err);
 /* The run's own id (`run` of RUN), for answer_metrics(). */
@@ -45,6 +45,8 @@ int answer_metrics(struct store *store, uint64_t run, const char *const *names, 
  */
 int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
                 struct error *err);
+/* {"nodes": [NODE]}: those that new jobs are kept away from. */
+int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct error *err);
 /* {"events": [EVENT], "last": 130}: those after event `after`, oldest first, at most `limit`;
  * workflow 0: of all. `last` is where to go on. */
 int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsigned limit,

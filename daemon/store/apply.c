@@ -93,6 +93,7 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_int(stmt, ":gpus_per_node", job->gpus_per_node);
     stmt_bind_int(stmt, ":time_s", job->time_s);
     stmt_bind_int(stmt, ":over", job->ended);
+    stmt_bind_int(stmt, ":restarts", job->restarts);
     stmt_bind_time(stmt, ":submitted", job->submitted_ms);
     stmt_bind_time(stmt, ":started", job->started_ms);
     stmt_bind_time(stmt, ":ended", job->ended_ms);
@@ -164,6 +165,38 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     return result;
 }
 
+static int apply_blame(struct store *store, const struct core_effect *effect, int64_t now_ms,
+                       struct error *err)
+{
+    const struct run *run = effect->run;
+    struct store_node_failure failure = {
+        .node = effect->message,
+        .cause = run_cause_name(run->cause),
+        .run = run->id,
+        .began_ms = run->started_ms ? run->started_ms : run->submitted_ms,
+        .message = run->message,
+    };
+    int64_t until_ms;
+    int result = store_node_failed(store, &failure, now_ms, &until_ms, err);
+    if (result < 0)
+        return result;
+    char *message =
+        until_ms ? text_format("new jobs are kept away from %s for %" PRId64 " minutes",
+                               failure.node, (until_ms - now_ms + 59999) / 60000)
+                 : text_format("new jobs are kept away from %s until it is cleared", failure.node);
+    struct store_event event = {
+        .type = STORE_EVENT_WARNING,
+        .time_ms = now_ms,
+        .workflow = effect->workflow->id,
+        .phase = run->phase->id,
+        .run = run->id,
+        .message = message,
+    };
+    result = store_event_add(store, &event, err);
+    free(message);
+    return result;
+}
+
 /* What a kept effect is done to: by it and the kind it is known. */
 static uint64_t apply_target(const struct core_effect *effect)
 {
@@ -171,6 +204,7 @@ static uint64_t apply_target(const struct core_effect *effect)
     case FX_SUBMIT:
     case FX_LOOKUP:
     case FX_CANCEL_JOB:
+    case FX_BEGIN_JOB:
         return effect->job->id;
     case FX_JUDGE:
         return effect->phase->id;
@@ -210,6 +244,8 @@ int store_apply(struct store *store, const struct core_effect *effect, int64_t n
         return apply_history(store, effect, now_ms, err);
     case FX_PROMOTION:
         return apply_promotion(store, effect, now_ms, err);
+    case FX_BLAME_NODE:
+        return apply_blame(store, effect, now_ms, err);
     default:
         assert(core_effect_is_kept(effect->kind));
         return apply_outbox(store, effect, err);

@@ -141,6 +141,7 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         job->gpus_per_node = stmt_next_unsigned(stmt);
         job->time_s = stmt_next_unsigned(stmt);
         job->ended = stmt_next_bool(stmt);
+        job->restarts = stmt_next_unsigned(stmt);
         job->submitted_ms = stmt_next_int(stmt);
         job->started_ms = stmt_next_int(stmt);
         job->ended_ms = stmt_next_int(stmt);

@@ -33,6 +33,14 @@ int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_S
     return 0;
 }
 
+int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_NODES_SET);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_words(stmt, ":nodes", nodes);
+    return stmt_run(stmt, err);
+}
+
 int store_journal_committed(struct store *store, uint64_t run, const char *node,
                             uint64_t *ret_sequence, struct error *err)
 {
@@ -66,6 +74,7 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
     stmt_bind_int(stmt, ":step", checkpoint->step);
     if (checkpoint->bytes >= 0)
         stmt_bind_int(stmt, ":bytes", checkpoint->bytes);
+    stmt_bind_json(stmt, ":paths", checkpoint->paths);
     stmt_bind_int(stmt, ":time", checkpoint->time_ms);
     return stmt_run(stmt, err);
 }
@@ -86,8 +95,11 @@ int store_checkpoints(struct store *store, uint64_t phase,
         checkpoint.bytes = stmt_next_int(stmt);
         if (is_unknown)
             checkpoint.bytes = -1;
+        json_t *paths = stmt_next_json(stmt);
+        checkpoint.paths = paths;
         checkpoint.time_ms = stmt_next_int(stmt);
         result = each(arg, &checkpoint);
+        json_decref(paths);
         if (result != 0) {
             stmt_reset(stmt);
             break;

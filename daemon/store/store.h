@@ -72,8 +72,9 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 /* The workflow that was submitted with this key; -ENOENT. */
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
 
-/* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion with
- * its line of history; or puts a kept effect into the outbox, or, when it is done, takes it out.
+/* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion or
+ * the exclusion of a node with its line of history; or puts a kept effect into the outbox, or, when
+ * it is done, takes it out.
  *
  * A row should be written before those that refer to it: a job before its run. Until a reference
  * is mended, SQLite searches whole tables at each insert. */
@@ -121,6 +122,9 @@ int store_secret_set(struct store *store, uint64_t run, const char *secret, stru
 int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_SIZE],
                  struct error *err);
 
+/* Where the run began: names with commas between. */
+int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err);
+
 /* --- What runs tell -------------------------------------------------------------------------- */
 
 /* The highest sequence number of this node's journal that is in the record; 0: none yet. It is set
@@ -144,8 +148,9 @@ struct store_checkpoint {
     uint64_t run;
     const char *path;
     int64_t step;
-    int64_t bytes; /* -1: not known */
+    int64_t bytes; /* of all its files; -1: not known */
     int64_t time_ms;
+    const json_t *paths; /* the list of its files; NULL: `path` is all of it */
 };
 
 /* Adds one, or replaces what is known of this path. */
@@ -156,6 +161,36 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
 int store_checkpoints(struct store *store, uint64_t phase,
                       int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
                       struct error *err);
+
+/* --- Nodes ----------------------------------------------------------------------------------- */
+
+enum {
+    STORE_EXCLUSION_FIRST_S = 2 * 3600, /* of a node that failed; doubled for each repetition ... */
+    STORE_EXCLUSION_LAST_S = 48 * 3600, /* ... up to this, ... */
+    STORE_EXCLUSION_MEMORY_S = 7 * 86400, /* ... if it comes within this time of the last one */
+    STORE_NODE_SIZE = 256,
+};
+
+/* A failure that a node is to blame for. All borrowed. */
+struct store_node_failure {
+    const char *node;
+    const char *cause; /* as stored of a run */
+    uint64_t run;
+    int64_t began_ms; /* the run */
+    const char *message;
+};
+
+/* Keeps new jobs away from the node for a while, and gives the time until which that is; 0: until a
+ * person clears it. Of several runs that one failure took down, the first one counts. */
+int store_node_failed(struct store *store, const struct store_node_failure *failure, int64_t now_ms,
+                      int64_t *ret_until_ms, struct error *err);
+/* Likewise because a person wants it; until_ms 0: until it is cleared. `message` may be NULL. */
+int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
+                       int64_t now_ms, struct error *err);
+/* Takes back what is in force on the node; its failures are forgotten. Nothing there is fine. */
+int store_node_clear(struct store *store, const char *node, int64_t now_ms, struct error *err);
+/* The nodes that are excluded now, with commas between; the caller's to free(). NULL: none. */
+int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err);
 
 /* --- Decisions ------------------------------------------------------------------------------- */
 

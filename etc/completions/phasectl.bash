@@ -6,6 +6,10 @@ _phasectl_addresses() {
         sed -nE 's/^ *"address": "([^"#]+)",?$/\1/p; s/^ *"workflow": ([0-9]+),?$/\1/p' | sort -u
 }
 
+_phasectl_nodes() {
+    phasectl nodes --json 2>/dev/null | sed -nE 's/^ *"node": "([^"]+)",?$/\1/p'
+}
+
 _phasectl() {
     local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
     COMPREPLY=()
@@ -18,6 +22,7 @@ _phasectl() {
     else
         case $verb in
         submit | check) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        nodes) mapfile -t COMPREPLY < <(compgen -W "add clear $(_phasectl_nodes)" -- "$word") ;;
         daemon | sandbox) mapfile -t COMPREPLY < <(compgen -W 'start stop status' -- "$word") ;;
         *) mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses)" -- "$word") ;;
         esac

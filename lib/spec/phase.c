@@ -182,19 +182,6 @@ void phase_spec_fini(struct phase_spec *phase)
     *phase = (struct phase_spec){0};
 }
 
-json_t *phase_spec_find(const json_t *workflow, const char *name)
-{
-    json_t *phases = json_object_get(workflow, "phases"), *phase;
-    size_t i;
-    json_array_foreach(phases, i, phase)
-    {
-        const char *other = json_string_value(json_object_get(phase, "name"));
-        if (other && text_equal(other, name))
-            return phase;
-    }
-    return NULL;
-}
-
 /* The fewest digits that read back to the same number. */
 static void phase_real_text(double number, struct text *text)
 {

@@ -78,9 +78,6 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err);
 /* Accepts a zeroed one. */
 void phase_spec_fini(struct phase_spec *phase);
 
-/* The member named `name` of the resolved document's phases, borrowed; NULL when there is none. */
-json_t *phase_spec_find(const json_t *workflow, const char *name);
-
 /* Adds a param's value as it reads in the environment of `run` and in strings: numbers in their
  * shortest exact form, reals with a point or exponent (5.0), true, false. */
 void phase_value_text(const json_t *value, struct text *text);

@@ -1,5 +1,5 @@
 SELECT id, token, slurm_id, state, reason, nodes, node_count, gpus_per_node, time_s, over,
-       submitted, started, ended, absent_since
+       restarts, submitted, started, ended, absent_since
   FROM job
  WHERE workflow = :workflow
  ORDER BY id

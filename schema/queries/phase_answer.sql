@@ -1,4 +1,5 @@
--- `run` is the newest run, or NULL.
+-- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
+-- time is counted.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -11,7 +12,8 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        CASE WHEN max(run.last_step, run.resume_step) >= 0
             THEN max(run.last_step, run.resume_step) END AS step,
        phase.total,
-       CASE WHEN run.state = 'running' AND phase.total >= run.last_step
+       CASE WHEN run.state = 'running' AND job.absent_since IS NULL
+                 AND phase.total >= run.last_step
                  AND run.last_step > max(run.resume_step, 0)
             THEN (phase.total - run.last_step) * (:now - run.started) / 1000.0
                  / (run.last_step - max(run.resume_step, 0)) END AS eta_s,
@@ -25,9 +27,13 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
   FROM phase
   JOIN (SELECT total(lasted_s * job.node_count) AS node_seconds,
                total(lasted_s * job.node_count * job.gpus_per_node) AS gpu_seconds
-          FROM (SELECT job, (ifnull(ended, :now) - started) / 1000.0 AS lasted_s
+          FROM (SELECT run.job,
+                       max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
+                           - run.started, 0) / 1000.0 AS lasted_s
                   FROM run
-                 WHERE phase = :phase) AS lasting
+                  JOIN job ON job.id = run.job
+                 WHERE run.phase = :phase) AS lasting
           JOIN job ON job.id = lasting.job) AS used
   LEFT JOIN run ON run.id = :run
+  LEFT JOIN job ON job.id = run.job
  WHERE phase.id = :phase

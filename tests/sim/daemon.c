@@ -41,6 +41,7 @@ static struct workflow *workflow_copy(const struct workflow *from)
         *job = *from->jobs[i];
         job->tries = 0; /* these are not stored */
         job->is_asked = false;
+        job->absent_seen_ms = 0;
     }
     for (size_t i = 0; i < from->run_count; i++) {
         const struct run *run = from->runs[i];
@@ -101,20 +102,20 @@ void daemon_crash(struct sim *sim, int64_t away_s)
 /* --- Commit ------------------------------------------------------------------------------------
  */
 
+static bool is_about_job(enum core_effect_kind kind)
+{
+    return kind == FX_SUBMIT || kind == FX_LOOKUP || kind == FX_CANCEL_JOB || kind == FX_BEGIN_JOB;
+}
+
 static void outbox_apply(struct sim *sim, const struct core_effect *effect)
 {
     struct sim_daemon *daemon = &sim->daemon;
+    bool is_job = is_about_job(effect->kind);
     struct sim_outbox row = {
         .kind = effect->kind,
         .phase = effect->kind == FX_JUDGE ? effect->phase->id : 0,
-        .run = effect->run && effect->kind != FX_SUBMIT && effect->kind != FX_LOOKUP &&
-                       effect->kind != FX_CANCEL_JOB
-                   ? effect->run->id
-                   : 0,
-        .job =
-            effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP || effect->kind == FX_CANCEL_JOB
-                ? effect->job->id
-                : 0,
+        .run = effect->run && !is_job ? effect->run->id : 0,
+        .job = is_job ? effect->job->id : 0,
         .due_ms = effect->due_ms,
     };
     unsigned at = 0;
@@ -176,12 +177,20 @@ static int64_t submit_limit(const struct run *run)
     return run->job->time_s;
 }
 
+/* Makes the folder of a run, or takes over the one that a lead has made alone. */
+static struct sim_folder *run_folder(struct sim *sim, const struct run *run)
+{
+    struct sim_folder *folder =
+        folder_make(sim, run->phase->index, run->attempt, run->resume_path ? run->resume_step : -1);
+    folder->run = run->id;
+    return folder;
+}
+
 static void carry_submit(struct sim *sim, const struct run *run)
 {
     const struct job *job = run->job;
     uint32_t id = 0;
-    (void)folder_make(sim, run->id, run->phase->index, run->resume_path ? run->resume_step : -1);
-    sim->current[token_number(job->token)] = run->id;
+    sim->current[token_number(job->token)] = run_folder(sim, run);
     enum sim_answer answer = slurm_submit(sim, job->token, submit_limit(run), &id);
     static const enum core_event_kind kinds[] = {
         [SIM_DONE] = EV_SUBMITTED,
@@ -202,15 +211,25 @@ static void carry_lookup(struct sim *sim, const struct job *job)
                     job->id, id);
 }
 
+static struct core_event started_event(const struct sim_folder *folder)
+{
+    struct core_event event = {.kind = EV_RUN_STARTED,
+                               .slurm_id = folder->job->id,
+                               .started_ms = folder->job->started * 1000,
+                               .step = -1};
+    if (folder->was_alone) {
+        event.path = folder->begin_step >= 0 ? "/checkpoint" : "";
+        event.step = folder->begin_step;
+    }
+    return event;
+}
+
 static void carry_read_outcome(struct sim *sim, const struct run *run)
 {
     const struct sim_folder *folder = folder_find(sim, run->id);
     if (folder && folder->has_started)
-        daemon_post(sim, (struct sim_event){.event = {.kind = EV_RUN_STARTED,
-                                                      .slurm_id = folder->job->id,
-                                                      .started_ms = folder->job->started * 1000},
-                                            .phase = -1,
-                                            .run = run->id});
+        daemon_post(
+            sim, (struct sim_event){.event = started_event(folder), .phase = -1, .run = run->id});
     if (folder && folder->checkpoint_step >= 0)
         daemon_post(sim, (struct sim_event){.event = {.kind = EV_CHECKPOINT,
                                                       .path = "/checkpoint",
@@ -225,6 +244,7 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
         event.event.cause = folder->cause;
         event.event.step = folder->last_step;
         event.event.ended_ms = folder->ended * 1000;
+        event.event.requeues = folder->requeues;
     }
     daemon_post(sim, event);
 }
@@ -267,8 +287,11 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
                 carry_judge(sim, &workflow->phases[i]);
         break;
     case FX_TELL_NEXT:
-        (void)folder_make(sim, run->id, run->phase->index,
-                          run->resume_path ? run->resume_step : -1);
+        if (run_folder(sim, run)->has_started)
+            carry_read_outcome(sim, run);
+        break;
+    case FX_BEGIN_JOB:
+        slurm_begin(sim, job->slurm_id, job->token);
         break;
     default: /* the leads ask: daemon_ask() */
         break;
@@ -357,6 +380,8 @@ static void daemon_poll(struct sim *sim)
             event.event.seen.state = found->word;
             event.event.seen.is_running = found->state == SIM_RUNNING;
             event.event.seen.is_final = found->state == SIM_OVER;
+            event.event.seen.is_waiting = found->state == SIM_PENDING && found->was_requeued;
+            event.event.seen.restarts = found->restarts;
             event.event.seen.started_ms = found->started * 1000;
         }
         daemon_post(sim, event);
@@ -460,9 +485,7 @@ static bool daemon_take(struct sim *sim, struct core_event event, const struct s
 
 bool daemon_take_started(struct sim *sim, const struct sim_folder *folder)
 {
-    struct core_event event = {
-        .kind = EV_RUN_STARTED, .slurm_id = folder->job->id, .started_ms = sim->now * 1000};
-    return daemon_take(sim, event, folder);
+    return daemon_take(sim, started_event(folder), folder);
 }
 
 bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, int64_t step)
@@ -477,27 +500,39 @@ bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder)
                                .outcome = folder->outcome,
                                .cause = folder->cause,
                                .step = folder->last_step,
+                               .requeues = folder->requeues,
                                .ended_ms = folder->ended * 1000};
     return daemon_take(sim, event, folder);
+}
+
+static const struct run *job_newest(const struct workflow *workflow, const struct job *job)
+{
+    for (size_t i = workflow->run_count; i-- > 0;)
+        if (workflow->runs[i]->job == job)
+            return workflow->runs[i];
+    return NULL;
 }
 
 int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
 {
     const struct sim_daemon *daemon = &sim->daemon;
     if (!daemon->core || sim_fault(sim, 20))
-        return -1;
+        return -2;
     const struct run *asker = core_run(daemon->core, run);
+    int verb = -1;
+    /* The newest run of the same job comes before all else; one that has begun is told too, to a
+     * lead that was alone. */
+    const struct run *newest = job_newest(daemon_workflow(sim), asker->job);
+    if (newest != asker && folder_find(sim, newest->id)) {
+        *ret_next = newest->id;
+        return FX_TELL_NEXT;
+    }
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         const struct sim_outbox *row = &daemon->outbox[i];
         if ((row->kind == FX_TELL_STOP || row->kind == FX_TELL_END) && row->run == run)
-            return (int)row->kind;
-        const struct run *next = row->run ? core_run(daemon->core, row->run) : NULL;
-        if (row->kind == FX_TELL_NEXT && next && next->job == asker->job && next != asker) {
-            *ret_next = next->id;
-            return FX_TELL_NEXT;
-        }
+            verb = (int)row->kind;
     }
-    return -1;
+    return verb;
 }
 
 void daemon_command(struct sim *sim, unsigned phase, enum core_command command)

@@ -1,8 +1,11 @@
 /* The fake lead: trains a step a second, writes checkpoints and its outcome to disk, tells the
- * daemon what it has written, and lingers for what comes next. */
+ * daemon what it has written, lingers for what comes next, requeues its job, and goes on alone
+ * where no daemon answers. */
 #include "tests/sim/sim.h"
 
 #include <stdlib.h>
+
+enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60 };
 
 unsigned token_number(const char *token)
 {
@@ -17,17 +20,18 @@ struct sim_folder *folder_find(struct sim *sim, uint64_t run)
     return NULL;
 }
 
-struct sim_folder *folder_make(struct sim *sim, uint64_t run, unsigned phase, int64_t begin_step)
+struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
+                               int64_t begin_step)
 {
-    struct sim_folder *folder = folder_find(sim, run);
-    if (folder)
-        return folder; /* made before a crash */
+    for (unsigned i = sim->folder_count; i-- > 0;)
+        if (sim->folders[i].phase == phase && sim->folders[i].attempt == attempt)
+            return &sim->folders[i];
     if (sim->folder_count == SIM_RUNS_MAX)
         sim_breach(sim, "too many runs");
-    folder = &sim->folders[sim->folder_count++];
+    struct sim_folder *folder = &sim->folders[sim->folder_count++];
     *folder = (struct sim_folder){
-        .run = run,
         .phase = phase,
+        .attempt = attempt,
         .begin_step = begin_step,
         .checkpoint_step = -1,
         .last_step = begin_step,
@@ -36,73 +40,114 @@ struct sim_folder *folder_make(struct sim *sim, uint64_t run, unsigned phase, in
     return folder;
 }
 
-/* Two leads may never train the same phase at the same time, nor twice the same run. */
+/* The newest checkpoint that the attempts before this one have saved, since the phase was last
+ * begun anew; -1: none. */
+static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned attempt)
+{
+    int64_t newest = -1;
+    for (unsigned i = sim->fresh_from[phase]; i < sim->folder_count; i++) {
+        const struct sim_folder *before = &sim->folders[i];
+        if (before->phase == phase && before->attempt < attempt && before->checkpoint_step > newest)
+            newest = before->checkpoint_step;
+    }
+    return newest;
+}
+
+/* Two leads may never train the same phase at the same time. */
 static void check_alone(struct sim *sim, const struct sim_lead *lead)
 {
     for (unsigned i = 0; i < sim->job_count; i++) {
         const struct sim_lead *other = sim->jobs[i].lead;
         if (sim->jobs[i].state == SIM_RUNNING && other && other != lead &&
-            other->state != LEAD_LINGERING && other->folder->phase == lead->folder->phase)
+            (other->state == LEAD_TRAINING || other->state == LEAD_STOPPING) &&
+            other->folder->phase == lead->folder->phase)
             sim_breach(sim, "jobs %u and %u train phase %u at once", sim->jobs[i].id, lead->job->id,
                        lead->folder->phase);
     }
 }
 
-/* What the checkpoints of the runs before have saved may not be trained again. */
-static void check_resume(struct sim *sim, const struct sim_folder *folder)
+static void check_begin(struct sim *sim, const struct sim_lead *lead)
 {
-    int64_t newest = -1;
-    for (unsigned i = sim->fresh_from[folder->phase]; i < sim->folder_count; i++) {
-        const struct sim_folder *before = &sim->folders[i];
-        if (before->run < folder->run && before->phase == folder->phase &&
-            before->checkpoint_step > newest)
-            newest = before->checkpoint_step;
-    }
+    const struct sim_folder *folder = lead->folder;
+    int64_t newest = newest_checkpoint(sim, folder->phase, folder->attempt);
     if (folder->begin_step != newest)
-        sim_breach(sim, "run %llu resumes from step %lld, but step %lld was saved",
-                   (unsigned long long)folder->run, (long long)folder->begin_step,
+        sim_breach(sim, "attempt %u of phase %u begins at step %lld, but step %lld was saved",
+                   folder->attempt, folder->phase, (long long)folder->begin_step,
                    (long long)newest);
+    if (folder->phase && !sim->successes[folder->phase - 1])
+        sim_breach(sim, "phase %u begins before the one before it", folder->phase);
+    if (lead->job->nodes != sim->nodes_wanted[folder->phase])
+        sim_breach(sim, "phase %u runs on %u nodes", folder->phase, lead->job->nodes);
 }
 
 static void lead_open(struct sim *sim, struct sim_lead *lead, struct sim_folder *folder)
 {
     if (folder->has_started)
-        sim_breach(sim, "run %llu starts a second time", (unsigned long long)folder->run);
+        sim_breach(sim, "attempt %u of phase %u starts a second time", folder->attempt,
+                   folder->phase);
+    sim->current[token_number(lead->job->token)] = folder;
     lead->folder = folder;
     lead->state = LEAD_TRAINING;
     lead->fails_at = 0;
+    if (folder->run)
+        lead->channel = folder->run;
     if (sim_fault(sim, 12)) {
         lead->fails_at = folder->begin_step + 1 + sim_below(sim, 60);
         lead->fails_of = sim_chance(sim, 2) ? CAUSE_EXIT : CAUSE_NODE_FAIL;
     }
     folder->has_started = true;
     folder->job = lead->job;
-    sim_say(sim, "lead of job %u: run %llu from step %lld", lead->job->id,
-            (unsigned long long)folder->run, (long long)folder->begin_step);
-    if (folder->phase && !sim->successes[folder->phase - 1])
-        sim_breach(sim, "phase %u begins before the one before it", folder->phase);
-    if (lead->job->nodes != sim->nodes_wanted[folder->phase])
-        sim_breach(sim, "phase %u runs on %u nodes", folder->phase, lead->job->nodes);
+    folder->restarts = lead->job->restarts;
+    sim_say(sim, "lead of job %u: attempt %u of phase %u from step %lld%s", lead->job->id,
+            folder->attempt, folder->phase, (long long)folder->begin_step,
+            folder->was_alone ? ", alone" : "");
     check_alone(sim, lead);
-    check_resume(sim, folder);
+    check_begin(sim, lead);
+}
+
+static void lead_write_outcome(struct sim *sim, const struct sim_lead *lead,
+                               enum run_outcome outcome, enum run_cause cause, bool requeues)
+{
+    struct sim_folder *folder = lead->folder;
+    folder->outcome = outcome;
+    folder->cause = cause;
+    folder->ended = sim->now;
+    folder->requeues = requeues;
+    sim_say(sim, "lead of job %u: attempt %u of phase %u %s at step %lld", lead->job->id,
+            folder->attempt, folder->phase, run_outcome_name(outcome),
+            (long long)folder->last_step);
 }
 
 void lead_start(struct sim *sim, struct sim_job *job)
 {
     unsigned number = token_number(job->token);
-    if (sim->claim[number]) { /* another Slurm job serves this folder already */
+    if (sim->claim[number] && sim->claim[number] != job) { /* another serves this folder */
         slurm_job_done(sim, job);
         return;
     }
     sim->claim[number] = job;
-    struct sim_folder *folder = folder_find(sim, sim->current[number]);
+    struct sim_folder *folder = sim->current[number];
     if (!folder)
         sim_breach(sim, "job %u finds no folder of a run", job->id);
     struct sim_lead *lead = &sim->leads[sim->lead_count++];
-    *lead = (struct sim_lead){.job = job};
-    job->nodes = sim->nodes_wanted[folder->phase];
+    *lead = (struct sim_lead){
+        .job = job, .folder = folder, .channel = folder->run, .heard_at = sim->now};
+    if (!lead->channel) { /* made alone: as the lead that made it did */
+        for (unsigned i = 0; i < sim->folder_count; i++)
+            if (sim->folders[i].phase == folder->phase && sim->folders[i].run)
+                lead->channel = sim->folders[i].run;
+    }
     job->lead = lead;
-    lead_open(sim, lead, folder);
+    job->nodes = sim->nodes_wanted[folder->phase];
+    if (!folder->has_started) {
+        lead_open(sim, lead, folder);
+        return;
+    }
+    if (!folder->ended) /* it was killed with its job */
+        lead_write_outcome(sim, lead, OUTCOME_PREEMPTED, CAUSE_NONE,
+                           folder->last_step > folder->begin_step);
+    lead->state = LEAD_ASKING;
+    lead->until = sim->now + ASK_S;
 }
 
 void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome)
@@ -117,15 +162,12 @@ void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome)
 static void lead_end(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome,
                      enum run_cause cause)
 {
-    struct sim_folder *folder = lead->folder;
-    folder->outcome = outcome;
-    folder->cause = cause;
-    folder->ended = sim->now;
-    lead->state = LEAD_LINGERING;
-    lead->until = sim->now + 20;
-    sim_say(sim, "lead of job %u: run %llu %s at step %lld", lead->job->id,
-            (unsigned long long)folder->run, run_outcome_name(outcome),
-            (long long)folder->last_step);
+    const struct sim_folder *folder = lead->folder;
+    bool requeues = (outcome == OUTCOME_PREEMPTED || outcome == OUTCOME_TIMED_OUT) &&
+                    folder->last_step > folder->begin_step;
+    lead_write_outcome(sim, lead, outcome, cause, requeues);
+    lead->state = requeues ? LEAD_LEAVING : LEAD_LINGERING;
+    lead->until = sim->now + (requeues ? 2 : LINGER_S);
 }
 
 static void lead_train(struct sim *sim, struct sim_lead *lead)
@@ -145,6 +187,8 @@ static void lead_train(struct sim *sim, struct sim_lead *lead)
 
 static void lead_tell(struct sim *sim, struct sim_folder *folder)
 {
+    if (!folder->run)
+        return;
     if (!folder->started_told)
         folder->started_told = daemon_take_started(sim, folder);
     if (folder->started_told && folder->checkpoint_told < folder->checkpoint_step &&
@@ -154,17 +198,34 @@ static void lead_tell(struct sim *sim, struct sim_folder *folder)
         folder->ended_told = daemon_take_ended(sim, folder);
 }
 
+/* No daemon: the next attempt is its own. */
+static void lead_go_on_alone(struct sim *sim, struct sim_lead *lead)
+{
+    const struct sim_folder *old = lead->folder;
+    int64_t from = newest_checkpoint(sim, old->phase, old->attempt + 1);
+    struct sim_folder *folder = folder_make(sim, old->phase, old->attempt + 1, from);
+    if (!folder->run)
+        folder->was_alone = true;
+    lead_open(sim, lead, folder);
+}
+
 /* True when the lead has left. */
 static bool lead_obey(struct sim *sim, struct sim_lead *lead)
 {
     uint64_t next;
-    int verb = daemon_ask(sim, lead->folder->run, &next);
-    if (verb == FX_TELL_STOP) {
+    int verb = daemon_ask(sim, lead->channel, &next);
+    bool waits = lead->state == LEAD_LINGERING || lead->state == LEAD_ASKING;
+    if (verb != -2)
+        lead->heard_at = sim->now;
+    if (verb == FX_TELL_STOP && lead->folder->run == lead->channel) {
         lead_term(sim, lead, OUTCOME_CANCELLED);
-    } else if (verb == FX_TELL_NEXT && lead->state == LEAD_LINGERING) {
-        sim->current[token_number(lead->job->token)] = next;
-        lead_open(sim, lead, folder_find(sim, next));
-    } else if (verb == FX_TELL_END && lead->state == LEAD_LINGERING) {
+    } else if (verb == FX_TELL_NEXT) {
+        struct sim_folder *folder = folder_find(sim, next);
+        if (folder == lead->folder) /* it was alone, and is known now */
+            lead->channel = next;
+        else if (waits && !folder->has_started)
+            lead_open(sim, lead, folder);
+    } else if (verb == FX_TELL_END && waits) {
         slurm_job_done(sim, lead->job);
         return true;
     }
@@ -177,14 +238,29 @@ void lead_tick(struct sim *sim, struct sim_lead *lead)
         lead_train(sim, lead);
     if (lead->state == LEAD_STOPPING && sim->now >= lead->until) {
         lead->folder->checkpoint_step = lead->folder->last_step;
-        lead_end(sim, lead, lead->stop_outcome, CAUSE_NONE);
+        bool is_fooled = lead->stop_outcome == OUTCOME_PREEMPTED && sim_fault(sim, 10);
+        lead_end(sim, lead, is_fooled ? OUTCOME_CANCELLED : lead->stop_outcome, CAUSE_NONE);
     }
     lead_tell(sim, lead->folder);
     if (lead_obey(sim, lead))
         return;
-    if (lead->state == LEAD_LINGERING) {
-        bool must_leave = lead->folder->outcome != OUTCOME_SUCCEEDED || sim->now >= lead->until;
-        if (must_leave && (lead->folder->ended_told || sim->now >= lead->until))
+    bool is_over = sim->now >= lead->until;
+    switch (lead->state) {
+    case LEAD_LEAVING:
+        if ((lead->folder->ended_told || is_over) && !slurm_requeue(sim, lead->job))
             slurm_job_done(sim, lead->job);
+        break;
+    case LEAD_ASKING:
+        if (sim->now >= lead->heard_at + ALONE_S && lead->folder->requeues)
+            lead_go_on_alone(sim, lead);
+        else if (is_over)
+            slurm_job_done(sim, lead->job);
+        break;
+    case LEAD_LINGERING:
+        if (is_over || (lead->folder->outcome != OUTCOME_SUCCEEDED && lead->folder->ended_told))
+            slurm_job_done(sim, lead->job);
+        break;
+    default:
+        break;
     }
 }

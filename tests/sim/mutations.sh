@@ -23,7 +23,9 @@ a phase goes on in an allocation of another shape|phase.c|phase->nodes != job->n
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has_begun|run->state == RUN_ENDED
 a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */\n        return;|
-a poll that shows the job is no news to the absence|job.c|    job->absent_since_ms = 0;\n    (void)snprintf(job->state|    (void)snprintf(job->state
+absence counts although nobody looked|job.c|bool is_new = step->now_ms - job->absent_seen_ms > ABSENCE_GAP_MS;|bool is_new = false;
+a requeued job is followed by a second one|run.c|    if (run->requeues) {|    if (0) {
+a run that a lead alone may have made is not looked for|phase.c|    if (donor->job->ended) {|    if (0) {
 the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    run->has_begun = true;|    run->has_begun = true;
 '
 

@@ -164,6 +164,7 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
         .gate = {-1, -1},
     };
     struct sim *sim = &world;
+    sim->cancels = sim_chance(sim, 3);
     daemon_begin(sim, sim_workflow(sim));
     for (; sim->now < WORLD_END_S; sim->now++) {
         if (sim->now == FAULTS_END_S)

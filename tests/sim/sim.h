@@ -36,6 +36,8 @@ struct sim_job {
     int64_t submitted, starts, started, ended;
     int64_t limit_s;
     int64_t term_at, kill_at; /* a preemption under way; 0: none */
+    unsigned restarts;
+    bool was_requeued; /* its begin is put off */
     bool was_warned;
     unsigned nodes;
     struct sim_lead *lead; /* of a running one */
@@ -45,8 +47,11 @@ struct sim_job {
 
 /* What a run's folder holds. */
 struct sim_folder {
-    uint64_t run;
+    uint64_t run;   /* 0: a lead made it alone, and the daemon has not yet taken it over */
     unsigned phase; /* index */
+    unsigned attempt;
+    bool was_alone, requeues;
+    unsigned restarts; /* of its job when it started */
     int64_t begin_step, checkpoint_step, last_step;
     int64_t ended; /* when, by the outcome file; 0: there is none */
     bool has_started;
@@ -61,7 +66,10 @@ struct sim_folder {
 struct sim_lead {
     struct sim_job *job;
     struct sim_folder *folder;
-    enum { LEAD_TRAINING, LEAD_STOPPING, LEAD_LINGERING } state;
+    /* ASKING: the run is over, the job has started again, and the daemon says what comes next. */
+    enum { LEAD_TRAINING, LEAD_STOPPING, LEAD_LINGERING, LEAD_LEAVING, LEAD_ASKING } state;
+    uint64_t channel; /* the last run whose number it knows: by it the daemon is asked */
+    int64_t heard_at; /* when the daemon last answered */
     enum run_outcome stop_outcome;
     int64_t until;    /* STOPPING: the checkpoint is written then; LINGERING: it leaves then */
     int64_t fails_at; /* a step at which its program fails; 0: it does not */
@@ -103,7 +111,7 @@ struct sim {
     uint64_t seed, random;
     int64_t now; /* seconds */
     bool has_faults, is_verbose;
-    unsigned fault_rate; /* of 10,000 a tick, for each kind */
+    bool cancels; /* PreemptMode=CANCEL: nothing is requeued by Slurm, nor by leads */
 
     struct sim_job jobs[SIM_JOBS_MAX];
     unsigned job_count;
@@ -117,9 +125,9 @@ struct sim {
     int64_t steps_wanted[SIM_PHASES];
     unsigned nodes_wanted[SIM_PHASES];
     bool is_manual[SIM_PHASES];
-    /* By the number in a job's token: current.json, the run it serves; and which Slurm job has
+    /* By the number in a job's token: current.json, the folder it serves; and which Slurm job has
      * claimed its folder. */
-    uint64_t current[SIM_TOKENS_MAX];
+    struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
     unsigned fresh_from[SIM_PHASES]; /* folders before this one count no more: begun anew */
 
@@ -149,6 +157,10 @@ enum sim_answer { SIM_DONE, SIM_ABSENT, SIM_NO_ANSWER, SIM_LIMITED, SIM_REFUSED 
 enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s, uint32_t *ret_id);
 enum sim_answer slurm_lookup(struct sim *sim, const char *token, uint32_t *ret_id);
 enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token);
+/* What the lead asks; false: refused. It is gone afterwards. */
+bool slurm_requeue(struct sim *sim, struct sim_job *job);
+/* Lets a requeued job begin soon. */
+void slurm_begin(struct sim *sim, uint32_t id, const char *token);
 bool slurm_answers(struct sim *sim);
 void slurm_tick(struct sim *sim);
 /* The batch script has ended by itself. */
@@ -157,7 +169,9 @@ void slurm_job_done(struct sim *sim, struct sim_job *job);
 /* lead.c */
 unsigned token_number(const char *token); /* tokens are numbered from 1 */
 struct sim_folder *folder_find(struct sim *sim, uint64_t run);
-struct sim_folder *folder_make(struct sim *sim, uint64_t run, unsigned phase, int64_t begin_step);
+/* The folder of an attempt, which may be there already. */
+struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
+                               int64_t begin_step);
 void lead_start(struct sim *sim, struct sim_job *job);
 void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome);
 void lead_tick(struct sim *sim, struct sim_lead *lead);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5 };
+enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5, REQUEUE_S = 121 };
 
 bool slurm_answers(struct sim *sim)
 {
@@ -76,6 +76,37 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
     return SIM_DONE;
 }
 
+/* Pending again, with the same id, and put off by two minutes. */
+static void job_requeue(struct sim *sim, struct sim_job *job)
+{
+    job->state = SIM_PENDING;
+    job->word = "pending";
+    job->lead = NULL;
+    job->restarts++;
+    job->was_requeued = true;
+    job->was_warned = false;
+    job->term_at = job->kill_at = 0;
+    job->starts = sim->now + REQUEUE_S;
+    sim_say(sim, "slurm: job %u requeued", job->id);
+}
+
+bool slurm_requeue(struct sim *sim, struct sim_job *job)
+{
+    if (sim->cancels || !slurm_answers(sim) || sim_fault(sim, 8))
+        return false;
+    job_requeue(sim, job);
+    return true;
+}
+
+void slurm_begin(struct sim *sim, uint32_t id, const char *token)
+{
+    struct sim_job *job = job_find(sim, token);
+    if (slurm_answers(sim) && job && job->id == id && job->state == SIM_PENDING) {
+        job->was_requeued = false;
+        job->starts = sim->now + 2 + sim_below(sim, 10);
+    }
+}
+
 void slurm_job_done(struct sim *sim, struct sim_job *job)
 {
     job_end(sim, job, "completed");
@@ -109,6 +140,7 @@ static void job_tick(struct sim *sim, struct sim_job *job)
             return;
         }
         job->state = SIM_RUNNING;
+        job->was_requeued = false;
         job->word = "running";
         job->started = sim->now;
         sim_say(sim, "slurm: job %u runs", job->id);
@@ -127,12 +159,14 @@ static void job_tick(struct sim *sim, struct sim_job *job)
         if (job->lead)
             lead_term(sim, job->lead, OUTCOME_TIMED_OUT);
     }
-    if (job->term_at && sim->now >= job->kill_at)
-        job_end(sim, job, "preempted");
-    else if (sim->now >= job->started + job->limit_s)
+    bool is_preempted = job->term_at && sim->now >= job->kill_at;
+    bool has_failed = !is_preempted && sim_fault(sim, 2000);
+    if (sim->now >= job->started + job->limit_s)
         job_end(sim, job, "timeout");
-    else if (sim_fault(sim, 2000))
-        job_end(sim, job, "node_fail");
+    else if ((is_preempted || has_failed) && !sim->cancels)
+        job_requeue(sim, job);
+    else if (is_preempted || has_failed)
+        job_end(sim, job, is_preempted ? "preempted" : "node_fail");
 }
 
 void slurm_tick(struct sim *sim)

@@ -226,6 +226,36 @@ PHASED
     run -0 phasectl watch "$id"
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
+    run -0 phasectl gate "$id/second"
+    [ "$output" = "gate of $id/second: it has no checks: what succeeds passes" ]
+}
+
+@test "why shows the runs, the failure with its last lines, and what can be done" {
+    local id
+    cat >fails.yaml <<'YAML'
+name: fails
+phases:
+  only:
+    resources: {gpus: h100:1, time: 5m}
+    launch: node
+    run: |
+      echo step=1 loss=5; echo step=2 loss=4
+      for line in $(seq 20); do echo "line $line"; done
+      printf 'the \033[31mend\n'
+      exit 3
+YAML
+    id=$(phasectl submit fails.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    phasectl watch "$id" || true
+    for address in "$id" "$id/only" "$id/only#1"; do
+        run -0 phasectl why "$address"
+        [[ ${lines[0]} == "$id/only is held: "* ]]
+        [[ $output == *"$id/only#1  failed: exit  code 3 "*"n1 "*"start "*" 2  "*"exited with code 3"* ]]
+        [[ $output == *"line 12"*"line 20"*"the ?[31mend"* ]]
+        [[ $output != *"line 11"* ]]
+        [[ $output == *"phasectl retry $id/only"* ]]
+        [ ${#lines[@]} -le 24 ]
+    done
+    run -1 phasectl why "$id/other"
 }
 
 @test "what was submitted held waits for its release" {

@@ -80,10 +80,14 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
 @test "a guard stops the run, with its verdict" {
     phasectl daemon start
     workflow=$(one_phase 'for i in 1 2 3 4 5; do echo step=$i grad_norm=30; done; exec sleep 600' \
-        '    guards: {cap: {value: min(grad_norm), over: 3 steps, at_most: 20}}' | submit)
+        '    guards: {cap: {value: min(grad_norm), over: 3 steps, at_most: 20, advice: lower the rate}}' | submit)
     eventually 60 state "$workflow/only" held
     [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|guard' ]
     [ "$(record "SELECT name, outcome, value FROM verdict WHERE kind = 'guard'" | tail -n 1)" = 'cap|failed|30.0' ]
+    run phasectl gate "$workflow/only"
+    [[ $output == *"not decided yet; it judges what succeeds"*"guards of its newest run:"*"cap 30 is "*"lower the rate"* ]]
+    run phasectl status "$workflow"
+    [[ $output == *"guard failed: cap 30 is "* && $output != *"guard: guard"* ]]
 }
 
 @test "a failed gate holds and is explained; promote overrides it and is recorded" {
@@ -145,6 +149,20 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     eventually 60 state "$(record 'SELECT id FROM workflow')" succeeded
 }
 
+@test "what the record will never take ends the daemon, says why, and is not promised" {
+    phasectl daemon start
+    workflow=$(one_phase 'exec sleep 600' | submit)
+    eventually 60 state "$workflow/only" active
+    sqlite3 "$PHASED_HOME/phased.db" "CREATE TRIGGER refuse BEFORE INSERT ON event
+        BEGIN SELECT raise(ABORT, 'never'); END"
+    phasectl hold "$workflow/only" || true
+    eventually 20 daemon_is_gone
+    grep -q 'a mistake in phased.*never' "$PHASED_HOME/phased.log"
+    sqlite3 "$PHASED_HOME/phased.db" 'DROP TRIGGER refuse'
+    phasectl daemon start
+    state "$workflow/only" active
+}
+
 @test "a read-only home is refused with its name" {
     [ "$(id -u)" = 0 ] || skip "only root can mount a read-only disk"
     mount -t tmpfs -o ro none "$PHASED_HOME" || skip "mounting is not allowed here"
@@ -168,9 +186,11 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     head -c 4096 /dev/urandom >"$PHASED_HOME/binary"
     head -c 10M /dev/zero | tr '\0' '#' >"$PHASED_HOME/large"
     for file in folder binary large; do
-        run phasectl check "$PHASED_HOME/$file"
-        [ "$status" = 1 ]
-        [[ "${lines[0]}" = *"$PHASED_HOME/$file"* ]]
-        [ "${lines[1]}" = "phasectl: $PHASED_HOME/$file has 1 problem" ]
+        for verb in check submit; do
+            run phasectl $verb "$PHASED_HOME/$file"
+            [ "$status" = 1 ]
+            [[ "$output" = *"$PHASED_HOME/$file"* ]]
+            [ "${#lines[@]}" = 1 ]
+        done
     done
 }

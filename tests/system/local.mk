@@ -1,5 +1,5 @@
 # tests/system: whole programs, most of them on a sandbox. The longest come first.
-TESTS += tests/system/recovery.bats
+TESTS += tests/system/recovery.bats tests/system/requeue.bats tests/system/slurm_faults.bats
 TESTS += tests/system/sandbox.bats
 TESTS += tests/system/cli.bats tests/system/demo.bats
 EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
@@ -18,7 +18,11 @@ endif
 
 TESTS += tests/system/crash.bats tests/system/faults.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
-	tests/system/recovery.bats
+	tests/system/recovery.bats tests/system/requeue.bats \
+	tests/system/slurm_faults.bats tests/system/training.bash
+
+TESTS += tests/system/nodes.bats tests/system/storm.bats
+EXTRA_DIST += tests/system/nodes.bats tests/system/storm.bats
 
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats

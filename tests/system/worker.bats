@@ -43,11 +43,11 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
         '{"inputs": {"prepare": {"out": "/in", "checkpoint": "/in/c.pt"}}, "resume": {"path": "/ckpt_7", "step": 7}}'
     start_lead 1 2
     await_lead
-    [ "$(cut -d' ' -f2- "$home/run-1/log/rank-3.log" | sed -n 1p)" = \
+    [ "$(cut -d' ' -f2- "$home/phase/1/log/rank-3.log" | sed -n 1p)" = \
         "3|1|4|2|1|2|0.001|12|big model|$home/out/data|\$HOSTNAME|7/train#1|train|/in|/in/c.pt|/ckpt_7|7|hello|$home/out|3|" ]
     # All ranks meet at one place.
-    [ "$(sed -n 2p "$home"/run-1/log/rank-?.log | cut -d' ' -f2- | sort -u | wc -l)" = 1 ]
-    [ "$(sed -n 3p "$home/run-1/log/rank-0.log" | cut -d' ' -f2- | jq -c .)" = '{"lr":0.001,"depth":12,"name":"big model"}' ]
+    [ "$(sed -n 2p "$home"/phase/1/log/rank-?.log | cut -d' ' -f2- | sort -u | wc -l)" = 1 ]
+    [ "$(sed -n 3p "$home/phase/1/log/rank-0.log" | cut -d' ' -f2- | jq -c .)" = '{"lr":0.001,"depth":12,"name":"big model"}' ]
 }
 
 @test "launch: node starts one process a node, ready for torchrun" {
@@ -55,7 +55,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
         "run": "echo \"${RANK-none} ${LOCAL_RANK-none} $WORLD_SIZE $LOCAL_WORLD_SIZE $NODE_RANK\""}'
     start_lead 1 2
     await_lead
-    [ "$(cut -d' ' -f2- "$home"/run-1/log/rank-*.log | xargs -d '\n' printf '%s;')" = "none none 16 8 0;none none 16 8 1;" ]
+    [ "$(cut -d' ' -f2- "$home"/phase/1/log/rank-*.log | xargs -d '\n' printf '%s;')" = "none none 16 8 0;none none 16 8 1;" ]
 }
 
 @test "a rank that exits 3 fails the run, and the others are stopped" {
@@ -66,6 +66,22 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
         '["failed","exit",3,0,"rank 3 on n2 exited with code 3"]' ]
     [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = exit ]
     [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[].signal]')" = "[15,15]" ]
+}
+
+@test "a failed run tells what the rank printed last" {
+    new_run 1 "{\"launch\": \"node\", \"run\": $(script 'echo step=1 loss=1; printf "\033[31mphase-model: RANK is missing\033[0m\n\n  \n" >&2; exit 1')}"
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 .message)" = 'the command on n1 exited with code 1: phase-model: RANK is missing' ]
+    [ "$(journal 1 lead 'select(.type == "stopping") | .message')" = "$(outcome 1 .message)" ]
+    new_run 2 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 2 ]; then printf "%0200d\303\244 \377" 7; exit 5; fi; echo other; sleep 100')}"
+    start_lead 2 2
+    await_lead 1
+    [ "$(outcome 2 .message)" = "rank 2 on n2 exited with code 5: $(printf '%0150d' 0)" ]
+    new_run 3 "{\"run\": $(script 'for i in {1..74}; do printf "\303\244"; done; printf "a\303\244\303\244"; kill -SEGV $$')}"
+    start_lead 3
+    await_lead 1
+    [[ $(outcome 3 .message) == *"was killed by signal 11 (Segmentation fault): ää"*äa ]]
 }
 
 @test "a rank that is killed fails the run by its signal" {
@@ -87,13 +103,13 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     new_run 1 '{"run": "true", "workdir": "/nowhere"}'
     start_lead 1
     await_lead 1
-    [ "$(outcome 1 '[.outcome, .cause, .message]')" = \
-        '["failed","launch","n1: cannot enter workdir /nowhere: No such file or directory"]' ]
+    [ "$(outcome 1 '[.outcome, .cause, .node, .message]')" = \
+        '["failed","launch","n1","n1: cannot enter workdir /nowhere: No such file or directory"]' ]
     new_run 2 '{"run": "if"}'
     start_lead 2
     await_lead 1
     [ "$(outcome 2 '[.outcome, .cause, .exit_code]')" = '["failed","exit",2]' ]
-    grep -q 'syntax error' "$home/run-2/log/rank-0.log"
+    grep -q 'syntax error' "$home/phase/2/log/rank-0.log"
 }
 
 @test "100 MB of output fill neither memory nor the disk, and no metric is lost" {
@@ -103,9 +119,9 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     WAIT_S=60 await_lead
     [ "$(journal 1 n1 'select(.type == "metric") | .values.loss' | wc -l)" = 100 ]
     [ "$(journal 1 n1 'select(.type == "metric") | .values.loss' | tail -n 1)" = 100.5 ]
-    [ "$(du -sb "$home/run-1/log" | cut -f1)" -lt 110000000 ]
-    grep -q 'step=1 loss=1.5' "$home/run-1/log/rank-0.first.log"
-    grep -q 'step=100 loss=100.5' "$home/run-1/log/rank-0.log"
+    [ "$(du -sb "$home/phase/1/log" | cut -f1)" -lt 110000000 ]
+    grep -q 'step=1 loss=1.5' "$home/phase/1/log/rank-0.first.log"
+    grep -q 'step=100 loss=100.5' "$home/phase/1/log/rank-0.log"
 }
 
 @test "a NaN in a loss stops the run, unless the phase allows it" {
@@ -187,9 +203,9 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 @test "a stop command lets the program save, and ends the run as cancelled" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+        \"run\": $(script 'trap "echo 1 >$PHASED_OUT/ckpt_7; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1
-    await grep -q ready "$home/run-1/log/rank-0.log"
+    await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
     await_lead 1
     [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","stopped: cancelled"]' ]
@@ -202,7 +218,7 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 1},
         \"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"
     start_lead 1
-    await grep -q ready "$home/run-1/log/rank-0.log"
+    await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "held"}'
     await_lead 1
     [ "$(outcome 1 .outcome)" = cancelled ]
@@ -212,12 +228,12 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 @test "a stop signal of the program's own leaves SIGTERM ignored" {
     start_daemon
     new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 10},
-        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05; done')}"
+        \"run\": $(script 'trap "echo asked; exit 0" USR1; kill -TERM $$; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1
-    await grep -q ready "$home/run-1/log/rank-0.log"
+    await grep -q ready "$home/phase/1/log/rank-0.log"
     command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
     await_lead 1
-    grep -q asked "$home/run-1/log/rank-0.log"
+    grep -q asked "$home/phase/1/log/rank-0.log"
 }
 
 # Slurm's TERM at a preemption reaches every process of the step, and not the batch script.
@@ -229,14 +245,16 @@ terminate_step() {
 }
 
 @test "TERM to all processes of the step is a preemption, and not a failure" {
+    local status=0 # there is something to go on from; the second time there is not
     for trapped in 'trap "sleep 0.3; echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM' ':'; do
-        rm -rf "$home/run-1"
+        rm -rf "$home/phase/1" "$job/claim"
         new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
-            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05; done")}"
+            \"run\": $(script "$trapped; echo ready; while :; do sleep 0.05 || true; done")}"
         start_lead 1 2
-        for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+        for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
         terminate_step
-        await_lead 1
+        await_lead $status
+        status=1
         [ "$(outcome 1 '[.outcome, .cause]')" = '["preempted",null]' ]
         [ "$(outcome 1 '.finals | keys')" = '["n1","n2"]' ]
     done
@@ -244,9 +262,9 @@ terminate_step() {
 }
 
 @test "USR2 to the lead is the limit of the job's time" {
-    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2
-    for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+    for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -USR2 "$lead"
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause]')" = '["timed_out",null]' ]
@@ -256,7 +274,7 @@ terminate_step() {
 @test "the loss of an agent is a node failure, and its journal's end is known" {
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1; echo ready; sleep 1000')}"
     start_lead 1 2
-    for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+    for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -KILL "$(pgrep -f "^[^ ]*/phase-worker node $job\$" | tail -n 1)"
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","node_fail"]' ]
@@ -265,9 +283,9 @@ terminate_step() {
 }
 
 @test "agents whose lead is killed stop what runs and leave" {
-    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05; done')}"
+    new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2
-    for rank in 0 1 2 3; do await grep -q ready "$home/run-1/log/rank-$rank.log"; done
+    for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
     kill -KILL "$lead"
     wait "$lead" || true
     await no_process_names "$job"
@@ -330,20 +348,20 @@ terminate_step() {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": $(script 'echo step=1 loss=1')}" '{"linger_s": 20}'
     new_run 2 "{$two_by_two, \"run\": $(script 'echo step=1 loss=2')}" '{"linger_s": 20}'
-    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/run-2\", \"when\": \"ended\"}"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
     command_lead 2 1 '{"verb": "end", "when": "ended"}'
     start_lead 1 2
     await_lead
     [ "$(outcome 2 .outcome)" = succeeded ]
-    [ "$(jq -r .run_dir "$job/current.json")" = "$home/run-2" ]
-    echo "# last exit to first exec: $(jq -s '.[1].started - .[0].ended' "$home"/run-[12]/outcome.json) s" >&3
+    [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
+    echo "# last exit to first exec: $(jq -s '.[1].started - .[0].ended' "$home"/phase/[12]/outcome.json) s" >&3
 }
 
 @test "a next run may need fewer nodes" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": \"true\"}" '{"linger_s": 20}'
     new_run 2 '{"run": "echo $NNODES"}' '{"linger_s": 20}'
-    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/run-2\", \"when\": \"ended\"}"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
     command_lead 2 1 '{"verb": "end", "when": "ended"}'
     start_lead 1 2
     await_lead
@@ -358,12 +376,15 @@ terminate_step() {
 }
 
 @test "a run that has its outcome is not run again" {
+    start_daemon
     new_run 1 '{"run": "touch $PHASED_OUT/ran"}'
-    echo '{}' >"$home/run-1/outcome.json"
+    jq -n '{run: 1, job_id: 4711, restarts: 0, outcome: "failed", cause: "exit", exit_code: 1, signal: 0, message: "",
+        guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: null, requeues: false}' >"$home/phase/1/outcome.json"
+    command_lead 1 1 '{"verb": "end"}'
     start_lead 1
     await_lead 1
     [ ! -e "$home/out/ran" ]
-    grep -q 'has its outcome already' "$job/job.log"
+    [ "$(outcome 1 .ended)" = 2.5 ]
 }
 
 @test "a full disk under the journal and the logs does not stop training" {
@@ -371,8 +392,8 @@ terminate_step() {
     mount -t tmpfs -o size=64k tmpfs "$home/full" 2>/dev/null || skip "may not mount"
     start_daemon
     new_run 1 "{\"run\": $(script 'for i in {1..3000}; do echo "step=$i loss=$i.25"; done; echo well >$PHASED_OUT/well')}"
-    rm -rf "$home/run-1/journal"
-    ln -s "$home/full" "$home/run-1/journal"
+    rm -rf "$home/phase/1/journal"
+    ln -s "$home/full" "$home/phase/1/journal"
     start_lead 1
     await_lead
     umount "$home/full"
@@ -380,4 +401,330 @@ terminate_step() {
     [ "$(cat "$home/out/well")" = well ]
     [ "$(record 1 n1 'select(.type == "metric")' | wc -l)" = 3000 ]
     [ "$(record 1 n1 .type | tail -n 1)" = exited ]
+}
+
+# --- What follows a preemption -------------------------------------------------------------------
+
+# Counts from where it resumes; saves at TERM, and every tenth step. Ends at step 60 where $out/enough exists.
+counting='step=${PHASED_RESUME_STEP:-0}; trap "echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
+    while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
+        step=$((step + 1)); sleep 0.02; echo "step=$step loss=$step"
+        if [ $((step % 10)) = 0 ]; then echo $step >$PHASED_OUT/ckpt_$step; fi
+    done'
+
+# new_training NUMBER [MORE]
+new_training() {
+    new_run "$1" "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
+        \"run\": $(script "$counting")}" "${2:-{\}}"
+}
+
+past() {
+    grep -q "step=$2 " "$home/phase/$1/log/rank-0.log"
+}
+
+preempted_state() {
+    echo "JobState=RUNNING EndTime=2099-01-01T00:00:00 PreemptTime=2026-11-21T00:00:00" >"$home/slurm/show"
+}
+
+# The newest checkpoint of the first run.
+saved_step() {
+    journal 1 n1 'select(.type == "checkpoint") | .step' | sort -n | tail -n 1
+}
+
+requeues() {
+    grep -c '^requeue ' "$home/slurm/calls"
+}
+
+@test "a preempted run has its job requeued, and the daemon's next run begins in it" {
+    start_daemon
+    preempted_state
+    echo 1 >"$home/slurm/requeue"
+    new_training 1
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1
+    await past 1 12
+    touch "$home/out/enough"
+    terminate_step
+    await has_outcome 1
+    local step=$(saved_step)
+    new_training 2 "{\"resume\": {\"path\": \"$home/out/ckpt_$step\", \"step\": $step}}"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    await has_outcome 2
+    [ "$(outcome 1 '[.outcome, .message, .requeues, .restarts]')" = '["preempted","preempted by Slurm",true,0]' ]
+    # All of it reached the daemon before Slurm was asked.
+    [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
+    cmp <(record 1 n1 .) <(journal 1 n1 .)
+    [ "$(outcome 2 '[.outcome, .requeues, .restarts, .last_step]')" = '["succeeded",false,1,60]' ]
+    [ "$(requeues)" = 1 ]
+    [ "$(cat "$job/claim")" = 4711 ]
+}
+
+@test "a job that may not be requeued is allowed to be; and one that still may not is left to the daemon" {
+    preempted_state
+    touch "$home/slurm/forbidden"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    terminate_step
+    await_lead
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
+    [ "$(grep -v show "$home/slurm/calls" | xargs)" = "requeue 4711 update JobId=4711 Requeue=1 requeue 4711" ]
+    grep -q 'Slurm does not requeue the job: Requested operation is presently disabled' "$job/job.log"
+}
+
+@test "a job that somebody requeues is not taken for cancelled" {
+    echo "JobState=COMPLETING Requeue=1 Restarts=1 EndTime=Unknown PreemptTime=None" >"$home/slurm/show"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    terminate_step
+    kill -TERM "$lead"
+    await_lead
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
+    [ "$(requeues)" = 0 ] # it is done already
+    rm -r "$home/phase/1" "$job/claim"
+    sed -i s/Restarts=1/Restarts=0/ "$home/slurm/show"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    kill -TERM "$lead"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","the job was cancelled in Slurm",false]' ]
+}
+
+@test "a preempted run that made no step does not have its job requeued" {
+    preempted_state
+    echo 1 >"$home/slurm/requeue"
+    new_run 1 "{\"run\": $(script 'echo ready; sleep 1000')}"
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    terminate_step
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",false]' ]
+    [ "$(requeues)" = 0 ]
+}
+
+@test "a job whose folder another job serves leaves it alone" {
+    new_training 1
+    touch "$home/out/enough"
+    echo 4712 >"$job/claim"
+    start_lead 1
+    await_lead
+    grep -q "job 4712 serves $job already" "$job/job.log"
+    [ -z "$(ls "$home/phase/1/journal")" ]
+    rm "$job/claim"
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(cat "$job/claim")" = 4711 ]
+}
+
+@test "a run that was killed with its job gets its outcome from its journals" {
+    start_daemon
+    new_training 1
+    command_lead 1 1 '{"verb": "end", "when": "ended"}'
+    start_lead 1
+    await grep -q '"step": 25,' "$home/phase/1/journal/n1.jsonl"
+    kill_job
+    [ ! -e "$home/phase/1/outcome.json" ]
+    start_again 1
+    await_lead
+    [ "$(outcome 1 '[.outcome, .cause, .message, .restarts, .requeues]')" = '["preempted",null,"killed with its job",0,true]' ]
+    [ "$(outcome 1 '.last_step >= 25 and .started > 1.0e9 and .ended > .started')" = true ]
+    [ "$(outcome 1 .finals.n1)" = "$(journal 1 n1 .seq | tail -n 1)" ]
+    [ "$(outcome 1 '[.outcome, .finals, .last_step]')" = \
+        "$(record 1 lead 'select(.type == "ended") | [.outcome, .finals, .last_step]')" ]
+}
+
+@test "a lead that was killed while it stopped a run ends it for that reason" {
+    start_daemon
+    new_run 1 "{\"run\": $(script 'trap "" TERM; echo ready; sleep 1000')}"
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    command_lead 1 2 '{"verb": "end", "when": "ended"}'
+    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
+    kill_job
+    start_again 1
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["cancelled","stopped: cancelled",false]' ]
+}
+
+@test "without a daemon a preempted phase goes on alone, from its newest whole checkpoint" {
+    preempted_state
+    echo 1 >"$home/slurm/requeue"
+    new_training 1
+    start_lead 1
+    await past 1 12
+    touch "$home/out/enough"
+    terminate_step
+    WAIT_S=40 await has_outcome 2
+    local step=$(saved_step)
+    [ "$(jq -c '[.run, .attempt, .alone, .resume.step, .run_dir]' "$home/phase/2/run.json")" = "[0,2,true,$step,\"$home/phase/2\"]" ]
+    [ "$(jq -r .run_dir "$job/current.json")" = "$home/phase/2" ]
+    [ "$(outcome 2 '[.run, .outcome, .restarts, .last_step]')" = '[0,"succeeded",1,60]' ]
+    [ "$(journal 2 n1 'select(.type == "metric") | .step' | head -n 1)" = $((step + 1)) ]
+    [ "$(journal 2 lead .type | xargs)" = "started ended" ]
+}
+
+@test "alone, checkpoints that are cut or gone are passed over" {
+    new_training 1
+    start_lead 1
+    await past 1 45
+    await grep -q ckpt_40 "$home/phase/1/journal/n1.jsonl"
+    kill_job
+    touch "$home/out/enough"
+    : >"$home/out/ckpt_40"
+    rm "$home/out/ckpt_30"
+    rm -f "$home"/out/ckpt_[5-9]? "$home"/out/ckpt_???
+    start_again 1
+    WAIT_S=40 await has_outcome 2
+    [ "$(jq -c .resume "$home/phase/2/run.json")" = "{\"path\":\"$home/out/ckpt_20\",\"step\":20}" ]
+    [ "$(outcome 2 .outcome)" = succeeded ]
+}
+
+@test "a run that was begun alone is told to the daemon when that is back, and obeys it" {
+    new_training 1
+    start_lead 1
+    await past 1 25
+    kill_job
+    start_again 1
+    WAIT_S=40 await grep -q step= "$home/phase/2/log/rank-0.log"
+    # What the daemon does: a number, a secret, and `next` over the channel that the lead asks on.
+    head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$home/phase/2/secret"
+    ln -s "$home/phase/2" "$home/runs/2"
+    jq 'del(.alone) | .run = 2' "$home/phase/2/run.json" >"$home/run.new"
+    mv "$home/run.new" "$home/phase/2/run.json"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    start_daemon
+    await test -s "$home/record/2/n1.jsonl"
+    await test -s "$home/record/2/lead.jsonl"
+    command_lead 2 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    [ "$(outcome 2 '[.run, .outcome]')" = '[2,"cancelled"]' ]
+    cmp <(record 2 n1 .) <(journal 2 n1 .)
+    cmp <(record 2 lead .) <(journal 2 lead .)
+    [ ! -e "$home/refused" ]
+}
+
+@test "a daemon that is there and does not decide is waited for, and no run is begun without it" {
+    start_daemon
+    new_training 1
+    start_lead 1
+    await past 1 15
+    kill_job
+    start_again 1
+    await has_outcome 1
+    sleep 12 # longer than a daemon may be silent
+    kill -0 "$lead"
+    [ ! -e "$home/phase/2" ]
+    command_lead 1 1 '{"verb": "end"}'
+    await_lead
+}
+
+@test "alone, a phase that does not get on is left to the daemon" {
+    new_training 1
+    local attempt
+    for attempt in 1 2 3; do
+        new_training $attempt '{"resume": {"path": "/nowhere", "step": 50}}'
+        jq -n --argjson attempt $attempt '{run: $attempt, job_id: 4711, restarts: 0, outcome: "preempted", cause: null,
+            exit_code: 0, signal: 0, message: "", guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: 50,
+            requeues: true}' >"$home/phase/$attempt/outcome.json"
+    done
+    start_lead 3
+    await_lead
+    grep -q 'three runs in a row made no new step' "$job/job.log"
+    [ ! -e "$home/phase/4" ]
+}
+
+@test "each stop signal lets a program save when Slurm's TERM reaches all of its processes" {
+    preempted_state
+    local signal
+    for signal in TERM USR1 USR2 INT; do
+        rm -rf "$home/phase/1" "$home/out"
+        new_run 1 "{$two_by_two, \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"stop_signal\": \"$signal\",
+            \"save_time_s\": 20}, \"run\": $(script 'for name in TERM USR1 USR2 INT; do trap "echo got $name; told=$name" $name; done
+            [ '$signal' = TERM ] || trap "" TERM
+            told=; echo ready; until [ "$told" ]; do sleep 0.05 || true; done
+            sleep 0.3; echo 1 >$PHASED_OUT/ckpt_$((RANK + 1)); exit 0')}"
+        start_lead 1 2
+        for rank in 0 1 2 3; do await grep -q ready "$home/phase/1/log/rank-$rank.log"; done
+        terminate_step
+        await_lead
+        [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
+        for rank in 0 1 2 3; do
+            [ "$(grep -o "got .*" "$home/phase/1/log/rank-$rank.log" | xargs)" = "got $signal" ]
+        done
+        [ "$(journal 1 n1 'select(.type == "checkpoint") | .step' | sort | xargs)" = "1 2 3 4" ]
+    done
+}
+
+@test "a program that ignores its stop signal is killed when the job is, and its last checkpoint counts" {
+    preempted_state
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 600},
+        \"run\": $(script 'trap "" TERM; echo step=7 loss=1; echo 1 >$PHASED_OUT/ckpt_7; while :; do sleep 0.05 || true; done')}"
+    start_lead 1
+    await grep -q ckpt_7 "$home/phase/1/journal/n1.jsonl"
+    terminate_step
+    await grep -q stopping "$home/phase/1/journal/lead.jsonl"
+    sleep 2 # the grace
+    kill -TERM "$lead"
+    await_lead
+    [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["preempted",true,7]' ]
+    [ "$(journal 1 n1 'select(.type == "exited") | .ranks[0].signal')" = 9 ]
+}
+
+@test "USR2 with much time left is a preemption" {
+    preempted_state
+    new_training 1
+    start_lead 1
+    await past 1 12
+    kill -USR2 "$lead"
+    await_lead
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
+}
+
+@test "a run that timed out without having saved anything does not go on by itself" {
+    new_run 1 "{\"run\": $(script 'echo step=5 loss=1; echo ready; sleep 1000')}"
+    start_lead 1
+    await grep -q ready "$home/phase/1/log/rank-0.log"
+    kill -USR2 "$lead"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .requeues, .last_step]')" = '["timed_out",false,5]' ]
+}
+
+# A folder of a run on a disk of its own, of 256 KiB.
+small_disk() {
+    mkdir -p "$home/phase/1"
+    mount -t tmpfs -o size=256k tmpfs "$home/phase/1" 2>/dev/null || skip "may not mount"
+}
+
+@test "an outcome that a full disk does not take is tried again, and given up after some seconds" {
+    local free
+    small_disk
+    start_daemon
+    for free in yes no; do
+        stop_daemon
+        rm -rf "$home/record"
+        mkdir "$home/record"
+        start_daemon
+        rm -rf "$home"/phase/1/* "$job/claim" "$home/out/go"
+        new_run 1 "{\"run\": $(script 'for i in {1..200}; do echo "step=$i loss=$i"; done; echo ready; until [ -e $PHASED_OUT/go ]; do sleep 0.05; done')}"
+        start_lead 1
+        await grep -q ready "$home/phase/1/log/rank-0.log"
+        cat /dev/zero >"$home/phase/1/filler" 2>/dev/null || true
+        touch "$home/out/go"
+        if [ $free = yes ]; then
+            await grep -qs '"ended"' "$home/record/1/lead.jsonl" # the daemon knows all the same
+            [ ! -e "$home/phase/1/outcome.json" ]
+            rm "$home/phase/1/filler"
+            await_lead
+            [ "$(outcome 1 .outcome)" = succeeded ]
+        else
+            await_lead
+            [ ! -e "$home/phase/1/outcome.json" ]
+            grep -q 'outcome.json.*No space left on device' "$job/job.log"
+        fi
+    done
+    umount "$home/phase/1"
 }

@@ -26,15 +26,17 @@ setup() {
 }
 
 teardown() {
-    [ -z "${job_id:-}" ] || scancel "$job_id" "${other_id:-$job_id}"
+    [ -z "${job_id:-}" ] || scancel "$job_id" "${other_id:-$job_id}" "${plain_id:-$job_id}"
+    without_setting
+    scontrol update PartitionName=preempt PreemptMode=REQUEUE
     worker_teardown
 }
 
 # submit RUN SBATCH-OPTION...: the job as the daemon submits it.
 submit() {
-    jq -n --arg dir "$home/run-$1" '{run_dir: $dir}' >"$job/current.json"
+    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
     printf '#!/bin/sh\nexec "%s" lead "%s"\n' "$worker" "$job" >"$job/job.sh"
-    job_id=$(sbatch --parsable --no-requeue --open-mode=append -o "$job/job.log" "${@:2}" "$job/job.sh")
+    job_id=$(sbatch --parsable --requeue --open-mode=append -o "$job/job.log" "${@:2}" "$job/job.sh")
 }
 
 job_is_over() {
@@ -44,12 +46,13 @@ job_is_over() {
 await_ready() {
     local rank
     for rank in $(seq 0 $(($1 - 1))); do
-        await grep -q ready "$home/run-1/log/rank-$rank.log"
+        await grep -q ready "$home/phase/1/log/rank-$rank.log"
     done
 }
 
-# The first node alone saves: all of them would write the same file.
-saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.05; done'
+# The first node alone saves: all of them would write the same file. Slurm's SIGTERM may end the sleep
+# before it reaches the shell, which `-e` would then end without its trap.
+saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done'
 
 @test "a job on two nodes with pretend GPUs trains and succeeds" {
     start_daemon
@@ -57,7 +60,7 @@ saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit
     submit 1 -N 2 --gres=gpu:h100:2 -t 5
     await job_is_over
     [ "$(outcome 1 '[.outcome, .job_id]')" = "[\"succeeded\",$job_id]" ]
-    [ "$(cut -d' ' -f2- "$home"/run-1/log/rank-*.log | grep -c 'gpus 0,1')" = 4 ]
+    [ "$(cut -d' ' -f2- "$home"/phase/1/log/rank-*.log | grep -c 'gpus 0,1')" = 4 ]
     [ "$(record 1 lead 'select(.type == "started") | (.end_time - .time) > 200')" = true ]
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }
@@ -71,7 +74,154 @@ saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit
     await has_outcome 1
     [ "$(outcome 1 '[.outcome, .message]')" = '["preempted","preempted by Slurm"]' ]
     [ "$(outcome 1 '.finals | keys | length')" = 4 ]
-    [ "$(journal 1 "$(squeue -h -j "$job_id" -t all -o %B)" 'select(.type == "checkpoint") | .step')" = 3 ]
+    [ "$(cat "$home"/phase/1/journal/n*.jsonl | jq 'select(.type == "checkpoint") | .step')" = 3 ]
+}
+
+# Whether Slurm lets the job wait after a requeue, and then the begin of it as phased sets it.
+restarts_are() {
+    [[ $(scontrol show job "$job_id") == *" Restarts=$1 "* ]]
+}
+
+begin_soon() {
+    scontrol update JobId="$job_id" StartTime=now+2 && [[ $(scontrol show job "$job_id") != *Reason=BeginTime* ]]
+}
+
+nodes_are_free() {
+    [ "$(squeue -h -j "$other_id" -o %T)" = RUNNING ]
+}
+
+# Counts from where it resumes, with a checkpoint at TERM; ends at step 60 when there is a file
+# $out/enough. A step takes 50 ms.
+counting='step=${PHASED_RESUME_STEP:-0}; trap "sleep 0.2; echo \$step >$PHASED_OUT/ckpt_\$step; exit 0" TERM
+    while [ $step -lt 60 ] || [ ! -e $PHASED_OUT/enough ]; do
+        step=$((step + 1)); sleep 0.05 || true; echo "step=$step loss=$step"
+    done'
+
+# preempt_training MORE-OF-RUN-1 SBATCH-OPTION...: up to the requeued job that waits.
+preempt_training() {
+    new_run 1 "{\"resources\": {\"nodes\": 4, \"gpus\": 8}, \"launch\": \"node\",
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}" "$1"
+    submit 1 -p preempt -N 4 --gres=gpu:h100:8 -t 5 "${@:2}"
+    await grep -q step=12 "$home/phase/1/log/rank-0.log"
+    touch "$home/out/enough"
+    other_id=$(sbatch --parsable -p prod -N 4 --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 3')
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
+    await nodes_are_free
+    local started newest=$home/out/$(ls -t "$home/out" | grep -m 1 ckpt_)
+    started=$(scontrol show job "$other_id" | grep -o 'StartTime=[^ ]*' | cut -d= -f2)
+    released=$(($(date -d "$started" +%s) - $(stat -c %Y "$newest")))
+    echo "# from the last checkpoint to the preemptor's start: $released s" >&3
+    [ "$released" -lt 5 ] # KillWait is 5 s: a lead that stayed until then would hold the nodes
+    await restarts_are 1
+    saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
+}
+
+@test "a preempted job requeues itself at once, and the next run resumes in it" {
+    start_daemon
+    preempt_training '{}'
+    new_run 2 "$(jq -c .spec "$home/phase/1/run.json")" "{\"resume\": {\"path\": \"$home/out/ckpt_$saved\", \"step\": $saved}}"
+    command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
+    command_lead 2 1 '{"verb": "end", "when": "ended"}'
+    WAIT_S=60 await begin_soon
+    WAIT_S=60 await has_outcome 2
+    [ "$(outcome 2 '[.outcome, .job_id, .restarts, .last_step]')" = "[\"succeeded\",$job_id,1,60]" ]
+    [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
+    [ "$(cat "$job/claim")" = "$job_id" ]
+    await job_is_over
+    [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
+}
+
+@test "without any daemon a preempted job, submitted as not to be requeued, goes on to the end" {
+    preempt_training '{}' --no-requeue
+    WAIT_S=60 await begin_soon
+    WAIT_S=60 await has_outcome 2
+    [ "$(outcome 2 '[.run, .outcome, .job_id, .restarts, .last_step]')" = "[0,\"succeeded\",$job_id,1,60]" ]
+    [ "$(jq -c '[.alone, .resume.step]' "$home/phase/2/run.json")" = "[true,$saved]" ]
+    await job_is_over
+    [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
+}
+
+@test "a job that a person requeues is preempted, and not cancelled" {
+    new_run 1 "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}"
+    submit 1 -t 5
+    await grep -q step=12 "$home/phase/1/log/rank-0.log"
+    scontrol requeue "$job_id"
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","the job was requeued in Slurm",true]' ]
+    ls "$home/out" | grep -q ckpt_
+    await restarts_are 1
+}
+
+@test "a phase goes on through three walltimes in one job, and no step is lost" {
+    local run resume='{}' saved=0
+    start_daemon
+    for run in 1 2 3; do
+        new_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 5}, \"run\": $(script "$counting")}" "$resume"
+        if [ $run = 1 ]; then
+            # The signal comes when at most 57 s of the minute are left.
+            submit 1 -t 1 --signal=B:USR2@57
+        else
+            command_lead $((run - 1)) 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/$run\", \"when\": \"ended\"}"
+            await restarts_are $((run - 1))
+            WAIT_S=60 await begin_soon
+        fi
+        WAIT_S=90 await has_outcome $run
+        [ "$(outcome $run '[.outcome, .message, .requeues]')" = '["timed_out","the time limit of the job is near",true]' ]
+        [ "$(cat "$home/phase/$run"/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | head -n 1)" = $((saved + 1)) ]
+        saved=$(ls "$home/out" | grep -o 'ckpt_[0-9]*' | cut -d_ -f2 | sort -n | tail -n 1)
+        resume="{\"resume\": {\"path\": \"$home/out/ckpt_$saved\", \"step\": $saved}}"
+    done
+    [ "$(cat "$home"/phase/?/journal/n?.jsonl | jq 'select(.type == "metric") | .step' | sort -n | uniq -d | wc -l)" -le 2 ]
+}
+
+# with_setting NAME=VALUE: a setting of Slurm's, for this test.
+with_setting() {
+    cp "$SLURM_CONF" "$home/slurm.conf"
+    sed -i "/^${1%%=*}=/d" "$SLURM_CONF"
+    echo "$1" >>"$SLURM_CONF"
+    scontrol reconfigure
+}
+
+without_setting() {
+    [ ! -e "$home/slurm.conf" ] || cat "$home/slurm.conf" >"$SLURM_CONF"
+    scontrol reconfigure
+}
+
+@test "where a site sends the user's signal at a preemption, that is no time limit" {
+    with_setting SlurmctldParameters=preempt_send_user_signal
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 8}, \"launch\": \"node\",
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10}, \"run\": $(script "$counting")}"
+    submit 1 -p preempt -N 2 --gres=gpu:h100:8 -t 30 --signal=B:USR2@60
+    await grep -q step=12 "$home/phase/1/log/rank-0.log"
+    # A script without phased tells what Slurm sends.
+    printf '#!/bin/bash\ntrap "touch %s/told; exit" USR2\ntouch %s/waits\nwhile :; do sleep 0.1; done\n' "$home" "$home" >"$home/plain.sh"
+    plain_id=$(sbatch --parsable -p preempt -N 2 --gres=gpu:h100:8 -t 30 --signal=B:USR2@60 -o /dev/null "$home/plain.sh")
+    await test -e "$home/waits"
+    other_id=$(sbatch --parsable -p prod -N 4 --gres=gpu:h100:8 -o /dev/null --wrap 'sleep 3')
+    await has_outcome 1
+    [ "$(outcome 1 '[.outcome, .message, .requeues]')" = '["preempted","preempted by Slurm",true]' ]
+    await test -e "$home/told"
+    await nodes_are_free
+}
+
+@test "where preemption cancels jobs, the job requeues itself all the same" {
+    scontrol update PartitionName=preempt PreemptMode=CANCEL
+    preempt_training '{}'
+    WAIT_S=60 await begin_soon
+    WAIT_S=60 await has_outcome 2
+    [ "$(outcome 2 '[.outcome, .job_id]')" = "[\"succeeded\",$job_id]" ]
+}
+
+@test "a lead that is killed takes its job with it: nothing is held idle" {
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 1}, \"run\": $(script 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
+    submit 1 -N 2 --gres=gpu:h100:1 -t 5
+    await_ready 2
+    kill -KILL "$(pgrep -f "^[^ ]*/phase-worker lead $job\$")"
+    await job_is_over
+    await no_process_names "$job"
+    await no_process_names "PHASED_RUN_DIR=$home"
+    grep -q saved "$home/phase/1/log/rank-0.log"
 }
 
 @test "scancel is a cancellation" {
@@ -107,12 +257,12 @@ saving='trap "sleep 0.2; [ $NODE_RANK != 0 ] || echo 1 >$PHASED_OUT/ckpt_3; exit
     local run
     for run in 1 2 3 4 5 6; do
         new_run $run '{"resources": {"nodes": 2, "gpus": 2}, "run": "echo step=1 loss=1"}' '{"linger_s": 20}'
-        command_lead $run 1 "{\"verb\": \"next\", \"run_dir\": \"$home/run-$((run + 1))\", \"when\": \"ended\"}"
+        command_lead $run 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/$((run + 1))\", \"when\": \"ended\"}"
     done
     command_lead 6 1 '{"verb": "end", "when": "ended"}'
     submit 1 -N 2 --gres=gpu:h100:2 -t 5
     await has_outcome 6
     await job_is_over
     [ "$(outcome 6 .outcome)" = succeeded ]
-    echo "# last exit to first exec: $(jq -sc 'sort_by(.run) | [range(1; 6) as $i | .[$i].started - .[$i - 1].ended] | sort' "$home"/run-?/outcome.json) s" >&3
+    echo "# last exit to first exec: $(jq -sc 'sort_by(.run) | [range(1; 6) as $i | .[$i].started - .[$i - 1].ended] | sort' "$home"/phase/?/outcome.json) s" >&3
 }

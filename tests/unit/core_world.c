@@ -71,6 +71,8 @@ static void world_write(struct world *world, const struct core_effect *effect)
         text_addf(&world->trace, "promotion of %s by %s%s\n", name,
                   effect->message[0] ? effect->message : "its gate",
                   effect->run->in_place ? ", in place" : "");
+    else if (effect->kind == FX_BLAME_NODE)
+        text_addf(&world->trace, "blame %s for %s\n", effect->message, name);
     else if (core_effect_is_kept(effect->kind))
         text_addf(&world->trace, "%s %s\n", core_effect_name(effect->kind), name);
 }

@@ -73,6 +73,38 @@ static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32
     return (enum cluster_job_state)state;
 }
 
+/* The text of a job's file, without its line's end; the caller's to free(). */
+static char *fake_member(const struct fake_cluster *fake, const char *member, uint32_t id)
+{
+    char *name = text_format("%s.%u", member, id), *text = fake_read(fake, name);
+    text[strcspn(text, "\n")] = '\0';
+    free(name);
+    return text;
+}
+
+static int64_t fake_number(const struct fake_cluster *fake, const char *member, uint32_t id)
+{
+    char *text = fake_member(fake, member, id);
+    int64_t number = strtoll(text, NULL, 10);
+    free(text);
+    return number;
+}
+
+static void fake_fill(const struct fake_cluster *fake, struct cluster_job *job)
+{
+    job->state = fake_state(fake, job->id, &job->start_time);
+    bool is_pending = job->state == CLUSTER_JOB_PENDING;
+    job->restarts = (uint32_t)fake_number(fake, "restarts", job->id);
+    job->eligible_time = fake_number(fake, "eligible", job->id);
+    job->held = is_pending && fake_number(fake, "held", job->id);
+    job->reason = fake_member(fake, "reason", job->id);
+    if (is_pending && !*job->reason) {
+        free(job->reason);
+        job->reason = text_format("Resources");
+    }
+    job->nodes = text_format("%s", is_pending ? "" : "n1");
+}
+
 /* Calls for each job of the file until `only` (a token; NULL: all) was found. */
 static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
                         struct cluster_job **ret_jobs, uint32_t *ret_last)
@@ -88,9 +120,7 @@ static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
         *ret_last = job.id;
         if (only && !text_equal(only, job.token))
             continue;
-        job.state = fake_state(fake, job.id, &job.start_time);
-        job.reason = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "Resources" : "");
-        job.nodes = text_format("%s", job.state == CLUSTER_JOB_PENDING ? "" : "n1");
+        fake_fill(fake, &job);
         jobs = realloc(jobs, (count + 1) * sizeof *jobs);
         assert(jobs);
         jobs[count++] = job;
@@ -125,6 +155,15 @@ static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t ke
     return result;
 }
 
+/* What the description says; NULL: nothing. */
+static const char *fake_excluded(const struct cluster_description *description)
+{
+    for (size_t i = 0; i < description->option_count; i++)
+        if (text_equal(description->options[i].name, "exclude"))
+            return description->options[i].value;
+    return NULL;
+}
+
 static int fake_submit(struct cluster *cluster, uint64_t key,
                        const struct cluster_description *description, struct error *err)
 {
@@ -133,8 +172,10 @@ static int fake_submit(struct cluster *cluster, uint64_t key,
     struct cluster_result *result = fake_answer(fake, key, CLUSTER_SUBMIT);
     if (result->outcome != CLUSTER_DONE)
         return 0;
-    if (fake_mode_is(fake, "limited") || fake_mode_is(fake, "refuse")) {
-        result->outcome = fake_mode_is(fake, "refuse") ? CLUSTER_REFUSED : CLUSTER_LIMITED;
+    const char *excluded = fake_excluded(description);
+    bool refuses = fake_mode_is(fake, "refuse") || (fake_mode_is(fake, "few") && excluded);
+    if (fake_mode_is(fake, "limited") || refuses) {
+        result->outcome = refuses ? CLUSTER_REFUSED : CLUSTER_LIMITED;
         (void)snprintf(result->message, sizeof result->message, "because the test wants it");
         return 0;
     }
@@ -146,6 +187,11 @@ static int fake_submit(struct cluster *cluster, uint64_t key,
     char *line = text_format("%u %s %s\n", last + 1, description->token, description->name);
     fake_append(fake, "jobs", line);
     free(line);
+    if (excluded) {
+        line = text_format("%u %s\n", last + 1, excluded);
+        fake_append(fake, "excluded", line);
+        free(line);
+    }
     if (fake_mode_is(fake, "lose"))
         result->outcome = CLUSTER_UNREACHABLE;
     return 0;
@@ -178,22 +224,43 @@ static int fake_poll(struct cluster *cluster, uint64_t key, struct error *err)
     return fake_ask((struct fake_cluster *)cluster, key, CLUSTER_POLL, NULL);
 }
 
+static bool fake_has(const struct fake_cluster *fake, uint32_t id, const char *token)
+{
+    uint32_t last;
+    struct cluster_job *jobs;
+    size_t count = fake_jobs(fake, token, &jobs, &last);
+    bool has = false;
+    for (size_t i = 0; i < count; i++)
+        has = has || jobs[i].id == id;
+    fake_free_jobs(jobs, count);
+    return has;
+}
+
 static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind kind,
-                       uint32_t job_id, int64_t argument, struct error *err)
+                       uint32_t job_id, const char *token, int64_t argument, struct error *err)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
-    (void)argument;
     (void)err;
     struct cluster_result *result = fake_answer(fake, key, kind);
     if (result->outcome != CLUSTER_DONE)
         return 0;
-    char *line = text_format("%u\n", job_id), *name = text_format("state.%u", job_id);
-    fake_append(fake, "cancelled", line);
-    char *path = text_format("%s/%s", fake->folder, name);
-    (void)file_replace(path, "cancelled\n", 10, 0600, NULL); /* the test sees if it is not */
+    assert(kind == CLUSTER_CANCEL || kind == CLUSTER_BEGIN);
+    bool begins = kind == CLUSTER_BEGIN;
+    char *line = text_format("%u\n", job_id);
+    if (!fake_has(fake, job_id, token)) {
+        fake_append(fake, "strangers", line);
+        result->outcome = CLUSTER_ABSENT;
+        free(line);
+        return 0;
+    }
+    char *text = begins ? text_format("%lld\n", (long long)argument) : text_format("cancelled\n");
+    char *path =
+        text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);
+    (void)file_replace(path, text, strlen(text), 0600, NULL); /* the test sees if it is not */
+    fake_append(fake, begins ? "begun" : "cancelled", line);
     free(path);
+    free(text);
     free(line);
-    free(name);
     return 0;
 }
 

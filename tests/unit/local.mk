@@ -142,6 +142,9 @@ UNIT_TESTS += tests/unit/test_checkpoints
 tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c
 tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_lineage
+tests_unit_test_lineage_SOURCES = tests/unit/test_lineage.c
+tests_unit_test_lineage_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
 tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
@@ -161,3 +164,20 @@ tests_unit_test_guards_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_outbox
 tests_unit_test_outbox_SOURCES = tests/unit/test_outbox.c
 tests_unit_test_outbox_LDADD = $(DAEMON_WORLD_LDADD)
+
+UNIT_TESTS += tests/unit/test_daemon_requeue
+tests_unit_test_daemon_requeue_SOURCES = tests/unit/test_daemon_requeue.c $(DAEMON_WORLD)
+tests_unit_test_daemon_requeue_LDADD = $(DAEMON_WORLD_LDADD)
+
+UNIT_TESTS += tests/unit/test_core_nodes
+tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c $(CORE_WORLD)
+tests_unit_test_core_nodes_LDADD = $(CORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_nodes
+tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c $(STORE_TEST_SOURCES)
+tests_unit_test_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_nodes_LDADD = $(STORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_daemon_nodes
+tests_unit_test_daemon_nodes_SOURCES = tests/unit/test_daemon_nodes.c $(DAEMON_WORLD)
+tests_unit_test_daemon_nodes_LDADD = $(DAEMON_WORLD_LDADD)

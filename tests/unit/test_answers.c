@@ -82,17 +82,23 @@ static struct workflow *seven(struct record *record)
     return workflow;
 }
 
-#define RUN_1                                                                                      \
-    "{'address': '7/validate#1', 'run': 11, 'phase': 'validate', 'attempt': 1, 'state': 'ended',"  \
-    " 'outcome': 'preempted', 'cause': null, 'message': '', 'job_id': 4711,"                       \
-    " 'job_state': 'preempted', 'job_reason': '', 'nodes': [], 'exit_code': 0, 'signal': 0,"       \
+#define RUN_1_MEMBERS                                                                              \
+    "'address': '7/validate#1', 'run': 11, 'phase': 'validate', 'attempt': 1, 'state': 'ended',"   \
+    " 'wish': null, 'outcome': 'preempted', 'cause': null, 'message': '', 'job_id': 4711,"         \
+    " 'job_state': 'preempted', 'job_reason': '', 'job_absent_since': null, 'restarts': 0, "       \
+    "'nodes': [], 'exit_code': 0, "                                                                \
+    "'signal': 0,"                                                                                 \
     " 'submitted': 1790000000.0, 'started': 1790000010.0, 'ended': 1790000046.0,"                  \
     " 'first_step': 0, 'last_step': 130, 'resume': null, 'run_dir': '/home/runs/7/validate/1',"    \
-    " 'in_place': false}"
+    " 'in_place': false"
+#define RUN_1 "{" RUN_1_MEMBERS "}"
 #define RUN_2                                                                                      \
     "{'address': '7/validate#2', 'run': 12, 'phase': 'validate', 'attempt': 2,"                    \
-    " 'state': 'running', 'outcome': null, 'cause': null, 'message': '', 'job_id': 4712,"          \
-    " 'job_state': 'running', 'job_reason': '', 'nodes': ['n1', 'n2'], 'exit_code': 0,"            \
+    " 'state': 'running', 'wish': null, 'outcome': null, 'cause': null, 'message': '', 'job_id': " \
+    "4712,"                                                                                        \
+    " 'job_state': 'running', 'job_reason': '', 'job_absent_since': null, 'restarts': 0, "         \
+    "'nodes': ['n1', 'n2'], "                                                                      \
+    "'exit_code': 0,"                                                                              \
     " 'signal': 0, 'submitted': 1790000050.0, 'started': 1790000064.0, 'ended': null,"             \
     " 'first_step': 100, 'last_step': 190, 'resume': '/out/step_100.ckpt',"                        \
     " 'run_dir': '/home/runs/7/validate/2', 'in_place': false}"
@@ -131,13 +137,46 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     assert_int_equal(answer_phase(record.store, 7, "validate", now_ms, &json, &err), 0);
     assert_json(json, "{" PHASE_VALIDATE ", 'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
-    assert_json(json, RUN_1);
+    assert_json(json, "{" RUN_1_MEMBERS ", 'guards': []}");
     assert_int_equal(answer_runs(record.store, 7, 10, &json, &err), 0);
     assert_json(json, "{'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_runs(record.store, 0, 1, &json, &err), 0);
     assert_json(json, "{'runs': [" RUN_2 "]}");
     assert_int_equal(answer_runs(record.store, 8, 10, &json, &err), 0);
     assert_json(json, "{'runs': []}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+/* Of the 36 s that the run has lasted, Slurm knew its job for 6. */
+static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **state)
+{
+    (void)state;
+    struct record record;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    struct run *run = workflow->phases[0].run;
+    run->job->absent_since_ms = run->started_ms + 6000;
+    record_save_run(&record, run);
+    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_true(json_is_null(json_object_get(json, "eta_s")));
+    assert_float_equal(json_number_value(json_object_get(json, "gpu_seconds")), 16 * (36 + 6), 0);
+    const json_t *newest = json_object_get(json, "run");
+    assert_float_equal(json_number_value(json_object_get(newest, "job_absent_since")), 1790000070,
+                       0);
+    json_decref(json);
+
+    /* It is lost: that took a while, which was not Slurm's. */
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_LOST;
+    run->ended_ms = run->started_ms + 20000;
+    record_save_run(&record, run);
+    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_float_equal(json_number_value(json_object_get(json, "gpu_seconds")), 16 * (36 + 6), 0);
+    newest = json_object_get(json, "run");
+    assert_true(json_is_null(json_object_get(newest, "job_absent_since")));
+    json_decref(json);
     workflow_free(workflow);
     record_close(&record);
 }
@@ -358,6 +397,20 @@ static void judge(struct record *record, uint64_t run, enum check_outcome outcom
     json_decref(list);
 }
 
+static void guard(struct record *record, uint64_t run)
+{
+    struct verdict verdict = {.name = (char *)"cap",
+                              .outcome = CHECK_FAILED,
+                              .bounds = (char *)"below 3",
+                              .reason = (char *)"cap 4 is not below 3",
+                              .advice = (char *)"lower the rate"};
+    json_t *json = verdict_to_json(&verdict);
+    record_begin(record);
+    assert_int_equal(store_guard_add(record->store, run, json, 1790000090000, NULL), 0);
+    record_commit(record);
+    json_decref(json);
+}
+
 static void assert_gate(struct record *record, const char *expected)
 {
     json_t *json;
@@ -367,7 +420,7 @@ static void assert_gate(struct record *record, const char *expected)
 
 #define CHECKS(outcome, warn)                                                                      \
     " 'checks': [{'name': 'falling', 'outcome': '" outcome "', 'warn': " warn ", 'value': 'nan',"  \
-    " 'bounds': 'below 0', 'window': null, 'reason': 'it is NaN', 'advice': null}]}"
+    " 'bounds': 'below 0', 'window': null, 'reason': 'it is NaN', 'advice': null}], 'guards': []}"
 
 static void a_gate_tells_who_decided_and_by_what(void **state)
 {
@@ -377,7 +430,7 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     struct workflow *workflow = seven(&record);
     struct phase *phase = &workflow->phases[0];
     assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
-                         " 'time': null, 'checks': []}");
+                         " 'time': null, 'checks': [], 'guards': []}");
     judge(&record, 12, CHECK_FAILED, true);
     assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'gate',"
                          " 'time': 1790000090.0," CHECKS("failed", "true"));
@@ -399,6 +452,25 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
     assert_string_equal(json_string_value(json_object_get(json, "promoted")), "submitted");
     json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_gate_tells_what_guard_stopped_the_newest_run(void **state)
+{
+    (void)state;
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    guard(&record, 11); /* not the newest */
+    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+                         " 'time': null, 'checks': [], 'guards': []}");
+    guard(&record, 12);
+    assert_gate(&record, "{'phase': '7/validate', 'decided': null, 'decided_by': null,"
+                         " 'time': null, 'checks': [], 'guards': [{'name': 'cap', 'outcome':"
+                         " 'failed', 'warn': false, 'value': null, 'bounds': 'below 3',"
+                         " 'window': null, 'reason': 'cap 4 is not below 3',"
+                         " 'advice': 'lower the rate'}]}");
     workflow_free(workflow);
     record_close(&record);
 }
@@ -492,6 +564,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
+        cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
         cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
@@ -499,6 +572,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_a_person_is_listed_first),
         cmocka_unit_test(series_stand_side_by_side_over_their_steps),
         cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
+        cmocka_unit_test(a_gate_tells_what_guard_stopped_the_newest_run),
         cmocka_unit_test(events_go_on_from_where_one_left_off),
         cmocka_unit_test(a_text_that_is_no_text_is_still_answered),
         cmocka_unit_test(lists_of_nodes_are_written_out),

@@ -60,7 +60,7 @@ static void a_number_keeps_four_digits(void **state)
     }
 }
 
-static void money_and_bytes_read_as_people_write_them(void **state)
+static void money_reads_as_people_write_it(void **state)
 {
     (void)state;
     char buffer[FORMAT_SIZE];
@@ -68,8 +68,6 @@ static void money_and_bytes_read_as_people_write_them(void **state)
     assert_string_equal(format_cost(0, buffer), "$0.00");
     assert_string_equal(format_cost(0.004, buffer), "<$0.01");
     assert_string_equal(format_cost(NAN, buffer), "-");
-    assert_string_equal(format_bytes(512, buffer), "512 B");
-    assert_string_equal(format_bytes(3.2 * 1024 * 1024, buffer), "3.2 MiB");
 }
 
 static void a_time_has_its_date_only_on_another_day(void **state)
@@ -203,18 +201,74 @@ static void a_gate_explains_what_did_not_pass(void **state)
     json_decref(gate);
 }
 
+static void a_job_that_does_not_run_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run, *text;
+    } rows[] = {
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 38, 'job_reason': 'Priority',"
+         " 'job_absent_since': null}",
+         "job 38 waits in Slurm: Priority"},
+        {"{'state': 'running', 'job_state': 'running', 'job_id': 38, 'job_absent_since': 880.0}",
+         "Slurm has not known job 38 for 2m00s"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 38, 'job_absent_since': 1001.0}",
+         "Slurm has not known job 38 for 0s"},
+        {"{'state': 'running', 'job_state': 'running', 'job_id': 38, 'job_absent_since': null}",
+         ""},
+        {"null", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = strdup(rows[i].run);
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_t *run = json_loads(text, JSON_DECODE_ANY, NULL);
+        assert_non_null(run);
+        struct text wait = {0};
+        assert_int_equal(view_wait(run, 1000, &wait), rows[i].text[0] != '\0');
+        assert_string_equal(text_string(&wait), rows[i].text);
+        text_fini(&wait);
+        json_decref(run);
+        free(text);
+    }
+}
+
+static void a_phase_whose_run_stops_is_stopping(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase, *run, *wish, *state;
+    } rows[] = {
+        {"active", "running", NULL, "active"},    {"active", "stopping", "cancel", "stopping"},
+        {"active", "stopping", NULL, "stopping"}, {"queued", "pending", "hold", "stopping"},
+        {"queued", "pending", NULL, "queued"},    {"queued", "ended", "cancel", "queued"},
+        {"held", "ended", "hold", "held"},        {"blocked", NULL, NULL, "blocked"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_t *run = rows[i].run
+                          ? json_pack("{s:s, s:s?}", "state", rows[i].run, "wish", rows[i].wish)
+                          : json_null();
+        json_t *phase = json_pack("{s:s, s:o}", "state", rows[i].phase, "run", run);
+        assert_non_null(phase);
+        assert_string_equal(view_state(phase), rows[i].state);
+        json_decref(phase);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_duration_is_told_in_its_two_largest_units),
         cmocka_unit_test(a_number_keeps_four_digits),
-        cmocka_unit_test(money_and_bytes_read_as_people_write_them),
+        cmocka_unit_test(money_reads_as_people_write_it),
         cmocka_unit_test(a_time_has_its_date_only_on_another_day),
         cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
         cmocka_unit_test(columns_count_letters_not_bytes_or_colours),
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
         cmocka_unit_test(a_table_lines_up),
         cmocka_unit_test(a_table_fits_the_terminal),
+        cmocka_unit_test(a_job_that_does_not_run_says_why),
+        cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -126,6 +126,134 @@ static void a_failed_gate_holds_and_a_person_may_promote(void **state)
     assert_true(world_phase(world, "validate")->is_overridden);
 }
 
+static void an_allocation_that_was_let_go_is_not_gone_on_in(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    world_judged(world, "validate", GATE_FAILED);
+    (void)world_trace(world);
+    world_command(world, "validate", COMMAND_PROMOTE); /* while the lead is still leaving */
+    assert_non_null(strstr(world_trace(world), "submit production#1\n"));
+}
+
+static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = 100});
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "validate: active -> queued\n"
+                                            "tell-next validate#2\n");
+    struct core_event waiting = {.kind = EV_JOB_SEEN,
+                                 .job = world_phase(world, "validate")->run->job};
+    waiting.seen.state = "pending";
+    waiting.seen.is_waiting = true;
+    waiting.seen.restarts = 1;
+    world_step(world, waiting);
+    assert_string_equal(world_trace(world), "read-outcome validate#2\n"
+                                            "begin-job validate#2\n");
+    world_event(world, EV_RUN_SILENT, "validate"); /* nothing was begun alone */
+    world_seen(world, "validate", "running", false);
+    assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"
+                                            "validate: queued -> active\n");
+    assert_int_equal(world->workflow->job_count, 1);
+}
+
+static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
+    struct core_event waiting = {.kind = EV_JOB_SEEN,
+                                 .job = world_phase(world, "validate")->run->job};
+    waiting.seen.state = "pending";
+    waiting.seen.restarts = 1;
+    (void)world_trace(world);
+    world_step(world, waiting);
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "tell-next validate#2\n");
+}
+
+static void a_requeued_job_that_ends_is_followed_by_another(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_TIMED_OUT,
+                                          .requeues = true,
+                                          .step = 100});
+    world_seen(world, "validate", "completed", true); /* the requeue was refused */
+    world_wait(world, 5000);
+    (void)world_trace(world);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#2: pending -> ended\n"
+                                            "submit validate#3\n");
+    assert_int_equal(world_phase(world, "validate")->failures[CAUSE_LAUNCH], 0);
+}
+
+static void a_job_that_slurm_holds_is_submitted_anew(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    (void)world_trace(world);
+    struct core_event stuck = {.kind = EV_JOB_SEEN,
+                               .job = world_phase(world, "validate")->run->job};
+    stuck.seen.state = "pending";
+    stuck.seen.is_stuck = true;
+    world_step(world, stuck);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n"
+                                            "validate#1: pending -> ended\n"
+                                            "submit validate#2\n");
+}
+
+static void a_failed_node_is_followed_after_a_growing_while(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    int64_t before_ms = 0;
+    for (unsigned i = 1; i <= run_cause_retries(CAUSE_NODE_FAIL); i++) {
+        phase_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, (int64_t)i);
+        const struct core_effect *last = &world->effects.items[world->effects.count - 1];
+        assert_int_equal(last->kind, FX_SUBMIT);
+        assert_true(last->due_ms - world->now_ms > before_ms);
+        before_ms = last->due_ms - world->now_ms;
+    }
+    phase_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, 9);
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
+}
+
+static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .path = "/out/step_500",
+                                          .step = 500});
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+        phase_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, -1);
+    }
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
+}
+
 static void on_fail_fail_skips_what_comes_after(void **state)
 {
     struct world *world = *state;
@@ -206,6 +334,15 @@ static void a_refused_job_asks_a_person_at_once(void **state)
     assert_memory_equal(world->workflow->phases[0].reason, "launch: refused by Slurm", 24);
 }
 
+/* Looks every ten seconds for so long. */
+static void absent_for(struct world *world, int64_t seconds)
+{
+    for (int64_t end_ms = world->now_ms + seconds * 1000; world->now_ms < end_ms;) {
+        world->now_ms += end_ms - world->now_ms < 10000 ? end_ms - world->now_ms : 10000;
+        world_event(world, EV_JOB_ABSENT, "validate");
+    }
+}
+
 static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
 {
     struct world *world = *state;
@@ -213,14 +350,14 @@ static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
     phase_runs(world, "validate");
     world_event(world, EV_JOB_ABSENT, "validate");
     assert_string_equal(world_trace(world), "read-outcome validate#1\n");
-    world->now_ms += 299 * 1000;
-    world_event(world, EV_JOB_ABSENT, "validate");
+    absent_for(world, 299);
     assert_string_equal(world_trace(world), "");
     world_seen(world, "validate", "running", false); /* continuous absence counts */
-    world->now_ms += 2000;
-    world_event(world, EV_JOB_ABSENT, "validate");
-    world->now_ms += 301 * 1000;
-    world_event(world, EV_JOB_ABSENT, "validate");
+    absent_for(world, 250);
+    world->now_ms += 200 * 1000; /* nobody looked: the controller did not answer */
+    absent_for(world, 299);
+    assert_int_equal(world_phase(world, "validate")->run->state, RUN_RUNNING);
+    absent_for(world, 12);
     (void)world_trace(world);
     world->now_ms += 5000;
     world_event(world, EV_RUN_SILENT, "validate");
@@ -292,11 +429,68 @@ static void holding_a_run_stops_it_and_release_resumes(void **state)
     phase_runs(world, "validate");
     world_command(world, "validate", COMMAND_HOLD);
     assert_non_null(strstr(world_trace(world), "tell-stop validate#1\n"));
+    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
     world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
     assert_non_null(strstr(world_trace(world), "validate: active -> held\n"));
+    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
     world_command(world, "validate", COMMAND_RELEASE);
     assert_string_equal(world_trace(world), "validate: held -> queued\n"
                                             "submit validate#2\n");
+}
+
+/* The same words whether something had to stop first or not, through whatever came in between. */
+static void a_reason_says_who_asked_and_nothing_twice(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_command(world, "validate", COMMAND_CANCEL);
+    world_event(world, EV_SUBMITTED, "validate");
+    world_seen(world, "validate", "running", false);
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_ACTIVE);
+    world_event(world, EV_RUN_STARTED, "validate");
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_PREEMPTED,
+                                          .requeues = true,
+                                          .step = 10,
+                                          .ended_ms = world->now_ms});
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+    world_seen(world, "validate", "cancelled", true);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_CANCELLED);
+    assert_string_equal(world_phase(world, "validate")->reason, "cancelled by anna");
+}
+
+static void a_failure_is_named_once(void **state)
+{
+    static const struct {
+        enum run_outcome outcome;
+        enum run_cause cause;
+        const char *message, *reason;
+    } rows[] = {
+        {OUTCOME_FAILED, CAUSE_GUARD, "guard failed: cap 3", "guard failed: cap 3"},
+        {OUTCOME_FAILED, CAUSE_EXIT, "rank 0 gave up", "exit: rank 0 gave up"},
+        {OUTCOME_FAILED, CAUSE_EXIT, "", "exit"},
+        {OUTCOME_CANCELLED, CAUSE_NONE, "the job was cancelled in Slurm",
+         "the job was cancelled in Slurm, and not by phased"},
+        {OUTCOME_CANCELLED, CAUSE_NONE, "", "the job was cancelled in Slurm, and not by phased"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *made;
+        assert_int_equal(setup(&made), 0);
+        struct world *world = made;
+        world_begin(world, false);
+        phase_runs(world, "validate");
+        world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                              .run = world_phase(world, "validate")->run,
+                                              .outcome = rows[i].outcome,
+                                              .cause = rows[i].cause,
+                                              .message = rows[i].message,
+                                              .ended_ms = world->now_ms});
+        assert_string_equal(world_phase(world, "validate")->reason, rows[i].reason);
+        assert_int_equal(teardown(&made), 0);
+    }
 }
 
 static void a_workflow_submitted_held_waits_for_release(void **state)
@@ -343,9 +537,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(two_phases_run_to_their_end_in_one_allocation),
         WORLD_TEST(a_phase_of_another_shape_is_submitted),
+        WORLD_TEST(a_reason_says_who_asked_and_nothing_twice),
+        cmocka_unit_test(a_failure_is_named_once),
         WORLD_TEST(a_late_verdict_finds_the_allocation_gone),
         WORLD_TEST(too_little_time_left_means_a_new_submission),
         WORLD_TEST(a_failed_gate_holds_and_a_person_may_promote),
+        WORLD_TEST(an_allocation_that_was_let_go_is_not_gone_on_in),
+        WORLD_TEST(a_requeued_job_is_gone_on_in_and_begun_soon),
+        WORLD_TEST(what_looked_cancelled_goes_on_when_slurm_has_requeued_it),
+        WORLD_TEST(a_requeued_job_that_ends_is_followed_by_another),
+        WORLD_TEST(a_job_that_slurm_holds_is_submitted_anew),
+        WORLD_TEST(a_failed_node_is_followed_after_a_growing_while),
+        WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         WORLD_TEST(on_fail_fail_skips_what_comes_after),
         WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),

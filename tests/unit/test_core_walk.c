@@ -32,6 +32,9 @@ static struct core_event random_job_event(struct world *world, uint64_t *seed)
     event.seen.state = states[state];
     event.seen.is_final = state >= 2;
     event.seen.is_running = state == 1;
+    event.seen.is_waiting = state == 0 && random_below(seed, 2);
+    event.seen.is_stuck = state == 0 && random_below(seed, 8) == 0;
+    event.seen.restarts = random_below(seed, 4);
     return event;
 }
 
@@ -53,6 +56,7 @@ static struct core_event random_event(struct world *world, uint64_t *seed)
     event.step = random_below(seed, 1000);
     event.path = "/out/checkpoint";
     event.ended_ms = world->now_ms;
+    event.requeues = random_below(seed, 2);
     event.phase = &workflow->phases[random_below(seed, 2)];
     event.gate = (enum gate_result)random_below(seed, 3);
     event.command = (enum core_command)random_below(seed, COMMAND_COUNT);

@@ -296,6 +296,25 @@ static void a_passed_gate_promotes_in_place(void **state)
     world_await(world, "/v1/workflows/1", "state", "succeeded");
 }
 
+/* Both are the spec's doing: only with these values is there no number, and `dt` never came. */
+static void a_gate_tells_errors_from_missing_data(void **state)
+{
+    static const char spec[] =
+        "name: two\n"
+        "phases:\n"
+        "  a:\n"
+        "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+        "    run: echo\n"
+        "    gate:\n"
+        "      odd: {value: 'last(loss) == 2.5 and \"x\" or 1', at_most: 2}\n"
+        "      timed: last(dt) < 1\n";
+    struct world *world = *state;
+    submit(world, spec);
+    run_first_phase(world, 3, 2.5);
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "gate failed, cannot be judged: odd; without data: timed");
+}
+
 static void a_failed_gate_holds_until_a_person_promotes(void **state)
 {
     struct world *world = *state;
@@ -405,10 +424,31 @@ static void a_cancelled_run_cancels_its_job(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
     json_t *json = world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL);
     assert_string_equal(world_member(json, "phases.1"), "1/b");
+    const json_t *stopping = json_object_get(json, "stopping"); /* b has no run yet */
+    assert_int_equal(json_array_size(stopping), 1);
+    assert_string_equal(json_string_value(json_array_get(stopping, 0)), "1/a");
     json_decref(json);
     world_await_lines(world, "cancelled", 1);
     world_await(world, "/v1/workflows/1", "state", "cancelled");
     world_await(world, "/v1/workflows/1", "phases.1.state", "cancelled");
+}
+
+/* As after a controller's crash: the id is another job's, until the controller recovers ours. */
+static void a_job_of_another_with_the_same_id_is_not_cancelled(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    char *jobs = world_read(world, "slurm/jobs");
+    world_slurm_write(world, "jobs", "101 ffffffffffffffffffffffffffffffff other\n");
+    world_slurm_write(world, "state.101", "running");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_await_lines(world, "strangers", 1);
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+    world_slurm_write(world, "jobs", jobs);
+    world_await_lines(world, "cancelled", 1);
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    free(jobs);
 }
 
 static void a_run_that_said_nothing_is_read_from_its_folder(void **state)
@@ -477,11 +517,13 @@ int main(void)
         TEST(several_submissions_are_answered_together),
         TEST(of_several_submissions_with_a_wrong_one_none_is_queued),
         TEST(a_passed_gate_promotes_in_place),
+        TEST(a_gate_tells_errors_from_missing_data),
         TEST(a_failed_gate_holds_until_a_person_promotes),
         TEST(entries_are_taken_once_and_without_gaps),
         TEST(strange_entries_are_taken_and_harm_nothing),
         TEST(a_worker_without_the_secret_is_refused),
         TEST(a_cancelled_run_cancels_its_job),
+        TEST(a_job_of_another_with_the_same_id_is_not_cancelled),
         TEST(a_run_that_said_nothing_is_read_from_its_folder),
         TEST(news_end_a_long_poll),
     };

@@ -346,23 +346,6 @@ static void the_names_of_a_stream_are_bounded(void **state)
     text_fini(&text);
 }
 
-static void a_step_alone_is_known_too(void **state)
-{
-    (void)state;
-    struct extract_options options = {.kind = EXTRACT_AUTO};
-    struct extract *extract;
-    struct text text = {0};
-    int64_t step = -1;
-    assert_int_equal(extract_new(&options, collect, &text, &extract, NULL), 0);
-    assert_false(extract_step(extract, &step));
-    extract_feed(extract, "step 41 of 100\nstep 42/100\n", 27);
-    assert_true(extract_step(extract, &step));
-    assert_int_equal(step, 42);
-    assert_int_equal(text.size, 0);
-    extract_free(extract);
-    text_fini(&text);
-}
-
 static void collect_step(void *context, const struct extract_row *row)
 {
     text_addf(context, "%s%lld ", row->has_step ? "=" : "", (long long)row->step);
@@ -473,7 +456,6 @@ int main(void)
         cmocka_unit_test(the_end_of_a_long_line_is_left_out),
         cmocka_unit_test(binary_lines_tell_nothing),
         cmocka_unit_test(the_names_of_a_stream_are_bounded),
-        cmocka_unit_test(a_step_alone_is_known_too),
         cmocka_unit_test(rows_without_any_step_count_rounds),
         cmocka_unit_test(options_come_from_the_resolved_workflow),
         cmocka_unit_test(the_program_prints_one_object_a_line),

@@ -186,16 +186,6 @@ static void what_is_no_object_is_refused(void **state)
     }
 }
 
-static void a_phase_is_found_by_name(void **state)
-{
-    (void)state;
-    json_t *json = load("{'phases': [{'name': 'a'}, 3, {'name': 'b', 'x': 1}]}");
-    assert_int_equal(json_integer_value(json_object_get(phase_spec_find(json, "b"), "x")), 1);
-    assert_null(phase_spec_find(json, "c"));
-    assert_null(phase_spec_find(NULL, "a"));
-    json_decref(json);
-}
-
 static void values_read_as_short_as_they_are_exact(void **state)
 {
     (void)state;
@@ -237,7 +227,6 @@ int main(void)
         cmocka_unit_test(every_member_is_loaded),
         cmocka_unit_test(a_damaged_member_is_refused_by_name),
         cmocka_unit_test(what_is_no_object_is_refused),
-        cmocka_unit_test(a_phase_is_found_by_name),
         cmocka_unit_test(values_read_as_short_as_they_are_exact),
     };
     return cmocka_run_group_tests_name("phase", tests, NULL, NULL);

@@ -66,6 +66,7 @@ static void fill(struct record *record, struct workflow *workflow)
     SET(job->reason, "NodeDown");
     SET(job->nodes, "n[1-2]");
     job->time_s = 7200;
+    job->restarts = 3;
     job->submitted_ms = 1790000000006;
     job->started_ms = 1790000000007;
     job->ended_ms = 1790000000008;
@@ -485,9 +486,13 @@ static void a_journal_position_is_kept_for_each_run_and_node(void **state)
 
 static int list_checkpoint(void *arg, const struct store_checkpoint *checkpoint)
 {
-    text_addf(arg, "%llu %s %lld %lld %lld\n", (unsigned long long)checkpoint->run,
-              checkpoint->path, (long long)checkpoint->step, (long long)checkpoint->bytes,
+    text_addf(arg, "%llu %s %lld %lld %lld", (unsigned long long)checkpoint->run, checkpoint->path,
+              (long long)checkpoint->step, (long long)checkpoint->bytes,
               (long long)checkpoint->time_ms);
+    text_addf(arg, "%s%s\n", checkpoint->paths ? " " : "",
+              json_string_value(json_array_get(checkpoint->paths, 0))
+                  ? json_string_value(json_array_get(checkpoint->paths, 0))
+                  : "");
     return 0;
 }
 
@@ -502,18 +507,23 @@ static void checkpoints_of_all_runs_come_newest_first(void **state)
     record_add_run(&record, &workflow->phases[0], 10, 20);
     record_add_run(&record, &workflow->phases[0], 11, 21);
     record_add_run(&record, &workflow->phases[1], 12, 22);
-    static const struct store_checkpoint checkpoints[] = {
-        {10, "/out/1", 100, -1, 1000},  {10, "/out/2", 200, 5, 2000}, {11, "/out/2", 200, 6, 3000},
-        {10, "/out/1", 100, 4, 1500}, /* again: now its size is known */
-        {12, "/other/9", 900, 0, 4000},
+    json_t *paths = json_pack("[s, s]", "/out/2", "/out/2b");
+    const struct store_checkpoint checkpoints[] = {
+        {10, "/out/1", 100, -1, 1000, NULL},
+        {10, "/out/2", 200, 5, 2000, NULL},
+        {11, "/out/2", 200, 6, 3000, paths},
+        {10, "/out/1", 100, 4, 1500, NULL}, /* again: its size */
+        {12, "/other/9", 900, 0, 4000, NULL},
     };
     record_begin(&record);
     for (size_t i = 0; i < sizeof checkpoints / sizeof *checkpoints; i++)
         assert_int_equal(store_checkpoint_add(record.store, &checkpoints[i], NULL), 0);
+    json_decref(paths);
     record_commit(&record);
     assert_int_equal(store_checkpoints(record.store, 100, list_checkpoint, &text, NULL), 0);
-    assert_string_equal(text_string(&text),
-                        "11 /out/2 200 6 3000\n10 /out/2 200 5 2000\n10 /out/1 100 4 1500\n");
+    assert_string_equal(
+        text_string(&text),
+        "11 /out/2 200 6 3000 /out/2\n10 /out/2 200 5 2000\n10 /out/1 100 4 1500\n");
     text_fini(&text);
     workflow_free(workflow);
     record_close(&record);

@@ -252,9 +252,8 @@ static void slurms_errors_have_one_meaning_each(void **state)
         {CLUSTER_CANCEL, ESLURM_INVALID_JOB_ID, CLUSTER_ABSENT},
         {CLUSTER_CANCEL, ESLURM_ALREADY_DONE, CLUSTER_ABSENT},
         {CLUSTER_CANCEL, ESLURM_ACCESS_DENIED, CLUSTER_REFUSED},
-        {CLUSTER_REQUEUE, ESLURM_JOB_PENDING, CLUSTER_DONE},
-        {CLUSTER_REQUEUE, ESLURM_DISABLED, CLUSTER_REFUSED},
-        {CLUSTER_REQUEUE, ESLURM_INVALID_JOB_ID, CLUSTER_ABSENT},
+        {CLUSTER_BEGIN, ESLURM_DISABLED, CLUSTER_REFUSED},
+        {CLUSTER_BEGIN, ESLURM_INVALID_JOB_ID, CLUSTER_ABSENT},
         {CLUSTER_POLL, SLURMCTLD_COMMUNICATIONS_RECEIVE_ERROR, CLUSTER_UNREACHABLE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -327,6 +326,45 @@ static void states_and_their_flags_are_told_apart(void **state)
     }
 }
 
+static void a_requeued_job_waits_and_a_failed_launch_is_stuck(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t slurm_state;
+        uint32_t priority;
+        time_t eligible;
+        uint16_t reason; /* enum job_state_reason: the record has it as narrow in some releases */
+        char *words;
+        bool waiting, stuck;
+    } rows[] = {
+        {JOB_PENDING, 7, 1121, WAIT_TIME, NULL, true, false},
+        {JOB_PENDING | JOB_COMPLETING, 7, 1121, WAIT_TIME, NULL, false, false},
+        {JOB_PENDING, 7, 1002, WAIT_TIME, NULL, false, false}, /* as cluster_begin() left it */
+        {JOB_PENDING, 7, 900, WAIT_RESOURCES, NULL, false, false},
+        {JOB_RUNNING, 7, 1121, WAIT_NO_REASON, NULL, false, false},
+        {JOB_PENDING, 0, 1121, WAIT_HELD_USER, NULL, false, false},
+        {JOB_PENDING, 0, 900, WAIT_HELD, NULL, false, false},
+        {JOB_PENDING, 0, 900, WAIT_HELD_USER, "job requeued in held state", false, false},
+        {JOB_PENDING, 0, 900, WAIT_HELD_USER, "launch failed requeued held", false, true},
+        {JOB_PENDING, 0, 900, WAIT_MAX_REQUEUE, NULL, false, true},
+        {JOB_RUNNING, 0, 900, WAIT_HELD_USER, "launch failed requeued held", false, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        slurm_job_info_t job = {.comment = "phased:" TOKEN,
+                                .job_state = rows[i].slurm_state,
+                                .priority = rows[i].priority,
+                                .eligible_time = rows[i].eligible,
+                                .state_reason = rows[i].reason,
+                                .state_desc = rows[i].words};
+        job_info_msg_t loaded = {.record_count = 1, .job_array = &job};
+        struct cluster_result result = {.kind = CLUSTER_POLL};
+        answer_jobs(&result, &loaded, NULL);
+        assert_int_equal(cluster_job_is_waiting(&result.jobs[0], 1000), rows[i].waiting);
+        assert_int_equal(cluster_job_is_stuck(&result.jobs[0]), rows[i].stuck);
+        cluster_result_fini(&result);
+    }
+}
+
 static void of_two_jobs_with_one_token_the_living_is_found(void **state)
 {
     (void)state;
@@ -378,6 +416,7 @@ int main(void)
         cmocka_unit_test(slurms_errors_have_one_meaning_each),
         cmocka_unit_test(jobs_are_ours_by_comment_or_path),
         cmocka_unit_test(states_and_their_flags_are_told_apart),
+        cmocka_unit_test(a_requeued_job_waits_and_a_failed_launch_is_stuck),
         cmocka_unit_test(of_two_jobs_with_one_token_the_living_is_found),
         cmocka_unit_test(lists_that_differ_have_different_digests),
     };

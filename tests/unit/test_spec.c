@@ -131,7 +131,6 @@ static void check_good(const char *name, const char *data)
         struct error err;
         if (phase_spec_init(&phase, member, &err) < 0)
             fail_msg("%s: %s", name, err.message);
-        assert_ptr_equal(phase_spec_find(json, phase.name), member);
         check_checks(name, phase.gate);
         check_checks(name, phase.guards);
         phase_spec_fini(&phase);
@@ -303,10 +302,21 @@ static const struct {
     {{"b==a +"}, NULL, NULL, "F: --set b: a value is missing at the end\n"},
 };
 
+static const json_t *phase_named(const json_t *json, const char *name)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(json_object_get(json, "phases"), i, phase)
+    {
+        if (text_equal(json_string_value(json_object_get(phase, "name")), name))
+            return phase;
+    }
+    return NULL;
+}
+
 static void assert_params(const json_t *json, const char *phase, const char *expected)
 {
-    char *params =
-        json_dumps(json_object_get(phase_spec_find(json, phase), "params"), JSON_COMPACT);
+    char *params = json_dumps(json_object_get(phase_named(json, phase), "params"), JSON_COMPACT);
     assert_string_equal(params, expected);
     free(params);
 }

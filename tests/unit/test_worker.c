@@ -260,6 +260,38 @@ static void an_outcome_can_be_told_whatever_the_message_holds(void **state)
     outcome_fini(&outcome);
 }
 
+static void srun_says_which_node_was_lost(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *complaint, *node;
+    } rows[] = {
+        {"n2: task 1: Killed", "n2"},
+        {"gpu-01.site: task 0: Exited with exit code 1", "gpu-01.site"},
+        {"Node failure on n3", "n3"},
+        {"Task launch for StepId=7.0 failed on node n4: Communication connection failure", "n4"},
+        {"n[1-2]: tasks 0-1: Killed", ""},
+        {"Node failure on n[1-2]", ""},
+        {"Unable to create step for job 7: Invalid generic resource", ""},
+        {"a b: task 0: Killed", ""},
+        {": task 0: Killed", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct outcome outcome;
+        outcome_init(&outcome, 12);
+        outcome_blame(&outcome, rows[i].complaint);
+        assert_string_equal(outcome.node, rows[i].node);
+        json_t *json = outcome_to_json(&outcome), *node = json_object_get(json, "node");
+        if (rows[i].node[0])
+            assert_string_equal(json_string_value(node), rows[i].node);
+        else
+            assert_true(json_is_null(node));
+        json_decref(json);
+        outcome_fini(&outcome);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -271,6 +303,7 @@ int main(void)
         TEST(a_tail_follows_a_file_that_comes_grows_is_cut_and_replaced),
         cmocka_unit_test(a_report_fits_into_what_srun_passes_on_in_one_piece),
         cmocka_unit_test(only_phased_variables_are_expanded),
+        cmocka_unit_test(srun_says_which_node_was_lost),
         cmocka_unit_test(an_outcome_can_be_told_whatever_the_message_holds),
     };
     return cmocka_run_group_tests_name("worker", tests, NULL, NULL);

@@ -242,13 +242,6 @@ void extract_end(struct extract *extract)
     extract_end_line(extract, "", 0, LINE_FEED);
 }
 
-bool extract_step(const struct extract *extract, int64_t *ret_step)
-{
-    if (extract->has_step)
-        *ret_step = extract->step;
-    return extract->has_step;
-}
-
 int extract_options_from_json(const json_t *json, struct extract_options *ret_options,
                               struct error *err)
 {

@@ -63,10 +63,6 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size);
 /* Reads what was fed since the last line end as a line of its own: at the end of the output. */
 void extract_end(struct extract *extract);
 
-/* The step that the stream is at, also while it tells steps alone (a progress bar); false when it
- * has told none. */
-bool extract_step(const struct extract *extract, int64_t *ret_step);
-
 /* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}; NaN and infinities as text,
  * "nan", "inf" and "-inf", since JSON has no numbers for them. */
 void extract_row_write(const struct extract_row *row, struct text *text);

@@ -6,10 +6,10 @@ worker_setup() {
     fakes=$source_dir/tests/system/worker
     home=$(mktemp -d /tmp/phased-test-XXXXXX)
     job=$home/job
-    mkdir -p "$job" "$home/runs" "$home/commands" "$home/record" "$home/out"
+    mkdir -p "$job" "$home/slurm" "$home/runs" "$home/commands" "$home/record" "$home/out"
     started=()
-    unset "${!SLURM_@}" "${!PHASED_@}"
-    export PATH=$fakes:$PATH
+    unset "${!SLURM_@}" "${!PHASED_@}" job_id
+    export PATH=$fakes:$PATH FAKE_HOME=$home
 }
 
 worker_teardown() {
@@ -18,6 +18,7 @@ worker_teardown() {
     for pid in $(grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u); do
         [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
     done
+    umount "$home/phase/1" "$home/full" 2>/dev/null || true # disks of a test that failed
     rm -rf "$home"
 }
 
@@ -45,7 +46,7 @@ no_process_names() {
 
 # new_run NUMBER SPEC [MORE]: the folder of a run, its spec and more members of run.json as JSON.
 new_run() {
-    local dir=$home/run-$1
+    local dir=$home/phase/$1
     mkdir -p "$dir/journal"
     ln -sfn "$dir" "$home/runs/$1"
     head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$dir/secret"
@@ -53,7 +54,7 @@ new_run() {
     jq -n --argjson run "$1" --argjson spec "$2" --argjson more "${3:-{\}}" --arg home "$home" \
         --arg path "$PATH" '
         {run: $run, workflow: 7, workflow_name: "test", phase: "train", attempt: $run,
-         job_dir: ($home + "/job"), run_dir: ($home + "/run-\($run)"), out_dir: ($home + "/out"),
+         job_dir: ($home + "/job"), run_dir: ($home + "/phase/\($run)"), out_dir: ($home + "/out"),
          daemon_file: ($home + "/daemon.json"), workdir: $home,
          environment: {PATH: $path, HOME: $home, GREETING: "hello"},
          inputs: {}, resume: null, linger_s: 0,
@@ -63,9 +64,32 @@ new_run() {
 
 # start_lead NUMBER [NODES]: the batch script of a job that begins with that run.
 start_lead() {
-    jq -n --arg dir "$home/run-$1" '{run_dir: $dir}' >"$job/current.json"
-    SLURM_JOB_ID=4711 SLURM_JOB_NUM_NODES=${2:-1} setsid env ${lead_path:+"PATH=$lead_path"} "$worker" lead "$job" \
-        >"$job/job.log" 2>&1 3>&- &
+    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
+    cat >"$home/start" <<START
+#!/bin/bash
+[ "\${SLURM_RESTART_COUNT:-0}" = 0 ] || echo \$\$ >"$home/slurm/lead"
+export SLURM_JOB_ID=${job_id:-4711} SLURM_JOB_NUM_NODES=${2:-1}
+exec env ${lead_path:+"PATH=$lead_path"} "$worker" lead "$job" >>"$job/job.log" 2>&1
+START
+    chmod +x "$home/start"
+    setsid "$home/start" 3>&- &
+    lead=$!
+}
+
+# Kills all of a job: without a word, as a node's end or the end of a grace does.
+kill_job() {
+    local pid
+    for pid in $(grep -lzFsx "$job" /proc/[0-9]*/cmdline | cut -d/ -f3) \
+        $(grep -lzFs "PHASED_RUN_DIR=$home" /proc/[0-9]*/environ | cut -d/ -f3); do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+    wait "$lead" || true
+    await no_process_names "$job"
+}
+
+# start_again RESTARTS: the batch script after a requeue.
+start_again() {
+    SLURM_RESTART_COUNT=$1 setsid "$home/start" 3>&- &
     lead=$!
 }
 
@@ -90,16 +114,16 @@ command_lead() {
 
 # outcome RUN FILTER: from its outcome file.
 outcome() {
-    jq -rc "$2" "$home/run-$1/outcome.json"
+    jq -rc "$2" "$home/phase/$1/outcome.json"
 }
 
 has_outcome() {
-    test -s "$home/run-$1/outcome.json"
+    test -s "$home/phase/$1/outcome.json"
 }
 
 # journal RUN NODE FILTER: applied to each entry.
 journal() {
-    jq -rc "$3" "$home/run-$1/journal/$2.jsonl"
+    jq -rc "$3" "$home/phase/$1/journal/$2.jsonl"
 }
 
 record() {

@@ -1,0 +1,114 @@
+/* phasectl nodes: what jobs are kept away from, and changing it. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "lib/error.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int nodes_list(struct cli *cli, bool as_json)
+{
+    struct text text = {0};
+    struct error err;
+    json_t *json;
+    if (client_get(cli, "/v1/nodes", &json, &err) < 0)
+        return cli_fail(&err);
+    const json_t *nodes = json_object_get(json, "nodes");
+    if (as_json)
+        client_print_json(nodes);
+    else if (json_array_size(nodes) == 0)
+        text_add(&text, "jobs are kept away from no node\n");
+    else
+        view_nodes(&cli->out, nodes, (double)time(NULL), &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(json);
+    return CLI_OK;
+}
+
+/* Names are Slurm's: what else stands in the word would make another path. */
+static bool nodes_is_name(const char *word)
+{
+    for (const char *c = word; *c; c++)
+        if (*c <= ' ' || *c == '/' || *c == '?' || *c == '%' || *c == '#' || *c > '~')
+            return false;
+    return *word;
+}
+
+static int nodes_add(struct cli *cli, const char *node, const char *duration, const char *because)
+{
+    uint32_t seconds = 0;
+    struct error err;
+    json_t *reply;
+    if (duration && units_parse_duration(duration, &seconds, &err) < 0)
+        return cli_usage(cli, "--for: %s", err.message);
+    if (duration && seconds == 0)
+        return cli_usage(cli, "--for wants at least a second");
+    char *path = text_format("/v1/nodes/%s", node);
+    json_t *body = json_pack("{s:s?, s:o}", "message", because, "seconds",
+                             duration ? json_integer(seconds) : json_null());
+    int code = body ? client_post(cli, path, body, &reply, NULL, &err)
+                    : error_set(&err, -EINVAL, "--because is not UTF-8");
+    json_decref(body);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    if (duration)
+        printf("jobs are kept away from %s for %s\n", node, duration);
+    else
+        printf("jobs are kept away from %s until 'phasectl nodes clear %s'\n", node, node);
+    json_decref(reply);
+    return CLI_OK;
+}
+
+static int nodes_clear(struct cli *cli, const char *node)
+{
+    struct error err;
+    json_t *reply;
+    char *path = text_format("/v1/nodes/%s", node);
+    int code = client_delete(cli, path, &reply, &err);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    printf("jobs may use %s again\n", node);
+    json_decref(reply);
+    return CLI_OK;
+}
+
+int nodes_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const char *duration = NULL, *because = NULL;
+    const struct option_rule rules[] = {
+        {.name = "for",
+         .value = "TIME",
+         .text = &duration,
+         .help = "with add: so long, such as 2h; else until it is cleared"},
+        {.name = "because", .value = "TEXT", .text = &because, .help = "with add: why"},
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.max = 2};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    const char *action = arguments.count ? arguments.items[0] : NULL;
+    bool adds = action && text_equal(action, "add");
+    if (action && !adds && !text_equal(action, "clear"))
+        return cli_usage(cli, "unknown word '%s'; it is add or clear", action);
+    if ((duration || because) && !adds)
+        return cli_usage(cli, "--for and --because belong to add");
+    if (!action)
+        return nodes_list(cli, as_json);
+    if (arguments.count < 2 || !nodes_is_name(arguments.items[1]))
+        return cli_usage(cli, "%s wants the name of a node", action);
+    return adds ? nodes_add(cli, arguments.items[1], duration, because)
+                : nodes_clear(cli, arguments.items[1]);
+}

@@ -1,0 +1,378 @@
+/* phasectl why: what became of a phase's runs and what follows, on one screen. The daemon tells
+ * what is in the record; the last lines of a log are read from the run's own file. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WHY_RUNS_MAX = 10, /* and the rest is counted: one screen */
+    WHY_LINES_MAX = 10,
+    WHY_TAIL_BYTES = 16384, /* in which these lines are looked for */
+};
+
+struct why {
+    struct cli *cli;
+    json_t *phase;
+    json_t *run; /* the one that is explained, in full; NULL: none failed */
+    json_t *logs, *gate;
+};
+
+/* --- Asking ------------------------------------------------------------------------------------
+ */
+
+static bool why_is_failure(const json_t *run)
+{
+    const char *outcome = field_text(run, "outcome");
+    return strcmp(outcome, "failed") == 0 || strcmp(outcome, "lost") == 0 ||
+           strcmp(outcome, "cancelled") == 0;
+}
+
+/* Makes `address` that of the phase of a workflow that needs an explanation most: one that is held
+ * or has failed, else the last that has a run. */
+static int why_find_phase(struct cli *cli, struct address *address, struct error *err)
+{
+    json_t *workflow;
+    const json_t *phase, *found = NULL;
+    size_t i;
+    int code = client_get_address(cli, address, &workflow, err);
+    if (code < 0)
+        return code;
+    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    {
+        const char *state = field_text(phase, "state");
+        if (!found || json_is_object(json_object_get(phase, "run")))
+            found = phase;
+        if (strcmp(state, "held") == 0 || strcmp(state, "failed") == 0)
+            break;
+    }
+    (void)snprintf(address->phase, sizeof address->phase, "%s", field_text(found, "phase"));
+    json_decref(workflow);
+    return 0;
+}
+
+/* The attempt to explain: the newest that failed; 0: none did. */
+static uint32_t why_find_attempt(const json_t *phase)
+{
+    const json_t *run;
+    size_t i;
+    json_array_foreach(json_object_get(phase, "runs"), i, run)
+    {
+        if (why_is_failure(run))
+            return (uint32_t)field_integer(run, "attempt");
+    }
+    return 0;
+}
+
+static int why_get(struct cli *cli, const struct address *address, const char *rest,
+                   json_t **ret_json, struct error *err)
+{
+    char buffer[ADDRESS_PATH_SIZE];
+    char *path = text_format("%s%s", address_path(address, buffer), rest);
+    int code = client_get(cli, path, ret_json, err);
+    free(path);
+    return code;
+}
+
+static int why_ask(struct why *why, struct address *address, struct error *err)
+{
+    struct address phase = *address;
+    int code = 0;
+    if (address_kind(address) == ADDRESS_WORKFLOW)
+        code = why_find_phase(why->cli, &phase, err);
+    phase.attempt = 0;
+    if (code == 0)
+        code = why_get(why->cli, &phase, "", &why->phase, err);
+    if (code == 0)
+        code = why_get(why->cli, &phase, "/gate", &why->gate, err);
+    struct address run = phase;
+    run.attempt = address->attempt ? address->attempt : why_find_attempt(why->phase);
+    if (code < 0 || !run.attempt)
+        return code;
+    code = why_get(why->cli, &run, "", &why->run, err);
+    if (code == 0)
+        code = why_get(why->cli, &run, "/logs", &why->logs, err);
+    return code;
+}
+
+/* --- The runs ----------------------------------------------------------------------------------
+ */
+
+/* What ended its first failed rank. */
+static void why_add_code(struct table *table, const json_t *run)
+{
+    long long code = field_integer(run, "exit_code"), number = field_integer(run, "signal");
+    if (number)
+        table_addf(table, COLOUR_PLAIN, "signal %lld", number);
+    else if (code)
+        table_addf(table, COLOUR_PLAIN, "code %lld", code);
+    else
+        table_add(table, COLOUR_PLAIN, "");
+}
+
+/* Slurm's words are about the job, which may go on with later runs: then they are not this run's.
+ */
+static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
+{
+    const json_t *run = json_array_get(runs, at);
+    const char *state = field_text(run, "job_state"), *reason = field_text(run, "job_reason");
+    long long job = field_integer(run, "job_id");
+    bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
+    bool says_more = reason[0] && strcmp(reason, "None") != 0;
+    if (job && goes_on)
+        table_addf(table, COLOUR_PLAIN, "%lld requeued", job);
+    else if (job)
+        table_addf(table, COLOUR_PLAIN, "%lld %s%s%s", job, state, says_more ? ", " : "",
+                   says_more ? reason : "");
+    else
+        table_add(table, COLOUR_PLAIN, "");
+}
+
+static void why_add_nodes(struct table *table, const json_t *run)
+{
+    const json_t *nodes = json_object_get(run, "nodes");
+    const char *first = json_string_value(json_array_get(nodes, 0));
+    size_t count = json_array_size(nodes);
+    if (count > 1)
+        table_addf(table, COLOUR_PLAIN, "%s and %zu more", first ? first : "?", count - 1);
+    else
+        table_add(table, COLOUR_PLAIN, first ? first : "");
+}
+
+static void why_add_steps(struct table *table, const json_t *run)
+{
+    double first = field_number(run, "first_step"), last = field_number(run, "last_step");
+    bool resumes = field_text(run, "resume")[0] != '\0';
+    if (resumes)
+        table_addf(table, COLOUR_PLAIN, "%.0f", first);
+    else
+        table_add(table, COLOUR_PLAIN, "start");
+    if (isnan(last))
+        table_add(table, COLOUR_PLAIN, "none");
+    else
+        table_addf(table, COLOUR_PLAIN, "%.0f", last > first ? last - first : 0);
+}
+
+static void why_write_runs(const struct why *why, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"RUN", TABLE_LEFT, false},    {"OUTCOME", TABLE_LEFT, false}, {"EXIT", TABLE_LEFT, false},
+        {"JOB", TABLE_LEFT, false},    {"NODE", TABLE_LEFT, false},    {"FROM", TABLE_RIGHT, false},
+        {"STEPS", TABLE_RIGHT, false}, {"MESSAGE", TABLE_LEFT, true},
+    };
+    const json_t *runs = json_object_get(why->phase, "runs"), *run;
+    size_t count = json_array_size(runs), i;
+    struct table table;
+    if (count == 0)
+        return;
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(runs, i, run)
+    {
+        const char *outcome = field_text(run, "outcome"), *cause = field_text(run, "cause");
+        if (i == WHY_RUNS_MAX)
+            break;
+        table_add(&table, COLOUR_PLAIN, field_text(run, "address"));
+        table_addf(&table, view_colour(outcome[0] ? outcome : field_text(run, "state")), "%s%s%s",
+                   outcome[0] ? outcome : field_text(run, "state"), cause[0] ? ": " : "", cause);
+        why_add_code(&table, run);
+        why_add_slurm(&table, runs, i);
+        why_add_nodes(&table, run);
+        why_add_steps(&table, run);
+        table_add(&table, COLOUR_PLAIN, field_text(run, "message"));
+    }
+    text_add(text, "\n");
+    table_write(&table, &why->cli->out, 0, text);
+    table_fini(&table);
+    if (count > WHY_RUNS_MAX)
+        text_addf(text, "... and %zu before: phasectl runs %s\n", count - WHY_RUNS_MAX,
+                  field_text(why->phase, "address"));
+}
+
+/* --- The failed one ----------------------------------------------------------------------------
+ */
+
+/* The log that tells most: of the rank that the message names, else the first. */
+static const json_t *why_find_log(const struct why *why)
+{
+    const json_t *logs = json_object_get(why->logs, "logs"), *log;
+    const char *message = field_text(why->run, "message");
+    unsigned rank;
+    size_t i;
+    if (sscanf(message, "rank %9u", &rank) == 1)
+        json_array_foreach(logs, i, log)
+        {
+            if (field_integer(log, "rank") == (long long)rank)
+                return log;
+        }
+    return json_array_get(logs, 0);
+}
+
+/* Where the last lines begin. */
+static const char *why_last_lines(const char *data, size_t size)
+{
+    const char *at = data + size;
+    if (size && at[-1] == '\n')
+        at--;
+    for (unsigned lines = 0; at > data; at--)
+        if (at[-1] == '\n' && ++lines == WHY_LINES_MAX)
+            break;
+    return at;
+}
+
+static void why_write_log(const struct why *why, struct text *text)
+{
+    const json_t *log = why_find_log(why);
+    const char *path = field_text(log, "path");
+    char data[WHY_TAIL_BYTES + 1];
+    FILE *file = path[0] ? fopen(path, "re") : NULL;
+    if (!file)
+        return;
+    if (fseek(file, -WHY_TAIL_BYTES, SEEK_END) < 0)
+        rewind(file); /* it is shorter */
+    size_t size = fread(data, 1, WHY_TAIL_BYTES, file);
+    (void)fclose(file); /* it was only read */
+    data[size] = '\0';
+    text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"), path);
+    for (const char *line = why_last_lines(data, size); *line;) {
+        size_t length = strcspn(line, "\n");
+        char *copy = text_format("%.*s", (int)length, line);
+        text_add(text, "    ");
+        terminal_add_cut(text, copy, SIZE_MAX);
+        text_add(text, "\n");
+        free(copy);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static void why_write_guards(const struct why *why, struct text *text)
+{
+    const json_t *guard;
+    size_t i;
+    json_array_foreach(json_object_get(why->run, "guards"), i, guard)
+    {
+        struct text line = {0};
+        const char *advice = field_text(guard, "advice");
+        text_addf(&line, "guard %s%s: %s%s%s", field_text(guard, "name"),
+                  field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"),
+                  advice[0] ? "; " : "", advice);
+        text_add(text, "  ");
+        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        text_add(text, "\n");
+        text_fini(&line);
+    }
+}
+
+static void why_write_failure(const struct why *why, struct text *text)
+{
+    const char *outcome = field_text(why->run, "outcome"), *cause = field_text(why->run, "cause");
+    struct text line = {0};
+    if (!why->run)
+        return;
+    text_addf(&line, "%s %s%s%s", field_text(why->run, "address"),
+              outcome[0] ? outcome : field_text(why->run, "state"), cause[0] ? ": " : "", cause);
+    text_add(text, "\n");
+    terminal_colour(&why->cli->out, text, view_colour(outcome), text_string(&line));
+    text_add(text, "\n");
+    text_fini(&line);
+    if (field_text(why->run, "message")[0]) {
+        text_add(text, "  ");
+        terminal_add_cut(text, field_text(why->run, "message"), SIZE_MAX);
+        text_add(text, "\n");
+    }
+    why_write_guards(why, text);
+    why_write_log(why, text);
+}
+
+static void why_write_gate(const struct why *why, struct text *text)
+{
+    if (strcmp(field_text(why->gate, "decided"), "failed") != 0)
+        return;
+    text_addf(text, "\ngate of %s: ", field_text(why->phase, "address"));
+    terminal_colour(&why->cli->out, text, COLOUR_RED, "failed");
+    text_add(text, "\n");
+    view_gate(&why->cli->out, why->gate, 2, text);
+}
+
+/* --- What follows ------------------------------------------------------------------------------
+ */
+
+/* What phased has done about it, or waits for. */
+static void why_write_next(const struct why *why, struct text *text)
+{
+    const json_t *run = json_object_get(why->phase, "run");
+    const char *phase_state = field_text(why->phase, "state"), *state = field_text(run, "state");
+    const char *address = field_text(run, "address"), *reason = field_text(run, "job_reason");
+    long long job = field_integer(run, "job_id");
+    text_add(text, "\n");
+    if (strcmp(phase_state, "held") == 0) {
+        json_t *held = json_pack("{s:[O]}", "phases", why->phase);
+        view_held(&why->cli->out, held, text);
+        json_decref(held);
+    } else if (strcmp(state, "submitting") == 0) {
+        text_addf(text, "%s will be submitted%s%s\n", address, reason[0] ? ": " : "", reason);
+    } else if (strcmp(state, "pending") == 0) {
+        text_addf(text, "%s waits in Slurm as job %lld%s%s\n", address, job, reason[0] ? ": " : "",
+                  reason);
+    } else if (state[0] && strcmp(state, "ended") != 0) {
+        bool resumes = field_text(run, "resume")[0] != '\0';
+        text_addf(text, "%s is %s as job %lld, ", address, state, job);
+        if (resumes)
+            text_addf(text, "from step %.0f\n", field_number(run, "first_step"));
+        else
+            text_add(text, "from the start\n");
+    } else {
+        text_addf(text, "%s is %s\n", field_text(why->phase, "address"), phase_state);
+    }
+}
+
+static void why_write(const struct why *why, struct text *text)
+{
+    const char *state = field_text(why->phase, "state"), *reason = field_text(why->phase, "reason");
+    text_addf(text, "%s is ", field_text(why->phase, "address"));
+    terminal_colour(&why->cli->out, text, view_colour(state), state);
+    text_addf(text, "%s%s\n", reason[0] ? ": " : "", reason);
+    why_write_runs(why, text);
+    why_write_failure(why, text);
+    why_write_gate(why, text);
+    why_write_next(why, text);
+}
+
+int why_verb(struct cli *cli, char **words)
+{
+    const struct option_rule rules[] = {{0}};
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    struct why why = {.cli = cli};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    status = CLI_OK;
+    if (why_ask(&why, &address, &err) < 0) {
+        status = cli_fail(&err);
+    } else {
+        struct text text = {0};
+        why_write(&why, &text);
+        (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+        text_fini(&text);
+    }
+    json_decref(why.phase);
+    json_decref(why.run);
+    json_decref(why.logs);
+    json_decref(why.gate);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* Nodes that new jobs are kept away from: which they are, and what people want of them. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/store/answers.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXCLUSION_SECONDS_MAX = 366 * 86400 };
+
+/* What is wanted of a node, and who asked, until the commit. */
+struct node_item {
+    struct loop_item item;
+    struct request *request;
+    char *node;
+    char *message; /* NULL: none */
+    int64_t now_ms, until_ms;
+};
+
+void nodes_get(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    struct store *store = loop_store(call->api->config.loop);
+    int status = answer_nodes(store, loop_now_ms(), &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+static int node_write_exclusion(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct node_item *item = (const struct node_item *)base;
+    return store_node_exclude(store, item->node, item->message, item->until_ms, item->now_ms, err);
+}
+
+static int node_write_clear(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct node_item *item = (const struct node_item *)base;
+    return store_node_clear(store, item->node, item->now_ms, err);
+}
+
+static void node_done(struct loop_item *base, const struct error *failure)
+{
+    struct node_item *item = (struct node_item *)base;
+    if (failure)
+        request_reply_error(item->request, API_UNAVAILABLE, NULL,
+                            "the record cannot be written: %s; this takes effect when it can",
+                            failure->message);
+    else
+        request_reply_json(item->request, 200, json_pack("{s:s}", "node", item->node));
+}
+
+static void node_free(struct loop_item *base)
+{
+    struct node_item *item = (struct node_item *)base;
+    free(item->node);
+    free(item->message);
+    free(item);
+}
+
+static struct node_item *node_item_new(const struct call *call)
+{
+    struct node_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    item->item = (struct loop_item){.done = node_done, .free = node_free};
+    item->request = call->request;
+    item->node = text_format("%s", call->node);
+    item->now_ms = loop_now_ms();
+    return item;
+}
+
+/* Slurm refuses every job that leaves out what is no node. That this is one of the cluster it
+ * alone knows, but it can look like one. */
+static bool is_node_name(const char *name)
+{
+    static const char characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    return name[strspn(name, characters)] == '\0' && name[0] != '-' && name[0] != '.';
+}
+
+void nodes_post(struct call *call)
+{
+    if (!is_node_name(call->node)) {
+        request_reply_error(call->request, API_BAD_REQUEST, call->node,
+                            "%s is not the name of one node", call->node);
+        return;
+    }
+    if (!call_can_record(call))
+        return;
+    json_t *body = call_body(call);
+    if (!body)
+        return;
+    json_t *seconds = json_object_get(body, "seconds");
+    const char *message = json_string_value(json_object_get(body, "message"));
+    bool is_for_good = !seconds || json_is_null(seconds);
+    json_int_t time_s = json_integer_value(seconds);
+    if (!is_for_good && (time_s < 1 || time_s > EXCLUSION_SECONDS_MAX)) {
+        request_reply_error(call->request, API_BAD_REQUEST, "seconds",
+                            "seconds must be a whole number from 1 to %d, or null",
+                            EXCLUSION_SECONDS_MAX);
+        json_decref(body);
+        return;
+    }
+    struct node_item *item = node_item_new(call);
+    item->item.write = node_write_exclusion;
+    item->message = message ? text_format("%s", message) : NULL;
+    item->until_ms = is_for_good ? 0 : item->now_ms + 1000 * (int64_t)time_s;
+    loop_post_item(call->api->config.loop, &item->item, NULL);
+    json_decref(body);
+}
+
+static bool is_listed(const json_t *answer, const char *node)
+{
+    const json_t *row;
+    size_t i;
+    json_array_foreach(json_object_get(answer, "nodes"), i, row)
+    {
+        const char *name = json_string_value(json_object_get(row, "node"));
+        if (name && text_equal(name, node))
+            return true;
+    }
+    return false;
+}
+
+void nodes_delete(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    if (!call_can_record(call))
+        return;
+    if (answer_nodes(loop_store(call->api->config.loop), loop_now_ms(), &json, &err) < 0) {
+        call_fail(call->request, call->node, &err);
+        return;
+    }
+    if (is_listed(json, call->node)) {
+        struct node_item *item = node_item_new(call);
+        item->item.write = node_write_clear;
+        loop_post_item(call->api->config.loop, &item->item, NULL);
+    } else {
+        request_reply_error(call->request, API_NOT_FOUND, call->node, "%s is not excluded",
+                            call->node);
+    }
+    json_decref(json);
+}

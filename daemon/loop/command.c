@@ -1,0 +1,34 @@
+/* What leads are told: which effects stand for them in the outbox. */
+#include "daemon/loop/inside.h"
+
+static bool is_told(const struct loop *loop, enum core_effect_kind kind, const struct run *run)
+{
+    const struct duty *duty = outbox_find(&loop->outbox, kind, run->id);
+    return duty && duty->state == DUTY_STANDING;
+}
+
+/* Whether a lead goes on with this run, or shall; one that went on alone knows the run, but not
+ * yet its number. */
+static bool is_next(const struct loop *loop, const struct run *run)
+{
+    return run->has_begun || is_told(loop, FX_TELL_NEXT, run);
+}
+
+struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after)
+{
+    const struct run *run = loop_run(loop, run_id);
+    if (!run) /* over, and its job too as far as Slurm told */
+        return (struct loop_command){.number = after < 2 ? 2 : 0, .verb = LOOP_END};
+    const struct workflow *workflow = run->phase->workflow;
+    for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
+        const struct run *next = workflow->runs[i];
+        if (next->id > run->id && next->job == run->job && is_next(loop, next))
+            return (struct loop_command){.number = 2, .verb = LOOP_NEXT, .to = next};
+    }
+    if (after < 2 && is_told(loop, FX_TELL_END, run))
+        return (struct loop_command){.number = 2, .verb = LOOP_END};
+    if (after < 1 && is_told(loop, FX_TELL_STOP, run))
+        return (struct loop_command){
+            .number = 1, .verb = LOOP_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
+    return (struct loop_command){0};
+}

@@ -1,0 +1,20 @@
+/* Which checkpoint a run begins from.
+ *
+ * The core names the newest one that was told. When the run's folder is made, the files are looked
+ * at: one that is not there any more, or has not its size any more, is passed over for the one
+ * before; likewise one from which an earlier run made no step before its program failed. What was
+ * chosen stands in run.json, and the core learns it when the run starts. */
+#ifndef PHASED_DAEMON_LOOP_RESUME_H
+#define PHASED_DAEMON_LOOP_RESUME_H
+
+#include <jansson.h>
+
+struct error;
+struct run;
+struct store;
+
+/* {"path", "step"}, or JSON's null: from the start; a new reference. Fails as the record does. */
+int resume_choose(struct store *store, const struct run *run, json_t **ret_resume,
+                  struct error *err);
+
+#endif

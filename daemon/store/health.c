@@ -1,0 +1,118 @@
+/* Nodes that new jobs are kept away from, since they failed or a person wants it. */
+#include "daemon/store/store_private.h"
+#include "lib/text.h"
+
+/* The newest exclusion of a node, over or not. */
+struct exclusion {
+    int64_t since_ms, until_ms; /* until 0: until it is cleared */
+    unsigned count;
+    bool is_cleared;
+};
+
+static bool exclusion_is_active(const struct exclusion *exclusion, int64_t now_ms)
+{
+    return exclusion->since_ms && !exclusion->is_cleared &&
+           (exclusion->until_ms == 0 || exclusion->until_ms > now_ms);
+}
+
+/* Whether a failure now repeats it. */
+static bool exclusion_is_remembered(const struct exclusion *exclusion, int64_t now_ms)
+{
+    int64_t from_ms = now_ms - 1000 * (int64_t)STORE_EXCLUSION_MEMORY_S;
+    return !exclusion->is_cleared && exclusion->since_ms > from_ms;
+}
+
+/* Zeros when there never was one. */
+static int node_last(struct store *store, const char *node, struct exclusion *ret_last,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_NODE_LAST);
+    stmt_bind_text(stmt, ":node", node);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    *ret_last = (struct exclusion){0};
+    if (result == 0)
+        return 0;
+    ret_last->since_ms = stmt_next_int(stmt);
+    ret_last->until_ms = stmt_next_int(stmt);
+    ret_last->count = stmt_next_unsigned(stmt);
+    ret_last->is_cleared = stmt_next_int(stmt) != 0;
+    stmt_reset(stmt);
+    return 0;
+}
+
+/* How long after so many failures in a row. */
+static int64_t exclusion_lasts_ms(unsigned count)
+{
+    int64_t lasts_s = STORE_EXCLUSION_FIRST_S;
+    while (count-- > 1 && lasts_s < STORE_EXCLUSION_LAST_S)
+        lasts_s *= 2;
+    return 1000 * (lasts_s < STORE_EXCLUSION_LAST_S ? lasts_s : STORE_EXCLUSION_LAST_S);
+}
+
+int store_node_failed(struct store *store, const struct store_node_failure *failure, int64_t now_ms,
+                      int64_t *ret_until_ms, struct error *err)
+{
+    struct exclusion last;
+    int result = node_last(store, failure->node, &last, err);
+    if (result < 0)
+        return result;
+    bool is_active = exclusion_is_active(&last, now_ms);
+    if (is_active && (last.until_ms == 0 || failure->began_ms <= last.since_ms)) {
+        *ret_until_ms = last.until_ms; /* it went down with the run that is recorded already */
+        return 0;
+    }
+    unsigned count = exclusion_is_remembered(&last, now_ms) ? last.count + 1 : 1;
+    int64_t until_ms = now_ms + exclusion_lasts_ms(count);
+    if (is_active && last.until_ms > until_ms)
+        until_ms = last.until_ms; /* a person wants it for longer */
+    struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
+    stmt_bind_text(stmt, ":node", failure->node);
+    stmt_bind_text(stmt, ":cause", failure->cause);
+    stmt_bind_id(stmt, ":run", failure->run);
+    stmt_bind_words(stmt, ":message", failure->message);
+    stmt_bind_int(stmt, ":since", now_ms);
+    stmt_bind_time(stmt, ":until", until_ms);
+    stmt_bind_int(stmt, ":count", count);
+    *ret_until_ms = until_ms;
+    return stmt_run(stmt, err);
+}
+
+int store_node_exclude(struct store *store, const char *node, const char *message, int64_t until_ms,
+                       int64_t now_ms, struct error *err)
+{
+    struct exclusion last;
+    int result = node_last(store, node, &last, err);
+    if (result < 0)
+        return result;
+    struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
+    stmt_bind_text(stmt, ":node", node);
+    stmt_bind_words(stmt, ":message", message ? message : "");
+    stmt_bind_int(stmt, ":since", now_ms);
+    stmt_bind_time(stmt, ":until", until_ms);
+    stmt_bind_int(stmt, ":count", exclusion_is_remembered(&last, now_ms) ? last.count : 0);
+    return stmt_run(stmt, err);
+}
+
+int store_node_clear(struct store *store, const char *node, int64_t now_ms, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_NODE_CLEAR);
+    stmt_bind_text(stmt, ":node", node);
+    stmt_bind_int(stmt, ":now", now_ms);
+    return stmt_run(stmt, err);
+}
+
+int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err)
+{
+    int result;
+    struct text nodes = {0};
+    struct stmt *stmt = store_stmt(store, Q_NODE_LIST);
+    stmt_bind_int(stmt, ":now", now_ms);
+    while ((result = stmt_step(stmt, err)) > 0)
+        text_addf(&nodes, "%s%s", nodes.size ? "," : "", stmt_next_text(stmt));
+    if (result == 0)
+        *ret_nodes = nodes.size ? text_steal(&nodes) : NULL;
+    text_fini(&nodes);
+    return result;
+}

@@ -1,0 +1,2 @@
+UPDATE node_health SET cleared = :now
+ WHERE node = :node AND cleared IS NULL AND ifnull(until > :now, 1)

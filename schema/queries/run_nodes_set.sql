@@ -1,0 +1,1 @@
+UPDATE run SET nodes = :nodes WHERE id = :run

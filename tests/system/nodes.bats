@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# A node that takes a run down is left out of what follows, until its time is over or it is cleared.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# One rank, which goes on for long or ends at once: sleeper SECONDS.
+sleeper() {
+    cat <<SPEC
+name: sleeper
+phases:
+  a:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      echo "\$SLURMD_NODENAME" >>"\$PHASED_OUT/nodes"
+      sleep $1
+SPEC
+}
+
+# The agent of this home's only run.
+agent_pid() {
+    pgrep -f "^[^ ]*phase-worker node $PHASED_HOME/" # and not the sruns
+}
+
+nodes_are() {
+    [ "$(paste -sd' ' "$PHASED_HOME/runs/$1/a/out/nodes")" = "$2" ]
+}
+
+@test "the run after the loss of an agent goes to another node, until the node is cleared" {
+    phasectl daemon start
+    workflow=$(sleeper 300 | submit)
+    eventually 30 nodes_are "$workflow" n1
+    kill -KILL "$(agent_pid)"
+    eventually 60 nodes_are "$workflow" 'n1 n2' # though n1 is idle, and comes first
+    [ "$(record "SELECT cause || ' ' || attempt FROM run WHERE state = 'ended'")" = 'node_fail 1' ]
+    [ "$(record 'SELECT node || ifnull(address, 0) || count FROM v_node')" = "n1$workflow/a#11" ]
+
+    run phasectl nodes
+    [[ ${lines[0]} == NODE*CAUSE*RUN*SINCE*LEFT*COUNT*MESSAGE ]]
+    [[ ${lines[1]} == n1\ *node_fail\ *"$workflow/a#1"*1h5*'n1: task 0: Killed'* ]]
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
+
+    phasectl nodes clear n1
+    [ "$(phasectl nodes)" = 'jobs are kept away from no node' ]
+    workflow=$(sleeper 0 | submit)
+    eventually 60 state "$workflow" succeeded
+    nodes_are "$workflow" n1
+}
+
+@test "a person leaves nodes out; with none left, a job takes any and says so" {
+    phasectl daemon start
+    phasectl nodes add n1 --for 2h --because 'fan noise'
+    workflow=$(sleeper 0 | submit)
+    eventually 60 state "$workflow" succeeded
+    nodes_are "$workflow" n2
+
+    phasectl nodes add n2
+    [[ $(phasectl nodes) == *n2*'until cleared'* ]]
+    workflow=$(sleeper 0 | submit)
+    eventually 60 state "$workflow" succeeded
+    [[ $(record "SELECT message FROM event WHERE workflow = $workflow AND type = 'warning'") == \
+        'submitted again without leaving out the excluded nodes: refused by Slurm: Requested node configuration is not available' ]]
+
+    run phasectl nodes clear n3
+    [ "$status" -eq 1 ]
+    [ "$output" = 'phasectl: n3 is not excluded' ]
+    run phasectl nodes add 'n[1-2]'
+    [ "$status" -eq 1 ]
+    [ "$output" = 'phasectl: n[1-2] is not the name of one node' ]
+    run phasectl nodes add n1 --for 5
+    [ "$status" -eq 2 ]
+}

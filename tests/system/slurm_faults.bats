@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# What goes wrong in Slurm itself: nodes that cannot launch a job, nodes that it loses.
+
+load phased.bash
+load training.bash
+
+setup_file() {
+    sandbox_up 2
+    reference_up
+    export BROKEN=$SANDBOX/broken # the node whose Prolog fails; no such file: none
+    cat >"$SANDBOX/prolog" <<PROLOG
+#!/bin/sh
+[ "\$SLURMD_NODENAME" != "\$(cat "$BROKEN" 2>/dev/null)" ]
+PROLOG
+    chmod 755 "$SANDBOX/prolog"
+    echo "Prolog=$SANDBOX/prolog" >>"$SLURM_CONF"
+    scontrol reconfigure
+}
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() {
+    rm -f "$BROKEN"
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2 >/dev/null
+    scontrol update NodeName=n1,n2 State=RESUME 2>/dev/null || true
+    home_down
+}
+
+@test "a job that Slurm holds since a Prolog failed is replaced, and the next one runs elsewhere" {
+    phasectl daemon start
+    echo n1 >"$BROKEN"
+    workflow=$(training | submit)
+    eventually 120 state "$workflow" succeeded
+    [ "$(record 'SELECT outcome, cause FROM run WHERE attempt = 1')" = 'failed|launch' ]
+    [ "$(record 'SELECT count(*) FROM run')" = 2 ]
+    [ -z "$(squeue -h -o %i)" ]
+    same_weights "$workflow"
+    [[ "$(phasectl why "$workflow/train")" = *"failed: launch"*"held by Slurm"* ]]
+}
+
+one_training() {
+    [ "$(pgrep -f "phase-model train.*$PHASED_HOME" | wc -l)" = 1 ]
+}
+
+makes_steps() {
+    [ "$(record "SELECT last_step > resume_step FROM run WHERE attempt = $1")" = 1 ]
+}
+
+@test "a node whose slurmd is killed ends what runs there, while the run goes on elsewhere" {
+    phasectl daemon start
+    workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--save-every 200/' | submit)
+    eventually 60 past "$workflow/train" 205
+    node=$(record 'SELECT nodes FROM run')
+    kill -KILL "$(cat "$SANDBOX/pid/$node")"
+    eventually 120 makes_steps 2
+    [ "$(record 'SELECT nodes FROM run WHERE attempt = 2')" != "$node" ]
+    [ "$(record 'SELECT resume_step > 0 FROM run WHERE attempt = 2')" = 1 ]
+    eventually 30 one_training
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
+}

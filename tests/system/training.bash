@@ -1,0 +1,53 @@
+# What the bats files on interrupted trainings share: a small training that resumes exactly, and what
+# must be true of it in the end. After phased.bash.
+
+# What an undisturbed training ends with.
+reference_up() {
+    export REFERENCE=$SANDBOX/reference
+    OMP_NUM_THREADS=1 phase-model train --out "$REFERENCE" --iterations 150 \
+        --device-batch-size 8 --save-every 20 >/dev/null
+}
+
+# One rank, which writes a checkpoint on SIGTERM.
+training() {
+    cat <<'SPEC'
+name: recovery
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    launch: rank
+    params: {iterations: 150}
+    run: |
+      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
+      exec phase-model train --out "$PHASED_OUT" --resume "$PHASED_RESUME" \
+        --iterations $iterations --device-batch-size 8 --save-every 20
+    progress: {step: step, total: $iterations}
+    checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    gate: {falling: {value: slope(loss), below: 0}}
+SPEC
+}
+
+# past ADDRESS STEP: whether the newest run has made more steps.
+past() {
+    [ "$(phasectl status "$1" --json | jq -r '.step // 0')" -gt "$2" ]
+}
+
+same_weights() {
+    cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/runs/$1/train/out/step_000150.ckpt"
+}
+
+# Slurm has run exactly the jobs that the record names.
+jobs_agree() {
+    local record
+    record=$(record 'SELECT slurm_id FROM job WHERE started IS NOT NULL ORDER BY slurm_id' | paste -sd' ')
+    [ "$(sort -un "$PHASED_HOME"/runs/*/train/out/executed | paste -sd' ')" = "$record" ]
+}
+
+# Takes all nodes for two seconds.
+preempt() {
+    srun -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor sleep 2
+}
+
+outcomes() {
+    record 'SELECT outcome FROM run ORDER BY id' | paste -sd' '
+}

@@ -1,0 +1,95 @@
+/* Which node the core blames for the end of a run. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/core_world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* As far as a rank that trains. */
+static void phase_runs(struct world *world)
+{
+    world_event(world, EV_SUBMITTED, "validate");
+    world_event(world, EV_RUN_STARTED, "validate");
+}
+
+/* As `world_ended()`, by a lead that names this node. */
+static void ended_by_node(struct world *world, enum run_cause cause, const char *node)
+{
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_FAILED,
+                                          .cause = cause,
+                                          .node = node,
+                                          .step = -1});
+}
+
+static void a_node_that_takes_a_run_down_is_blamed(void **state)
+{
+    static const struct {
+        enum run_cause cause;
+        const char *named, *of_job, *blamed;
+    } rows[] = {
+        {CAUSE_NODE_FAIL, "n2", "n[1-2]", "n2"}, {CAUSE_LAUNCH, "n2", "n2", "n2"},
+        {CAUSE_PREFLIGHT, "n2", "n[1-2]", "n2"}, {CAUSE_NODE_FAIL, NULL, "n2", NULL},
+        {CAUSE_EXIT, "n2", "n2", NULL},          {CAUSE_HANG, "n2", "n2", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        world_init(&world);
+        world_begin(&world, false);
+        phase_runs(&world);
+        (void)snprintf(world_phase(&world, "validate")->run->job->nodes, NODES_MAX, "%s",
+                       rows[i].of_job);
+        ended_by_node(&world, rows[i].cause, rows[i].named);
+        const char *blame = strstr(world_trace(&world), "blame ");
+        if (rows[i].blamed)
+            assert_memory_equal(blame, "blame n2 for validate#1\n", 24);
+        else
+            assert_null(blame);
+        world_fini(&world);
+    }
+}
+
+static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
+{
+    static const struct {
+        const char *job_state, *nodes;
+        bool is_blamed;
+    } rows[] = {
+        {"node_fail", "n2", true}, {"node_fail", "n[1-2]", false}, {"node_fail", "n1,n2", false},
+        {"node_fail", "", false},  {"timeout", "n2", false},       {"pending", "", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        world_init(&world);
+        world_begin(&world, false);
+        phase_runs(&world);
+        struct job *job = world_phase(&world, "validate")->run->job;
+        struct core_event event = {.kind = EV_JOB_SEEN, .job = job};
+        event.seen.state = rows[i].job_state;
+        event.seen.nodes = rows[i].nodes;
+        event.seen.is_stuck = text_equal(rows[i].job_state, "pending");
+        event.seen.is_final = !event.seen.is_stuck;
+        if (event.seen.is_stuck) /* held after a launch that failed: where it was last seen */
+            (void)snprintf(job->nodes, NODES_MAX, "n2");
+        world_step(&world, event);
+        world.now_ms += 5000;
+        world_event(&world, EV_RUN_SILENT, "validate");
+        const char *trace = world_trace(&world);
+        assert_non_null(strstr(trace, "validate#1: running -> ended\n"));
+        assert_int_equal(strstr(trace, "blame n2 for validate#1\n") != NULL, rows[i].is_blamed);
+        world_fini(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_that_takes_a_run_down_is_blamed),
+        cmocka_unit_test(the_only_node_of_a_job_that_left_no_word_is_blamed),
+    };
+    return cmocka_run_group_tests_name("core nodes", tests, NULL, NULL);
+}

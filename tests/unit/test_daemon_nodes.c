@@ -1,0 +1,140 @@
+/* Jobs are kept away from nodes that took runs down, or that a person does not want. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char one_phase[] = "name: one\n"
+                                "phases:\n"
+                                "  a:\n"
+                                "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                "    slurm: {exclude: \"n7\"}\n"
+                                "    run: echo\n";
+
+static void submit(struct world *world, size_t jobs)
+{
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", jobs);
+}
+
+/* The lead of the first run starts, and ends by the loss of n2. */
+static void lose_n2(struct world *world)
+{
+    long long now = (long long)time(NULL);
+    char *started = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
+                                "\"restarts\":0,\"nodes\":[\"n2\"],\"end_time\":null}",
+                                now);
+    char *ended = text_format("{\"seq\":2,\"time\":%lld,\"type\":\"ended\",\"outcome\":\"failed\","
+                              "\"cause\":\"node_fail\",\"node\":\"n2\",\"message\":\"lost\","
+                              "\"started\":%lld,\"ended\":%lld,\"finals\":{},\"last_step\":null}",
+                              now, now - 60, now);
+    const char *const entries[] = {started, ended, NULL};
+    world_slurm_write(world, "state.101", "running");
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", entries), 2);
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "cause", "node_fail");
+    free(started);
+    free(ended);
+}
+
+static void assert_excluded(struct world *world, const char *lines)
+{
+    char *text = world_read(world, "slurm/excluded");
+    assert_string_equal(text, lines);
+    free(text);
+}
+
+static json_t *exclusion(const char *message, int seconds)
+{
+    return json_pack("{s:s, s:o}", "message", message, "seconds",
+                     seconds ? json_integer(seconds) : json_null());
+}
+
+static void a_node_that_failed_is_left_out_of_what_follows(void **state)
+{
+    struct world *world = *state;
+    submit(world, 1);
+    lose_n2(world);
+    world_await(world, "/v1/nodes", "nodes.0.node", "n2");
+    world_await(world, "/v1/nodes", "nodes.0.run", "1/a#1");
+    world_await(world, "/v1/nodes", "nodes.0.cause", "node_fail");
+    world_kill(world); /* it is in the record with the run's end */
+    world_start(world, NULL);
+    submit(world, 2);
+    assert_excluded(world, "101 n7\n102 n7,n2\n");
+    json_decref(world_expect(world, 200, "DELETE", "/v1/nodes/n2", NULL));
+    submit(world, 3);
+    assert_excluded(world, "101 n7\n102 n7,n2\n103 n7\n");
+}
+
+static void a_person_excludes_and_clears_nodes(void **state)
+{
+    struct world *world = *state;
+    json_decref(world_expect(world, 200, "POST", "/v1/nodes/n3", exclusion("noise", 0)));
+    json_decref(world_expect(world, 200, "POST", "/v1/nodes/n1", exclusion("fan", 3600)));
+    json_t *json = world_expect(world, 200, "GET", "/v1/nodes", NULL);
+    assert_string_equal(world_member(json, "nodes.0.message"), "fan");
+    assert_string_equal(world_member(json, "nodes.1.until"), "null");
+    assert_string_equal(world_member(json, "nodes.1.cause"), "null");
+    json_decref(json);
+    submit(world, 1);
+    assert_excluded(world, "101 n7,n1,n3\n");
+    json_decref(world_expect(world, 200, "DELETE", "/v1/nodes/n3", NULL));
+    json_decref(world_expect(world, 404, "DELETE", "/v1/nodes/n3", NULL));
+    json_decref(world_expect(world, 400, "POST", "/v1/nodes/n[1-2]", exclusion("all", 0)));
+    json_decref(world_expect(world, 400, "POST", "/v1/nodes/n1", exclusion("long", -1)));
+    json_decref(world_expect(world, 405, "PUT", "/v1/nodes/n1", NULL));
+}
+
+static void a_job_that_too_few_nodes_are_left_for_takes_any(void **state)
+{
+    struct world *world = *state;
+    json_decref(world_expect(world, 200, "POST", "/v1/nodes/n1", exclusion("fan", 3600)));
+    world_slurm_write(world, "mode", "few"); /* the spec leaves none out here */
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows",
+                             world_submission("name: any\n"
+                                              "phases:\n"
+                                              "  a:\n"
+                                              "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                              "    run: echo\n",
+                                              NULL)));
+    world_await_lines(world, "jobs", 1);
+    assert_excluded(world, "");
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
+    char *text = json_dumps(json, JSON_COMPACT);
+    assert_non_null(strstr(text, "submitted again without leaving out the excluded nodes: refused "
+                                 "by Slurm: because the test wants it"));
+    free(text);
+    json_decref(json);
+}
+
+static void what_is_refused_anywhere_is_refused_once(void **state)
+{
+    struct world *world = *state;
+    json_decref(world_expect(world, 200, "POST", "/v1/nodes/n1", exclusion("fan", 3600)));
+    world_slurm_write(world, "mode", "refuse");
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 0);
+    json_t *json = world_expect(world, 200, "GET", "/v1/nodes", NULL);
+    assert_int_equal(json_array_size(json_object_get(json, "nodes")), 1); /* nobody is blamed */
+    json_decref(json);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_node_that_failed_is_left_out_of_what_follows),
+        TEST(a_person_excludes_and_clears_nodes),
+        TEST(a_job_that_too_few_nodes_are_left_for_takes_any),
+        TEST(what_is_refused_anywhere_is_refused_once),
+    };
+    return cmocka_run_group_tests_name("daemon nodes", tests, NULL, NULL);
+}

@@ -1,0 +1,471 @@
+/* Jobs that are requeued, and leads that go on alone while the daemon is away. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char one_phase[] = "name: one\n"
+                                "phases:\n"
+                                "  a:\n"
+                                "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                "    run: echo\n"
+                                "    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n";
+
+/* --- What workers leave and tell
+ * ----------------------------------------------------------------*/
+
+static char *started(unsigned restarts)
+{
+    return text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
+                       "\"restarts\":%u,\"nodes\":[\"n1\"],\"end_time\":null}",
+                       (long long)time(NULL), restarts);
+}
+
+/* Where the checkpoint of a step lies; valid until the next call. */
+static const char *checkpoint_path(const struct world *world, unsigned step)
+{
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/step_%u", world->home, step);
+    return path;
+}
+
+/* A checkpoint of four bytes, and what its node says of it. */
+static char *checkpoint(const struct world *world, unsigned sequence, unsigned step)
+{
+    const char *path = checkpoint_path(world, step);
+    assert_int_equal(file_replace(path, "1234", 4, 0600, NULL), 0);
+    return text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"checkpoint\",\"path\":\"%s\","
+                       "\"step\":%u,\"bytes\":4}",
+                       sequence, (long long)time(NULL) - 1, path, step);
+}
+
+/* An outcome, a failure by an exit code; as the lead's `ended` when `sequence` is not 0. */
+static char *ended(unsigned sequence, const char *outcome, unsigned step, bool requeues)
+{
+    long long now = (long long)time(NULL);
+    char *head = sequence
+                     ? text_format("\"seq\":%u,\"time\":%lld,\"type\":\"ended\",", sequence, now)
+                     : text_format("%s", "");
+    char *text =
+        text_format("{%s\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"%s\",\"cause\":%s,"
+                    "\"exit_code\":0,\"signal\":0,\"message\":\"\",\"guard\":null,\"started\":%lld,"
+                    "\"ended\":%lld,\"finals\":{},\"last_step\":%u,\"requeues\":%s}",
+                    head, outcome, text_equal(outcome, "failed") ? "\"exit\"" : "null", now - 60,
+                    now, step, requeues ? "true" : "false");
+    free(head);
+    return text;
+}
+
+static void push(struct world *world, const char *run, const char *node, char *take_entry,
+                 long sequence)
+{
+    const char *const entries[] = {take_entry, NULL};
+    assert_int_equal(world_push(world, run, node, entries), sequence);
+    free(take_entry);
+}
+
+static void make_folder(struct world *world, const char *name)
+{
+    char *path = text_format("%s/%s", world->home, name);
+    assert_int_equal(file_make_folders(path, 0700, NULL), 0);
+    free(path);
+}
+
+static void leave(struct world *world, const char *folder, const char *name, char *take_text)
+{
+    char *path = text_format("%s/%s/%s", world->home, folder, name);
+    char *line = text_format("%s\n", take_text);
+    assert_int_equal(file_replace(path, line, strlen(line), 0600, NULL), 0);
+    free(path);
+    free(line);
+    free(take_text);
+}
+
+/* Leaves a journal of one or two entries. */
+static void leave_journal(struct world *world, const char *folder, const char *node,
+                          char *take_first, char *take_second)
+{
+    char *name = text_format("journal/%s.jsonl", node);
+    leave(world, folder, name,
+          take_second ? text_format("%s\n%s", take_first, take_second)
+                      : text_format("%s", take_first));
+    free(name);
+    free(take_first);
+    free(take_second);
+}
+
+/* What a lead that goes on alone makes of the first attempt's folder. `job`: NULL: the same. */
+static void make_alone(struct world *world, unsigned attempt, const char *resume, unsigned step,
+                       const char *job)
+{
+    char *folder = text_format("runs/1/a/%u", attempt);
+    char *journal = text_format("%s/journal", folder);
+    char *text = world_read(world, "runs/1/a/1/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+    (void)json_object_set_new(json, "run", json_integer(0));
+    (void)json_object_set_new(json, "attempt", json_integer(attempt));
+    (void)json_object_set_new(json, "run_dir", json_sprintf("%s/%s", world->home, folder));
+    (void)json_object_set_new(json, "alone", json_true());
+    (void)json_object_set_new(json, "resume",
+                              resume ? json_pack("{s:s, s:i}", "path", resume, "step", (int)step)
+                                     : json_null());
+    if (job)
+        (void)json_object_set_new(json, "job_dir", json_string(job));
+    make_folder(world, journal);
+    leave(world, folder, "run.json", json_dumps(json, 0));
+    json_decref(json);
+    free(text);
+    free(journal);
+    free(folder);
+}
+
+/* The first attempt runs in job 101 and has written a checkpoint at step 10. */
+static void run_first_attempt(struct world *world)
+{
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    push(world, "runs/1/a/1", "lead", started(0), 1);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 1, 10), 1);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "running");
+}
+
+static void requeue(struct world *world, unsigned restarts)
+{
+    char *count = text_format("%u", restarts);
+    char *eligible = text_format("%lld", (long long)time(NULL) + 121);
+    world_slurm_write(world, "reason.101", "BeginTime");
+    world_slurm_write(world, "eligible.101", eligible);
+    world_slurm_write(world, "state.101", "pending");
+    world_slurm_write(world, "restarts.101", count);
+    free(eligible);
+    free(count);
+}
+
+static void expect_run(struct world *world, unsigned attempt, const char *member, const char *text)
+{
+    char *path = text_format("/v1/workflows/1/phases/a/runs/%u", attempt);
+    world_await(world, path, member, text);
+    free(path);
+}
+
+static void expect_next(struct world *world, const char *of, const char *run)
+{
+    int status;
+    json_t *json = world_worker(world, of, "GET", "command?after=0", NULL, &status);
+    assert_int_equal(status, 200);
+    assert_string_equal(world_member(json, "verb"), "next");
+    assert_true(text_ends(world_member(json, "run_dir"), run));
+    json_decref(json);
+}
+
+/* --- Claims
+ * -------------------------------------------------------------------------------------*/
+
+static void a_preempted_run_goes_on_in_its_job(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 12, true), 2);
+    requeue(world, 1);
+    world_await_lines(world, "begun", 1); /* and no job was submitted or cancelled */
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+    char *text = world_read(world, "slurm/eligible.101");
+    assert_in_range(strtoll(text, NULL, 10), time(NULL) - 20, time(NULL) + 2);
+    free(text);
+
+    world_slurm_write(world, "state.101", "running");
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    text = world_read(world, "runs/1/a/2/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 10));
+    assert_string_equal(world_member(json, "run"), "2");
+    json_decref(json);
+    free(text);
+    push(world, "runs/1/a/2", "lead", started(1), 1);
+    expect_run(world, 2, "state", "running");
+    expect_run(world, 2, "job_id", "101");
+    expect_run(world, 2, "first_step", "10");
+}
+
+static void a_job_that_still_waits_is_begun_again(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "lead", ended(2, "timed_out", 12, true), 2);
+    requeue(world, 1);
+    world_await_lines(world, "begun", 1);
+    requeue(world, 1); /* Slurm set its time after ours */
+    world_await_lines(world, "begun", 2);
+}
+
+static void a_job_held_after_a_failed_launch_is_replaced(void **state)
+{
+    struct world *world = *state;
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "reason.101", "launch failed requeued held");
+    world_slurm_write(world, "held.101", "1");
+    world_await_lines(world, "cancelled", 1);
+    world_await_lines(world, "jobs", 2);
+    expect_run(world, 1, "cause", "launch");
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+    assert_non_null(strstr(world_member(json, "message"), "launch failed requeued held"));
+    json_decref(json);
+}
+
+static void a_job_that_a_person_holds_waits_and_says_so(void **state)
+{
+    struct world *world = *state;
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "reason.101", "JobHeldUser");
+    world_slurm_write(world, "held.101", "1");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason", "JobHeldUser");
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void a_run_whose_job_slurm_requeued_ends_by_what_its_lead_left(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    world_kill(world);
+    leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
+    requeue(world, 1);
+    world_start(world, NULL);
+    expect_run(world, 1, "outcome", "preempted");
+    world_await_lines(world, "begun", 1);
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+/* Two attempts made alone: one that is over, one that goes on. */
+static void leave_two_alone(struct world *world)
+{
+    leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
+    make_alone(world, 2, "/out/step_12", 12, NULL);
+    leave_journal(world, "runs/1/a/2", "lead", started(1), ended(2, "timed_out", 20, true));
+    leave_journal(world, "runs/1/a/2", "n1", checkpoint(world, 1, 20), NULL);
+    leave(world, "runs/1/a/2", "outcome.json", ended(0, "timed_out", 20, true));
+    make_alone(world, 3, "/out/step_19", 19, NULL); /* the newest file was not whole */
+    leave_journal(world, "runs/1/a/3", "lead", started(2), NULL);
+    leave_journal(world, "runs/1/a/3", "n1", checkpoint(world, 1, 25), NULL);
+}
+
+static void expect_two_adopted(struct world *world)
+{
+    expect_run(world, 3, "state", "running");
+    expect_run(world, 1, "outcome", "preempted");
+    expect_run(world, 2, "outcome", "timed_out");
+    expect_run(world, 2, "first_step", "12");
+    expect_run(world, 3, "first_step", "19"); /* what it resumed from, not the newest */
+    expect_run(world, 3, "resume", "/out/step_19");
+    expect_run(world, 3, "job_id", "101");
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 25));
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
+
+    char *text = world_read(world, "runs/1/a/3/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(json, "run"), "3");
+    assert_string_equal(world_member(json, "alone"), "(absent)");
+    assert_string_equal(world_member(json, "resume.path"), "/out/step_19");
+    json_decref(json);
+    free(text);
+    expect_next(world, "runs/1/a/1", "/runs/1/a/3");
+    push(world, "runs/1/a/3", "lead", started(2), 1); /* all of it is in the record */
+    push(world, "runs/1/a/3", "lead", ended(2, "succeeded", 30, false), 2);
+    expect_run(world, 3, "outcome", "succeeded");
+    world_slurm_write(world, "state.101", "completed");
+    world_await(world, "/v1/workflows/1", "state", "succeeded");
+}
+
+static void runs_that_were_made_alone_are_adopted_in_order(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    world_kill(world);
+    leave_two_alone(world);
+    world_slurm_write(world, "restarts.101", "2");
+    world_start(world, NULL);
+    expect_two_adopted(world);
+}
+
+static void a_kill_while_adopting_adopts_once(void **state)
+{
+    static const char *const faults[] = {
+        "read-outcome:1:before", "read-outcome:1:after", "tell-next:1:before", "tell-next:1:after",
+        "tell-next:2:before",    "tell-next:2:after",    "commit:1:after",     "commit:2:after",
+        "commit:3:after",        "commit:4:after",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        void *made;
+        assert_int_equal(world_setup(&made), 0);
+        struct world *world = made;
+        run_first_attempt(world);
+        world_kill(world);
+        leave_two_alone(world);
+        world_slurm_write(world, "restarts.101", "2");
+        world_start(world, faults[i]);
+        world_await_crash(world);
+        world_start(world, NULL);
+        expect_two_adopted(world);
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
+static void a_kill_around_begin_job_begins_it_once_restarted(void **state)
+{
+    static const char *const faults[] = {"begin-job:1:before", "begin-job:1:after"};
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        void *made;
+        assert_int_equal(world_setup(&made), 0);
+        struct world *world = made;
+        world_stop(world);
+        world_start(world, faults[i]);
+        run_first_attempt(world);
+        push(world, "runs/1/a/1", "lead", ended(2, "preempted", 12, true), 2);
+        requeue(world, 1);
+        world_await_crash(world);
+        requeue(world, 1);
+        size_t begun = world_slurm_lines(world, "begun");
+        world_start(world, NULL);
+        world_await_lines(world, "begun", begun + 1);
+        assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
+static void a_training_that_ended_alone_is_promoted(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    world_kill(world);
+    leave(world, "runs/1/a/1", "outcome.json", ended(0, "preempted", 12, true));
+    make_alone(world, 2, NULL, 0, NULL);
+    leave_journal(world, "runs/1/a/2", "lead", started(1), ended(2, "succeeded", 30, false));
+    leave_journal(world, "runs/1/a/2", "n1", checkpoint(world, 1, 30), NULL);
+    leave(world, "runs/1/a/2", "outcome.json", ended(0, "succeeded", 30, false));
+    world_slurm_write(world, "restarts.101", "1");
+    world_slurm_write(world, "state.101", "completed");
+    world_start(world, NULL);
+    world_await(world, "/v1/workflows/1", "state", "succeeded");
+    expect_run(world, 2, "outcome", "succeeded");
+    expect_run(world, 2, "resume", "null"); /* from the start, whatever the record knew */
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void a_job_that_was_not_requeued_after_all_is_replaced(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 12, true), 2);
+    world_slurm_write(world, "state.101", "completed");
+    world_await_lines(world, "jobs", 2);
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_id", "102");
+    world_await(world, "/v1/workflows/1", "phases.0.run.resume", checkpoint_path(world, 10));
+}
+
+static void what_another_jobs_lead_began_alone_is_set_aside(void **state)
+{
+    struct world *world = *state;
+    run_first_attempt(world);
+    make_alone(world, 2, "/out/step_10", 10, "/elsewhere/phased-x");
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 12, true), 2);
+    world_await(world, "/v1/workflows/1", "phases.0.run.attempt", "2");
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    char *text = world_read(world, "runs/1/a/2.of-phased-x/run.json");
+    assert_non_null(strstr(text, "alone"));
+    free(text);
+    text = world_read(world, "runs/1/a/2/run.json");
+    assert_null(strstr(text, "alone"));
+    free(text);
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+/* The first attempt has written 10, 20 and 30 and was preempted; then something happened to the
+ * files; from what does the second begin? */
+static void spoil(struct world *world, const char *spoilt, unsigned expected)
+{
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 2, 20), 2);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 3, 30), 3);
+    for (unsigned step = 10; *spoilt; step += 10, spoilt++) {
+        const char *path = checkpoint_path(world, step);
+        if (*spoilt == 'd')
+            assert_int_equal(unlink(path), 0);
+        if (*spoilt == 't')
+            assert_int_equal(truncate(path, 3), 0);
+    }
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 31, true), 2);
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    push(world, "runs/1/a/2", "lead", started(1), 1);
+    expect_run(world, 2, "state", "running");
+    expect_run(world, 2, "resume", expected ? checkpoint_path(world, expected) : "null");
+}
+
+static void a_checkpoint_that_is_not_whole_any_more_is_passed_over(void **state)
+{
+    static const struct {
+        const char *spoilt; /* of 10, 20, 30: deleted, truncated */
+        unsigned expected;
+    } rows[] = {{"...", 30}, {"..t", 20}, {"..d", 20}, {".dt", 10}, {"ddd", 0}, {"d.d", 20}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *made;
+        assert_int_equal(world_setup(&made), 0);
+        spoil(made, rows[i].spoilt, rows[i].expected);
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
+static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **state)
+{
+    struct world *world = *state;
+    spoil(world, "...", 30);
+    push(world, "runs/1/a/2", "lead", ended(2, "failed", 3, false), 2);
+    world_await_lines(world, "jobs", 2);
+    world_slurm_write(world, "state.102", "running");
+    char *text = world_read(world, "runs/1/a/3/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 20));
+    json_decref(json);
+    free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_preempted_run_goes_on_in_its_job),
+        TEST(a_job_that_still_waits_is_begun_again),
+        TEST(a_job_held_after_a_failed_launch_is_replaced),
+        TEST(a_job_that_a_person_holds_waits_and_says_so),
+        TEST(a_run_whose_job_slurm_requeued_ends_by_what_its_lead_left),
+        TEST(runs_that_were_made_alone_are_adopted_in_order),
+        cmocka_unit_test(a_kill_while_adopting_adopts_once),
+        cmocka_unit_test(a_kill_around_begin_job_begins_it_once_restarted),
+        TEST(a_training_that_ended_alone_is_promoted),
+        TEST(a_job_that_was_not_requeued_after_all_is_replaced),
+        cmocka_unit_test(a_checkpoint_that_is_not_whole_any_more_is_passed_over),
+        TEST(a_program_that_dies_on_resuming_gets_the_checkpoint_before),
+        TEST(what_another_jobs_lead_began_alone_is_set_aside),
+    };
+    return cmocka_run_group_tests_name("daemon requeues", tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* What a lead finds after a requeue, or alone: claims, checkpoints of earlier runs, runs without an
+ * end, and the next run. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/alone.h"
+#include "worker/assignment.h"
+#include "worker/job_folder.h"
+#include "worker/lineage.h"
+#include "worker/outcome.h"
+#include "worker/posthumous.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RUNS = 3, CHECKPOINTS = 3, SIZE = 100 };
+
+static char folder[32];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Writes `text` to a file below the folder, whose own folder is made. */
+__attribute__((format(printf, 2, 3))) static void put(const char *text, const char *format, ...)
+{
+    struct text name = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&name, format, args);
+    va_end(args);
+    char *path = text_format("%s/%s", folder, text_string(&name));
+    char *parent = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
+    free(parent);
+    free(path);
+    text_fini(&name);
+}
+
+/* A run's folder; `resume` is the step that it began with, 0 for none. */
+static void put_run(unsigned attempt, int resume, const char *more)
+{
+    char *from =
+        resume ? text_format("{\"path\": \"%s/out/%d\", \"step\": %d}", folder, resume, resume)
+               : text_format("null");
+    char *json = text_format("{\"run\": %u, \"workflow\": 7, \"phase\": \"train\", \"attempt\": "
+                             "%u, \"job_dir\": \"%s/job\","
+                             " \"run_dir\": \"%s/%u\", \"out_dir\": \"%s/out\", \"daemon_file\": "
+                             "\"/d\", \"environment\": {},"
+                             " \"spec\": {\"run\": \"true\"}, \"resume\": %s%s}",
+                             attempt + 10, attempt, folder, folder, attempt, folder, from, more);
+    put(json, "%u/run.json", attempt);
+    put("0000000000000000000000000000000000000000000000000000000000000000", "%u/secret", attempt);
+    free(json);
+    free(from);
+}
+
+struct past_run {
+    int resume;
+    int steps[CHECKPOINTS]; /* negative: of the wrong size now; 0: none */
+};
+
+struct lineage_row {
+    const char *claim;
+    unsigned count;
+    struct past_run runs[RUNS];
+    int gone;     /* the checkpoint of this step was deleted */
+    int expected; /* 0: from the start */
+};
+
+static void put_past_run(unsigned attempt, const struct past_run *run)
+{
+    struct text journal = {0};
+    put_run(attempt, run->resume, "");
+    for (unsigned i = 0; i < CHECKPOINTS && run->steps[i]; i++) {
+        int step = abs(run->steps[i]);
+        text_addf(&journal,
+                  "{\"seq\": %u, \"time\": 1.5, \"type\": \"checkpoint\", \"path\": \"%s/out/%d\","
+                  " \"step\": %d, \"bytes\": %d}\n",
+                  i + 1, folder, step, step, SIZE);
+        char *data = text_format("%0*d", run->steps[i] < 0 ? SIZE / 2 : SIZE, step);
+        put(data, "out/%d", step);
+        free(data);
+    }
+    put(text_string(&journal), "%u/journal/n1.jsonl", attempt);
+    text_fini(&journal);
+}
+
+static void the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken(void **state)
+{
+    static const struct lineage_row rows[] = {
+        {"none", 1, {{0, {0}}}, 0, 0},
+        {"the newest", 1, {{0, {10, 20, 30}}}, 0, 30},
+        {"the one before one of the wrong size", 1, {{0, {10, 20, -30}}}, 0, 20},
+        {"the one before one that is gone", 1, {{0, {10, 20, 30}}}, 30, 20},
+        {"one of an earlier run", 3, {{0, {10, 20}}, {20, {0}}, {20, {0}}}, 0, 20},
+        {"the newest of all runs", 3, {{0, {10, 20}}, {20, {30}}, {30, {40}}}, 0, 40},
+        {"not one that a later run turned away from", 2, {{0, {10, 20, 30}}, {10, {0}}}, 0, 10},
+        {"not one from before a new start", 2, {{0, {10, 20}}, {0, {0}}}, 0, 0},
+        {"the start, when all are broken", 2, {{0, {-10, -20}}, {20, {-30}}}, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        remove_folder(NULL);
+        make_folder(NULL);
+        for (unsigned run = 0; run < rows[i].count; run++)
+            put_past_run(run + 1, &rows[i].runs[run]);
+        char *gone = text_format("%s/out/%d", folder, rows[i].gone);
+        (void)unlink(gone); /* there is none but where a row says so */
+        json_t *found = lineage_checkpoint(folder, rows[i].count);
+        int step = (int)json_integer_value(json_object_get(found, "step"));
+        if (step != rows[i].expected || json_is_null(found) != !rows[i].expected)
+            fail_msg("%s: step %d instead of %d", rows[i].claim, step, rows[i].expected);
+        json_decref(found);
+        free(gone);
+    }
+}
+
+static void a_checkpoint_of_several_files_needs_all_of_them(void **state)
+{
+    (void)state;
+    put_run(1, 0, "");
+    put("12345", "out/a");
+    put("123", "out/b");
+    char *journal =
+        text_format("{\"seq\": 1, \"time\": 1.5, \"type\": \"checkpoint\", \"path\": \"%s/out/a\","
+                    " \"step\": 5, \"bytes\": 8, \"paths\": [\"%s/out/a\", \"%s/out/b\"]}\n",
+                    folder, folder, folder);
+    put(journal, "1/journal/n1.jsonl");
+    json_t *found = lineage_checkpoint(folder, 1);
+    assert_int_equal(json_integer_value(json_object_get(found, "step")), 5);
+    json_decref(found);
+    char *path = text_format("%s/out/b", folder);
+    assert_int_equal(unlink(path), 0);
+    found = lineage_checkpoint(folder, 1);
+    assert_true(json_is_null(found));
+    json_decref(found);
+    free(path);
+    free(journal);
+}
+
+static void a_folder_is_claimed_by_one_job(void **state)
+{
+    struct error err;
+    (void)state;
+    assert_int_equal(job_folder_claim(folder, 4711, &err), 0);
+    assert_int_equal(job_folder_claim(folder, 4711, &err), 0); /* after a requeue */
+    assert_int_equal(job_folder_claim(folder, 4712, &err), -EBUSY);
+    assert_non_null(strstr(err.message, "job 4711 serves"));
+    assert_int_equal(job_folder_claim("/nowhere", 1, &err), -ENOENT);
+}
+
+static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
+{
+    static const char begun[] =
+        "{\"seq\": 1, \"time\": 100.5, \"type\": \"started\", \"job_id\": 4711,"
+        " \"restarts\": 2, \"nodes\": [\"n1\", \"n2\"], \"end_time\": null}\n";
+    static const struct {
+        const char *stopping; /* the lead was about to stop the run, or NULL */
+        enum outcome_kind kind;
+        enum outcome_cause cause;
+        bool requeues;
+    } rows[] = {
+        {NULL, OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, true},
+        {"preempted", OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, true},
+        {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE, true},
+        {"cancelled", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, false},
+        {"held", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, false},
+        {"nan", OUTCOME_FAILED, OUTCOME_CAUSE_NAN, false},
+        {"guard", OUTCOME_FAILED, OUTCOME_CAUSE_GUARD, false},
+        {"exit", OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, false},
+        {"launch", OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, false},
+    };
+    (void)state;
+    put("{\"seq\": 1, \"time\": 101.5, \"type\": \"ranks\", \"ranks\": []}\n"
+        "{\"seq\": 2, \"time\": 102.5, \"type\": \"metric\", \"step\": 8, \"values\": {}}\n"
+        "{\"seq\": 3, \"time\": 103.5, \"type\": \"met",
+        "1/journal/n1.jsonl");
+    char *run_dir = text_format("%s/1", folder);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct outcome outcome;
+        char *stopping =
+            text_format("{\"seq\": 2, \"time\": 102.5, \"type\": \"stopping\", \"why\": \"%s\","
+                        " \"message\": \"because\"}\n",
+                        rows[i].stopping);
+        char *journal = text_format("%s%s", begun, rows[i].stopping ? stopping : "");
+        put(journal, "1/journal/lead.jsonl");
+        outcome_init(&outcome, 11);
+        assert_int_equal(posthumous_read(run_dir, &outcome), POSTHUMOUS_KILLED);
+        assert_int_equal(outcome.kind, rows[i].kind);
+        assert_int_equal(outcome.cause, rows[i].cause);
+        assert_int_equal(outcome.requeues, rows[i].requeues);
+        assert_string_equal(outcome.message, rows[i].stopping ? "because" : "killed with its job");
+        assert_true(outcome.restarts == 2 && outcome.job_id == 4711 && outcome.run == 11);
+        assert_true(outcome.has_step && outcome.last_step == 8);
+        assert_true(outcome.started > 101 && outcome.started < 102);
+        assert_true(outcome.ended > 102 && outcome.ended < 103);
+        /* The other node has told nothing. */
+        assert_int_equal(json_object_size(outcome.finals), 1);
+        assert_int_equal(json_integer_value(json_object_get(outcome.finals, "n1")), 2);
+        outcome_fini(&outcome);
+        free(journal);
+        free(stopping);
+    }
+    free(run_dir);
+}
+
+static void a_run_that_no_lead_began_is_not_over(void **state)
+{
+    struct outcome outcome;
+    (void)state;
+    put_run(1, 0, "");
+    char *run_dir = text_format("%s/1", folder);
+    outcome_init(&outcome, 11);
+    assert_int_equal(posthumous_read(run_dir, &outcome), POSTHUMOUS_NOT_BEGUN);
+    outcome_fini(&outcome);
+    free(run_dir);
+}
+
+static void an_outcome_is_read_as_it_was_written(void **state)
+{
+    struct outcome outcome, read;
+    struct error err;
+    (void)state;
+    assert_int_equal(outcome_read(folder, &read, &err), -ENOENT);
+    outcome_init(&outcome, 12);
+    outcome.kind = OUTCOME_FAILED;
+    outcome.cause = OUTCOME_CAUSE_GUARD;
+    outcome.guard = json_pack("{s:s}", "name", "cap");
+    outcome.has_step = outcome.requeues = true;
+    outcome.last_step = 90;
+    outcome.job_id = 4711;
+    outcome.restarts = 3;
+    outcome.started = 1.25;
+    outcome_set_message(&outcome, "a guard");
+    json_object_set_new(outcome.finals, "n1", json_integer(7));
+    assert_int_equal(outcome_write(&outcome, folder, &err), 0);
+    assert_int_equal(outcome_read(folder, &read, &err), 0);
+    json_t *before = outcome_to_json(&outcome), *after = outcome_to_json(&read);
+    assert_true(json_equal(before, after));
+    json_decref(before);
+    json_decref(after);
+    outcome_fini(&outcome);
+    outcome_fini(&read);
+    put("{\"run\": 1}", "outcome.json");
+    assert_int_equal(outcome_read(folder, &read, &err), -EINVAL);
+}
+
+static struct assignment *assignment_of(unsigned attempt)
+{
+    struct assignment *assignment;
+    struct error err;
+    char *run_dir = text_format("%s/%u", folder, attempt);
+    if (assignment_read(run_dir, &assignment, &err) < 0)
+        fail_msg("%s", err.message);
+    free(run_dir);
+    return assignment;
+}
+
+static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
+{
+    struct error err;
+    char *run_dir = NULL, *again = NULL;
+    (void)state;
+    put_past_run(1, &(struct past_run){0, {10, 20}});
+    struct assignment *last = assignment_of(1);
+    assert_int_equal(alone_make_run(last, &run_dir, &err), 0);
+    struct assignment *next = assignment_of(2);
+    assert_true(next->is_alone && next->run == 0 && next->attempt == 2 && next->resume_step == 20);
+    assert_string_equal(next->run_dir, run_dir);
+    char *numbered = alone_find_numbered(next);
+    assert_string_equal(numbered, last->run_dir);
+    /* A lead that was killed before it could say that it serves it finds it again. */
+    assert_int_equal(alone_make_run(last, &again, &err), 0);
+    assert_string_equal(again, run_dir);
+    /* What the daemon has made meanwhile, for another job, is not its own. */
+    put("{\"job_dir\": \"/another\"}", "2/run.json");
+    assert_int_equal(alone_make_run(last, &again, &err), -EBUSY);
+    assignment_free(next);
+    assignment_free(last);
+    free(numbered);
+    free(again);
+    free(run_dir);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken),
+        TEST(a_checkpoint_of_several_files_needs_all_of_them),
+        TEST(a_folder_is_claimed_by_one_job),
+        TEST(a_run_that_was_killed_ends_as_its_journals_tell),
+        TEST(a_run_that_no_lead_began_is_not_over),
+        TEST(an_outcome_is_read_as_it_was_written),
+        TEST(the_next_run_is_made_once_and_only_for_its_own_job),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

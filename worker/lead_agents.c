@@ -1,0 +1,126 @@
+/* What the agents report, and what the lead makes of it. */
+#include "worker/lead_state.h"
+
+#include "lib/text.h"
+#include "worker/assignment.h"
+
+#include <stdio.h>
+
+/* All agents are there, and a run is open. */
+void lead_begin(struct lead *lead)
+{
+    struct lead_run *run = lead->run;
+    if (run->is_decided) {
+        lead_conclude(lead); /* it was stopped, or could not be prepared, before it began */
+        return;
+    }
+    json_t *nodes = json_array();
+    for (unsigned i = 0; i < lead->count; i++) {
+        lead->agents[i].is_gone = lead->agents[i].is_ended = false;
+        if (i < run->assignment->nodes)
+            json_array_append_new(nodes, json_string(lead->agents[i].node));
+    }
+    lead->state = LEAD_RUNNING;
+    lead->is_killing = false;
+    uv_timer_stop(&lead->timer);
+    lead->turn++;
+    step_send(lead->step, "start %s", run->assignment->run_dir);
+    json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
+    lead_run_tell(run, "started",
+                  json_pack("{s:I, s:i, s:o, s:o}", "job_id", (json_int_t)run->outcome.job_id,
+                            "restarts", (int)run->outcome.restarts, "nodes", nodes, "end_time",
+                            limit));
+}
+
+static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const char *node)
+{
+    if (agent->node)
+        return;
+    agent->node = text_format("%s", node);
+    if (++lead->ready == lead->count && lead->state == LEAD_LAUNCHING)
+        lead_begin(lead);
+}
+
+static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
+{
+    unsigned gone = 0;
+    agent->is_gone = true;
+    for (unsigned i = 0; i < lead->count; i++)
+        gone += lead->agents[i].is_gone;
+    if (gone == lead->count)
+        step_send(lead->step, "finish");
+}
+
+static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    if (agent->is_ended)
+        return;
+    agent->is_ended = true;
+    lead_run_add_end(lead->run, agent->node, report);
+    if (lead_all_ended(lead))
+        lead_conclude(lead);
+}
+
+static void lead_agent_guard(struct lead *lead, const json_t *report)
+{
+    const char *message = json_string_value(json_object_get(report, "message"));
+    bool is_nan = text_equal(json_string_value(json_object_get(report, "cause")), "nan");
+    json_t *verdict = json_object_get(report, "verdict");
+    if (!lead_run_decide(lead->run, OUTCOME_FAILED,
+                         is_nan ? OUTCOME_CAUSE_NAN : OUTCOME_CAUSE_GUARD, "%s",
+                         message ? message : "a guard failed"))
+        return;
+    if (json_is_object(verdict))
+        lead->run->outcome.guard = json_incref(verdict);
+    lead_run_tell_stop(lead->run, is_nan ? "nan" : "guard");
+    lead_stop(lead, lead_run_stop_seconds(lead->run));
+}
+
+static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
+                              const json_t *report)
+{
+    const char *message = json_string_value(json_object_get(report, "message"));
+    bool is_new;
+    if (message)
+        is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s: %s",
+                                 agent->node, message);
+    else
+        is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
+    if (!is_new)
+        return;
+    if (message)
+        (void)snprintf(lead->run->outcome.node, sizeof(lead->run->outcome.node), "%s", agent->node);
+    lead_run_tell_stop(lead->run, message ? "launch" : "exit");
+    lead_stop(lead, lead_run_stop_seconds(lead->run));
+}
+
+void lead_reported(void *context, const json_t *report)
+{
+    struct lead *lead = context;
+    const char *name = json_string_value(json_object_get(report, "report"));
+    const char *node = json_string_value(json_object_get(report, "node"));
+    json_int_t index = json_integer_value(json_object_get(report, "index"));
+    const json_t *turn = json_object_get(report, "turn");
+    if (!node || index < 0 || index >= lead->count || lead->state == LEAD_LEAVING)
+        return;
+    struct lead_agent *agent = &lead->agents[index];
+    bool is_other = json_is_integer(turn) && json_integer_value(turn) != (json_int_t)lead->turn;
+    if (text_equal(name, "ready"))
+        lead_agent_ready(lead, agent, node);
+    else if (text_equal(name, "terminated"))
+        lead_interrupted(lead);
+    else if (is_other || lead->state != LEAD_RUNNING)
+        return;
+    else if (text_equal(name, "started"))
+        lead_run_add_start(lead->run, report);
+    else if (text_equal(name, "gone"))
+        lead_agent_gone(lead, agent);
+    else if (text_equal(name, "ended"))
+        lead_agent_ended(lead, agent, report);
+    else if (lead->is_asking)
+        return; /* a stop from outside: what follows from it is no cause */
+    else if (text_equal(name, "guard"))
+        lead_agent_guard(lead, report);
+    else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))
+        lead_agent_failed(lead, agent, report);
+}
