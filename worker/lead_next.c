@@ -9,6 +9,7 @@
 #include "worker/job_folder.h"
 #include "worker/link.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -43,9 +44,10 @@ static void lead_next(struct lead *lead, const char *run_dir)
     struct error err;
     commands_clear(&lead->commands);
     int result = lead_run_open(run_dir, &lead->commands, &next, &err);
+    assert(result < 0 || next);
     if (result == 0 && next->is_ended)
-        (void)error_set(&err, -EALREADY, "the run has its outcome already");
-    if (result < 0 || next->is_ended) {
+        result = error_set(&err, -EALREADY, "the run has its outcome already");
+    if (result < 0) {
         fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", run_dir, err.message);
         lead_run_close(next, 0);
         lead_leave(lead);
@@ -78,6 +80,7 @@ static void lead_go_alone(struct lead *lead)
     int result = alone_make_run(lead->run->assignment, &run_dir, &err);
     if (result == 0)
         result = lead_run_open(run_dir, &lead->commands, &next, &err);
+    assert(result < 0 || next);
     if (result == 0 && next->is_ended)
         result = error_set(&err, -EALREADY, "the run in %s has its outcome already", run_dir);
     if (result < 0) {

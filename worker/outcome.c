@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
     static const char *const before[] = {"Node failure on ", " failed on node "};
     static const char name_characters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    assert(complaint);
     const char *name = strstr(complaint, ": task ") ? complaint : NULL; /* n1: task 0: Killed */
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
         const char *found = strstr(complaint, before[i]);
