@@ -1,4 +1,5 @@
-/* phasectl promote, hold, release, cancel, retry: the daemon acts, and says on which phases. */
+/* phasectl promote, hold, release, resume, cancel, retry: the daemon acts, and says on which
+ * phases. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"
@@ -40,6 +41,7 @@ static void action_print(const struct cli *cli, const json_t *reply)
         {"promote", "promoted", ""},
         {"hold", "held", "is being held: its run stops"},
         {"release", "released", ""},
+        {"resume", "goes on from its newest checkpoint", ""},
         {"cancel", "cancelled", "is being cancelled: its run stops"},
         {"retry", "will be run again", ""},
     };
@@ -54,9 +56,9 @@ static void action_print(const struct cli *cli, const json_t *reply)
                action_is_in(stopping, phase) ? words[word].stopping : words[word].past);
 }
 
-int action_verb(struct cli *cli, char **words)
+static int action_run(struct cli *cli, char **words, const struct option_rule *rules,
+                      const char *const *from)
 {
-    const struct option_rule rules[] = {{0}};
     struct arguments arguments = {.min = 1, .max = 1};
     struct address address;
     struct error err;
@@ -71,7 +73,7 @@ int action_verb(struct cli *cli, char **words)
         return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
     char *path = text_format("%s/%s", address_path(&address, buffer), cli->verb->name);
     char *who = action_who();
-    json_t *body = json_pack("{s:s}", "who", who);
+    json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", *from);
     int code = client_post(cli, path, body, &reply, NULL, &err);
     json_decref(body);
     free(who);
@@ -81,4 +83,24 @@ int action_verb(struct cli *cli, char **words)
     action_print(cli, reply);
     json_decref(reply);
     return CLI_OK;
+}
+
+int action_verb(struct cli *cli, char **words)
+{
+    const char *from = NULL;
+    const struct option_rule rules[] = {{0}};
+    return action_run(cli, words, rules, &from);
+}
+
+int retry_verb(struct cli *cli, char **words)
+{
+    const char *from = NULL;
+    const struct option_rule rules[] = {
+        {.name = "from",
+         .value = "STEP",
+         .help = "begin from this checkpoint: its step, its path, or `start`",
+         .text = &from},
+        {0},
+    };
+    return action_run(cli, words, rules, &from);
 }

@@ -32,8 +32,10 @@ const struct verb verbs[] = {
      "A running phase stops with a checkpoint, a queued one leaves Slurm's queue; both wait until\n"
      "released.\n"},
     {"release", action_verb, "ADDRESS", "let what is held go on", NULL},
+    {"resume", action_verb, "ADDRESS", "go on from the newest checkpoint, whatever stopped it",
+     "For phases that are held, failed or cancelled. Unlike `retry` it never begins anew.\n"},
     {"cancel", action_verb, "ADDRESS", "end for good; runs stop with a checkpoint", NULL},
-    {"retry", action_verb, "ADDRESS", "run a held or failed phase again",
+    {"retry", retry_verb, "ADDRESS [--from STEP]", "run a held or failed phase again",
      "It goes on from its last good checkpoint, or begins anew when its gate has judged it.\n"},
     {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",

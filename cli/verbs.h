@@ -25,6 +25,7 @@ int logs_verb(struct cli *cli, char **words);
 int metrics_verb(struct cli *cli, char **words);
 int gate_verb(struct cli *cli, char **words);
 int action_verb(struct cli *cli, char **words);
+int retry_verb(struct cli *cli, char **words);
 int runs_verb(struct cli *cli, char **words);
 int nodes_verb(struct cli *cli, char **words);
 int daemon_verb(struct cli *cli, char **words);

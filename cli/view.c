@@ -92,6 +92,12 @@ bool view_wait(const json_t *run, double now, struct text *text)
                   format_duration(fmax(now - absent_since, 0), buffer));
         return true;
     }
+    if (strcmp(field_text(run, "state"), "ended") != 0 &&
+        strcmp(field_text(run, "job_state"), "suspended") == 0) {
+        text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it",
+                  field_integer(run, "job_id"));
+        return true;
+    }
     if (strcmp(field_text(run, "state"), "pending") != 0 ||
         strcmp(field_text(run, "job_state"), "pending") != 0)
         return false;
@@ -335,7 +341,8 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
 }
 
 /* What a person can do about a held phase: the core allows these, and no others (command.c). */
-static void view_ways_out(const char *address, const char *hold, bool has_run, struct text *text)
+static void view_ways_out(const char *address, const char *hold, bool has_run, bool has_checkpoint,
+                          struct text *text)
 {
     bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
     bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
@@ -347,6 +354,7 @@ static void view_ways_out(const char *address, const char *hold, bool has_run, s
         {by_gate || by_manual, "gate", "what the gate found"},
         {by_gate || by_manual, "promote", by_gate ? "go on all the same" : "go on"},
         {by_gate || by_failure, "retry", "run it again"},
+        {by_gate && has_checkpoint, "resume", "go on from its last checkpoint"},
         {by_user, "release", has_run ? "let it go on" : "let it start"},
         {true, "cancel", "end it"},
     };
@@ -371,6 +379,7 @@ void view_held(const struct terminal *terminal, const json_t *workflow, struct t
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
         terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
         text_fini(&line);
-        view_ways_out(address, field_text(phase, "hold"), has_run, text);
+        bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
+        view_ways_out(address, field_text(phase, "hold"), has_run, has_checkpoint, text);
     }
 }

@@ -1,8 +1,9 @@
-/* What people want done: promote, hold, release, cancel, retry; of one phase, or of all phases of a
- * workflow for which it makes sense. */
+/* What people want done: promote, hold, release, resume, cancel, retry; of one phase, or of all
+ * phases of a workflow for which it makes sense. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
+#include "daemon/loop/resume.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -66,8 +67,9 @@ static size_t choose(struct call *call, struct workflow *workflow, bool *ret_cho
     return count;
 }
 
+/* `from` is the checkpoint to retry from, as resume_find() gives it; NULL: none was chosen. */
 static void carry_out(struct call *call, struct workflow *workflow, const bool *chosen,
-                      const char *who)
+                      const char *who, const json_t *from)
 {
     struct control_item *item = calloc(1, sizeof *item);
     if (!item)
@@ -91,10 +93,40 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
                                    .workflow = workflow,
                                    .phase = &workflow->phases[i],
                                    .command = call->command,
+                                   .path = json_string_value(json_object_get(from, "path")),
+                                   .step = json_integer_value(json_object_get(from, "step")),
                                    .message = who};
         if (chosen[i])
             loop_post(call->api->config.loop, &event);
     }
+}
+
+/* The checkpoint that the body names for a retry, if it does. False: that was answered. */
+static bool find_from(struct call *call, struct workflow *workflow, const json_t *body,
+                      json_t **ret_from)
+{
+    const json_t *from = json_object_get(body, "from");
+    const char *name = json_string_value(from);
+    struct error err;
+    if (!from)
+        return true;
+    if (call->command != COMMAND_RETRY || !name) {
+        request_reply_error(call->request, API_BAD_REQUEST, "from",
+                            "from: a step, a path or start, of retry alone");
+        return false;
+    }
+    if (!call->address.phase[0] && workflow->phase_count > 1) {
+        request_reply_error(call->request, API_BAD_REQUEST, call->text,
+                            "a checkpoint is of one phase: name it, as %s/%s", call->text,
+                            workflow->phases[0].name);
+        return false;
+    }
+    const struct phase *phase =
+        call->address.phase[0] ? find_phase(workflow, call->address.phase) : workflow->phases;
+    int status = resume_find(loop_store(call->api->config.loop), phase, name, ret_from, &err);
+    if (status < 0)
+        call_fail(call->request, call->text, &err);
+    return status == 0;
 }
 
 void control_post(struct call *call)
@@ -102,6 +134,7 @@ void control_post(struct call *call)
     struct workflow *workflow;
     struct error err = {0};
     bool *chosen = NULL;
+    json_t *from = NULL;
     if (!call_can_record(call))
         return;
     json_t *body = call_body(call);
@@ -115,12 +148,14 @@ void control_post(struct call *call)
         request_reply_error(call->request, API_NOT_FOUND, call->text, "no phase %s", call->text);
         goto out;
     }
+    if (!find_from(call, workflow, body, &from))
+        goto out;
     chosen = calloc(workflow->phase_count, sizeof *chosen);
     if (!chosen)
         abort();
     size_t count = choose(call, workflow, chosen, &err);
     if (count > 0)
-        carry_out(call, workflow, chosen, json_string_value(json_object_get(body, "who")));
+        carry_out(call, workflow, chosen, json_string_value(json_object_get(body, "who")), from);
     else if (call->address.phase[0] || workflow->phase_count == 1)
         request_reply_error(call->request, API_CONFLICT, call->text, "%s", err.message);
     else
@@ -128,6 +163,7 @@ void control_post(struct call *call)
                             "cannot %s any phase of workflow %s, which is %s",
                             core_command_name(call->command), call->text, workflow_state(workflow));
 out:
+    json_decref(from);
     free(chosen);
     json_decref(body);
 }

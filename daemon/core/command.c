@@ -65,6 +65,13 @@ int core_command_check(const struct phase *phase, enum core_command command, str
         return command_deny(phase, command,
                             is_held ? "; promote it or retry it" : "; there is nothing to release",
                             err);
+    case COMMAND_RESUME:
+        if (!phase->checkpoint_path && (is_held || phase_state_is_final(phase->state)))
+            return command_deny(phase, command, ", without a checkpoint to go on from", err);
+        if (phase->state == PHASE_FAILED || phase->state == PHASE_CANCELLED ||
+            (is_held && phase->hold != HOLD_MANUAL))
+            return 0;
+        return command_deny(phase, command, is_held ? "; promote it" : "", err);
     case COMMAND_CANCEL:
         if (!phase_state_is_final(phase->state) && !phase_wishes(phase, WISH_CANCEL))
             return 0;
@@ -100,15 +107,27 @@ static void command_by(char text[REASON_MAX], const char *verb, const struct cor
     (void)snprintf(text, REASON_MAX, "%s by %.100s", verb, command_who(event));
 }
 
-/* From the checkpoint after a failure; from the start where a gate has judged the whole phase,
- * since the same steps would be judged the same. */
+static void command_choose(struct phase *phase, const char *path, int64_t at)
+{
+    char *copy = path[0] ? strdup(path) : NULL;
+    if (path[0] && !copy)
+        abort();
+    free(phase->checkpoint_path);
+    phase->checkpoint_path = copy;
+    phase->checkpoint_step = copy ? at : 0;
+    phase->is_chosen = copy != NULL;
+}
+
+/* From the checkpoint that was chosen. Else from the newest one, but from the start where a gate
+ * has judged the whole phase, since the same steps would be judged the same. */
 static void command_retry(struct step *step, struct phase *phase, const char *reason)
 {
-    if (phase->run && phase->run->outcome == OUTCOME_SUCCEEDED) {
-        free(phase->checkpoint_path);
-        phase->checkpoint_path = NULL;
-        phase->checkpoint_step = 0;
-    }
+    const struct core_event *event = step->event;
+    bool was_judged = phase->run && phase->run->outcome == OUTCOME_SUCCEEDED;
+    if (event->path)
+        command_choose(phase, event->path, event->step);
+    else if (was_judged && event->command == COMMAND_RETRY)
+        command_choose(phase, "", 0);
     memset(phase->failures, 0, sizeof phase->failures);
     phase->losses = phase->stalls = 0;
     bool was_final = phase_state_is_final(phase->state);
@@ -157,6 +176,10 @@ void command_carry_out(struct step *step, struct phase *phase)
             phase_start(step, phase, text);
         else
             phase_move(step, phase, PHASE_BLOCKED, text);
+        break;
+    case COMMAND_RESUME:
+        command_by(text, "resumed", event);
+        command_retry(step, phase, text);
         break;
     case COMMAND_RETRY:
         command_by(text, "retried", event);

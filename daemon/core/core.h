@@ -45,7 +45,8 @@ enum core_event_kind {
 
 #define CORE_COMMANDS(X)                                                                           \
     X(PROMOTE, "promote")                                                                          \
-    X(HOLD, "hold") X(RELEASE, "release") X(CANCEL, "cancel") X(RETRY, "retry")
+    X(HOLD, "hold")                                                                                \
+    X(RELEASE, "release") X(RESUME, "resume") X(CANCEL, "cancel") X(RETRY, "retry")
 
 enum core_command {
 #define X(symbol, name) COMMAND_##symbol,
@@ -74,6 +75,7 @@ struct core_event {
         bool is_waiting; /* pending, and Slurm has put its begin off, as it does after a requeue */
         bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
         unsigned restarts;
+        unsigned limit_s; /* of its time; 0: not known, or none */
         int64_t started_ms;
     } seen;
     /* RUN_STARTED, RUN_ENDED: */
@@ -85,7 +87,8 @@ struct core_event {
     bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
     const char *node;             /* RUN_ENDED: which to blame for a failure; NULL: none */
     /* CHECKPOINT. RUN_STARTED: what it really resumed from, with `step`; empty: from the start;
-     * NULL: that is not known, so from what the record says. */
+     * NULL: that is not known, so from what the record says. COMMAND, to retry: the checkpoint that
+     * a person has chosen, with `step`; empty: the start; NULL: it was not said. */
     const char *path;
     const char *message;
     enum gate_result gate;     /* JUDGED */

@@ -29,7 +29,7 @@ struct job {
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
-    unsigned time_s;                    /* the limit asked for */
+    unsigned time_s;                    /* the limit: as asked for, then as Slurm has it */
     unsigned restarts;                  /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* continuously, from a controller that answers */
@@ -86,6 +86,7 @@ struct phase {
     /* The newest whole checkpoint of any of its runs; NULL: none. */
     char *checkpoint_path;
     int64_t checkpoint_step;
+    bool is_chosen; /* a person wants exactly this one, until a run has begun; not stored */
 
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */

@@ -3,11 +3,17 @@
 
 #include "daemon/core/model.h"
 #include "daemon/store/store.h"
+#include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { SEARCH_STEPS_MAX = 8 }; /* that a message names */
 
 struct choice {
     const struct run *run;
@@ -61,7 +67,7 @@ static int consider(void *arg, const struct store_checkpoint *checkpoint)
     (void)json_object_set_new(choice->seen, checkpoint->path, json_true());
     if (is_old || !is_whole(checkpoint))
         return 0;
-    if (has_failed(choice->run, checkpoint)) {
+    if (!choice->run->phase->is_chosen && has_failed(choice->run, checkpoint)) {
         if (!choice->second)
             choice->second = reference(checkpoint);
         return 0;
@@ -88,4 +94,55 @@ int resume_choose(struct store *store, const struct run *run, json_t **ret_resum
     if (choice.chosen)
         json_decref(choice.second);
     return 0;
+}
+
+/* A person's choice. */
+struct search {
+    const char *from; /* a step or a path */
+    json_t *seen, *found;
+    struct text steps; /* of those that are whole */
+    unsigned count;
+};
+
+static int match(void *arg, const struct store_checkpoint *checkpoint)
+{
+    struct search *search = arg;
+    char step[24];
+    bool is_old = json_object_get(search->seen, checkpoint->path) != NULL;
+    (void)json_object_set_new(search->seen, checkpoint->path, json_true());
+    if (is_old || !is_whole(checkpoint))
+        return 0;
+    (void)snprintf(step, sizeof step, "%" PRId64, checkpoint->step);
+    if (text_equal(step, search->from) || text_equal(checkpoint->path, search->from)) {
+        search->found = reference(checkpoint);
+        return 1;
+    }
+    if (search->count++ < SEARCH_STEPS_MAX)
+        text_addf(&search->steps, "%s%s", search->steps.size ? ", " : "", step);
+    return 0;
+}
+
+int resume_find(struct store *store, const struct phase *phase, const char *from,
+                json_t **ret_found, struct error *err)
+{
+    if (text_equal(from, "start")) {
+        *ret_found = json_pack("{s:s, s:i}", "path", "", "step", 0);
+        return 0;
+    }
+    struct search search = {.from = from, .seen = json_object()};
+    int status = store_checkpoints(store, phase->id, match, &search, err);
+    if (status >= 0 && search.found)
+        *ret_found = search.found;
+    else if (status >= 0)
+        status =
+            error_set(err, -ENOENT, "phase %s has no whole checkpoint %s; it has %s%s", phase->name,
+                      from, search.count ? text_string(&search.steps) : "none: retry --from start",
+                      search.count > SEARCH_STEPS_MAX ? " and older ones"
+                      : search.count                  ? " (steps), and start"
+                                                      : "");
+    else
+        json_decref(search.found);
+    json_decref(search.seen);
+    text_fini(&search.steps);
+    return status < 0 ? status : 0;
 }

@@ -10,11 +10,18 @@
 #include <jansson.h>
 
 struct error;
+struct phase;
 struct run;
 struct store;
 
 /* {"path", "step"}, or JSON's null: from the start; a new reference. Fails as the record does. */
 int resume_choose(struct store *store, const struct run *run, json_t **ret_resume,
                   struct error *err);
+
+/* What a person means by `from`: "start", the step of a recorded checkpoint, or its path; likewise
+ * a new reference, with an empty path for the start. -ENOENT: no such one is whole; the message
+ * names those that are. */
+int resume_find(struct store *store, const struct phase *phase, const char *from,
+                json_t **ret_found, struct error *err);
 
 #endif

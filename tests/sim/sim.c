@@ -86,6 +86,21 @@ static struct workflow *sim_workflow(struct sim *sim)
     return workflow;
 }
 
+/* A retry of what a gate has judged begins anew, unless it gets lost and a person resumes then. */
+static void sim_expect_fresh(struct sim *sim, unsigned phase, uint64_t run,
+                             enum core_command command)
+{
+    bool was_lost = sim->fresh_after[phase] == run;
+    if (command == COMMAND_RESUME && was_lost) {
+        sim->fresh_from[phase] = sim->fresh_before[phase];
+    } else if (command == COMMAND_RETRY) {
+        if (!was_lost)
+            sim->fresh_before[phase] = sim->fresh_from[phase];
+        sim->fresh_after[phase] = run;
+        sim->fresh_from[phase] = sim->folder_count;
+    }
+}
+
 /* A person who looks after what is held, and now and then wants something else. */
 static void sim_person(struct sim *sim)
 {
@@ -105,11 +120,12 @@ static void sim_person(struct sim *sim)
             command = COMMAND_RELEASE;
         else if (phase->hold == HOLD_MANUAL || (phase->hold == HOLD_GATE && sim_chance(sim, 2)))
             command = COMMAND_PROMOTE;
+        if (command == COMMAND_RETRY && phase->checkpoint_path && sim_chance(sim, 3))
+            command = COMMAND_RESUME;
         if (command == COMMAND_PROMOTE)
             sim->by_person[i] = true;
-        if (command == COMMAND_RETRY && sim->daemon.core && phase->run &&
-            phase->run->outcome == OUTCOME_SUCCEEDED)
-            sim->fresh_from[i] = sim->folder_count;
+        if (sim->daemon.core && phase->run && phase->run->outcome == OUTCOME_SUCCEEDED)
+            sim_expect_fresh(sim, i, phase->run->id, command);
         daemon_command(sim, i, command);
     }
 }

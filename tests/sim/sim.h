@@ -129,7 +129,9 @@ struct sim {
      * claimed its folder. */
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
-    unsigned fresh_from[SIM_PHASES]; /* folders before this one count no more: begun anew */
+    unsigned fresh_from[SIM_PHASES];   /* folders before this one count no more: begun anew */
+    unsigned fresh_before[SIM_PHASES]; /* the same, before a person wanted that after ... */
+    uint64_t fresh_after[SIM_PHASES];  /* ... this run */
 
     struct sim_daemon daemon;
     int64_t held_since;

@@ -2,6 +2,7 @@
 # Runs that are interrupted, and what follows them: the same training to the same last bit, each step
 # made once but for what a checkpoint had not saved, and no job that the record does not name.
 
+bats_require_minimum_version 1.5.0
 load phased.bash
 load training.bash
 
@@ -103,4 +104,28 @@ SPEC
     eventually 120 state "$workflow" succeeded
     [ "$(record 'SELECT count(*) FROM run')" = 1 ]
     same_weights "$workflow"
+}
+
+@test "a person chooses the checkpoint to go on from, and one that is broken is refused" {
+    phasectl daemon start
+    workflow=$(training | sed 's|gate: .*|gate: {never: count(loss) < 0}|; s|--save-every|--keep 20 --save-every|' |
+        submit)
+    eventually 120 state "$workflow/train" held
+    out=$PHASED_HOME/runs/$workflow/train/out
+    run -1 phasectl retry "$workflow/train" --from 77
+    [[ $output == *"no whole checkpoint 77; it has 150, 140, 120, "*"start"* ]]
+    truncate -s 100 "$out/step_000100.ckpt"
+    run -1 phasectl retry "$workflow/train" --from 100
+    run -0 phasectl retry "$workflow/train" --from 80
+    eventually 120 state "$workflow/train" held
+    [ "$(record 'SELECT resume_step FROM run WHERE attempt = 2')" = 80 ]
+    same_weights "$workflow"
+    run -0 phasectl retry "$workflow/train" --from start
+    eventually 120 state "$workflow/train" held
+    [ "$(record 'SELECT resume_path IS NULL FROM run WHERE attempt = 3')" = 1 ]
+    same_weights "$workflow"
+    run -0 phasectl resume "$workflow/train"
+    eventually 120 state "$workflow/train" held
+    [ "$(record 'SELECT resume_step FROM run WHERE attempt = 4')" = 150 ]
+    phasectl cancel "$workflow"
 }

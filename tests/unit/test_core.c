@@ -5,6 +5,7 @@
 
 #include "lib/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int setup(void **state)
@@ -517,6 +518,92 @@ static void a_denied_command_says_why(void **state)
     assert_string_equal(world_trace(world), "");
 }
 
+/* A phase with a checkpoint at 500 whose gate failed at 1000. */
+static struct phase *phase_judged(struct world *world)
+{
+    world_begin(world, false);
+    phase_runs(world, "validate");
+    struct phase *phase = world_phase(world, "validate");
+    world_step(world, (struct core_event){
+                          .kind = EV_CHECKPOINT, .run = phase->run, .path = "/500", .step = 500});
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    world_judged(world, "validate", GATE_FAILED);
+    (void)world_trace(world);
+    return phase;
+}
+
+static void where_a_run_begins_is_the_persons_choice(void **state)
+{
+    static const struct {
+        enum core_command command;
+        const char *path;
+        int64_t step;
+        const char *begins;
+    } rows[] = {
+        {COMMAND_RETRY, NULL, 0, NULL},       /* the same steps would be judged the same */
+        {COMMAND_RETRY, "", 0, NULL},         /* --from start */
+        {COMMAND_RETRY, "/200", 200, "/200"}, /* --from 200 */
+        {COMMAND_RESUME, NULL, 0, "/500"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *made;
+        assert_int_equal(setup(&made), 0);
+        struct world *world = made;
+        struct phase *phase = phase_judged(world);
+        world_step(world, (struct core_event){.kind = EV_COMMAND,
+                                              .phase = phase,
+                                              .command = rows[i].command,
+                                              .path = rows[i].path,
+                                              .step = rows[i].step});
+        assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                                "submit validate#2\n");
+        if (rows[i].begins)
+            assert_string_equal(phase->run->resume_path, rows[i].begins);
+        else
+            assert_null(phase->run->resume_path);
+        assert_int_equal(phase->is_chosen, rows[i].path && rows[i].path[0]);
+        phase_runs(world, "validate");
+        assert_false(phase->is_chosen);
+        assert_int_equal(teardown(&made), 0);
+    }
+}
+
+/* In each state a phase can be in, and with each command, the check answers as the table says. */
+static void each_command_is_taken_where_it_makes_sense(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        enum phase_state state;
+        enum phase_hold hold;
+        const char *taken; /* the first letters of promote, hold, release, resume, cancel, retry */
+    } rows[] = {
+        {PHASE_BLOCKED, HOLD_NONE, "-h--c-"},  {PHASE_QUEUED, HOLD_NONE, "-h--c-"},
+        {PHASE_ACTIVE, HOLD_NONE, "-h--c-"},   {PHASE_DECIDING, HOLD_NONE, "----c-"},
+        {PHASE_HELD, HOLD_USER, "--lsc-"},     {PHASE_HELD, HOLD_MANUAL, "p---c-"},
+        {PHASE_HELD, HOLD_GATE, "p--scy"},     {PHASE_HELD, HOLD_FAILURE, "---scy"},
+        {PHASE_HELD, HOLD_PROGRESS, "---scy"}, {PHASE_SUCCEEDED, HOLD_NONE, "------"},
+        {PHASE_FAILED, HOLD_NONE, "---s-y"},   {PHASE_CANCELLED, HOLD_NONE, "---s-y"},
+        {PHASE_SKIPPED, HOLD_NONE, "------"},
+    };
+    static const char letters[COMMAND_COUNT + 1] = "phlscy";
+    struct phase *phase = phase_judged(world);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char taken[COMMAND_COUNT + 1] = "";
+        phase->state = rows[i].state;
+        phase->hold = rows[i].hold;
+        for (int command = 0; command < COMMAND_COUNT; command++)
+            taken[command] = core_command_check(phase, (enum core_command)command, NULL) == 0
+                                 ? letters[command]
+                                 : '-';
+        assert_string_equal(taken, rows[i].taken);
+    }
+    struct error err;
+    free(phase->checkpoint_path);
+    phase->checkpoint_path = NULL;
+    assert_true(core_command_check(phase, COMMAND_RESUME, &err) < 0);
+}
+
 static void duplicates_of_an_end_change_nothing(void **state)
 {
     struct world *world = *state;
@@ -562,6 +649,8 @@ int main(void)
         WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
         WORLD_TEST(a_workflow_submitted_held_waits_for_release),
         WORLD_TEST(a_denied_command_says_why),
+        cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
+        WORLD_TEST(each_command_is_taken_where_it_makes_sense),
         WORLD_TEST(duplicates_of_an_end_change_nothing),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);
