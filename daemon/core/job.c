@@ -202,6 +202,10 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         job->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
         is_news = true;
     }
+    if (event->seen.limit_s && event->seen.limit_s != job->time_s) {
+        job->time_s = event->seen.limit_s; /* of the partition, or a person's */
+        is_news = true;
+    }
     if (is_news)
         step_save_job(step, run, job);
     if (!event->seen.is_running) {

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 enum {
-    WARN_MARGIN_S = 15, /* beyond the time a stop takes: for the lead's own end */
+    WARN_MARGIN_S = 15,    /* beyond the time a stop takes: for the lead's own end */
+    SHORTEST_MINUTES = 10, /* of a job that is shortened to start before a reservation */
 };
 
 static void *allocate(size_t count, size_t size)
@@ -83,6 +84,15 @@ static unsigned warning_s(const struct phase *phase)
     return warn_s < phase->time_s / 2 ? warn_s : phase->time_s / 2;
 }
 
+/* A phase that goes on in one job after another need not wait until after a reservation for all of
+ * its time. Less than a quarter would be spent on beginning again and again. */
+static unsigned time_min_minutes(const struct phase *phase)
+{
+    unsigned quarter = (phase->time_s / 4 + 59) / 60, saving = (4 * phase->stop_s + 59) / 60;
+    unsigned least = quarter < SHORTEST_MINUTES ? SHORTEST_MINUTES : quarter;
+    return least < saving ? saving : least;
+}
+
 void job_order_init(struct job_order *order, const struct run *run, const struct folder *folder,
                     const struct store_launch *launch, const char *worker, const char *excluded)
 {
@@ -123,6 +133,8 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .gpu_type = phase->gpu_type,
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
+        .can_chain = phase->has_checkpoint,
+        .time_min_minutes = time_min_minutes(phase),
         .warn_s = warning_s(phase),
         /* A run that was preempted goes on in the same job, which keeps its age in the queue. */
         .requeue = true,

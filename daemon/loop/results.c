@@ -28,6 +28,12 @@ static void note_answer(struct loop *loop, const struct cluster_result *result)
 /* --- Jobs as Slurm has them --------------------------------------------------------------------
  */
 
+static unsigned limit_s(const struct cluster_job *seen)
+{
+    uint32_t minutes = seen->time_limit_minutes;
+    return minutes < UINT32_MAX / 60 ? 60 * minutes : 0;
+}
+
 static void post_seen(struct loop *loop, struct workflow *workflow, struct job *job,
                       const struct cluster_job *seen)
 {
@@ -45,6 +51,7 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct job *
                  .is_waiting = cluster_job_is_waiting(seen, now),
                  .is_stuck = cluster_job_is_stuck(seen),
                  .restarts = seen->restarts,
+                 .limit_s = limit_s(seen),
                  .started_ms = has_started ? seen->start_time * 1000 : 0},
     };
     loop_post(loop, &event);
@@ -61,6 +68,7 @@ static bool is_news(const struct job *job, const struct cluster_job *seen)
 {
     return job->absent_since_ms || cluster_job_is_final(seen) || cluster_job_is_stuck(seen) ||
            is_put_off(seen) || job->restarts != seen->restarts ||
+           (limit_s(seen) && limit_s(seen) != job->time_s) ||
            !text_equal(job->state, cluster_job_state_name(seen->state)) ||
            !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
 }

@@ -127,10 +127,12 @@ struct cluster_description {
     unsigned gpus_per_node;
     const char *gpu_type; /* such as "h100"; NULL: any */
     unsigned cpus_per_node;
-    unsigned time_minutes; /* 0: the partition's default */
-    unsigned warn_s;       /* SIGUSR2 to the batch script so long before the time limit; 0: none */
-    bool requeue;          /* Slurm may requeue it: on preemption and node failure */
-    bool hold;             /* submitted held, until somebody releases it */
+    unsigned time_minutes;     /* 0: the partition's default */
+    bool can_chain;            /* may get less, down to ... */
+    unsigned time_min_minutes; /* ... this, to start before a reservation; 0: what Slurm likes */
+    unsigned warn_s; /* SIGUSR2 to the batch script so long before the time limit; 0: none */
+    bool requeue;    /* Slurm may requeue it: on preemption and node failure */
+    bool hold;       /* submitted held, until somebody releases it */
 
     const struct cluster_option *options; /* the spec's `slurm:` map */
     size_t option_count;

@@ -5,5 +5,6 @@ daemon_slurm_libcluster_a_SOURCES = \
 	daemon/slurm/cluster.c daemon/slurm/cluster.h \
 	daemon/slurm/configuration.c daemon/slurm/configuration.h \
 	daemon/slurm/environment.c daemon/slurm/environment.h \
+	daemon/slurm/partitions.c daemon/slurm/partitions.h \
 	daemon/slurm/slurm_cluster.c daemon/slurm/slurm_cluster.h \
 	daemon/slurm/submission.c daemon/slurm/submission.h

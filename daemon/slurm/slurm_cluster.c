@@ -4,6 +4,7 @@
 #include "daemon/slurm/answer.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/configuration.h"
+#include "daemon/slurm/partitions.h"
 #include "daemon/slurm/submission.h"
 #include "lib/error.h"
 
@@ -51,6 +52,7 @@ struct slurm_cluster {
     bool has_digest;
     char name[64]; /* the cluster's, once the controller has answered */
     struct configuration_version version;
+    struct partitions partitions;
 };
 
 static void list_init(struct request_list *list)
@@ -109,10 +111,20 @@ static void answer_change(struct cluster_result *result, int slurm_result)
         answer_failure(result, slurm_error_of(slurm_result));
 }
 
-static void carry_out_submit(struct request *request)
+static void carry_out_submit(struct slurm_cluster *slurm, struct request *request)
 {
     struct cluster_result *result = &request->result;
     submit_response_msg_t *response = NULL;
+    struct error err;
+    const char *names = request->submission->job.partition;
+    uint32_t limit = partitions_limit(&slurm->partitions, names, time(NULL));
+    if (submission_fit(request->submission, limit, &err) < 0) {
+        result->outcome = CLUSTER_REFUSED;
+        (void)snprintf(result->message, sizeof result->message, "%.255s", err.message);
+        submission_free(request->submission);
+        request->submission = NULL;
+        return;
+    }
     int slurm_result = slurm_submit_batch_job(&request->submission->job, &response);
     answer_change(result, slurm_result);
     if (slurm_result == SLURM_SUCCESS && response) {
@@ -218,7 +230,7 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
 {
     switch (batch->result.kind) {
     case CLUSTER_SUBMIT:
-        carry_out_submit(batch);
+        carry_out_submit(slurm, batch);
         break;
     case CLUSTER_LOOKUP:
         carry_out_load(slurm, batch);
@@ -400,6 +412,7 @@ static void slurm_cluster_free(struct cluster *cluster)
     pthread_cond_signal(&slurm->changed);
     pthread_mutex_unlock(&slurm->mutex);
     pthread_join(slurm->thread, NULL);
+    partitions_fini(&slurm->partitions);
     slurm_fini();
     while ((request = list_take(&slurm->waiting)) || (request = list_take(&slurm->answered)))
         request_free(request);

@@ -353,6 +353,9 @@ static void fill_control(job_desc_msg_t *job, const struct cluster_description *
     job->group_id = getgid();
     if (description->time_minutes > 0)
         job->time_limit = description->time_minutes;
+    if (description->can_chain && description->time_min_minutes > 0 &&
+        description->time_min_minutes < description->time_minutes)
+        job->time_min = description->time_min_minutes;
     if (description->warn_s > 0) {
         job->warn_signal = SIGUSR2;
         job->warn_time = (uint16_t)(description->warn_s < U16_MAX ? description->warn_s : U16_MAX);
@@ -374,6 +377,7 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
     fill_text(submission, description);
     fill_resources(submission, description);
     fill_control(&submission->job, description);
+    submission->can_chain = description->can_chain;
     for (size_t i = 0; i < description->option_count && result == 0; i++)
         result = option_apply(submission, &description->options[i], now, err);
     if (result < 0) {
@@ -383,6 +387,26 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
     if (description->hold)
         submission->job.priority = 0;
     *ret_submission = submission;
+    return 0;
+}
+
+int submission_fit(struct submission *submission, uint32_t limit_minutes, struct error *err)
+{
+    job_desc_msg_t *job = &submission->job;
+    if (job->time_limit == NO_VAL || job->time_limit <= limit_minutes || job->qos)
+        return 0;
+    if (!submission->can_chain)
+        return error_set(err, -EINVAL,
+                         "time: %u minutes are more than the %u that %s%s allows; with a "
+                         "`checkpoint` the phase would go on in one job after another",
+                         job->time_limit, limit_minutes, job->partition ? "partition " : "",
+                         job->partition ? job->partition : "the default partition");
+    job->time_limit = limit_minutes;
+    if (job->time_min != NO_VAL && job->time_min > limit_minutes)
+        job->time_min = limit_minutes;
+    uint32_t half_s = limit_minutes * 60 / 2;
+    if (job->warn_time > half_s)
+        job->warn_time = (uint16_t)half_s;
     return 0;
 }
 

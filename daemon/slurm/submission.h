@@ -5,6 +5,7 @@
 #ifndef PHASED_DAEMON_SLURM_SUBMISSION_H
 #define PHASED_DAEMON_SLURM_SUBMISSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <slurm/slurm.h>
@@ -14,6 +15,7 @@ struct error;
 
 struct submission {
     job_desc_msg_t job;
+    bool can_chain;
     char **environment;
     char *strings[128]; /* what `job` points to beside the environment; NULL-terminated */
 };
@@ -22,6 +24,10 @@ struct submission {
  * -EINVAL names what cannot be submitted anywhere. The result is the caller's. */
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
                    int64_t now, struct submission **ret_submission, struct error *err);
+/* Fits the time into a partition's limit (UINT32_MAX: none): a job that is continued by another
+ * asks for no more, any other is refused, since Slurm would let it wait for ever. A job with a QOS
+ * is left alone, as that may have the right to more. */
+int submission_fit(struct submission *submission, uint32_t limit_minutes, struct error *err);
 void submission_free(struct submission *submission);
 
 #endif

@@ -4,6 +4,7 @@
 # counts of Slurm, of the record and of the programs themselves.
 
 load phased.bash
+load training.bash
 
 setup_file() { sandbox_up 2; }
 teardown_file() { sandbox_down; }
@@ -58,3 +59,40 @@ crash_at() {
 @test "killed after the last gate was judged" { crash_at judge:2:after; }
 @test "killed before the lead is told to leave" { crash_at tell-end:1:before; }
 @test "killed after the lead was told to leave" { crash_at tell-end:1:after; }
+
+# The same training twice, one after the other in one allocation.
+two_trainings() {
+    training | sed 's/iterations: 150/iterations: 400/'
+    cat <<'SPEC'
+  again:
+    extends: train
+    after: train
+SPEC
+}
+
+@test "killed at 20 random moments of one workflow, which ends as an undisturbed one" {
+    local seed=${PHASED_SEED:-$RANDOM} kills=0 phase
+    echo "# PHASED_SEED=$seed repeats it"
+    RANDOM=$seed
+    OMP_NUM_THREADS=1 phase-model train --out "$PHASED_HOME/reference" --iterations 400 \
+        --device-batch-size 8 --save-every 20 >/dev/null
+    phasectl daemon start
+    workflow=$(two_trainings | submit)
+    while [ $kills -lt 20 ]; do
+        sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+        daemon_kill
+        kills=$((kills + 1))
+        phasectl daemon start
+        ! state "$workflow" succeeded || break
+    done
+    eventually 120 state "$workflow" succeeded
+    [ $kills = 20 ]
+    for phase in train again; do
+        [ "$(line_count "$PHASED_HOME/runs/$workflow/$phase/out/executed")" = 1 ]
+        cmp "$PHASED_HOME/reference/step_000400.ckpt" \
+            "$PHASED_HOME/runs/$workflow/$phase/out/step_000400.ckpt"
+    done
+    [ "$(record 'SELECT group_concat(outcome) FROM run')" = succeeded,succeeded ]
+    [ "$(record 'SELECT count(DISTINCT step) FROM metric WHERE run = 1')" = 400 ]
+    jobs_agree
+}

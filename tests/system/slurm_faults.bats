@@ -58,3 +58,50 @@ makes_steps() {
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 }
+
+limit_of() {
+    [ "$(squeue -h -o %l)" = "$1" ]
+}
+
+@test "a phase longer than its partition allows gets what it may, or is refused without a checkpoint" {
+    scontrol update PartitionName=preempt MaxTime=7
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 5
+    limit_of 7:00
+    knows_limit() { [ "$(record 'SELECT time_s FROM job')" = 420 ]; }
+    eventually 30 knows_limit
+    eventually 60 state "$workflow" succeeded
+    workflow=$(training | grep -v checkpoint: | submit)
+    eventually 60 state "$workflow/train" held
+    scontrol update PartitionName=preempt MaxTime=INFINITE
+    [[ "$(phasectl status "$workflow/train")" = *"more than the 7 that the default partition allows"* ]]
+}
+
+@test "a phase with checkpoints starts in the time that is left before a reservation" {
+    phasectl daemon start
+    scontrol create reservation ReservationName=maintenance StartTime=now+15minutes Duration=60 \
+        Nodes=ALL Flags=MAINT,IGNORE_JOBS Users=root
+    workflow=$(training | submit)
+    eventually 90 past "$workflow/train" 5
+    minutes=$(squeue -h -o %l | cut -d: -f1)
+    scontrol delete ReservationName=maintenance
+    [ "$minutes" -ge 10 ] && [ "$minutes" -le 15 ]
+    eventually 120 state "$workflow" succeeded
+}
+
+@test "a job that Slurm suspends is shown so, and goes on where it stood" {
+    phasectl daemon start
+    workflow=$(training | submit)
+    eventually 60 past "$workflow/train" 5
+    job=$(squeue -h -o %i)
+    scontrol suspend "$job"
+    suspended() { [[ "$(phasectl status "$workflow/train")" = *suspended* ]]; }
+    eventually 60 suspended
+    [[ "$(phasectl why "$workflow/train")" = *"suspended"* ]]
+    [ "$(phasectl status "$workflow/train" --json | jq -r .state)" = active ]
+    scontrol resume "$job"
+    eventually 120 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+    same_weights "$workflow"
+}

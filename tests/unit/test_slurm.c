@@ -77,6 +77,50 @@ static void a_description_becomes_what_sbatch_would_send(void **state)
     submission_free(submission);
 }
 
+static void a_partitions_limit_is_asked_for_or_said(void **state)
+{
+    static const struct {
+        bool can_chain;
+        unsigned time_min, limit;
+        bool has_qos;
+        uint32_t time, least; /* as submitted; 0: refused */
+        unsigned warn;
+    } rows[] = {
+        {false, 0, 60, false, 60, NO_VAL, 90},
+        {false, 0, 59, false, 0, 0, 0},
+        {false, 0, 59, true, 60, NO_VAL, 90},
+        {true, 0, UINT32_MAX, false, 60, NO_VAL, 90},
+        {true, 15, UINT32_MAX, false, 60, 15, 90},
+        {true, 15, 10, false, 10, 10, 90},
+        {true, 15, 2, false, 2, 2, 60},
+        {false, 15, 60, false, 60, NO_VAL, 90},
+        {true, 60, 60, false, 60, NO_VAL, 90},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cluster_description description = plain;
+        struct error err;
+        description.can_chain = rows[i].can_chain;
+        description.time_min_minutes = rows[i].time_min;
+        struct submission *submission = submission_of(&description);
+        char qos[] = "long";
+        submission->job.qos = rows[i].has_qos ? qos : NULL;
+        int result = submission_fit(submission, rows[i].limit, &err);
+        assert_int_equal(result, rows[i].time ? 0 : -EINVAL);
+        if (result == 0) {
+            assert_int_equal(submission->job.time_limit, rows[i].time);
+            assert_int_equal(submission->job.time_min, rows[i].least);
+            assert_int_equal(submission->job.warn_time, rows[i].warn);
+        } else {
+            assert_string_equal(err.message,
+                                "time: 60 minutes are more than the 59 that the default partition "
+                                "allows; with a `checkpoint` the phase would go on in one job "
+                                "after another");
+        }
+        submission_free(submission);
+    }
+}
+
 static void the_environment_is_the_users_and_sbatchs(void **state)
 {
     (void)state;
@@ -408,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_description_becomes_what_sbatch_would_send),
+        cmocka_unit_test(a_partitions_limit_is_asked_for_or_said),
         cmocka_unit_test(the_environment_is_the_users_and_sbatchs),
         cmocka_unit_test(each_option_changes_the_job),
         cmocka_unit_test(options_go_where_sbatch_puts_them),

@@ -1,0 +1,59 @@
+/* Asking for partitions, and finding one. */
+#include "daemon/slurm/partitions.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { PARTITIONS_AGE_MAX_S = 30 };
+
+static void partitions_load(struct partitions *partitions, int64_t now_s)
+{
+    partition_info_msg_t *loaded = NULL;
+    int64_t age_s = now_s - partitions->loaded_s;
+    if (partitions->loaded && age_s >= 0 && age_s < PARTITIONS_AGE_MAX_S)
+        return;
+    if (slurm_load_partitions(0, &loaded, SHOW_ALL) != SLURM_SUCCESS)
+        return; /* what was told before is better than nothing */
+    partitions_fini(partitions);
+    partitions->loaded = loaded;
+    partitions->loaded_s = now_s;
+}
+
+/* Whether `name` stands in the list. */
+static bool is_named(const char *names, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = names; *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        if (length == size && memcmp(at, name, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+uint32_t partitions_limit(struct partitions *partitions, const char *names, int64_t now_s)
+{
+    uint32_t limit = 0;
+    partitions_load(partitions, now_s);
+    const partition_info_msg_t *loaded = partitions->loaded;
+    for (uint32_t i = 0; loaded && i < loaded->record_count; i++) {
+        const partition_info_t *partition = &loaded->partition_array[i];
+        bool is_meant =
+            names ? is_named(names, partition->name) : (partition->flags & PART_FLAG_DEFAULT) != 0;
+        if (!is_meant)
+            continue;
+        if (partition->max_time == INFINITE || partition->max_time == NO_VAL)
+            return UINT32_MAX;
+        if (partition->max_time > limit)
+            limit = partition->max_time;
+    }
+    return limit ? limit : UINT32_MAX; /* Slurm says what it thinks of an unknown one */
+}
+
+void partitions_fini(struct partitions *partitions)
+{
+    if (partitions->loaded)
+        slurm_free_partition_info_msg(partitions->loaded);
+    partitions->loaded = NULL;
+}
