@@ -73,12 +73,15 @@ bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_
 
 static void lead_run_open_link(struct lead_run *run, struct commands *commands)
 {
+    if (!run->command_file)
+        run->command_file = text_format("%s/control/command.json", run->assignment->run_dir);
     const struct link_options options = {
         .daemon_file = run->assignment->daemon_file,
         .run = run->assignment->run,
         .node = "lead",
         .secret = &run->assignment->secret,
         .journal = run->journal,
+        .command_file = run->command_file,
         .command_came = commands_post,
         .context = commands,
     };
@@ -166,6 +169,7 @@ void lead_run_close(struct lead_run *run, int drain_ms)
     assignment_free(run->assignment);
     json_decref(run->failed);
     free(run->failed_node);
+    free(run->command_file);
     free(run);
 }
 

@@ -20,7 +20,8 @@ struct link;
 struct lead_run {
     struct assignment *assignment;
     struct journal *journal;
-    struct link *link; /* NULL while the daemon does not know the run */
+    struct link *link;  /* NULL while the daemon does not know the run */
+    char *command_file; /* the link's */
     struct outcome outcome;
     int64_t saved_step; /* of the newest checkpoint, as the nodes told at their end; or -1 */
     bool is_decided;

@@ -24,7 +24,8 @@ enum {
     LINK_RETRY_MAX_MS = 10000,
     LINK_PUSH_TIMEOUT_MS = 30000,
     LINK_POLL_TIMEOUT_MS = 40000, /* the daemon answers after 25 s at the latest */
-    LINK_DAEMON_FILE_MAX = 65536,
+    LINK_FILE_MAX = 65536,
+    LINK_LOOK_MS = 2000,
 };
 
 /* One of the two things the link does, and when it may try again. */
@@ -52,6 +53,7 @@ struct link {
     uint64_t committed;
     int64_t obeyed;   /* number of the last command that came */
     int64_t asked_ms; /* when it was last asked for one */
+    int64_t look_ms;  /* when to look for one in the file */
     char told[512];   /* the last failure that was told, so that each is told once */
 };
 
@@ -62,7 +64,7 @@ static int link_find_daemon(struct link *link, struct error *err)
     int port, result;
     if (link->base)
         return 0;
-    result = file_read(link->options.daemon_file, LINK_DAEMON_FILE_MAX, &text, NULL, err);
+    result = file_read(link->options.daemon_file, LINK_FILE_MAX, &text, NULL, err);
     if (result < 0)
         return result;
     json_t *json = json_loads(text, 0, NULL);
@@ -189,6 +191,18 @@ static void link_pushed(struct link *link, CURLcode code)
     link_succeeded(link, &link->push, is_full ? 0 : LINK_BATCH_MS);
 }
 
+/* Takes over the reference, which may be NULL. */
+static void link_obey(struct link *link, json_t *command)
+{
+    json_int_t number = json_integer_value(json_object_get(command, "number"));
+    if (number <= link->obeyed) {
+        json_decref(command);
+        return;
+    }
+    link->obeyed = number;
+    link->options.command_came(link->options.context, command);
+}
+
 static void link_polled(struct link *link, CURLcode code)
 {
     struct error err;
@@ -203,12 +217,21 @@ static void link_polled(struct link *link, CURLcode code)
      * in a circle. */
     bool is_hasty = clock_steady_ms() - link->asked_ms < LINK_RETRY_MIN_MS;
     link_succeeded(link, &link->poll, is_hasty && number <= link->obeyed ? LINK_RETRY_MIN_MS : 0);
-    if (number <= link->obeyed) {
-        json_decref(reply);
-        return;
+    link_obey(link, reply);
+}
+
+/* Looks for a command in the file, if it is time; otherwise shortens the wait. */
+static void link_turn_file(struct link *link, int64_t now_ms, int64_t *wait_ms)
+{
+    char *text = NULL;
+    if (now_ms >= link->look_ms) {
+        link->look_ms = now_ms + LINK_LOOK_MS;
+        if (file_read(link->options.command_file, LINK_FILE_MAX, &text, NULL, NULL) == 0)
+            link_obey(link, json_loads(text, 0, NULL));
+        free(text);
     }
-    link->obeyed = number;
-    link->options.command_came(link->options.context, reply);
+    if (link->look_ms - now_ms < *wait_ms)
+        *wait_ms = link->look_ms - now_ms;
 }
 
 /* Returns how many transfers ended. */
@@ -263,6 +286,8 @@ static int link_turn(struct link *link)
         link_turn_task(link, &link->push, link_begin_push, now_ms, &wait_ms);
     if (link->options.command_came && !is_closing)
         link_turn_task(link, &link->poll, link_begin_poll, now_ms, &wait_ms);
+    if (link->options.command_file && !is_heard && !is_closing)
+        link_turn_file(link, now_ms, &wait_ms);
     if (is_closing && close_by_ms - now_ms < wait_ms)
         wait_ms = close_by_ms - now_ms;
     return wait_ms > 0 ? (int)wait_ms : 0;

@@ -5,7 +5,8 @@
  * first push, the next one and the replay after a break are the same. What is urgent is pushed at
  * once, the rest once a second. In the lead a push of nothing asks whether the daemon is there.
  * When the daemon is away the link tries again, 0.2 s later at first and 10 s at last, and reads
- * each time anew where the daemon listens. Nothing waits for it. */
+ * each time anew where the daemon listens. Nothing waits for it. In the lead, meanwhile, the file
+ * in which the daemon leaves commands is looked at every 2 s: the site may let no TCP through. */
 #ifndef PHASED_WORKER_LINK_H
 #define PHASED_WORKER_LINK_H
 
@@ -28,6 +29,7 @@ struct link_options {
     const char *node;
     const struct mac_secret *secret;
     struct journal *journal;
+    const char *command_file;        /* where commands lie while the daemon is not heard */
     link_command_came *command_came; /* NULL: commands are not asked for */
     void *context;
 };

@@ -2,7 +2,6 @@
  * to such a request carries one too. */
 #include "daemon/api/inside.h"
 
-#include "daemon/loop/folder.h"
 #include "daemon/loop/journal.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/notes.h"
@@ -52,12 +51,15 @@ static struct worker_call *worker_admit(const struct call *call)
         notes_get(loop, call->run, &notes, NULL) < 0)
         goto refused;
     struct mac_secret secret = notes->secret;
-    if (!loop_run(loop, call->run))
+    bool is_kept = loop_run(loop, call->run) != NULL;
+    if (!is_kept)
         notes_forget(loop, call->run); /* a run that is over: nothing is kept for it */
     mac_request(&secret, request_method(request), request_target(request), nonce, body, size,
                 expected);
     if (!mac_equal(mac, expected))
         goto refused;
+    if (is_kept)
+        notes->heard_ms = loop_now_ms();
     struct worker_call *admitted = calloc(1, sizeof *admitted);
     if (!admitted)
         abort();
@@ -111,26 +113,6 @@ void worker_journal(struct call *call)
 /* --- Commands -----------------------------------------------------------------------------------
  */
 
-static json_t *command_json(const struct api *api, const struct loop_command *command)
-{
-    if (command->number == 0)
-        return json_object();
-    json_t *json = json_pack("{s:i}", "number", (int)command->number);
-    if (command->verb == LOOP_STOP) {
-        (void)json_object_set_new(json, "verb", json_string("stop"));
-        (void)json_object_set_new(json, "why", json_string(command->why));
-    } else if (command->verb == LOOP_NEXT) {
-        struct folder folder;
-        folder_init(&folder, api->config.home, command->to);
-        (void)json_object_set_new(json, "verb", json_string("next"));
-        (void)json_object_set_new(json, "run_dir", json_string(folder.run));
-        folder_fini(&folder);
-    } else {
-        (void)json_object_set_new(json, "verb", json_string("end"));
-    }
-    return json;
-}
-
 bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
 {
     const struct api *api = arg;
@@ -138,7 +120,7 @@ bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
         loop_command(api->config.loop, waiter->id, (unsigned)waiter->after);
     if (command.number == 0 && !is_over)
         return false;
-    worker_reply(waiter->context, 200, command_json(api, &command));
+    worker_reply(waiter->context, 200, loop_command_json(api->config.loop, &command));
     return true;
 }
 

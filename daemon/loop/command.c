@@ -1,4 +1,5 @@
 /* What leads are told: which effects stand for them in the outbox. */
+#include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
 
 static bool is_told(const struct loop *loop, enum core_effect_kind kind, const struct run *run)
@@ -31,4 +32,24 @@ struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsig
         return (struct loop_command){
             .number = 1, .verb = LOOP_STOP, .why = run->wish == WISH_HOLD ? "held" : "cancelled"};
     return (struct loop_command){0};
+}
+
+json_t *loop_command_json(const struct loop *loop, const struct loop_command *command)
+{
+    if (command->number == 0)
+        return json_object();
+    json_t *json = json_pack("{s:i}", "number", (int)command->number);
+    if (command->verb == LOOP_STOP) {
+        (void)json_object_set_new(json, "verb", json_string("stop"));
+        (void)json_object_set_new(json, "why", json_string(command->why));
+    } else if (command->verb == LOOP_NEXT) {
+        struct folder folder;
+        folder_init(&folder, loop->config.home, command->to);
+        (void)json_object_set_new(json, "verb", json_string("next"));
+        (void)json_object_set_new(json, "run_dir", json_string(folder.run));
+        folder_fini(&folder);
+    } else {
+        (void)json_object_set_new(json, "verb", json_string("end"));
+    }
+    return json;
 }

@@ -18,6 +18,7 @@ enum {
     FOLDER_RETRY_MS = 1000,
     REQUESTS_KEPT = 8, /* of the cluster's room: for polls */
     RESULTS_DELAY_MS = 5,
+    UNHEARD_LOOK_MS = 10 * 1000,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */
 };
 
@@ -52,8 +53,9 @@ struct loop {
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct poller poller;
-    int64_t time_ms;   /* of the last EV_TIME */
-    int64_t looked_ms; /* when the core was last asked for its deadline */
+    int64_t time_ms;    /* of the last EV_TIME */
+    int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
+    int64_t looked_ms;  /* when the core was last asked for its deadline */
 
     uv_prepare_t prepare;
     uv_check_t check;

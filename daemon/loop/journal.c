@@ -280,7 +280,7 @@ static void read_missing(struct loop *loop, struct notes *notes, struct run *run
     json_decref(outcome);
 }
 
-static void read_nodes(struct loop *loop, struct notes *notes, const char *folder)
+static void read_nodes(struct loop *loop, struct notes *notes, const char *folder, bool is_last)
 {
     char *path = text_format("%s/journal", folder);
     DIR *journals = opendir(path);
@@ -293,11 +293,11 @@ static void read_nodes(struct loop *loop, struct notes *notes, const char *folde
         (void)snprintf(name, sizeof name, "%.*s",
                        (int)(strlen(entry->d_name) - strlen(JOURNAL_ENDING)), entry->d_name);
         if (!text_equal(name, "lead"))
-            read_node(loop, notes, folder, name, true);
+            read_node(loop, notes, folder, name, is_last);
     }
     if (journals)
         (void)closedir(journals); /* it was only read */
-    read_node(loop, notes, folder, "lead", true);
+    read_node(loop, notes, folder, "lead", is_last);
 }
 
 static json_t *read_outcome_file(const char *folder)
@@ -356,6 +356,17 @@ int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entr
     return status;
 }
 
+void journal_read(struct loop *loop, const struct run *run)
+{
+    struct notes *notes;
+    struct folder folder;
+    if (notes_get(loop, run->id, &notes, NULL) < 0)
+        return; /* the next look tries again */
+    folder_init(&folder, loop->config.home, run);
+    read_nodes(loop, notes, folder.run, false);
+    folder_fini(&folder);
+}
+
 void journal_read_outcome(struct loop *loop, struct run *run)
 {
     struct core_event silent = {
@@ -369,7 +380,7 @@ void journal_read_outcome(struct loop *loop, struct run *run)
     }
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
-    read_nodes(loop, notes, folder.run);
+    read_nodes(loop, notes, folder.run, true);
     json_t *outcome = read_outcome_file(folder.run);
     if (outcome)
         post_end(loop, notes, run, outcome);

@@ -27,6 +27,9 @@ struct journal_waiter {
 int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
                  const struct journal_waiter *waiter, struct error *err);
 
+/* Takes what the folder of a run that goes on has and was never pushed. */
+void journal_read(struct loop *loop, const struct run *run);
+
 /* Takes what the run's folder has and was never pushed, then its outcome. Posts EV_RUN_ENDED or
  * EV_RUN_SILENT. */
 void journal_read_outcome(struct loop *loop, struct run *run);

@@ -1,5 +1,6 @@
 /* The turn: drain what was posted, step, commit once, then answer and carry out. */
 #include "daemon/loop/inside.h"
+#include "daemon/loop/unheard.h"
 
 #include "daemon/loop/crash.h"
 #include "daemon/loop/log.h"
@@ -271,6 +272,8 @@ static void tell_listener(struct loop *loop)
 {
     bool told = loop->has_told, history = loop->has_history;
     loop->has_told = loop->has_history = false;
+    if (told)
+        loop->unheard_ms = loop_now_ms(); /* a lead that is not heard is told by a file */
     if (told && loop->listener.told)
         loop->listener.told(loop->listener.arg);
     if (history && loop->listener.history)
@@ -324,6 +327,7 @@ static void on_alarm(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
     int64_t now_ms = loop_now_ms();
+    unheard_look(loop, now_ms);
     if (loop->time_ms > now_ms)
         loop->time_ms = 0; /* the clock was set back */
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
@@ -354,6 +358,7 @@ static void set_alarm(struct loop *loop)
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
+        due_ms = earlier(due_ms, loop->unheard_ms);
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));

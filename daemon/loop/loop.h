@@ -24,6 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include <uv.h>
 
 struct cluster;
@@ -104,6 +106,8 @@ struct loop_command {
     const struct run *to; /* of NEXT; borrowed until the next turn */
 };
 struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after);
+/* As doc/protocol.md has it; a new reference. */
+json_t *loop_command_json(const struct loop *loop, const struct loop_command *command);
 
 struct loop_cluster_status {
     char name[64]; /* empty until Slurm has answered */

@@ -26,6 +26,8 @@ struct notes {
     bool secret_is_new; /* not in the record yet */
     bool has_ended;     /* its end was posted */
     json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
+    int64_t heard_ms;   /* when its workers last spoke; 0: never since the daemon's start */
+    unsigned written;   /* the number of the last command that lies in its folder */
     int64_t step;       /* the highest that was posted; -1: none */
     struct notes_node **nodes;
     size_t node_count;
