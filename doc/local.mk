@@ -1,6 +1,7 @@
 # doc: the manual.
 dist_man_MANS += \
 	doc/man/phase-model.1 \
+	doc/man/phase-preflight.1 \
 	doc/man/phase-worker.1 \
 	doc/man/phased.1 \
 	doc/man/phasectl.1 \

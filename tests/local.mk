@@ -8,6 +8,7 @@ include tests/unit/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
+include tests/fake/local.mk
 include tests/sim/local.mk
 include tests/specs/local.mk
 include tests/tidy/local.mk

@@ -1,6 +1,7 @@
 # worker: what runs on the allocated nodes.
 include worker/metrics/local.mk
 include worker/model/local.mk
+include worker/preflight/local.mk
 
 # What unit tests link too.
 noinst_LIBRARIES += worker/libworker.a

@@ -41,6 +41,8 @@ report 'phasectl(1) has every option' \
         lacks phasectl.1 'Fl (. , )?-%s( |$)')"
 report 'phase-model(1) has every option' \
     "$("$BIN/phase-model" train --help | options_in | lacks phase-model.1 '^\.It Fl -%s ')"
+report 'phase-preflight(1) has every option' \
+    "$("$BIN/phase-preflight" --help | options_in | lacks phase-preflight.1 '^\.It Fl -%s( |$)')"
 report 'phased(1) has every option' \
     "$("$BIN/phased" --help | options_in | lacks phased.1 '^\.It Fl -%s( |$)')"
 report 'phase-worker(1) has every verb and option' \

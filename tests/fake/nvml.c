@@ -1,0 +1,179 @@
+/* A libnvidia-ml.so for tests: eight H200 with healthy values, but for what FAKE_NVML says, a list
+ * of words with commas between. `count=7` GPUs; `lost=3`: GPU 3 has fallen off the bus;
+ * `falls=3`: it does when its memory is asked for; `name=2`, `ecc=2`, `pending=2`, `remap=2`,
+ * `process=2`, `memory=2`, `links=2`: GPU 2 is another model, has uncorrected errors, a pending
+ * remapping, a failed one, a process, memory in use, a dead link; `action=2`: it asks for a reset;
+ * `plain`: nothing optional is supported; `unloaded`, `broken`, `hang`, `die`: what init does.
+ * With FAKE_NVML_OLD defined it has only the symbols of an old driver. */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, NOT_LOADED = 9, LOST = 15, UNKNOWN = 999 };
+
+struct memory {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+
+struct process {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct field {
+    unsigned id, scope;
+    long long timestamp, latency_us;
+    unsigned value_type;
+    int status;
+    unsigned long long value;
+};
+
+static char devices[8];
+
+/* The number after `word=`; 1 for a word alone; -1 when it is not said. */
+static int said(const char *word)
+{
+    const char *script = getenv("FAKE_NVML");
+    size_t size = strlen(word);
+    for (const char *at = script; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, word, size) != 0)
+            continue;
+        if (at[size] == '=')
+            return (int)strtol(at + size + 1, NULL, 10);
+        if (at[size] == ',' || !at[size])
+            return 1;
+    }
+    return -1;
+}
+
+static int index_of(const void *device)
+{
+    return (int)((const char *)device - devices);
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int nvmlInit_v2(void);
+EXPORT int nvmlInit_v2(void)
+{
+    while (said("hang") > 0)
+        pause();
+    if (said("die") > 0)
+        raise(SIGKILL);
+    return said("unloaded") > 0 ? NOT_LOADED : said("broken") > 0 ? UNKNOWN : SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = said("count") >= 0 ? (unsigned)said("count") : 8;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    if (said("lost") == (int)index)
+        return LOST;
+    *device = devices + index;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size);
+EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size)
+{
+    snprintf(name, size, said("name") == index_of(device) ? "NVIDIA L4" : "NVIDIA H200");
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size);
+EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size)
+{
+    snprintf(uuid, size, "GPU-%d0000000", index_of(device));
+    return SUCCESS;
+}
+
+#ifndef FAKE_NVML_OLD
+
+EXPORT const char *nvmlErrorString(int status);
+EXPORT const char *nvmlErrorString(int status)
+{
+    return status == LOST ? "GPU is lost" : status == NOT_LOADED ? "Driver Not Loaded" : "Unknown";
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory *memory);
+EXPORT int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory *memory)
+{
+    if (memory->version != (sizeof *memory | 2U << 24))
+        return INVALID;
+    if (said("falls") == index_of(device))
+        return LOST;
+    memory->total = 140000ULL << 20;
+    memory->used = (said("memory") == index_of(device) ? 9000ULL : 4ULL) << 20;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                                   struct process *processes);
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+                                                   struct process *processes)
+{
+    *count = said("process") == index_of(device);
+    if (*count)
+        processes[0].pid = 4242;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
+                                       unsigned long long *count);
+EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
+                                       unsigned long long *count)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    if (type != 1 || counter != 0)
+        return INVALID;
+    *count = said("ecc") == index_of(device) ? 5 : 0;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetRemappedRows(void *device, unsigned *corrected, unsigned *uncorrected,
+                                     unsigned *pending, unsigned *failed);
+EXPORT int nvmlDeviceGetRemappedRows(void *device, unsigned *corrected, unsigned *uncorrected,
+                                     unsigned *pending, unsigned *failed)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    *corrected = *uncorrected = 0;
+    *pending = said("pending") == index_of(device);
+    *failed = said("remap") == index_of(device);
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields);
+EXPORT int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields)
+{
+    for (int i = 0; i < count; i++) {
+        fields[i].status = fields[i].id == 230 && said("plain") < 0 ? SUCCESS : NOT_SUPPORTED;
+        fields[i].value = said("action") == index_of(device);
+    }
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *is_active);
+EXPORT int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *is_active)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    if (link >= 18)
+        return INVALID;
+    *is_active = said("links") != index_of(device) || link != 7;
+    return SUCCESS;
+}
+
+#endif

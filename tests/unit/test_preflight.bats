@@ -1,0 +1,149 @@
+# phase-preflight as a program, with a scripted driver (tests/fake/nvml.c).
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
+    FAKES=$BIN/../tests/fake
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    export TMPDIR=$DIR PHASED_NVML=$FAKES/libnvidia-ml.so FAKE_NVML=
+    unset SLURM_GPUS_ON_NODE CUDA_VISIBLE_DEVICES
+    : >"$DIR/kernel.log"
+    # Scratch is the machine's that tests, which may be nearly full.
+    sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/' "$SRC/etc/preflight.yaml" >"$DIR/all.yaml"
+    # The clock is the machine's too, and not what is tested here.
+    grep -v ^clock_error_ms "$DIR/all.yaml" >"$DIR/thresholds.yaml"
+}
+
+teardown() {
+    rm -rf "$DIR"
+}
+
+preflight() {
+    "$BIN/phase-preflight" --thresholds "$DIR/thresholds.yaml" --kernel-log "$DIR/kernel.log" "$@"
+}
+
+# row NAME OUTCOME TEXT: the last output has this row.
+row() {
+    jq -e --arg n "$1" --arg o "$2" --arg t "$3" \
+        '.rows[] | select(.name == $n and .outcome == $o) | select(.text | contains($t))' \
+        <<<"$output" >/dev/null || { echo "no row $*"; echo "$output"; return 1; }
+}
+
+@test "eight healthy GPUs pass" {
+    run -0 preflight --gpus 8 --json
+    row gpus passed "8 work"
+    row model passed "NVIDIA H200"
+    row nvlinks passed "GPU 7: 18"
+    [ "$(jq -r .outcome <<<"$output")" = passed ]
+}
+
+# fault SCRIPT ROW TEXT
+fault() {
+    FAKE_NVML=$1 run -1 preflight --gpus 8 --json
+    row "$2" failed "$3"
+    [ "$(jq '[.rows[] | select(.outcome == "failed")] | length' <<<"$output")" = 1 ]
+}
+
+@test "each fault fails its own row, and says which GPU" {
+    fault count=7 gpus "7 GPUs work, 8 are allocated"
+    fault memory=2 memory "GPU 2: 9000 MiB in use, at most 512"
+    fault process=4 processes "GPU 4: 1 other process, pid 4242"
+    fault ecc=5 ecc "GPU 5: 5 uncorrected errors"
+    fault pending=1 remap "GPU 1: a row remapping waits for a reset"
+    fault remap=1 remap "GPU 1: a row could not be remapped"
+    fault action=6 recovery "GPU 6 asks: reset the GPU"
+    fault links=0 nvlinks "GPU 0: 17 links active, at least 18"
+    fault name=3 model "GPU 3 is a NVIDIA L4, others NVIDIA H200"
+}
+
+@test "a GPU off the bus fails, whether it is gone before or falls while it is asked" {
+    for script in lost=3 falls=3; do
+        FAKE_NVML=$script run -1 preflight --gpus 8 --json
+        row gpus failed "GPU 3: GPU is lost; 7 GPUs work, 8 are allocated"
+    done
+}
+
+@test "only the allocated GPUs are judged, and those that are not there are told" {
+    FAKE_NVML=process=4 run -0 preflight --gpus 2 --devices 0,GPU-7 --json
+    row gpus passed "2 work"
+    FAKE_NVML=process=4 CUDA_VISIBLE_DEVICES=4 run -1 preflight --json
+    row processes failed "GPU 4"
+    run -1 preflight --devices 0,9 --json
+    row gpus failed "1 of the devices 0,9 not found"
+    run -1 preflight --model H100 --json
+    row model failed "GPU 0 is a NVIDIA H200, not H100"
+}
+
+@test "what is not supported could not be told, and does not keep the node from passing" {
+    FAKE_NVML=plain run -0 preflight --gpus 8 --json
+    row ecc "could not tell" "GPU 0 does not tell"
+    row nvlinks "could not tell" "GPU 0 does not tell"
+}
+
+@test "a driver that lacks symbols passes nothing" {
+    PHASED_NVML=$FAKES/libnvidia-ml-old.so run -3 preflight --gpus 8 --json
+    row gpus passed "8 work"
+    row memory "could not tell" "GPU 0 does not tell"
+}
+
+@test "without a driver nothing passes; one that fails, dies or hangs has failed" {
+    PHASED_NVML=/nonexistent.so run -3 preflight --json
+    row gpus "could not tell" "cannot be loaded"
+    FAKE_NVML=unloaded run -3 preflight --json
+    row gpus "could not tell" "Driver Not Loaded"
+    FAKE_NVML=count=0 run -3 preflight --json
+    row gpus "could not tell" "no GPU is visible"
+    FAKE_NVML=broken run -1 preflight --json
+    row gpus failed "nvmlInit: Unknown"
+    FAKE_NVML=die run -1 preflight --json
+    row gpus failed "ended early"
+    FAKE_NVML=hang run -1 preflight --deadline-ms 300 --json
+    row gpus failed "no answer in time"
+}
+
+@test "an XID of the hardware in the kernel's log fails for two hours" {
+    now=$(awk '{ printf "%.0f", $1 * 1000000 }' /proc/uptime)
+    echo "4,1,$now,-;NVRM: Xid (PCI:0000:18:00): 79, pid=1, GPU has fallen off the bus." \
+        >"$DIR/kernel.log"
+    run -1 preflight --json
+    row xids failed "XID 79 of PCI:0000:18:00"
+    echo "4,1,$now,-;NVRM: Xid (PCI:0000:18:00): 31, pid=1, a program's own fault" \
+        >"$DIR/kernel.log"
+    run -0 preflight --json
+    rm "$DIR/kernel.log"
+    run -0 preflight --json
+    row xids "could not tell" "No such file"
+}
+
+@test "scratch that is not there, or too small, fails" {
+    run -1 preflight --scratch "$DIR/none" --json
+    row scratch failed "No such file"
+    sed -i 's/^scratch_free_mib:.*/scratch_free_mib: 2147483647/' "$DIR/thresholds.yaml"
+    run -1 preflight --json
+    row scratch failed "MiB free, at least 2147483647"
+}
+
+@test "observing reports a failure and exits with 0" {
+    FAKE_NVML=ecc=5 run -0 preflight --observe --json
+    [ "$(jq -r '.outcome, .observe' <<<"$output" | xargs)" = "failed true" ]
+    FAKE_NVML=ecc=5 run -0 preflight --observe
+    [[ $output == *": failed"*"ecc        failed          GPU 5: 5 uncorrected errors, at most 0"* ]]
+}
+
+@test "mistakes in the thresholds are told with their places" {
+    printf 'memory_used_mib: much\nmodels:\n  - nvlinks: 18\nspeed: 3\n' >"$DIR/thresholds.yaml"
+    run -2 preflight
+    [[ $output == *"thresholds.yaml:1:18: memory_used_mib: "* ]]
+    [[ $output == *"thresholds.yaml:3:"*"needs a \`match\`"* ]]
+    [[ $output == *"thresholds.yaml:4:1: speed: unknown threshold"* ]]
+}
+
+@test "what is not supported or no option is refused" {
+    run -2 preflight --level full
+    [[ $output == *"--level full: not supported yet"* ]]
+    run -2 preflight --gpus many
+    run -2 preflight --deadline-ms -1
+    run -2 preflight extra
+}

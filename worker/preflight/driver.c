@@ -1,0 +1,92 @@
+/* A child reads NVML and writes the facts into a pipe; the parent waits for them, and no longer. */
+#include "worker/preflight/driver.h"
+
+#include "worker/clock.h"
+#include "worker/preflight/facts.h"
+#include "worker/preflight/nvml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void driver_write(int output, const struct facts *facts)
+{
+    const char *bytes = (const char *)facts;
+    for (size_t done = 0; done < sizeof *facts;) {
+        ssize_t size = write(output, bytes + done, sizeof *facts - done);
+        if (size <= 0)
+            return;
+        done += (size_t)size;
+    }
+}
+
+/* Returns whether all of `facts` came before `deadline_ms` on the steady clock. */
+static bool driver_receive(int input, int64_t deadline_ms, struct facts *facts)
+{
+    char *bytes = (char *)facts;
+    for (size_t done = 0; done < sizeof *facts;) {
+        int64_t left_ms = deadline_ms - clock_steady_ms();
+        struct pollfd wait = {.fd = input, .events = POLLIN};
+        if (left_ms <= 0)
+            return false;
+        int ready = poll(&wait, 1, (int)left_ms);
+        if (ready < 0 && errno != EINTR)
+            return false;
+        if (ready <= 0)
+            continue;
+        ssize_t size = read(input, bytes + done, sizeof *facts - done);
+        if (size <= 0)
+            return false;
+        done += (size_t)size;
+    }
+    return true;
+}
+
+static void driver_trouble(struct facts *facts, enum facts_driver driver, const char *why)
+{
+    facts->driver = driver;
+    (void)snprintf(facts->driver_trouble, sizeof facts->driver_trouble, "%s", why);
+}
+
+void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts)
+{
+    int pipe_ends[2];
+    struct facts answer = *facts;
+    if (pipe2(pipe_ends, O_CLOEXEC) < 0) {
+        driver_trouble(facts, FACTS_DRIVER_ABSENT, "no pipe for the child that asks the driver");
+        return;
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        close(pipe_ends[0]);
+        close(pipe_ends[1]);
+        driver_trouble(facts, FACTS_DRIVER_ABSENT, "no process for asking the driver");
+        return;
+    }
+    if (child == 0) {
+        nvml_read(nvml_path, &answer);
+        driver_write(pipe_ends[1], &answer);
+        _exit(0);
+    }
+    close(pipe_ends[1]);
+    int64_t start_ms = clock_steady_ms();
+    bool is_whole = driver_receive(pipe_ends[0], start_ms + deadline_ms, &answer);
+    close(pipe_ends[0]);
+    if (is_whole) {
+        *facts = answer;
+        (void)waitpid(child, NULL, 0); /* it has nothing left to do but end */
+        return;
+    }
+    if (clock_steady_ms() - start_ms < deadline_ms) {
+        driver_trouble(facts, FACTS_DRIVER_FAILS, "the process asking the driver ended early");
+    } else {
+        (void)kill(child, SIGKILL); /* in vain where it hangs in the kernel, which is why ... */
+        driver_trouble(facts, FACTS_DRIVER_SILENT, "no answer in time");
+    }
+    (void)waitpid(child, NULL, WNOHANG); /* ... it is not waited for */
+}

@@ -1,0 +1,68 @@
+/* What was read of a node, before anything is judged: the rows (worker/preflight/rows.h) are pure
+ * functions of it. Whatever could not be read is absent, never zero: each figure comes with a flag.
+ * A plain value without pointers, so that a child can write it into a pipe. */
+#ifndef PHASED_WORKER_PREFLIGHT_FACTS_H
+#define PHASED_WORKER_PREFLIGHT_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    FACTS_GPUS_MAX = 32,
+    FACTS_PROCESSES_MAX = 16, /* of one GPU; more are counted but not named */
+    FACTS_XIDS_MAX = 32,
+    FACTS_LINKS_MAX = 18, /* NVLinks of a Hopper GPU */
+    FACTS_TEXT_SIZE = 96,
+};
+
+/* A figure that may be absent. */
+struct fact {
+    bool is_known;
+    uint64_t value;
+};
+
+struct fact_gpu {
+    unsigned index; /* NVML's, which is the order of the PCI bus */
+    bool is_lost;   /* fell off the bus, or gave no handle */
+    char name[FACTS_TEXT_SIZE];
+    char uuid[FACTS_TEXT_SIZE];
+    char trouble[FACTS_TEXT_SIZE]; /* why it is lost */
+    struct fact memory_total_mib, memory_used_mib;
+    struct fact process_count;
+    unsigned processes[FACTS_PROCESSES_MAX]; /* pids */
+    struct fact ecc_uncorrected;             /* since the driver was loaded */
+    struct fact remap_pending, remap_failed;
+    struct fact recovery_action; /* NVML field 230 */
+    struct fact links_active, links_inactive;
+};
+
+enum facts_driver {
+    FACTS_DRIVER_ABSENT, /* no libnvidia-ml.so.1, or no driver under it */
+    FACTS_DRIVER_WORKS,
+    FACTS_DRIVER_FAILS,  /* it is there and answers with an error */
+    FACTS_DRIVER_SILENT, /* it did not answer in time: the sign of a wedged GPU */
+};
+
+struct facts {
+    enum facts_driver driver;
+    char driver_trouble[FACTS_TEXT_SIZE];
+    unsigned gpu_count; /* in `gpus` */
+    struct fact_gpu gpus[FACTS_GPUS_MAX];
+
+    bool is_kernel_log_read;
+    char kernel_log_trouble[FACTS_TEXT_SIZE];
+    unsigned xid_count;
+    struct {
+        unsigned number;
+        double age_s;
+        char device[32]; /* PCI address as the kernel writes it */
+    } xids[FACTS_XIDS_MAX];
+
+    struct fact scratch_free_mib;
+    char scratch_path[256];
+    char scratch_trouble[FACTS_TEXT_SIZE];
+
+    struct fact clock_error_us; /* the kernel's bound; unknown while the clock is not disciplined */
+};
+
+#endif

@@ -1,0 +1,110 @@
+/* Reads the kernel's log, the space for scratch files and the state of the clock. */
+#include "worker/preflight/host.h"
+
+#include "worker/preflight/facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HOST_RECORD_MAX = 8192, HOST_RECORDS_MAX = 200000 };
+
+void host_add_kernel_record(const char *record, unsigned long long now_us, struct facts *facts)
+{
+    unsigned long long record_us;
+    const char *message = strchr(record, ';');
+    const char *xid = message ? strstr(message, "NVRM: Xid (") : NULL;
+    if (!xid || sscanf(record, "%*u,%*u,%llu", &record_us) != 1)
+        return;
+    char device[32];
+    unsigned number;
+    if (sscanf(xid, "NVRM: Xid (%31[^)]): %u", device, &number) != 2)
+        return;
+    /* Of too many the last are kept: they are what a run would meet. */
+    if (facts->xid_count == FACTS_XIDS_MAX) {
+        memmove(facts->xids, facts->xids + 1, sizeof facts->xids - sizeof *facts->xids);
+        facts->xid_count--;
+    }
+    facts->xids[facts->xid_count].number = number;
+    facts->xids[facts->xid_count].age_s =
+        now_us > record_us ? (double)(now_us - record_us) / 1e6 : 0;
+    memcpy(facts->xids[facts->xid_count].device, device, sizeof device);
+    facts->xid_count++;
+}
+
+static unsigned long long host_now_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+    return (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000;
+}
+
+/* Each read of the device gives one record; a file gives as much as fits, in lines. */
+static void host_read_records(int log, struct facts *facts)
+{
+    char buffer[HOST_RECORD_MAX + 1];
+    size_t kept = 0;
+    unsigned long long now_us = host_now_us();
+    for (int i = 0; i < HOST_RECORDS_MAX; i++) {
+        ssize_t size = read(log, buffer + kept, HOST_RECORD_MAX - kept);
+        if (size < 0 && errno == EPIPE) /* records were overwritten meanwhile; the next are there */
+            continue;
+        if (size < 0 && errno != EAGAIN)
+            facts->is_kernel_log_read = false;
+        if (size <= 0)
+            return;
+        buffer[kept + (size_t)size] = '\0';
+        char *line = buffer;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            host_add_kernel_record(line, now_us, facts);
+        }
+        kept = strlen(line);
+        if (kept == HOST_RECORD_MAX)
+            kept = 0; /* no record is that long */
+        memmove(buffer, line, kept);
+    }
+}
+
+void host_read_kernel_log(const char *path, struct facts *facts)
+{
+    int log = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    facts->is_kernel_log_read = log >= 0;
+    if (log >= 0)
+        host_read_records(log, facts);
+    if (!facts->is_kernel_log_read)
+        (void)snprintf(facts->kernel_log_trouble, sizeof facts->kernel_log_trouble, "%.40s: %.50s",
+                       path, strerror(errno));
+    if (log >= 0)
+        close(log);
+}
+
+void host_read_scratch(const char *path, struct facts *facts)
+{
+    struct statvfs space;
+    (void)snprintf(facts->scratch_path, sizeof facts->scratch_path, "%s", path);
+    if (statvfs(path, &space) < 0 || access(path, W_OK) < 0) {
+        (void)snprintf(facts->scratch_trouble, sizeof facts->scratch_trouble, "%.90s",
+                       strerror(errno));
+        return;
+    }
+    facts->scratch_free_mib.is_known = true;
+    facts->scratch_free_mib.value =
+        (uint64_t)space.f_bavail * (uint64_t)space.f_frsize / (1024 * 1024);
+}
+
+void host_read_clock(struct facts *facts)
+{
+    struct timex clock = {0};
+    int state = adjtimex(&clock);
+    if (state < 0 || state == TIME_ERROR || clock.status & STA_UNSYNC)
+        return;
+    facts->clock_error_us.is_known = true;
+    facts->clock_error_us.value = (uint64_t)(clock.maxerror < 0 ? 0 : clock.maxerror);
+}

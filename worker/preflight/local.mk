@@ -1,0 +1,18 @@
+# worker/preflight: phase-preflight. What reads and judges is a library, for tests.
+noinst_LIBRARIES += worker/preflight/libpreflight.a
+worker_preflight_libpreflight_a_SOURCES = \
+	worker/preflight/facts.h \
+	worker/preflight/driver.c worker/preflight/driver.h \
+	worker/preflight/host.c worker/preflight/host.h \
+	worker/preflight/nvml.c worker/preflight/nvml.h \
+	worker/preflight/report.c worker/preflight/report.h \
+	worker/preflight/rows.c worker/preflight/rows.h \
+	worker/preflight/thresholds.c worker/preflight/thresholds.h
+PREFLIGHT_LIBS = worker/preflight/libpreflight.a worker/libworker.a lib/libphased.a \
+	$(FYAML_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) -lm
+
+bin_PROGRAMS += bin/phase-preflight
+bin_phase_preflight_SOURCES = worker/preflight/main.c
+bin_phase_preflight_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"'
+bin_phase_preflight_LDADD = $(PREFLIGHT_LIBS)
+EXTRA_DIST += worker/preflight/README.md

@@ -1,0 +1,31 @@
+/* Writes the results of a preflight as aligned lines or as JSON. */
+#include "worker/preflight/report.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+
+void report_text(const char *node, const struct row_result *results, size_t count,
+                 struct text *text)
+{
+    text_addf(text, "%s: %s\n", node, row_outcome_text(rows_outcome(results, count)));
+    for (size_t i = 0; i < count; i++)
+        text_addf(text, "  %-10s %-15s %s\n", results[i].name, row_outcome_text(results[i].outcome),
+                  results[i].text);
+}
+
+json_t *report_json(const char *node, bool is_observed, const struct row_result *results,
+                    size_t count)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_pack("{s:s, s:s, s:s}", "name", results[i].name, "outcome",
+                                row_outcome_text(results[i].outcome), "text", results[i].text);
+        (void)json_array_append_new(rows, row); /* fails for a NULL row only, caught below */
+    }
+    json_t *report = json_pack("{s:s, s:s, s:s, s:b, s:o}", "node", node, "level", "quick",
+                               "outcome", row_outcome_text(rows_outcome(results, count)), "observe",
+                               is_observed, "rows", rows);
+    assert(report && json_array_size(rows) == count);
+    return report;
+}

@@ -1,0 +1,47 @@
+/* The rows of a preflight: each judges one property of a node by what was read of it.
+ *
+ * Pure: the same facts, thresholds and wish give the same results. A row fails only for what it has
+ * seen; what it could not see it says it could not tell, and never passes. */
+#ifndef PHASED_WORKER_PREFLIGHT_ROWS_H
+#define PHASED_WORKER_PREFLIGHT_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct facts;
+struct thresholds;
+
+/* The values are the program's exit statuses. */
+enum row_outcome {
+    ROW_PASSED = 0,
+    ROW_FAILED = 1,
+    ROW_UNKNOWN = 3, /* could not tell */
+};
+
+enum { ROWS_COUNT_MAX = 16, ROW_TEXT_SIZE = 400 };
+
+/* What was allocated. */
+struct row_wish {
+    unsigned gpus;       /* 0: not told, at least one */
+    const char *model;   /* part of the GPUs' name; NULL: any, all of one model */
+    const char *devices; /* as CUDA_VISIBLE_DEVICES: indices and UUIDs; NULL: all GPUs seen */
+};
+
+struct row_result {
+    const char *name; /* static */
+    enum row_outcome outcome;
+    bool is_essential;        /* the whole cannot pass while this one could not tell */
+    char text[ROW_TEXT_SIZE]; /* the figure, or the reason */
+};
+
+/* Judges all rows into `ret_results`, which has room for ROWS_COUNT_MAX. Returns how many. */
+size_t rows_judge(const struct facts *facts, const struct thresholds *thresholds,
+                  const struct row_wish *wish, struct row_result *ret_results);
+
+/* Failed if one row failed; could not tell if an essential one could not; else passed. */
+enum row_outcome rows_outcome(const struct row_result *results, size_t count);
+
+/* "passed", "failed", "could not tell" */
+const char *row_outcome_text(enum row_outcome outcome);
+
+#endif

@@ -1,0 +1,155 @@
+/* Reads etc/preflight.yaml with the reader of workflow files. */
+#include "worker/preflight/thresholds.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/yaml.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THRESHOLDS_SIZE_MAX = 1 << 20 };
+
+struct thresholds_key {
+    const char *name;
+    size_t offset; /* of a struct fact */
+};
+
+static const struct thresholds_key thresholds_keys[] = {
+    {"memory_used_mib", offsetof(struct thresholds, memory_used_mib)},
+    {"ecc_uncorrected", offsetof(struct thresholds, ecc_uncorrected)},
+    {"scratch_free_mib", offsetof(struct thresholds, scratch_free_mib)},
+    {"clock_error_ms", offsetof(struct thresholds, clock_error_ms)},
+    {"xid_hours", offsetof(struct thresholds, xid_hours)},
+};
+
+static const struct thresholds_key thresholds_model_keys[] = {
+    {"memory_total_mib", offsetof(struct thresholds_model, memory_total_mib)},
+    {"nvlinks", offsetof(struct thresholds_model, nvlinks)},
+};
+
+/* Reads `node` into the field that `keys` has for its key. Returns whether there is one. */
+static bool thresholds_figure(struct scope *scope, const struct node *node,
+                              const struct thresholds_key *keys, size_t count, void *target)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t value;
+        if (!text_equal(node->key, keys[i].name))
+            continue;
+        struct fact fact = {0};
+        if (scalar_whole(scope, node, 0, INT32_MAX, &value))
+            fact = (struct fact){.is_known = true, .value = (uint64_t)value};
+        memcpy((char *)target + keys[i].offset, &fact, sizeof fact);
+        return true;
+    }
+    return false;
+}
+
+static void thresholds_xids(struct scope *scope, const struct node *node,
+                            struct thresholds *thresholds)
+{
+    if (node->kind != NODE_LIST || node->count > THRESHOLDS_XIDS_MAX) {
+        node_problem(scope->problems, node, "not a list of at most %d numbers",
+                     THRESHOLDS_XIDS_MAX);
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        int64_t value;
+        if (scalar_whole(scope, node->items[i], 1, 100000, &value))
+            thresholds->xids[thresholds->xid_count++] = (unsigned)value;
+    }
+}
+
+static void thresholds_one_model(struct scope *scope, const struct node *node,
+                                 struct thresholds_model *model)
+{
+    char *match = node_get(node, "match") ? scalar_string(scope, node_get(node, "match")) : NULL;
+    if (!node_get(node, "match"))
+        node_problem(scope->problems, node, "a model needs a `match`: part of the GPU's name");
+    if (match)
+        (void)snprintf(model->match, sizeof model->match, "%s", match);
+    free(match);
+    for (size_t i = 0; node->kind == NODE_MAP && i < node->count; i++)
+        if (!text_equal(node->items[i]->key, "match") &&
+            !thresholds_figure(scope, node->items[i], thresholds_model_keys,
+                               sizeof thresholds_model_keys / sizeof *thresholds_model_keys, model))
+            node_key_problem(scope->problems, node->items[i], "unknown figure of a model");
+}
+
+static void thresholds_models(struct scope *scope, const struct node *node,
+                              struct thresholds *thresholds)
+{
+    if (node->kind != NODE_LIST || node->count > THRESHOLDS_MODELS_MAX) {
+        node_problem(scope->problems, node, "not a list of at most %d models",
+                     THRESHOLDS_MODELS_MAX);
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++)
+        thresholds_one_model(scope, node->items[i], &thresholds->models[thresholds->model_count++]);
+}
+
+static void thresholds_root(struct scope *scope, const struct node *root,
+                            struct thresholds *thresholds)
+{
+    if (root->kind != NODE_MAP) {
+        node_problem(scope->problems, root, "not a map of thresholds");
+        return;
+    }
+    for (size_t i = 0; i < root->count; i++) {
+        const struct node *item = root->items[i];
+        if (text_equal(item->key, "xids"))
+            thresholds_xids(scope, item, thresholds);
+        else if (text_equal(item->key, "models"))
+            thresholds_models(scope, item, thresholds);
+        else if (!thresholds_figure(scope, item, thresholds_keys,
+                                    sizeof thresholds_keys / sizeof *thresholds_keys, thresholds))
+            node_key_problem(scope->problems, item, "unknown threshold");
+    }
+}
+
+int thresholds_read(const char *path, struct thresholds *ret_thresholds,
+                    struct spec_problems *problems)
+{
+    struct thresholds thresholds = {0};
+    struct node_arena arena = {0};
+    struct node *root = NULL;
+    struct error err;
+    char *data = NULL;
+    size_t size = 0, expanded = 0;
+    free(problems->file);
+    problems->file = text_format("%s", path);
+    if (file_read(path, THRESHOLDS_SIZE_MAX, &data, &size, &err) < 0) {
+        free(problems->file);
+        problems->file = NULL; /* the message names it */
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
+        return -EINVAL;
+    }
+    if (yaml_read(&arena, data, size, problems, &root) == 0) {
+        struct scope scope;
+        scope_init(&scope, problems, &expanded, NULL, NULL, 0);
+        thresholds_root(&scope, root, &thresholds);
+        scope_fini(&scope);
+    }
+    node_arena_fini(&arena);
+    free(data);
+    spec_problems_sort(problems);
+    if (problems->error_count)
+        return -EINVAL;
+    *ret_thresholds = thresholds;
+    return 0;
+}
+
+const struct thresholds_model *thresholds_model(const struct thresholds *thresholds,
+                                                const char *name)
+{
+    for (size_t i = 0; i < thresholds->model_count; i++)
+        if (strstr(name, thresholds->models[i].match))
+            return &thresholds->models[i];
+    return NULL;
+}
