@@ -3,8 +3,8 @@
  * `falls=3`: it does when its memory is asked for; `name=2`, `ecc=2`, `pending=2`, `remap=2`,
  * `process=2`, `memory=2`, `links=2`: GPU 2 is another model, has uncorrected errors, a pending
  * remapping, a failed one, a process, memory in use, a dead link; `action=2`: it asks for a reset;
- * `plain`: nothing optional is supported; `unloaded`, `broken`, `hang`, `die`: what init does.
- * With FAKE_NVML_OLD defined it has only the symbols of an old driver. */
+ * `plain`: nothing optional is supported; `loud`: init prints; `unloaded`, `broken`, `hang`, `die`:
+ * what init does. With FAKE_NVML_OLD defined it has only the symbols of an old driver. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -63,6 +63,8 @@ EXPORT int nvmlInit_v2(void)
 {
     while (said("hang") > 0)
         pause();
+    if (said("loud") > 0 && write(STDOUT_FILENO, "noise\n", 6) < 0)
+        return UNKNOWN;
     if (said("die") > 0)
         raise(SIGKILL);
     return said("unloaded") > 0 ? NOT_LOADED : said("broken") > 0 ? UNKNOWN : SUCCESS;

@@ -76,6 +76,24 @@ fault() {
     row model failed "GPU 0 is a NVIDIA H200, not H100"
 }
 
+@test "where it cannot be told which GPUs are meant, none is judged" {
+    FAKE_NVML=process=4 run -3 preflight --gpus 2 --json
+    row gpus "could not tell" "8 GPUs are seen, 2 are allocated"
+    row processes "could not tell" "no GPU"
+    run -3 preflight --devices MIG-1,MIG-2 --json
+    row gpus "could not tell" "MIG"
+    for none in -1 ""; do
+        CUDA_VISIBLE_DEVICES=$none run -3 preflight --json
+        row gpus "could not tell" "no GPU is visible"
+    done
+}
+
+@test "what the driver's library prints is no part of the report" {
+    FAKE_NVML=loud run -0 preflight --gpus 8 --json
+    [[ $output != *noise* ]]
+    row gpus passed "8 work"
+}
+
 @test "what is not supported could not be told, and does not keep the node from passing" {
     FAKE_NVML=plain run -0 preflight --gpus 8 --json
     row ecc "could not tell" "GPU 0 does not tell"

@@ -11,8 +11,20 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A child that hangs in the kernel outlives this program: it must not hold the pipe open that
+ * somebody reads the report from, and what the driver's library prints must not get into it. */
+static void driver_leave_outputs(void)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (nowhere < 0 || dup2(nowhere, i) < 0)
+            close(i);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the deadline is the parent's */
+}
 
 static void driver_write(int output, const struct facts *facts)
 {
@@ -69,6 +81,7 @@ void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts)
         return;
     }
     if (child == 0) {
+        driver_leave_outputs();
         nvml_read(nvml_path, &answer);
         driver_write(pipe_ends[1], &answer);
         _exit(0);

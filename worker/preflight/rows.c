@@ -20,6 +20,8 @@ struct rows_view {
     const struct fact_gpu *gpus[FACTS_GPUS_MAX];
     unsigned gpu_count;
     unsigned absent_count; /* named by `devices`, and not there */
+    unsigned part_count;   /* named by `devices`: parts of a GPU, which are not judged */
+    bool is_ambiguous;     /* more are seen than are allocated, and nobody says which are */
 };
 
 static int row_badness(enum row_outcome outcome)
@@ -63,6 +65,15 @@ static void row_gpus(const struct rows_view *view, struct row_result *result)
     }
     if (facts->driver == FACTS_DRIVER_ABSENT) {
         row_add(result, ROW_UNKNOWN, "%s", row_driver_reason(facts));
+        return;
+    }
+    if (view->is_ambiguous) {
+        row_add(result, ROW_UNKNOWN, "%u GPUs are seen, %u are allocated: which?", facts->gpu_count,
+                view->wish->gpus);
+        return;
+    }
+    if (view->part_count) {
+        row_add(result, ROW_UNKNOWN, "parts of GPUs (MIG) are not judged");
         return;
     }
     unsigned good = 0;
@@ -292,17 +303,24 @@ static const struct fact_gpu *rows_find_gpu(const struct facts *facts, const cha
 static void rows_choose_gpus(struct rows_view *view)
 {
     if (!view->wish->devices) {
+        /* Where Slurm does not confine jobs to their devices, the others are a neighbour's. */
+        view->is_ambiguous = view->wish->gpus && view->facts->gpu_count > view->wish->gpus;
+        if (view->is_ambiguous)
+            return;
         for (unsigned i = 0; i < view->facts->gpu_count; i++)
             view->gpus[view->gpu_count++] = &view->facts->gpus[i];
         return;
     }
     const char *start = view->wish->devices;
-    while (*start && view->gpu_count < FACTS_GPUS_MAX) {
+    /* As for CUDA a negative number ends the list. */
+    while (*start && *start != '-' && view->gpu_count < FACTS_GPUS_MAX) {
         size_t size = strcspn(start, ",");
         char name[FACTS_TEXT_SIZE];
         (void)snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : 0), start);
         const struct fact_gpu *gpu = rows_find_gpu(view->facts, name);
-        if (gpu)
+        if (text_starts(name, "MIG-"))
+            view->part_count++;
+        else if (gpu)
             view->gpus[view->gpu_count++] = gpu;
         else
             view->absent_count++;
