@@ -1,6 +1,6 @@
 # tests/fake: libraries that stand in for a driver; loaded by the programs under test.
 FAKES = tests/fake/libnvidia-ml.so tests/fake/libnvidia-ml-old.so
-EXTRA_DIST += tests/fake/nvml.c tests/unit/test_preflight.bats
+EXTRA_DIST += tests/fake/README.md tests/fake/nvml.c tests/unit/test_preflight.bats
 TESTS += tests/unit/test_preflight.bats
 check_DATA = $(FAKES)
 CLEANFILES += $(FAKES)

@@ -110,7 +110,7 @@ report_by clang-format 'the code is formatted by .clang-format' formatted
 linted() {
     git ls-files 'lib/*.c' 'daemon/*.c' 'worker/*.c' 'cli/*.c' |
         xargs -P "$(nproc)" -I FILE clang-tidy --quiet FILE -- -std=gnu17 -D_GNU_SOURCE -I. \
-            -I"${BIN:-.}/.." -DPHASED_PKGLIBEXECDIR='""' \
+            -I"${BIN:-.}/.." -DPHASED_PKGLIBEXECDIR='""' -DPHASED_PKGDATADIR='""' \
             $(pkg-config --cflags jansson lua5.4 libfyaml libuv libmicrohttpd)
 }
 report_by clang-tidy 'the code passes .clang-tidy' linted
