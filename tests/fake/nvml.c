@@ -2,9 +2,10 @@
  * of words with commas between. `count=7` GPUs; `lost=3`: GPU 3 has fallen off the bus;
  * `falls=3`: it does when its memory is asked for; `name=2`, `ecc=2`, `pending=2`, `remap=2`,
  * `process=2`, `memory=2`, `links=2`: GPU 2 is another model, has uncorrected errors, a pending
- * remapping, a failed one, a process, memory in use, a dead link; `action=2`: it asks for a reset;
- * `plain`: nothing optional is supported; `loud`: init prints; `unloaded`, `broken`, `hang`, `die`:
- * what init does. With FAKE_NVML_OLD defined it has only the symbols of an old driver. */
+ * remapping, a failed one, a process, memory in use, a dead link; `crowd=2`: it has more processes
+ * than asked for; `action=2`: it asks for a reset; `plain`: nothing optional is supported; `loud`:
+ * init prints; `unloaded`, `broken`, `hang`, `die`: what init does. With FAKE_NVML_OLD defined it
+ * has only the symbols of an old driver. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, NOT_LOADED = 9, LOST = 15, UNKNOWN = 999 };
+enum {
+    SUCCESS = 0,
+    INVALID = 2,
+    NOT_SUPPORTED = 3,
+    INSUFFICIENT_SIZE = 7,
+    NOT_LOADED = 9,
+    LOST = 15,
+    UNKNOWN = 999
+};
 
 struct memory {
     unsigned version;
@@ -125,6 +134,11 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
                                                    struct process *processes)
 {
+    unsigned room = *count;
+    if (said("crowd") == index_of(device)) {
+        *count = room + 1;
+        return INSUFFICIENT_SIZE;
+    }
     *count = said("process") == index_of(device);
     if (*count)
         processes[0].pid = 4242;

@@ -50,6 +50,7 @@ fault() {
     fault count=7 gpus "7 GPUs work, 8 are allocated"
     fault memory=2 memory "GPU 2: 9000 MiB in use, at most 512"
     fault process=4 processes "GPU 4: 1 other process, pid 4242"
+    fault crowd=4 processes "GPU 4: more than 16 other processes"
     fault ecc=5 ecc "GPU 5: 5 uncorrected errors"
     fault pending=1 remap "GPU 1: a row remapping waits for a reset"
     fault remap=1 remap "GPU 1: a row could not be remapped"

@@ -150,10 +150,13 @@ static void row_processes(const struct rows_view *view, struct row_result *resul
         const struct fact_gpu *gpu = view->gpus[i];
         if (!gpu->process_count.is_known)
             row_add(result, ROW_UNKNOWN, "GPU %u does not tell", gpu->index);
-        else if (gpu->process_count.value)
+        else if (gpu->process_count.value && gpu->processes[0])
             row_add(result, ROW_FAILED, "GPU %u: %" PRIu64 " other process%s, pid %u", gpu->index,
                     gpu->process_count.value, gpu->process_count.value == 1 ? "" : "es",
                     gpu->processes[0]);
+        else if (gpu->process_count.value) /* too many for the driver to name them */
+            row_add(result, ROW_FAILED, "GPU %u: more than %d other processes", gpu->index,
+                    FACTS_PROCESSES_MAX);
     }
     row_add(result, ROW_PASSED, "none");
 }
