@@ -106,9 +106,6 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
     int status = notes_get(loop, run->id, &notes, err);
     if (status == 0)
         status = resume_choose(store, run, &resume, err);
-    if (status == 0 && run->resume_path && json_is_null(resume))
-        log_line("no checkpoint of phase %llu/%s is whole any more: it begins anew",
-                 (unsigned long long)run->phase->workflow->id, run->phase->name);
     if (status == 0)
         status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
@@ -117,6 +114,10 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
                              ret_is_begun, err);
     if (status < 0)
         store_launch_fini(ret_launch);
+    else if (run->resume_path && json_is_null(resume) && !*ret_is_begun)
+        loop_warn(loop, run,
+                  "begins anew: no checkpoint is whole any more, not even the one of step %lld",
+                  (long long)run->resume_step);
 out:
     json_decref(resume);
     return status;

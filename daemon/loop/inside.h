@@ -84,6 +84,13 @@ void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Carries out what is due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
 
+/* --- warning.c ---------------------------------------------------------------------------------
+ */
+
+/* Adds a warning about the run to the history, with the next transaction. */
+void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* --- results.c ---------------------------------------------------------------------------------
  */
 

@@ -18,4 +18,5 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/results.c \
 	daemon/loop/resume.c daemon/loop/resume.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \
-	daemon/loop/unheard.c daemon/loop/unheard.h
+	daemon/loop/unheard.c daemon/loop/unheard.h \
+	daemon/loop/warning.c

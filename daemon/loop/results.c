@@ -176,32 +176,6 @@ static void take_submit(struct loop *loop, struct duty *duty, const struct clust
         post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);
 }
 
-/* A line of history that belongs to no event. */
-struct warning_item {
-    struct loop_item item;
-    uint64_t workflow, phase, run;
-    char *message;
-};
-
-static int warning_write(struct loop_item *base, struct store *store, struct error *err)
-{
-    const struct warning_item *item = (const struct warning_item *)base;
-    struct store_event event = {.type = STORE_EVENT_WARNING,
-                                .time_ms = loop_now_ms(),
-                                .workflow = item->workflow,
-                                .phase = item->phase,
-                                .run = item->run,
-                                .message = item->message};
-    return store_event_add(store, &event, err);
-}
-
-static void warning_free(struct loop_item *base)
-{
-    struct warning_item *item = (struct warning_item *)base;
-    free(item->message);
-    free(item);
-}
-
 /* Slurm has refused an order that leaves nodes out. It may be that too few are left, or that one is
  * no node any more: Slurm's reasons differ, and no exclusion is worth a phase that never runs. The
  * same order goes once more, without them. */
@@ -209,19 +183,9 @@ static void submit_anywhere(struct loop *loop, struct duty *duty,
                             const struct cluster_result *result)
 {
     const struct run *run = duty->effect.run;
-    struct warning_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
-    *item = (struct warning_item){
-        .item = {.write = warning_write, .free = warning_free, .adds_history = true},
-        .workflow = run->phase->workflow->id,
-        .phase = run->phase->id,
-        .run = run->id,
-        .message = text_format("submitted again without leaving out the excluded nodes: refused "
-                               "by Slurm: %s",
-                               result->message),
-    };
-    loop_post_item(loop, &item->item, NULL);
+    loop_warn(loop, run,
+              "submitted again without leaving out the excluded nodes: refused by Slurm: %s",
+              result->message);
     duty->takes_any = true;
     if (outbox_end(&loop->outbox, duty) && duty->state == DUTY_STANDING)
         outbox_retry(&loop->outbox, duty, 0);

@@ -434,6 +434,18 @@ static void a_checkpoint_that_is_not_whole_any_more_is_passed_over(void **state)
     }
 }
 
+static void a_run_without_a_whole_checkpoint_begins_anew_and_says_so(void **state)
+{
+    struct world *world = *state;
+    spoil(world, "dtd", 0);
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
+    char *text = json_dumps(json, JSON_COMPACT);
+    assert_non_null(strstr(text, "begins anew: no checkpoint is whole any more, not even the one "
+                                 "of step 30"));
+    free(text);
+    json_decref(json);
+}
+
 static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **state)
 {
     struct world *world = *state;
@@ -464,6 +476,7 @@ int main(void)
         TEST(a_training_that_ended_alone_is_promoted),
         TEST(a_job_that_was_not_requeued_after_all_is_replaced),
         cmocka_unit_test(a_checkpoint_that_is_not_whole_any_more_is_passed_over),
+        TEST(a_run_without_a_whole_checkpoint_begins_anew_and_says_so),
         TEST(a_program_that_dies_on_resuming_gets_the_checkpoint_before),
         TEST(what_another_jobs_lead_began_alone_is_set_aside),
     };
