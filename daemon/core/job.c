@@ -96,6 +96,15 @@ void job_on_limited(struct step *step, struct workflow *workflow, struct job *jo
     if (run->state != RUN_SUBMITTING || job_gives_up(step, run))
         return;
     job_set_reason(job, step->event->message);
+    if (job->tries >=
+        LIMITED_TRIES_SAID) { /* Slurm has one word for what passes and what does not */
+        char reason[REASON_MAX];
+        (void)snprintf(reason, sizeof reason,
+                       "%.120s; still so after %u tries: a limit that waiting does not lift? See "
+                       "`sacctmgr show assoc,qos`",
+                       job->reason, job->tries);
+        job_set_reason(job, reason);
+    }
     step_save_job(step, run, job);
     job_ask(step, FX_SUBMIT, run, job_back_off(step, job));
 }

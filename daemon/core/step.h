@@ -21,6 +21,7 @@ enum {
     FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */
     RETRY_FIRST_MS = 5000,        /* before a look-up: a slow controller may still be reading ... */
+    LIMITED_TRIES_SAID = 10,      /* five minutes at a limit, and its message says so */
     RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
 };
 
