@@ -1,4 +1,5 @@
 # tests/system: whole programs, most of them on a sandbox. The longest come first.
+TESTS += tests/system/failover.bats # five minutes of it are waiting
 TESTS += tests/system/recovery.bats tests/system/requeue.bats tests/system/slurm_faults.bats
 TESTS += tests/system/sandbox.bats
 TESTS += tests/system/cli.bats tests/system/demo.bats
@@ -20,7 +21,7 @@ TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/unheard.b
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash \
-	tests/system/unheard.bats
+	tests/system/unheard.bats tests/system/failover.bats
 
 TESTS += tests/system/nodes.bats tests/system/storm.bats
 EXTRA_DIST += tests/system/nodes.bats tests/system/storm.bats

@@ -109,6 +109,13 @@ void world_event(struct world *world, enum core_event_kind kind, const char *pha
                           .kind = kind, .run = run, .job = run->job, .slurm_id = 41, .step = -1});
 }
 
+void world_runs(struct world *world, const char *phase)
+{
+    world_event(world, EV_SUBMITTED, phase);
+    world_event(world, EV_RUN_STARTED, phase);
+    (void)world_trace(world);
+}
+
 void world_seen(struct world *world, const char *phase, const char *state, bool is_final)
 {
     struct core_event event = {.kind = EV_JOB_SEEN, .job = world_phase(world, phase)->run->job};

@@ -26,6 +26,8 @@ struct phase *world_phase(struct world *world, const char *name);
 /* Events about the newest run of the phase, or its job. */
 void world_event(struct world *world, enum core_event_kind kind, const char *phase);
 void world_step(struct world *world, struct core_event event);
+/* Its newest run is submitted and begins; nothing of that is in the trace. */
+void world_runs(struct world *world, const char *phase);
 void world_seen(struct world *world, const char *phase, const char *state, bool is_final);
 void world_ended(struct world *world, const char *phase, enum run_outcome outcome,
                  enum run_cause cause, int64_t step);

@@ -55,6 +55,10 @@ UNIT_TESTS += tests/unit/test_core
 tests_unit_test_core_SOURCES = tests/unit/test_core.c $(CORE_WORLD)
 tests_unit_test_core_LDADD = $(CORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_core_command
+tests_unit_test_core_command_SOURCES = tests/unit/test_core_command.c $(CORE_WORLD)
+tests_unit_test_core_command_LDADD = $(CORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_core_walk
 tests_unit_test_core_walk_SOURCES = tests/unit/test_core_walk.c $(CORE_WORLD)
 tests_unit_test_core_walk_LDADD = $(CORE_LDADD)

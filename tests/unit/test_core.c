@@ -3,6 +3,7 @@
 
 #include "tests/unit/core_world.h"
 
+#include "daemon/core/step.h"
 #include "lib/error.h"
 
 #include <stdlib.h>
@@ -23,12 +24,6 @@ static int teardown(void **state)
 }
 
 /* As far as a phase whose rank trains. */
-static void phase_runs(struct world *world, const char *phase)
-{
-    world_event(world, EV_SUBMITTED, phase);
-    world_event(world, EV_RUN_STARTED, phase);
-    (void)world_trace(world); /* seen by the first test */
-}
 
 static void two_phases_run_to_their_end_in_one_allocation(void **state)
 {
@@ -71,7 +66,7 @@ static void a_phase_of_another_shape_is_submitted(void **state)
     struct world *world = *state;
     world->workflow->phases[1].nodes = 2;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     (void)world_trace(world);
     world_judged(world, "validate", GATE_PASSED);
@@ -86,7 +81,7 @@ static void a_late_verdict_finds_the_allocation_gone(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     world->now_ms += 19 * 1000; /* of 20 s, too late to reach the lead */
     (void)world_trace(world);
@@ -98,7 +93,7 @@ static void too_little_time_left_means_a_new_submission(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world->now_ms += 3400 * 1000; /* 200 s are left; a tenth of production's hour is 360 s */
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     (void)world_trace(world);
@@ -110,7 +105,7 @@ static void a_failed_gate_holds_and_a_person_may_promote(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     (void)world_trace(world);
     world_judged(world, "validate", GATE_FAILED);
@@ -131,7 +126,7 @@ static void an_allocation_that_was_let_go_is_not_gone_on_in(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     world_judged(world, "validate", GATE_FAILED);
     (void)world_trace(world);
@@ -143,7 +138,7 @@ static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
                                           .run = world_phase(world, "validate")->run,
                                           .outcome = OUTCOME_PREEMPTED,
@@ -171,7 +166,7 @@ static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **stat
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
     struct core_event waiting = {.kind = EV_JOB_SEEN,
@@ -188,7 +183,7 @@ static void a_requeued_job_that_ends_is_followed_by_another(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
                                           .run = world_phase(world, "validate")->run,
                                           .outcome = OUTCOME_TIMED_OUT,
@@ -225,14 +220,14 @@ static void a_failed_node_is_followed_after_a_growing_while(void **state)
     world_begin(world, false);
     int64_t before_ms = 0;
     for (unsigned i = 1; i <= run_cause_retries(CAUSE_NODE_FAIL); i++) {
-        phase_runs(world, "validate");
+        world_runs(world, "validate");
         world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, (int64_t)i);
         const struct core_effect *last = &world->effects.items[world->effects.count - 1];
         assert_int_equal(last->kind, FX_SUBMIT);
         assert_true(last->due_ms - world->now_ms > before_ms);
         before_ms = last->due_ms - world->now_ms;
     }
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, 9);
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
 }
@@ -241,7 +236,7 @@ static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
                                           .run = world_phase(world, "validate")->run,
                                           .path = "/out/step_500",
@@ -249,7 +244,7 @@ static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **
     world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
     for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
         assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
-        phase_runs(world, "validate");
+        world_runs(world, "validate");
         world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, -1);
     }
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
@@ -260,7 +255,7 @@ static void on_fail_fail_skips_what_comes_after(void **state)
     struct world *world = *state;
     world->workflow->phases[0].fail_finally = true;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 3);
     assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
                                             "tell-end validate#1\n"
@@ -278,7 +273,7 @@ static void a_preempted_run_is_followed_from_its_checkpoint(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
                                           .run = world_phase(world, "validate")->run,
                                           .path = "/out/step_500",
@@ -298,7 +293,7 @@ static void three_resumptions_without_a_step_hold_the_phase(void **state)
     world_begin(world, false);
     for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
         assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
-        phase_runs(world, "validate");
+        world_runs(world, "validate");
         world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
     }
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
@@ -335,6 +330,21 @@ static void a_refused_job_asks_a_person_at_once(void **state)
     assert_memory_equal(world->workflow->phases[0].reason, "launch: refused by Slurm", 24);
 }
 
+static void a_limit_is_waited_for_and_doubted_after_a_while(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    const struct job *job = world_phase(world, "validate")->run->job;
+    for (unsigned i = 0; i < LIMITED_TRIES_SAID; i++) {
+        world_event(world, EV_LIMITED, "validate");
+        assert_null(strstr(job->reason, "sacctmgr"));
+    }
+    (void)world_trace(world);
+    world_event(world, EV_LIMITED, "validate");
+    assert_string_equal(world_trace(world), "submit validate#1\n"); /* it goes on all the same */
+    assert_non_null(strstr(job->reason, "still so after 10 tries"));
+}
+
 /* Looks every ten seconds for so long. */
 static void absent_for(struct world *world, int64_t seconds)
 {
@@ -348,7 +358,7 @@ static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_event(world, EV_JOB_ABSENT, "validate");
     assert_string_equal(world_trace(world), "read-outcome validate#1\n");
     absent_for(world, 299);
@@ -371,7 +381,7 @@ static void an_ended_job_waits_for_the_outcome_file(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_seen(world, "validate", "completed", true);
     world_event(world, EV_RUN_SILENT, "validate"); /* too early to give up */
     assert_string_equal(world_trace(world), "read-outcome validate#1\n");
@@ -385,58 +395,11 @@ static void a_batch_script_that_ends_well_without_an_outcome_is_no_success(void 
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_seen(world, "validate", "completed", true);
     world_wait(world, 5000);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_int_equal(world->workflow->runs[0]->outcome, OUTCOME_LOST);
-}
-
-static void cancelling_climbs_the_ladder(void **state)
-{
-    struct world *world = *state;
-    world_begin(world, false);
-    phase_runs(world, "validate");
-    world_command(world, "validate", COMMAND_CANCEL);
-    assert_string_equal(world_trace(world), "validate#1: running -> stopping\n"
-                                            "tell-stop validate#1\n");
-    world_wait(world, (90 + 30) * 1000);
-    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
-    world_seen(world, "validate", "cancelled", true);
-    world_wait(world, 5000);
-    (void)world_trace(world);
-    world_event(world, EV_RUN_SILENT, "validate");
-    assert_string_equal(world_trace(world), "validate#1: stopping -> ended\n"
-                                            "validate: active -> cancelled\n"
-                                            "production: blocked -> skipped\n");
-    assert_string_equal(workflow_state(world->workflow), "cancelled");
-}
-
-static void a_cancel_before_the_submissions_answer_is_not_forgotten(void **state)
-{
-    struct world *world = *state;
-    world_begin(world, false);
-    world_command(world, "validate", COMMAND_CANCEL);
-    (void)world_trace(world);
-    world_event(world, EV_SUBMITTED, "validate");
-    assert_string_equal(world_trace(world), "validate#1: submitting -> pending\n"
-                                            "cancel-job validate#1\n");
-}
-
-static void holding_a_run_stops_it_and_release_resumes(void **state)
-{
-    struct world *world = *state;
-    world_begin(world, false);
-    phase_runs(world, "validate");
-    world_command(world, "validate", COMMAND_HOLD);
-    assert_non_null(strstr(world_trace(world), "tell-stop validate#1\n"));
-    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
-    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
-    assert_non_null(strstr(world_trace(world), "validate: active -> held\n"));
-    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
-    world_command(world, "validate", COMMAND_RELEASE);
-    assert_string_equal(world_trace(world), "validate: held -> queued\n"
-                                            "submit validate#2\n");
 }
 
 /* The same words whether something had to stop first or not, through whatever came in between. */
@@ -482,7 +445,7 @@ static void a_failure_is_named_once(void **state)
         assert_int_equal(setup(&made), 0);
         struct world *world = made;
         world_begin(world, false);
-        phase_runs(world, "validate");
+        world_runs(world, "validate");
         world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
                                               .run = world_phase(world, "validate")->run,
                                               .outcome = rows[i].outcome,
@@ -494,121 +457,11 @@ static void a_failure_is_named_once(void **state)
     }
 }
 
-static void a_workflow_submitted_held_waits_for_release(void **state)
-{
-    struct world *world = *state;
-    world_begin(world, true);
-    assert_string_equal(world_trace(world), "validate: blocked -> held\n");
-    world_command(world, "validate", COMMAND_RELEASE);
-    assert_string_equal(world_trace(world), "validate: held -> queued\n"
-                                            "submit validate#1\n");
-}
-
-static void a_denied_command_says_why(void **state)
-{
-    struct world *world = *state;
-    struct error err;
-    world_begin(world, true);
-    struct phase *phase = world_phase(world, "validate");
-    assert_true(core_command_check(phase, COMMAND_PROMOTE, &err) < 0);
-    assert_string_equal(err.message, "cannot promote phase validate: it is held (user); only a "
-                                     "phase held by its gate can be promoted");
-    (void)world_trace(world);
-    world_command(world, "validate", COMMAND_PROMOTE);
-    assert_string_equal(world_trace(world), "");
-}
-
-/* A phase with a checkpoint at 500 whose gate failed at 1000. */
-static struct phase *phase_judged(struct world *world)
-{
-    world_begin(world, false);
-    phase_runs(world, "validate");
-    struct phase *phase = world_phase(world, "validate");
-    world_step(world, (struct core_event){
-                          .kind = EV_CHECKPOINT, .run = phase->run, .path = "/500", .step = 500});
-    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
-    world_judged(world, "validate", GATE_FAILED);
-    (void)world_trace(world);
-    return phase;
-}
-
-static void where_a_run_begins_is_the_persons_choice(void **state)
-{
-    static const struct {
-        enum core_command command;
-        const char *path;
-        int64_t step;
-        const char *begins;
-    } rows[] = {
-        {COMMAND_RETRY, NULL, 0, NULL},       /* the same steps would be judged the same */
-        {COMMAND_RETRY, "", 0, NULL},         /* --from start */
-        {COMMAND_RETRY, "/200", 200, "/200"}, /* --from 200 */
-        {COMMAND_RESUME, NULL, 0, "/500"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        void *made;
-        assert_int_equal(setup(&made), 0);
-        struct world *world = made;
-        struct phase *phase = phase_judged(world);
-        world_step(world, (struct core_event){.kind = EV_COMMAND,
-                                              .phase = phase,
-                                              .command = rows[i].command,
-                                              .path = rows[i].path,
-                                              .step = rows[i].step});
-        assert_string_equal(world_trace(world), "validate: held -> queued\n"
-                                                "submit validate#2\n");
-        if (rows[i].begins)
-            assert_string_equal(phase->run->resume_path, rows[i].begins);
-        else
-            assert_null(phase->run->resume_path);
-        assert_int_equal(phase->is_chosen, rows[i].path && rows[i].path[0]);
-        phase_runs(world, "validate");
-        assert_false(phase->is_chosen);
-        assert_int_equal(teardown(&made), 0);
-    }
-}
-
-/* In each state a phase can be in, and with each command, the check answers as the table says. */
-static void each_command_is_taken_where_it_makes_sense(void **state)
-{
-    struct world *world = *state;
-    static const struct {
-        enum phase_state state;
-        enum phase_hold hold;
-        const char *taken; /* the first letters of promote, hold, release, resume, cancel, retry */
-    } rows[] = {
-        {PHASE_BLOCKED, HOLD_NONE, "-h--c-"},  {PHASE_QUEUED, HOLD_NONE, "-h--c-"},
-        {PHASE_ACTIVE, HOLD_NONE, "-h--c-"},   {PHASE_DECIDING, HOLD_NONE, "----c-"},
-        {PHASE_HELD, HOLD_USER, "--lsc-"},     {PHASE_HELD, HOLD_MANUAL, "p---c-"},
-        {PHASE_HELD, HOLD_GATE, "p--scy"},     {PHASE_HELD, HOLD_FAILURE, "---scy"},
-        {PHASE_HELD, HOLD_PROGRESS, "---scy"}, {PHASE_SUCCEEDED, HOLD_NONE, "------"},
-        {PHASE_FAILED, HOLD_NONE, "---s-y"},   {PHASE_CANCELLED, HOLD_NONE, "---s-y"},
-        {PHASE_SKIPPED, HOLD_NONE, "------"},
-    };
-    static const char letters[COMMAND_COUNT + 1] = "phlscy";
-    struct phase *phase = phase_judged(world);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char taken[COMMAND_COUNT + 1] = "";
-        phase->state = rows[i].state;
-        phase->hold = rows[i].hold;
-        for (int command = 0; command < COMMAND_COUNT; command++)
-            taken[command] = core_command_check(phase, (enum core_command)command, NULL) == 0
-                                 ? letters[command]
-                                 : '-';
-        assert_string_equal(taken, rows[i].taken);
-    }
-    struct error err;
-    free(phase->checkpoint_path);
-    phase->checkpoint_path = NULL;
-    assert_true(core_command_check(phase, COMMAND_RESUME, &err) < 0);
-}
-
 static void duplicates_of_an_end_change_nothing(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    phase_runs(world, "validate");
+    world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
     (void)world_trace(world);
     world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 1000);
@@ -641,16 +494,10 @@ int main(void)
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
         WORLD_TEST(a_submission_without_an_answer_is_looked_up_first),
         WORLD_TEST(a_refused_job_asks_a_person_at_once),
+        WORLD_TEST(a_limit_is_waited_for_and_doubted_after_a_while),
         WORLD_TEST(a_run_is_lost_after_five_minutes_of_absence_only),
         WORLD_TEST(an_ended_job_waits_for_the_outcome_file),
         WORLD_TEST(a_batch_script_that_ends_well_without_an_outcome_is_no_success),
-        WORLD_TEST(cancelling_climbs_the_ladder),
-        WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
-        WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
-        WORLD_TEST(a_workflow_submitted_held_waits_for_release),
-        WORLD_TEST(a_denied_command_says_why),
-        cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
-        WORLD_TEST(each_command_is_taken_where_it_makes_sense),
         WORLD_TEST(duplicates_of_an_end_change_nothing),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# A cluster with a backup controller, which takes over when the first one is killed. Both are on this
+# machine, each with a host name and an address of its own; that needs root.
+
+load phased.bash
+load training.bash
+
+# controller NAME CONF: a slurmctld on a host of this name.
+controller() {
+    (unshare --uts --mount sh -c "mount --bind '$SANDBOX/hosts' /etc/hosts && hostname '$1' &&
+        echo \$\$ >'$SANDBOX/pid/$1' && exec slurmctld -D -f '$2'" >"$SANDBOX/log/$1" 2>&1 3>&- &)
+}
+
+setup_file() {
+    unshare --uts --mount true 2>/dev/null || skip "needs namespaces of its own"
+    sandbox_up 2
+    reference_up
+    printf '127.0.0.1 localhost first\n127.0.0.2 second\n' >"$SANDBOX/hosts"
+    sed -i 's/^SlurmctldHost=.*/SlurmctldHost=first(127.0.0.1)\nSlurmctldHost=second(127.0.0.2)\nSlurmctldTimeout=5/' \
+        "$SLURM_CONF"
+    sed "s|^SlurmctldPidFile=.*|SlurmctldPidFile=$SANDBOX/pid/backup|" "$SLURM_CONF" >"$SANDBOX/second.conf"
+    kill "$(cat "$SANDBOX/pid/slurmctld")"
+    eventually 20 controller_is_gone
+    controller first "$SLURM_CONF"
+    eventually 30 answers first
+    controller second "$SANDBOX/second.conf"
+    eventually 30 answers second
+    scontrol reconfigure # the nodes learn of the second one
+}
+controller_is_gone() { ! kill -0 "$(cat "$SANDBOX/pid/slurmctld")" 2>/dev/null; }
+answers() { scontrol ping | grep -q "at $1 is UP"; }
+
+teardown_file() {
+    local name
+    for name in first second; do kill -KILL "$(cat "$SANDBOX/pid/$name")" 2>/dev/null || true; done
+    sandbox_down
+}
+setup() { home_up; }
+teardown() { home_down; }
+
+@test "a backup controller takes over: what runs goes on, what was submitted runs once" {
+    phasectl daemon start
+    first=$(training | submit)
+    eventually 60 past "$first/train" 5
+    second=$(training | submit)
+    kill -KILL "$(cat "$SANDBOX/pid/first")"
+    third=$(training | submit) # nobody answers
+    for workflow in $first $second $third; do
+        eventually 420 state "$workflow" succeeded
+        same_weights "$workflow"
+        [ "$(line_count "$PHASED_HOME/runs/$workflow/train/out/executed")" = 1 ]
+    done
+    answers second
+    jobs_agree
+}

@@ -1,0 +1,196 @@
+/* What people want of phases: what each command does, and where it is taken. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/core_world.h"
+
+#include "lib/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int setup(void **state)
+{
+    static struct world world;
+    world_init(&world);
+    *state = &world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world_fini(*state);
+    return 0;
+}
+
+static void cancelling_climbs_the_ladder(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_command(world, "validate", COMMAND_CANCEL);
+    assert_string_equal(world_trace(world), "validate#1: running -> stopping\n"
+                                            "tell-stop validate#1\n");
+    world_wait(world, (90 + 30) * 1000);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+    world_seen(world, "validate", "cancelled", true);
+    world_wait(world, 5000);
+    (void)world_trace(world);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "validate#1: stopping -> ended\n"
+                                            "validate: active -> cancelled\n"
+                                            "production: blocked -> skipped\n");
+    assert_string_equal(workflow_state(world->workflow), "cancelled");
+}
+
+static void a_cancel_before_the_submissions_answer_is_not_forgotten(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_command(world, "validate", COMMAND_CANCEL);
+    (void)world_trace(world);
+    world_event(world, EV_SUBMITTED, "validate");
+    assert_string_equal(world_trace(world), "validate#1: submitting -> pending\n"
+                                            "cancel-job validate#1\n");
+}
+
+static void holding_a_run_stops_it_and_release_resumes(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_command(world, "validate", COMMAND_HOLD);
+    assert_non_null(strstr(world_trace(world), "tell-stop validate#1\n"));
+    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    assert_non_null(strstr(world_trace(world), "validate: active -> held\n"));
+    assert_string_equal(world_phase(world, "validate")->reason, "held by anna");
+    world_command(world, "validate", COMMAND_RELEASE);
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "submit validate#2\n");
+}
+
+static void a_workflow_submitted_held_waits_for_release(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, true);
+    assert_string_equal(world_trace(world), "validate: blocked -> held\n");
+    world_command(world, "validate", COMMAND_RELEASE);
+    assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                            "submit validate#1\n");
+}
+
+static void a_denied_command_says_why(void **state)
+{
+    struct world *world = *state;
+    struct error err;
+    world_begin(world, true);
+    struct phase *phase = world_phase(world, "validate");
+    assert_true(core_command_check(phase, COMMAND_PROMOTE, &err) < 0);
+    assert_string_equal(err.message, "cannot promote phase validate: it is held (user); only a "
+                                     "phase held by its gate can be promoted");
+    (void)world_trace(world);
+    world_command(world, "validate", COMMAND_PROMOTE);
+    assert_string_equal(world_trace(world), "");
+}
+
+/* A phase with a checkpoint at 500 whose gate failed at 1000. */
+static struct phase *phase_judged(struct world *world)
+{
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct phase *phase = world_phase(world, "validate");
+    world_step(world, (struct core_event){
+                          .kind = EV_CHECKPOINT, .run = phase->run, .path = "/500", .step = 500});
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    world_judged(world, "validate", GATE_FAILED);
+    (void)world_trace(world);
+    return phase;
+}
+
+static void where_a_run_begins_is_the_persons_choice(void **state)
+{
+    static const struct {
+        enum core_command command;
+        const char *path;
+        int64_t step;
+        const char *begins;
+    } rows[] = {
+        {COMMAND_RETRY, NULL, 0, NULL},       /* the same steps would be judged the same */
+        {COMMAND_RETRY, "", 0, NULL},         /* --from start */
+        {COMMAND_RETRY, "/200", 200, "/200"}, /* --from 200 */
+        {COMMAND_RESUME, NULL, 0, "/500"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *made;
+        assert_int_equal(setup(&made), 0);
+        struct world *world = made;
+        struct phase *phase = phase_judged(world);
+        world_step(world, (struct core_event){.kind = EV_COMMAND,
+                                              .phase = phase,
+                                              .command = rows[i].command,
+                                              .path = rows[i].path,
+                                              .step = rows[i].step});
+        assert_string_equal(world_trace(world), "validate: held -> queued\n"
+                                                "submit validate#2\n");
+        if (rows[i].begins)
+            assert_string_equal(phase->run->resume_path, rows[i].begins);
+        else
+            assert_null(phase->run->resume_path);
+        assert_int_equal(phase->is_chosen, rows[i].path && rows[i].path[0]);
+        world_runs(world, "validate");
+        assert_false(phase->is_chosen);
+        assert_int_equal(teardown(&made), 0);
+    }
+}
+
+/* In each state a phase can be in, and with each command, the check answers as the table says. */
+static void each_command_is_taken_where_it_makes_sense(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        enum phase_state state;
+        enum phase_hold hold;
+        const char *taken; /* the first letters of promote, hold, release, resume, cancel, retry */
+    } rows[] = {
+        {PHASE_BLOCKED, HOLD_NONE, "-h--c-"},  {PHASE_QUEUED, HOLD_NONE, "-h--c-"},
+        {PHASE_ACTIVE, HOLD_NONE, "-h--c-"},   {PHASE_DECIDING, HOLD_NONE, "----c-"},
+        {PHASE_HELD, HOLD_USER, "--lsc-"},     {PHASE_HELD, HOLD_MANUAL, "p---c-"},
+        {PHASE_HELD, HOLD_GATE, "p--scy"},     {PHASE_HELD, HOLD_FAILURE, "---scy"},
+        {PHASE_HELD, HOLD_PROGRESS, "---scy"}, {PHASE_SUCCEEDED, HOLD_NONE, "------"},
+        {PHASE_FAILED, HOLD_NONE, "---s-y"},   {PHASE_CANCELLED, HOLD_NONE, "---s-y"},
+        {PHASE_SKIPPED, HOLD_NONE, "------"},
+    };
+    static const char letters[COMMAND_COUNT + 1] = "phlscy";
+    struct phase *phase = phase_judged(world);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char taken[COMMAND_COUNT + 1] = "";
+        phase->state = rows[i].state;
+        phase->hold = rows[i].hold;
+        for (int command = 0; command < COMMAND_COUNT; command++)
+            taken[command] = core_command_check(phase, (enum core_command)command, NULL) == 0
+                                 ? letters[command]
+                                 : '-';
+        assert_string_equal(taken, rows[i].taken);
+    }
+    struct error err;
+    free(phase->checkpoint_path);
+    phase->checkpoint_path = NULL;
+    assert_true(core_command_check(phase, COMMAND_RESUME, &err) < 0);
+}
+
+#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(cancelling_climbs_the_ladder),
+        WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
+        WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
+        WORLD_TEST(a_workflow_submitted_held_waits_for_release),
+        WORLD_TEST(a_denied_command_says_why),
+        cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
+        WORLD_TEST(each_command_is_taken_where_it_makes_sense),
+    };
+    return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
+}
