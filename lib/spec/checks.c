@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/expr/check.h"
+#include "lib/expr/expr.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
@@ -172,6 +173,30 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
     return check;
 }
 
+/* Guards are judged on the nodes of the run, which know nothing of other phases: there such a name
+ * would be that of a metric that never comes, and the guard would never stop anything. */
+static void checks_refuse_phases(struct scope *scope, const struct node *node)
+{
+    struct expr_name *names = NULL;
+    struct error err;
+    if (!node || node->kind != NODE_SCALAR)
+        return;
+    int count = expr_list_names(node->text, &names, &err);
+    for (int i = 0; i < count; i++) {
+        const char *phase = names[i].phase, *name = names[i].name;
+        size_t offset = names[i].column ? names[i].column - 1 : 0;
+        if (phase[0] && scope_has_before(scope, phase, name))
+            node_problem_at(scope->problems, node, offset,
+                            "a guard knows no other phase: make %s.%s a param (%s: =%s.%s)", phase,
+                            name, name, phase, name);
+        else if (phase[0])
+            node_problem_at(scope->problems, node, offset,
+                            "a guard knows no other phase: %s.%s can only stand in the gate", phase,
+                            name);
+    }
+    free(names);
+}
+
 /* Whether all of the check was read: what refers to a param with a problem fails quietly. */
 static bool checks_is_whole(const struct node *node, const json_t *json)
 {
@@ -224,6 +249,11 @@ json_t *checks_read(struct scope *scope, const struct node *map, const json_t *o
         } else {
             check = json_object();
             checks_read_expression(scope, node, "condition", check);
+        }
+        if (others && scope->problems->error_count == error_count) {
+            checks_refuse_phases(scope,
+                                 node->kind == NODE_MAP ? node_get(node, "condition") : node);
+            checks_refuse_phases(scope, node_get(node, "value"));
         }
         if (scope->problems->error_count == error_count && checks_is_whole(node, check))
             checks_try(scope, node, check);

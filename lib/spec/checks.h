@@ -9,7 +9,8 @@ struct node;
 struct scope;
 
 /* All checks of `map` (NULL: none) by name, the caller's. What has a problem lacks in it. `others`
- * holds checks read before, whose names are taken, or is NULL. */
+ * is NULL for a gate. For guards it is the phase's gate, whose names are taken; guards may not name
+ * other phases. */
 json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others);
 
 #endif

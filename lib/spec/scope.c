@@ -125,6 +125,12 @@ static const struct scope_before *scope_find_before(const struct scope *scope, c
     return NULL;
 }
 
+bool scope_has_before(const struct scope *scope, const char *phase, const char *name)
+{
+    const struct scope_before *before = scope_find_before(scope, phase);
+    return before && json_object_get(before->params, name);
+}
+
 const char **scope_names(const struct scope *scope)
 {
     const char **names = calloc(scope->param_count + 1, sizeof *names);

@@ -66,6 +66,9 @@ json_t *scope_value(struct scope *scope, const struct node *node);
  * are nothing known are metrics; those of phases must be of phases before. */
 bool scope_check_expression(struct scope *scope, const struct node *node);
 
+/* Whether `name` is a param of `phase`, which comes before. */
+bool scope_has_before(const struct scope *scope, const char *phase, const char *name);
+
 /* What names mean to lib/expr, with all params that are computed by now; borrowed. */
 struct expr_scope scope_expr(const struct scope *scope);
 
