@@ -273,7 +273,7 @@ static void tell_listener(struct loop *loop)
     bool told = loop->has_told, history = loop->has_history;
     loop->has_told = loop->has_history = false;
     if (told)
-        loop->unheard_ms = loop_now_ms(); /* a lead that is not heard is told by a file */
+        unheard_tell(loop, loop_now_ms());
     if (told && loop->listener.told)
         loop->listener.told(loop->listener.arg);
     if (history && loop->listener.history)
@@ -468,6 +468,7 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
         abort();
     loop->config = *config;
     loop->results_ms = INT64_MAX;
+    loop->unheard_ms = loop_now_ms() + UNHEARD_LOOK_MS;
     posts_init(&loop->queue);
     posts_init(&loop->batch);
     int status = load(loop, err);

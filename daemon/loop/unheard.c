@@ -56,18 +56,46 @@ static void write_command(const struct loop *loop, struct notes *notes, const st
     free(control);
 }
 
-static void look_at(struct loop *loop, struct run *run, int64_t now_ms)
+/* Whether nobody speaks for the run though somebody should be there; with its notes. */
+static bool is_unheard(struct loop *loop, const struct run *run, int64_t now_ms,
+                       struct notes **ret_notes)
+{
+    return is_served(run, now_ms) && notes_get(loop, run->id, ret_notes, NULL) == 0 &&
+           (!(*ret_notes)->heard_ms || now_ms - (*ret_notes)->heard_ms >= UNHEARD_MS);
+}
+
+static void tell(struct loop *loop, struct run *run, int64_t now_ms)
 {
     struct notes *notes;
     struct folder folder;
-    if (!is_served(run, now_ms) || notes_get(loop, run->id, &notes, NULL) < 0 ||
-        (notes->heard_ms && now_ms - notes->heard_ms < UNHEARD_MS))
+    if (!is_unheard(loop, run, now_ms, &notes))
         return;
     folder_init(&folder, loop->config.home, run);
-    if (run->state != RUN_ENDED)
-        journal_read(loop, run);
     write_command(loop, notes, run, &folder);
     folder_fini(&folder);
+}
+
+static void look(struct loop *loop, struct run *run, int64_t now_ms)
+{
+    struct notes *notes;
+    if (run->state != RUN_ENDED && is_unheard(loop, run, now_ms, &notes))
+        journal_read(loop, run);
+    tell(loop, run, now_ms); /* what could not be written before */
+}
+
+static void go_round(struct loop *loop, int64_t now_ms,
+                     void (*each)(struct loop *loop, struct run *run, int64_t now_ms))
+{
+    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
+        const struct workflow *workflow = core_workflow_at(loop->core, i);
+        for (size_t j = 0; j < workflow->run_count; j++)
+            each(loop, workflow->runs[j], now_ms);
+    }
+}
+
+void unheard_tell(struct loop *loop, int64_t now_ms)
+{
+    go_round(loop, now_ms, tell);
 }
 
 void unheard_look(struct loop *loop, int64_t now_ms)
@@ -77,9 +105,5 @@ void unheard_look(struct loop *loop, int64_t now_ms)
     if (now_ms < loop->unheard_ms || loop->trouble[0])
         return;
     loop->unheard_ms = now_ms + UNHEARD_LOOK_MS;
-    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
-        const struct workflow *workflow = core_workflow_at(loop->core, i);
-        for (size_t j = 0; j < workflow->run_count; j++)
-            look_at(loop, workflow->runs[j], now_ms);
-    }
+    go_round(loop, now_ms, look);
 }

@@ -9,7 +9,9 @@
 
 struct loop;
 
-/* Looks when that is due. */
+/* What leads are told has changed. */
+void unheard_tell(struct loop *loop, int64_t now_ms);
+/* Reads the journals when that is due. */
 void unheard_look(struct loop *loop, int64_t now_ms);
 
 #endif
