@@ -113,7 +113,9 @@ static void view_note(const json_t *phase, double now, struct text *text)
     const json_t *nodes = json_object_get(run, "nodes"), *node;
     const char *reason = field_text(phase, "reason");
     size_t i;
-    if (reason[0]) {
+    if (strcmp(field_text(run, "state"), "submitting") == 0 && field_text(run, "job_reason")[0]) {
+        text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
+    } else if (reason[0]) {
         text_add(text, reason);
     } else if (view_wait(run, now, text)) {
         return;
@@ -124,9 +126,6 @@ static void view_note(const json_t *phase, double now, struct text *text)
             const char *name = json_string_value(node);
             text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
         }
-    } else if (strcmp(field_text(run, "state"), "submitting") == 0 &&
-               field_text(run, "job_reason")[0]) {
-        text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
     } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
         text_add(text, "promoted in place");
     } else if (field_text(phase, "promoted")[0]) {

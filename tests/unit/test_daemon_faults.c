@@ -246,6 +246,18 @@ static void what_slurm_refuses_is_held_with_its_words(void **state)
     json_decref(json);
 }
 
+/* It waits, says so, and goes on when the limit is lifted. */
+static void a_limit_of_the_site_is_waited_for_and_said(void **state)
+{
+    struct world *world = *state;
+    world_slurm_write(world, "mode", "limited");
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason", "because the test wants it");
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "submitting");
+    world_slurm_write(world, "mode", "");
+    world_await_lines(world, "jobs", 1);
+}
+
 static void limit_files(struct world *world, rlim_t size)
 {
     struct rlimit limit = {.rlim_cur = size, .rlim_max = RLIM_INFINITY};
@@ -316,6 +328,7 @@ int main(void)
         TEST(a_submission_waits_for_slurm),
         TEST(a_job_whose_answer_was_lost_is_adopted),
         TEST(what_slurm_refuses_is_held_with_its_words),
+        TEST(a_limit_of_the_site_is_waited_for_and_said),
         TEST(nothing_happens_while_the_record_cannot_be_written),
         TEST(a_journal_waits_for_the_disk),
     };
