@@ -1,5 +1,5 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
-MIGRATIONS = schema/001_record.sql
+MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql
 QUERIES = \
 	schema/queries/checkpoint_list.sql \
 	schema/queries/checkpoint_put.sql \

@@ -12,6 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static void assert_version(struct record *record, int version)
+{
+    char *text = text_format("%d", version);
+    record_assert(record, "PRAGMA user_version", text);
+    free(text);
+}
+
 static void a_new_record_is_private_and_current(void **state)
 {
     (void)state;
@@ -22,12 +29,12 @@ static void a_new_record_is_private_and_current(void **state)
     umask(mask);
     assert_int_equal(stat(record.path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    record_assert(&record, "PRAGMA user_version", "1");
+    assert_version(&record, MIGRATION_COUNT);
     record_assert(&record, "PRAGMA application_id", "1885893476");
     record_assert(&record, "PRAGMA journal_mode", "wal");
     record_assert(&record, "PRAGMA integrity_check", "ok");
     record_reopen(&record);
-    record_assert(&record, "PRAGMA user_version", "1");
+    assert_version(&record, MIGRATION_COUNT);
     record_close(&record);
 }
 
@@ -309,19 +316,18 @@ static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **stat
     struct record record;
     struct error err;
     record_open(&record);
-    const struct embedded_sql bad[] = {
-        migrations[0],
-        {"002_more", "CREATE TABLE more (id INTEGER) STRICT"},
-        {"003_bad", "CREATE TABLE worse (id INTEGER) STRICT; CREATE TABLE workflow (id INTEGER)"},
-    };
-    const struct embedded_sql good[] = {migrations[0], bad[1]};
-    assert_int_equal(store_migrate(record.store, bad, 3, &err), -EINVAL);
-    assert_true(text_starts(err.message, "003_bad: "));
-    record_assert(&record, "PRAGMA user_version", "1");
+    struct embedded_sql steps[MIGRATION_COUNT + 2] = {0};
+    memcpy(steps, migrations, sizeof *steps * MIGRATION_COUNT);
+    steps[MIGRATION_COUNT] = (struct embedded_sql){"more", "CREATE TABLE more (id INTEGER) STRICT"};
+    steps[MIGRATION_COUNT + 1] = (struct embedded_sql){
+        "bad", "CREATE TABLE worse (id INTEGER) STRICT; CREATE TABLE workflow (id INTEGER)"};
+    assert_int_equal(store_migrate(record.store, steps, MIGRATION_COUNT + 2, &err), -EINVAL);
+    assert_true(text_starts(err.message, "bad: "));
+    assert_version(&record, MIGRATION_COUNT);
     record_assert(&record, "SELECT count(*) FROM sqlite_schema WHERE name IN ('more', 'worse')",
                   "0");
-    assert_int_equal(store_migrate(record.store, good, 2, &err), 0);
-    record_assert(&record, "PRAGMA user_version", "2");
+    assert_int_equal(store_migrate(record.store, steps, MIGRATION_COUNT + 1, &err), 0);
+    assert_version(&record, MIGRATION_COUNT + 1);
     record_assert(&record, "SELECT count(*) FROM more", "0");
     record_close(&record);
 }
