@@ -16,6 +16,7 @@ worker_libworker_a_SOURCES = \
 	worker/crew.c worker/crew.h \
 	worker/environment.c worker/environment.h \
 	worker/guards.c worker/guards.h \
+	worker/hang.c worker/hang.h \
 	worker/inquiry.c worker/inquiry.h \
 	worker/job_folder.c worker/job_folder.h \
 	worker/journal.c worker/journal.h \

@@ -185,3 +185,7 @@ tests_unit_test_nodes_LDADD = $(STORE_LDADD)
 UNIT_TESTS += tests/unit/test_daemon_nodes
 tests_unit_test_daemon_nodes_SOURCES = tests/unit/test_daemon_nodes.c $(DAEMON_WORLD)
 tests_unit_test_daemon_nodes_LDADD = $(DAEMON_WORLD_LDADD)
+
+UNIT_TESTS += tests/unit/test_hang
+tests_unit_test_hang_SOURCES = tests/unit/test_hang.c
+tests_unit_test_hang_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
