@@ -27,6 +27,7 @@ worker_libworker_a_SOURCES = \
 	worker/lines.c worker/lines.h \
 	worker/link.c worker/link.h \
 	worker/node_run.c worker/node_run.h \
+	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \
 	worker/outcome.c worker/outcome.h \
 	worker/posthumous.c worker/posthumous.h \

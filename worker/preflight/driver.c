@@ -3,7 +3,7 @@
 
 #include "worker/clock.h"
 #include "worker/preflight/facts.h"
-#include "worker/preflight/nvml.h"
+#include "worker/preflight/gpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ void driver_read(const char *nvml_path, int deadline_ms, struct facts *facts)
     }
     if (child == 0) {
         driver_leave_outputs();
-        nvml_read(nvml_path, &answer);
+        gpus_read(nvml_path, &answer);
         driver_write(pipe_ends[1], &answer);
         _exit(0);
     }

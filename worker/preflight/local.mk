@@ -3,8 +3,8 @@ noinst_LIBRARIES += worker/preflight/libpreflight.a
 worker_preflight_libpreflight_a_SOURCES = \
 	worker/preflight/facts.h \
 	worker/preflight/driver.c worker/preflight/driver.h \
+	worker/preflight/gpus.c worker/preflight/gpus.h \
 	worker/preflight/host.c worker/preflight/host.h \
-	worker/preflight/nvml.c worker/preflight/nvml.h \
 	worker/preflight/report.c worker/preflight/report.h \
 	worker/preflight/rows.c worker/preflight/rows.h \
 	worker/preflight/thresholds.c worker/preflight/thresholds.h

@@ -1,0 +1,151 @@
+/* Reads the GPUs' state from NVML. */
+#include "worker/preflight/gpus.h"
+
+#include "lib/error.h"
+#include "worker/nvml.h"
+#include "worker/preflight/facts.h"
+
+#include <stdio.h>
+
+static struct fact fact_of(uint64_t value)
+{
+    return (struct fact){.is_known = true, .value = value};
+}
+
+/* Any call may be the first to find that the GPU is gone; that outweighs all it said before. */
+static bool gpus_ok(const struct nvml *nvml, struct fact_gpu *gpu, int status)
+{
+    if (status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED) {
+        gpu->is_lost = true;
+        (void)snprintf(gpu->trouble, sizeof gpu->trouble, "%s", nvml_message(nvml, status));
+    }
+    return status == NVML_SUCCESS;
+}
+
+static void gpus_read_memory(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
+{
+    struct nvml_memory_v2 v2 = {.version = NVML_MEMORY_V2};
+    if (nvml->memory_v2 && gpus_ok(nvml, gpu, nvml->memory_v2(device, &v2))) {
+        gpu->memory_total_mib = fact_of(v2.total >> 20);
+        gpu->memory_used_mib = fact_of(v2.used >> 20);
+        return;
+    }
+    struct nvml_memory v1 = {0};
+    if (nvml->memory && gpus_ok(nvml, gpu, nvml->memory(device, &v1))) {
+        gpu->memory_total_mib = fact_of(v1.total >> 20);
+        gpu->memory_used_mib = fact_of(v1.used >> 20);
+    }
+}
+
+static void gpus_read_processes(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
+{
+    struct nvml_process processes[FACTS_PROCESSES_MAX];
+    unsigned count = FACTS_PROCESSES_MAX;
+    if (!nvml->processes)
+        return;
+    int status = nvml->processes(device, &count, processes);
+    /* Too many for the array are still counted, and none of them is told. */
+    if (status == NVML_INSUFFICIENT_SIZE)
+        gpu->process_count = fact_of(count);
+    if (!gpus_ok(nvml, gpu, status))
+        return;
+    if (count > FACTS_PROCESSES_MAX)
+        count = FACTS_PROCESSES_MAX;
+    gpu->process_count = fact_of(count);
+    for (unsigned i = 0; i < count; i++)
+        gpu->processes[i] = processes[i].pid;
+}
+
+static void gpus_read_health(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
+{
+    unsigned long long errors = 0;
+    if (nvml->ecc &&
+        gpus_ok(nvml, gpu, nvml->ecc(device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors)))
+        gpu->ecc_uncorrected = fact_of(errors);
+    unsigned corrected, uncorrected, pending = 0, failed = 0;
+    if (nvml->remapped &&
+        gpus_ok(nvml, gpu, nvml->remapped(device, &corrected, &uncorrected, &pending, &failed))) {
+        gpu->remap_pending = fact_of(pending);
+        gpu->remap_failed = fact_of(failed);
+    }
+    struct nvml_field field = {.id = NVML_FIELD_RECOVERY_ACTION};
+    if (nvml->fields && gpus_ok(nvml, gpu, nvml->fields(device, 1, &field)) &&
+        gpus_ok(nvml, gpu, field.status))
+        gpu->recovery_action = fact_of(field.value.as_unsigned);
+}
+
+static void gpus_read_links(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
+{
+    unsigned active = 0, inactive = 0;
+    for (unsigned i = 0; nvml->link && i < FACTS_LINKS_MAX; i++) {
+        int is_active = 0;
+        if (!gpus_ok(nvml, gpu, nvml->link(device, i, &is_active)))
+            continue;
+        active += is_active != 0;
+        inactive += is_active == 0;
+    }
+    /* A GPU without NVLink refuses every number: that is no count of 0. */
+    if (active + inactive) {
+        gpu->links_active = fact_of(active);
+        gpu->links_inactive = fact_of(inactive);
+    }
+}
+
+static void gpus_read_gpu(const struct nvml *nvml, struct fact_gpu *gpu)
+{
+    void *device = NULL;
+    int status = nvml->handle(gpu->index, &device);
+    if (status != NVML_SUCCESS) {
+        gpu->is_lost = true;
+        (void)snprintf(gpu->trouble, sizeof gpu->trouble, "%s", nvml_message(nvml, status));
+        return;
+    }
+    if (!nvml->name || !gpus_ok(nvml, gpu, nvml->name(device, gpu->name, sizeof gpu->name)))
+        gpu->name[0] = '\0';
+    if (!nvml->uuid || !gpus_ok(nvml, gpu, nvml->uuid(device, gpu->uuid, sizeof gpu->uuid)))
+        gpu->uuid[0] = '\0';
+    gpus_read_memory(nvml, device, gpu);
+    gpus_read_processes(nvml, device, gpu);
+    gpus_read_health(nvml, device, gpu);
+    gpus_read_links(nvml, device, gpu);
+}
+
+static void gpus_fail(struct facts *facts, enum facts_driver driver, const char *what,
+                      const char *why)
+{
+    facts->driver = driver;
+    (void)snprintf(facts->driver_trouble, sizeof facts->driver_trouble, "%s: %s", what, why);
+}
+
+void gpus_read(const char *path, struct facts *facts)
+{
+    struct nvml nvml;
+    struct error err;
+    if (nvml_load(path, &nvml, &err) < 0) {
+        facts->driver = FACTS_DRIVER_ABSENT;
+        (void)snprintf(facts->driver_trouble, sizeof facts->driver_trouble, "%.*s",
+                       FACTS_TEXT_SIZE - 1, err.message);
+        return;
+    }
+    int status = nvml.init();
+    if (status != NVML_SUCCESS) {
+        gpus_fail(facts,
+                  status == NVML_DRIVER_NOT_LOADED ? FACTS_DRIVER_ABSENT : FACTS_DRIVER_FAILS,
+                  "nvmlInit", nvml_message(&nvml, status));
+        return;
+    }
+    unsigned count = 0;
+    status = nvml.count(&count);
+    if (status != NVML_SUCCESS) {
+        gpus_fail(facts, FACTS_DRIVER_FAILS, "nvmlDeviceGetCount", nvml_message(&nvml, status));
+    } else {
+        facts->driver = FACTS_DRIVER_WORKS;
+        facts->gpu_count = count < FACTS_GPUS_MAX ? count : FACTS_GPUS_MAX;
+        for (unsigned i = 0; i < facts->gpu_count; i++) {
+            facts->gpus[i].index = i;
+            gpus_read_gpu(&nvml, &facts->gpus[i]);
+        }
+    }
+    if (nvml.shutdown)
+        (void)nvml.shutdown(); /* nothing of it is used any more */
+}

@@ -1,0 +1,11 @@
+/* The facts of a node's GPUs, from NVML (worker/nvml.h): what is not supported is absent. A wedged
+ * GPU may hold the caller for ever: see worker/preflight/driver.h. */
+#ifndef PHASED_WORKER_PREFLIGHT_GPUS_H
+#define PHASED_WORKER_PREFLIGHT_GPUS_H
+
+struct facts;
+
+/* Fills `driver` and `gpus` of `facts` from the library at `path` (NULL: libnvidia-ml.so.1). */
+void gpus_read(const char *path, struct facts *facts);
+
+#endif
