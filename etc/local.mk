@@ -11,3 +11,9 @@ CLEANFILES += etc/completions/phasectl
 # bash finds a completion by the command's name.
 etc/completions/phasectl: etc/completions/phasectl.bash
 	$(AM_V_GEN)$(MKDIR_P) etc/completions && cp $< $@
+
+# The build folder looks like an installation: data in share/phased/.
+noinst_DATA += share/phased
+CLEANFILES += share/phased
+share/phased:
+	$(AM_V_at)$(MKDIR_P) share && ln -sfn '$(abs_top_srcdir)/etc' $@

@@ -7,8 +7,10 @@ lib_libphased_a_SOURCES = \
 	lib/limits.c lib/limits.h \
 	lib/text.c lib/text.h \
 	lib/file.c lib/file.h \
+	lib/place.c lib/place.h \
 	lib/units.c lib/units.h \
 	lib/mac.c lib/mac.h \
 	lib/http.c lib/http.h
+lib_libphased_a_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"'
 include lib/expr/local.mk
 include lib/spec/local.mk

@@ -52,6 +52,12 @@ struct nvml_memory_v2 {
 
 #define NVML_MEMORY_V2 ((unsigned)sizeof(struct nvml_memory_v2) | 2U << 24)
 
+struct nvml_pci {
+    char legacy_address[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char address[32];
+};
+
 struct nvml_process {
     unsigned pid;
     unsigned long long memory;
@@ -105,6 +111,7 @@ struct nvml_gpm_metrics {
     X(handle, nvmlDeviceGetHandleByIndex_v2, true, (unsigned, void **))                            \
     X(name, nvmlDeviceGetName, false, (void *, char *, unsigned))                                  \
     X(uuid, nvmlDeviceGetUUID, false, (void *, char *, unsigned))                                  \
+    X(pci, nvmlDeviceGetPciInfo_v3, false, (void *, struct nvml_pci *))                            \
     X(memory, nvmlDeviceGetMemoryInfo, false, (void *, struct nvml_memory *))                      \
     X(memory_v2, nvmlDeviceGetMemoryInfo_v2, false, (void *, struct nvml_memory_v2 *))             \
     X(processes, nvmlDeviceGetComputeRunningProcesses_v3, false,                                   \

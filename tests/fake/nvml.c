@@ -4,8 +4,9 @@
  * `process=2`, `memory=2`, `links=2`: GPU 2 is another model, has uncorrected errors, a pending
  * remapping, a failed one, a process, memory in use, a dead link; `crowd=2`: it has more processes
  * than asked for; `action=2`: it asks for a reset; `plain`: nothing optional is supported; `loud`:
- * init prints; `unloaded`, `broken`, `hang`, `die`: what init does. With FAKE_NVML_OLD defined it
- * has only the symbols of an old driver. */
+ * init prints; `unloaded`, `broken`, `hang`, `die`: what init does. For one node, say n2,
+ * FAKE_NVML_n2 replaces it. With FAKE_NVML_OLD defined the library has only the symbols of an old
+ * driver. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,12 @@ struct memory {
     unsigned long long total, reserved, free, used;
 };
 
+struct pci {
+    char legacy_address[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char address[32];
+};
+
 struct process {
     unsigned pid;
     unsigned long long memory;
@@ -44,10 +51,20 @@ struct field {
 
 static char devices[8];
 
+/* What is wrong: on this node, or on all. */
+static const char *script_of_node(void)
+{
+    const char *node = getenv("SLURMD_NODENAME"), *script;
+    char name[80];
+    snprintf(name, sizeof name, "FAKE_NVML_%s", node ? node : "");
+    script = getenv(name);
+    return script ? script : getenv("FAKE_NVML");
+}
+
 /* The number after `word=`; 1 for a word alone; -1 when it is not said. */
 static int said(const char *word)
 {
-    const char *script = getenv("FAKE_NVML");
+    const char *script = script_of_node();
     size_t size = strlen(word);
     for (const char *at = script; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         if (strncmp(at, word, size) != 0)
@@ -115,6 +132,17 @@ EXPORT const char *nvmlErrorString(int status);
 EXPORT const char *nvmlErrorString(int status)
 {
     return status == LOST ? "GPU is lost" : status == NOT_LOADED ? "Driver Not Loaded" : "Unknown";
+}
+
+/* GPU 2 lies at 0000:12:00. */
+EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci);
+EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    *pci = (struct pci){.bus = 0x10 + (unsigned)index_of(device)};
+    snprintf(pci->address, sizeof pci->address, "00000000:%02X:00.0", pci->bus);
+    return SUCCESS;
 }
 
 EXPORT int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory *memory);

@@ -8,7 +8,7 @@ setup() {
     FAKES=$BIN/../tests/fake
     DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
     export TMPDIR=$DIR PHASED_NVML=$FAKES/libnvidia-ml.so FAKE_NVML=
-    unset SLURM_GPUS_ON_NODE CUDA_VISIBLE_DEVICES
+    unset SLURM_GPUS_ON_NODE SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
     : >"$DIR/kernel.log"
     # Scratch is the machine's that tests, which may be nearly full.
     sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/' "$SRC/etc/preflight.yaml" >"$DIR/all.yaml"
@@ -81,6 +81,9 @@ fault() {
     FAKE_NVML=process=4 run -3 preflight --gpus 2 --json
     row gpus "could not tell" "8 GPUs are seen, 2 are allocated"
     row processes "could not tell" "no GPU"
+    FAKE_NVML=process=4 SLURM_JOB_GPUS=3,4 run -1 preflight --gpus 2 --json
+    row processes failed "GPU 4"
+    FAKE_NVML=count=2 SLURM_JOB_GPUS=3,4 run -0 preflight --gpus 2 --json # confined to its own two
     run -3 preflight --devices MIG-1,MIG-2 --json
     row gpus "could not tell" "MIG"
     for none in -1 ""; do
@@ -122,18 +125,35 @@ fault() {
     row gpus failed "no answer in time"
 }
 
+# xid NUMBER BUS: the kernel has just told of one.
+xid() {
+    awk -v n="$1" -v bus="$2" '{ printf "4,1,%.0f,-;NVRM: Xid (PCI:0000:%s:00): %d, pid=1, ...\n", $1 * 1e6, bus, n }' \
+        /proc/uptime >"$DIR/kernel.log"
+}
+
 @test "an XID of the hardware in the kernel's log fails for two hours" {
-    now=$(awk '{ printf "%.0f", $1 * 1000000 }' /proc/uptime)
-    echo "4,1,$now,-;NVRM: Xid (PCI:0000:18:00): 79, pid=1, GPU has fallen off the bus." \
-        >"$DIR/kernel.log"
+    xid 79 12
     run -1 preflight --json
-    row xids failed "XID 79 of PCI:0000:18:00"
-    echo "4,1,$now,-;NVRM: Xid (PCI:0000:18:00): 31, pid=1, a program's own fault" \
-        >"$DIR/kernel.log"
+    row xids failed "XID 79 of PCI:0000:12:00"
+    xid 31 12 # a program's own fault
+    run -0 preflight --json
+    row xids passed "none"
+    echo "4,1,0,-;NVRM: Xid (PCI:0000:12:00): 79, pid=1, ..." >"$DIR/kernel.log"
+    sed -i 's/^xid_hours:.*/xid_hours: 0/' "$DIR/thresholds.yaml"
     run -0 preflight --json
     rm "$DIR/kernel.log"
     run -0 preflight --json
     row xids "could not tell" "No such file"
+}
+
+@test "an XID counts for the GPU that it is of" {
+    xid 79 12
+    run -1 preflight --devices 0,2 --json
+    row xids failed "XID 79 of PCI:0000:12:00"
+    run -0 preflight --devices 0,3 --json
+    row xids passed "1 lately, of GPUs that are not allocated"
+    FAKE_NVML=plain run -0 preflight --devices 0,3 --json
+    row xids "could not tell" "which may be another's GPU"
 }
 
 @test "scratch that is not there, or too small, fails" {
@@ -149,6 +169,12 @@ fault() {
     [ "$(jq -r '.outcome, .observe' <<<"$output" | xargs)" = "failed true" ]
     FAKE_NVML=ecc=5 run -0 preflight --observe
     [[ $output == *": failed"*"ecc        failed          GPU 5: 5 uncorrected errors, at most 0"* ]]
+}
+
+@test "the installed thresholds are found beside the program" {
+    run -0 "$BIN/phase-preflight" --kernel-log "$DIR/kernel.log" --observe --json
+    row model passed "NVIDIA H200"
+    [[ $output != *"no thresholds for this model"* ]]
 }
 
 @test "mistakes in the thresholds are told with their places" {

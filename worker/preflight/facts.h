@@ -21,11 +21,18 @@ struct fact {
     uint64_t value;
 };
 
+/* An address on the PCI bus as one number; a GPU's function is always 0. */
+static inline uint64_t fact_place(unsigned domain, unsigned bus, unsigned device)
+{
+    return (uint64_t)domain << 16 | (uint64_t)(bus & 0xff) << 8 | (device & 0xff);
+}
+
 struct fact_gpu {
     unsigned index; /* NVML's, which is the order of the PCI bus */
     bool is_lost;   /* fell off the bus, or gave no handle */
     char name[FACTS_TEXT_SIZE];
     char uuid[FACTS_TEXT_SIZE];
+    struct fact place;             /* on the PCI bus, as fact_place() makes it */
     char trouble[FACTS_TEXT_SIZE]; /* why it is lost */
     struct fact memory_total_mib, memory_used_mib;
     struct fact process_count;
@@ -55,7 +62,8 @@ struct facts {
     struct {
         unsigned number;
         double age_s;
-        char device[32]; /* PCI address as the kernel writes it */
+        char device[32];   /* PCI address as the kernel writes it */
+        struct fact place; /* the same as a number */
     } xids[FACTS_XIDS_MAX];
 
     struct fact scratch_free_mib;

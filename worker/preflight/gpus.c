@@ -22,6 +22,13 @@ static bool gpus_ok(const struct nvml *nvml, struct fact_gpu *gpu, int status)
     return status == NVML_SUCCESS;
 }
 
+static void gpus_read_place(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
+{
+    struct nvml_pci pci = {0};
+    if (nvml->pci && gpus_ok(nvml, gpu, nvml->pci(device, &pci)))
+        gpu->place = fact_of(fact_place(pci.domain, pci.bus, pci.device));
+}
+
 static void gpus_read_memory(const struct nvml *nvml, void *device, struct fact_gpu *gpu)
 {
     struct nvml_memory_v2 v2 = {.version = NVML_MEMORY_V2};
@@ -104,6 +111,7 @@ static void gpus_read_gpu(const struct nvml *nvml, struct fact_gpu *gpu)
         gpu->name[0] = '\0';
     if (!nvml->uuid || !gpus_ok(nvml, gpu, nvml->uuid(device, gpu->uuid, sizeof gpu->uuid)))
         gpu->uuid[0] = '\0';
+    gpus_read_place(nvml, device, gpu);
     gpus_read_memory(nvml, device, gpu);
     gpus_read_processes(nvml, device, gpu);
     gpus_read_health(nvml, device, gpu);

@@ -35,6 +35,11 @@ void host_add_kernel_record(const char *record, unsigned long long now_us, struc
     facts->xids[facts->xid_count].age_s =
         now_us > record_us ? (double)(now_us - record_us) / 1e6 : 0;
     memcpy(facts->xids[facts->xid_count].device, device, sizeof device);
+    unsigned domain, bus, slot;
+    struct fact place = {0};
+    if (sscanf(device, "PCI:%x:%x:%x", &domain, &bus, &slot) == 3)
+        place = (struct fact){.is_known = true, .value = fact_place(domain, bus, slot)};
+    facts->xids[facts->xid_count].place = place;
     facts->xid_count++;
 }
 

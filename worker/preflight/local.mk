@@ -13,6 +13,5 @@ PREFLIGHT_LIBS = worker/preflight/libpreflight.a worker/libworker.a lib/libphase
 
 bin_PROGRAMS += bin/phase-preflight
 bin_phase_preflight_SOURCES = worker/preflight/main.c
-bin_phase_preflight_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"'
 bin_phase_preflight_LDADD = $(PREFLIGHT_LIBS)
 EXTRA_DIST += worker/preflight/README.md

@@ -1,5 +1,6 @@
 /* phase-preflight: is this node fit for a run? Reads, judges, reports; the exit status tells. */
 #include "config.h"
+#include "lib/place.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
 #include "worker/preflight/driver.h"
@@ -26,7 +27,7 @@ static const char usage[] =
     "  --devices LIST     which: indices or UUIDs; default CUDA_VISIBLE_DEVICES, else all\n"
     "  --model TEXT       part of the GPUs' name\n"
     "  --scratch FOLDER   default TMPDIR, else /tmp\n"
-    "  --thresholds FILE  default " PHASED_PKGDATADIR "/preflight.yaml\n"
+    "  --thresholds FILE  default the installed preflight.yaml\n"
     "  --kernel-log FILE  default /dev/kmsg\n"
     "  --deadline-ms N    for the driver to answer; default 4000\n"
     "  --observe          only report: exit with 0 whatever was found\n"
@@ -141,6 +142,7 @@ static void take_environment(struct preflight *preflight)
     int count = gpus ? parse_number(gpus, FACTS_GPUS_MAX) : 0;
     preflight->wish.gpus = count > 0 ? (unsigned)count : 0;
     preflight->wish.devices = getenv("CUDA_VISIBLE_DEVICES");
+    preflight->wish.unconfined = getenv("SLURM_JOB_GPUS");
     preflight->scratch = scratch && *scratch ? scratch : "/tmp";
 }
 
@@ -175,9 +177,7 @@ static int run(const struct preflight *preflight, const struct thresholds *thres
 
 int main(int count, char **arguments)
 {
-    struct preflight preflight = {.thresholds = PHASED_PKGDATADIR "/preflight.yaml",
-                                  .kernel_log = "/dev/kmsg",
-                                  .deadline_ms = DEADLINE_MS};
+    struct preflight preflight = {.kernel_log = "/dev/kmsg", .deadline_ms = DEADLINE_MS};
     take_environment(&preflight);
     for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;) {
         int end = take_option(&preflight, option, optarg);
@@ -189,7 +189,9 @@ int main(int count, char **arguments)
     static struct thresholds thresholds; /* large */
     struct spec_problems problems = {0};
     int status = EXIT_USAGE;
-    if (thresholds_read(preflight.thresholds, &thresholds, &problems) < 0) {
+    char *installed = place_data("preflight.yaml");
+    if (thresholds_read(preflight.thresholds ? preflight.thresholds : installed, &thresholds,
+                        &problems) < 0) {
         struct text text = {0};
         spec_problems_text(&problems, &text);
         fputs(text_string(&text), stderr);
@@ -198,5 +200,6 @@ int main(int count, char **arguments)
         status = run(&preflight, &thresholds);
     }
     spec_problems_fini(&problems);
+    free(installed);
     return status;
 }

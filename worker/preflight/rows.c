@@ -19,8 +19,9 @@ struct rows_view {
     const struct row_wish *wish;
     const struct fact_gpu *gpus[FACTS_GPUS_MAX];
     unsigned gpu_count;
-    unsigned absent_count; /* named by `devices`, and not there */
-    unsigned part_count;   /* named by `devices`: parts of a GPU, which are not judged */
+    const char *list;      /* which devices were chosen by; NULL: all that are seen */
+    unsigned absent_count; /* named in it, and not there */
+    unsigned part_count;   /* named in it: parts of a GPU, which are not judged */
     bool is_ambiguous;     /* more are seen than are allocated, and nobody says which are */
 };
 
@@ -84,7 +85,7 @@ static void row_gpus(const struct rows_view *view, struct row_result *result)
     }
     if (view->absent_count)
         row_add(result, ROW_FAILED, "%u of the devices %s not found", view->absent_count,
-                view->wish->devices);
+                view->list);
     if (good < view->wish->gpus)
         row_add(result, ROW_FAILED, "%u GPUs work, %u are allocated", good, view->wish->gpus);
     else if (!good)
@@ -205,20 +206,44 @@ static bool rows_is_hardware_xid(const struct thresholds *thresholds, unsigned n
     return false;
 }
 
+/* Whose it is: passed for a neighbour's, failed for one of the allocated GPUs', could not tell
+ * where a GPU does not say where it is. */
+static enum row_outcome rows_place_of_xid(const struct rows_view *view, struct fact place)
+{
+    bool is_known = place.is_known && view->gpu_count > 0;
+    for (unsigned i = 0; i < view->gpu_count; i++) {
+        struct fact own = view->gpus[i]->place;
+        if (place.is_known && own.is_known && own.value == place.value)
+            return ROW_FAILED;
+        is_known = is_known && own.is_known;
+    }
+    return is_known ? ROW_PASSED : ROW_UNKNOWN;
+}
+
 static void row_xids(const struct rows_view *view, struct row_result *result)
 {
     const struct facts *facts = view->facts;
     struct fact hours = view->thresholds->xid_hours;
+    unsigned others = 0;
     if (!facts->is_kernel_log_read)
         row_add(result, ROW_UNKNOWN, "%s", facts->kernel_log_trouble);
     if (!hours.is_known || !view->thresholds->xid_count)
         row_add(result, ROW_UNKNOWN, "no threshold");
-    for (unsigned i = 0; i < facts->xid_count && hours.is_known; i++)
-        if (facts->xids[i].age_s <= (double)hours.value * 3600 &&
-            rows_is_hardware_xid(view->thresholds, facts->xids[i].number))
-            row_add(result, ROW_FAILED, "XID %u of %s %.0f min ago", facts->xids[i].number,
-                    facts->xids[i].device, facts->xids[i].age_s / 60);
-    row_add(result, ROW_PASSED, "none of the hardware's lately");
+    for (unsigned i = 0; i < facts->xid_count && hours.is_known; i++) {
+        if (facts->xids[i].age_s > (double)hours.value * 3600 ||
+            !rows_is_hardware_xid(view->thresholds, facts->xids[i].number))
+            continue;
+        enum row_outcome outcome = rows_place_of_xid(view, facts->xids[i].place);
+        others += outcome == ROW_PASSED;
+        if (outcome != ROW_PASSED)
+            row_add(result, outcome, "XID %u of %s %.0f min ago%s", facts->xids[i].number,
+                    facts->xids[i].device, facts->xids[i].age_s / 60,
+                    outcome == ROW_UNKNOWN ? ", which may be another's GPU" : "");
+    }
+    if (others)
+        row_add(result, ROW_PASSED, "%u lately, of GPUs that are not allocated", others);
+    else
+        row_add(result, ROW_PASSED, "none of the hardware's lately");
 }
 
 static void row_nvlinks(const struct rows_view *view, struct row_result *result)
@@ -305,16 +330,20 @@ static const struct fact_gpu *rows_find_gpu(const struct facts *facts, const cha
 
 static void rows_choose_gpus(struct rows_view *view)
 {
-    if (!view->wish->devices) {
+    const char *start = view->wish->devices;
+    if (!start) {
         /* Where Slurm does not confine jobs to their devices, the others are a neighbour's. */
-        view->is_ambiguous = view->wish->gpus && view->facts->gpu_count > view->wish->gpus;
+        bool has_more = view->wish->gpus && view->facts->gpu_count > view->wish->gpus;
+        start = has_more ? view->wish->unconfined : NULL;
+        view->is_ambiguous = has_more && !start;
         if (view->is_ambiguous)
             return;
-        for (unsigned i = 0; i < view->facts->gpu_count; i++)
-            view->gpus[view->gpu_count++] = &view->facts->gpus[i];
-        return;
     }
-    const char *start = view->wish->devices;
+    for (unsigned i = 0; i < view->facts->gpu_count && !start; i++)
+        view->gpus[view->gpu_count++] = &view->facts->gpus[i];
+    view->list = start;
+    if (!start)
+        return;
     /* As for CUDA a negative number ends the list. */
     while (*start && *start != '-' && view->gpu_count < FACTS_GPUS_MAX) {
         size_t size = strcspn(start, ",");

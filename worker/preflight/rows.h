@@ -25,6 +25,9 @@ struct row_wish {
     unsigned gpus;       /* 0: not told, at least one */
     const char *model;   /* part of the GPUs' name; NULL: any, all of one model */
     const char *devices; /* as CUDA_VISIBLE_DEVICES: indices and UUIDs; NULL: all GPUs seen */
+    /* As SLURM_JOB_GPUS: indices on the whole node. They mean something only where more GPUs are
+     * seen than are allocated, so that the job is not confined to its own. NULL: not told. */
+    const char *unconfined;
 };
 
 struct row_result {

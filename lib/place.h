@@ -1,0 +1,14 @@
+/* Where the files are that were installed with the running program. A build folder looks like an
+ * installation, so all of it is found from the program itself: bin/PROGRAM beside it, and
+ * share/phased/FILE beside that folder. The paths are the caller's to free(). */
+#ifndef PHASED_LIB_PLACE_H
+#define PHASED_LIB_PLACE_H
+
+/* Another of the programs; it need not be there. */
+char *place_program(const char *name);
+
+/* A file of data, such as preflight.yaml: beside the program, else where the build was told that it
+ * will be installed. It need not be there. */
+char *place_data(const char *name);
+
+#endif
