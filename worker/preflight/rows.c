@@ -335,6 +335,8 @@ static void rows_choose_gpus(struct rows_view *view)
         /* Where Slurm does not confine jobs to their devices, the others are a neighbour's. */
         bool has_more = view->wish->gpus && view->facts->gpu_count > view->wish->gpus;
         start = has_more ? view->wish->unconfined : NULL;
+        if (start && start[strspn(start, "0123456789,")])
+            start = NULL; /* written in a way that is not known */
         view->is_ambiguous = has_more && !start;
         if (view->is_ambiguous)
             return;
