@@ -14,18 +14,18 @@ static const struct keys_row keys_workflow_rows[] = {
 };
 
 static const struct keys_row keys_phase_rows[] = {
-    {"extends", KEYS_SUPPORTED}, {"after", KEYS_SUPPORTED},    {"resources", KEYS_SUPPORTED},
-    {"slurm", KEYS_SUPPORTED},   {"env", KEYS_SUPPORTED},      {"launch", KEYS_SUPPORTED},
-    {"params", KEYS_SUPPORTED},  {"run", KEYS_SUPPORTED},      {"workdir", KEYS_SUPPORTED},
-    {"metrics", KEYS_SUPPORTED}, {"progress", KEYS_SUPPORTED}, {"checkpoint", KEYS_SUPPORTED},
-    {"gate", KEYS_SUPPORTED},    {"guards", KEYS_SUPPORTED},   {"nan_ok", KEYS_SUPPORTED},
-    {"promote", KEYS_SUPPORTED}, {"on_fail", KEYS_SUPPORTED},  {"linger", KEYS_SUPPORTED},
-    {"remedies", KEYS_LATER},    {"matrix", KEYS_LATER},       {"best", KEYS_LATER},
-    {"pack", KEYS_LATER},        {"by_gpu", KEYS_LATER},       {"colocate", KEYS_LATER},
-    {"shard", KEYS_LATER},       {"join", KEYS_LATER},         {"until", KEYS_LATER},
-    {"notify", KEYS_LATER},      {"preflight", KEYS_LATER},    {"hang", KEYS_LATER},
-    {"idle", KEYS_LATER},        {"mfu", KEYS_LATER},          {"parallel", KEYS_LATER},
-    {"code", KEYS_LATER},        {"outputs", KEYS_LATER},      {"budget", KEYS_LATER},
+    {"extends", KEYS_SUPPORTED}, {"after", KEYS_SUPPORTED},     {"resources", KEYS_SUPPORTED},
+    {"slurm", KEYS_SUPPORTED},   {"env", KEYS_SUPPORTED},       {"launch", KEYS_SUPPORTED},
+    {"params", KEYS_SUPPORTED},  {"run", KEYS_SUPPORTED},       {"workdir", KEYS_SUPPORTED},
+    {"metrics", KEYS_SUPPORTED}, {"progress", KEYS_SUPPORTED},  {"checkpoint", KEYS_SUPPORTED},
+    {"gate", KEYS_SUPPORTED},    {"guards", KEYS_SUPPORTED},    {"nan_ok", KEYS_SUPPORTED},
+    {"promote", KEYS_SUPPORTED}, {"on_fail", KEYS_SUPPORTED},   {"linger", KEYS_SUPPORTED},
+    {"remedies", KEYS_LATER},    {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
+    {"pack", KEYS_LATER},        {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
+    {"shard", KEYS_LATER},       {"join", KEYS_LATER},          {"until", KEYS_LATER},
+    {"notify", KEYS_LATER},      {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_LATER},
+    {"idle", KEYS_LATER},        {"mfu", KEYS_LATER},           {"parallel", KEYS_LATER},
+    {"code", KEYS_LATER},        {"outputs", KEYS_LATER},       {"budget", KEYS_LATER},
 };
 
 static const struct keys_row keys_resources_rows[] = {
@@ -43,6 +43,11 @@ static const struct keys_row keys_checkpoint_rows[] = {
 static const struct keys_row keys_progress_rows[] = {
     {"step", KEYS_SUPPORTED},
     {"total", KEYS_SUPPORTED},
+};
+
+static const struct keys_row keys_preflight_rows[] = {
+    {"level", KEYS_SUPPORTED},
+    {"observe", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_metrics_rows[] = {
@@ -66,6 +71,7 @@ KEYS_OF(keys_phase);
 KEYS_OF(keys_resources);
 KEYS_OF(keys_checkpoint);
 KEYS_OF(keys_progress);
+KEYS_OF(keys_preflight);
 KEYS_OF(keys_metrics);
 KEYS_OF(keys_check_map);
 

@@ -7,6 +7,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/overrides.c lib/spec/overrides.h \
 	lib/spec/phase.c lib/spec/phase.h \
 	lib/spec/phases.c lib/spec/phases.h \
+	lib/spec/preflight.c lib/spec/preflight.h \
 	lib/spec/problems.c lib/spec/problems.h \
 	lib/spec/scalar.c lib/spec/scalar.h \
 	lib/spec/scope.c lib/spec/scope.h \

@@ -7,6 +7,7 @@
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
+#include "lib/spec/preflight.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/text.h"
@@ -403,4 +404,5 @@ void sections_read(const struct sections *sections, json_t *json)
     sections_set(json, "guards",
                  checks_read(sections->scope, node_get(sections->phase, "guards"), gate));
     sections_read_rest(sections, json);
+    preflight_read(sections->scope, sections->phase, json);
 }

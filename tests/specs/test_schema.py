@@ -51,10 +51,11 @@ def rows_of(name):
 def check_keys(schema):
     definitions = schema["$defs"]
     metrics = [form for form in definitions["metrics"]["anyOf"] if "properties" in form][0]
+    preflight = [form for form in definitions["preflight"]["anyOf"] if "properties" in form][0]
     maps = {
         "workflow": schema, "phase": definitions["phase"], "resources": definitions["resources"],
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
-        "metrics": metrics, "check_map": definitions["check"],
+        "metrics": metrics, "preflight": preflight, "check_map": definitions["check"],
     }
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])
