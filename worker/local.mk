@@ -41,6 +41,9 @@ worker_libworker_a_SOURCES = \
 	worker/scontrol.c worker/scontrol.h \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
+	worker/telemetry/means.c worker/telemetry/means.h \
+	worker/telemetry/second.c worker/telemetry/second.h \
+	worker/telemetry/watch.h \
 	worker/transfer.c worker/transfer.h
 WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \
 	$(CURL_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
@@ -48,3 +51,4 @@ WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(U
 bin_PROGRAMS += bin/phase-worker
 bin_phase_worker_SOURCES = worker/main.c
 bin_phase_worker_LDADD = $(WORKER_LIBS)
+EXTRA_DIST += worker/telemetry/README.md

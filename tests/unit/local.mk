@@ -165,6 +165,10 @@ UNIT_TESTS += tests/unit/test_guards
 tests_unit_test_guards_SOURCES = tests/unit/test_guards.c
 tests_unit_test_guards_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_telemetry
+tests_unit_test_telemetry_SOURCES = tests/unit/test_telemetry.c
+tests_unit_test_telemetry_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_outbox
 tests_unit_test_outbox_SOURCES = tests/unit/test_outbox.c
 tests_unit_test_outbox_LDADD = $(DAEMON_WORLD_LDADD)

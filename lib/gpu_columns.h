@@ -1,0 +1,37 @@
+/* What is sampled of a GPU: the columns of telemetry, the same in what agents write, in the record
+ * and in answers. A value that the driver does not tell is absent everywhere, never zero.
+ *
+ * {symbol, name, how seconds are brought together, dcgm-exporter's name, what it is} */
+#ifndef PHASED_LIB_GPU_COLUMNS_H
+#define PHASED_LIB_GPU_COLUMNS_H
+
+#define GPU_COLUMNS(X)                                                                             \
+    X(UTIL, util, MEAN, "DCGM_FI_DEV_GPU_UTIL", "percent of the time in which a kernel ran")       \
+    X(MEMORY_UTIL, memory_util, MEAN, "DCGM_FI_DEV_MEM_COPY_UTIL",                                 \
+      "percent of the time in which memory was read or written")                                   \
+    X(MEMORY, memory_mib, MAX, "DCGM_FI_DEV_FB_USED", "memory in use, MiB")                        \
+    X(POWER, power_w, MEAN, "DCGM_FI_DEV_POWER_USAGE", "W")                                        \
+    X(TEMPERATURE, temperature_c, MAX, "DCGM_FI_DEV_GPU_TEMP", "degrees Celsius")                  \
+    X(MEMORY_TEMPERATURE, memory_temperature_c, MAX, "DCGM_FI_DEV_MEMORY_TEMP", "of its memory")   \
+    X(SM_CLOCK, sm_clock_mhz, MEAN, "DCGM_FI_DEV_SM_CLOCK", "clock of the processors, MHz")        \
+    X(MEMORY_CLOCK, memory_clock_mhz, MEAN, "DCGM_FI_DEV_MEM_CLOCK", "likewise of the memory")     \
+    X(CLOCK_REASONS, clock_reasons, BITS, "DCGM_FI_DEV_CLOCKS_EVENT_REASONS",                      \
+      "what held the clocks back, bits of NVML")                                                   \
+    X(ECC_CORRECTED, ecc_corrected, LAST, "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",                         \
+      "errors of memory since the driver was loaded")                                              \
+    X(ECC_UNCORRECTED, ecc_uncorrected, LAST, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "likewise")         \
+    X(XID, xid, LAST, "DCGM_FI_DEV_XID_ERRORS", "the last one, since sampling began")              \
+    X(SM_ACTIVE, sm_active, MEAN, "DCGM_FI_PROF_SM_ACTIVE",                                        \
+      "percent of cycles in which a processor had work (GPM, from Hopper on)")                     \
+    X(TENSOR_ACTIVE, tensor_active, MEAN, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",                       \
+      "likewise its tensor cores")                                                                 \
+    X(DRAM_ACTIVE, dram_active, MEAN, "DCGM_FI_PROF_DRAM_ACTIVE", "likewise the memory")
+
+enum gpu_column {
+#define X(symbol, name, kind, dcgm, what) GPU_##symbol,
+    GPU_COLUMNS(X)
+#undef X
+        GPU_COLUMN_COUNT
+};
+
+#endif

@@ -1,0 +1,99 @@
+/* One second of GPUs, to and from JSON. */
+#include "worker/telemetry/second.h"
+
+#include <math.h>
+
+static const char *const second_columns[] = {
+#define X(symbol, name, kind, dcgm, what) #name,
+    GPU_COLUMNS(X)
+#undef X
+};
+
+void second_init(struct gpu_second *second, const unsigned *gpus, unsigned count)
+{
+    *second = (struct gpu_second){.count = count < SECOND_GPUS_MAX ? count : SECOND_GPUS_MAX};
+    for (unsigned gpu = 0; gpu < second->count; gpu++)
+        second->gpus[gpu] = gpus[gpu];
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+        for (unsigned gpu = 0; gpu < second->count; gpu++)
+            second->values[column][gpu] = NAN;
+}
+
+static json_t *second_number(double value, enum second_form form)
+{
+    if (!isfinite(value))
+        return json_null();
+    double tenths = round(10 * value) / 10;
+    if (form == SECOND_SHORT || tenths == round(value))
+        return json_integer((json_int_t)llround(value));
+    return json_real(tenths);
+}
+
+json_t *second_to_json(const struct gpu_second *second, enum second_form form)
+{
+    json_t *json = json_object(), *gpus = json_array();
+    if (form == SECOND_EXACT)
+        json_object_set_new(json, "time", json_real(second->time_s));
+    for (unsigned gpu = 0; gpu < second->count; gpu++)
+        json_array_append_new(gpus, json_integer((json_int_t)second->gpus[gpu]));
+    json_object_set_new(json, "gpus", gpus);
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
+        if (isnan(second_max(second, (enum gpu_column)column)))
+            continue;
+        json_t *values = json_array();
+        for (unsigned gpu = 0; gpu < second->count; gpu++)
+            json_array_append_new(values, second_number(second->values[column][gpu], form));
+        json_object_set_new(json, second_columns[column], values);
+    }
+    return json;
+}
+
+bool second_from_json(const json_t *json, struct gpu_second *ret_second)
+{
+    const json_t *list = json_object_get(json, "gpus");
+    unsigned gpus[SECOND_GPUS_MAX];
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > SECOND_GPUS_MAX)
+        return false;
+    for (size_t gpu = 0; gpu < count; gpu++)
+        gpus[gpu] = (unsigned)json_integer_value(json_array_get(list, gpu));
+    second_init(ret_second, gpus, (unsigned)count);
+    ret_second->time_s = json_number_value(json_object_get(json, "time"));
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
+        const json_t *values = json_object_get(json, second_columns[column]);
+        for (size_t gpu = 0; gpu < count; gpu++) {
+            const json_t *value = json_array_get(values, gpu);
+            if (json_is_number(value))
+                ret_second->values[column][gpu] = json_number_value(value);
+        }
+    }
+    return true;
+}
+
+double second_mean(const struct gpu_second *second, enum gpu_column column)
+{
+    double sum = 0;
+    unsigned count = 0;
+    for (unsigned gpu = 0; gpu < second->count; gpu++)
+        if (!isnan(second->values[column][gpu])) {
+            sum += second->values[column][gpu];
+            count++;
+        }
+    return count ? sum / count : NAN;
+}
+
+double second_max(const struct gpu_second *second, enum gpu_column column)
+{
+    double max = NAN;
+    for (unsigned gpu = 0; gpu < second->count; gpu++)
+        max = fmax(max, second->values[column][gpu]); /* of a number and a NaN, the number */
+    return max;
+}
+
+double second_min(const struct gpu_second *second, enum gpu_column column)
+{
+    double min = NAN;
+    for (unsigned gpu = 0; gpu < second->count; gpu++)
+        min = fmin(min, second->values[column][gpu]);
+    return min;
+}
