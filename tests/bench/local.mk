@@ -1,5 +1,5 @@
 # tests/bench: figures beside their references; built and run by `./quickstart bench`, not by check.
-EXTRA_PROGRAMS = tests/bench/bench_reference tests/bench/bench_client tests/bench/bench_printer
+EXTRA_PROGRAMS += tests/bench/bench_reference tests/bench/bench_client tests/bench/bench_printer
 tests_bench_bench_reference_SOURCES = tests/bench/reference.c
 tests_bench_bench_reference_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_bench_bench_reference_LDADD = lib/libphased.a $(SLURM_LIBS) $(SQLITE_LIBS)

@@ -10,3 +10,11 @@ tests/fake/libnvidia-ml.so: tests/fake/nvml.c
 
 tests/fake/libnvidia-ml-old.so: tests/fake/nvml.c
 	$(AM_V_CC)$(MKDIR_P) tests/fake && $(CC) $(AM_CFLAGS) -D_GNU_SOURCE -DFAKE_NVML_OLD $(CFLAGS) -shared -fPIC -o $@ $<
+
+# The CUDA kernels for a processor.
+SERIAL_KERNELS = tests/fake/kernels.$(OBJEXT)
+CLEANFILES += $(SERIAL_KERNELS)
+EXTRA_DIST += tests/fake/serial.cuh
+$(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.h tests/fake/serial.cuh
+	$(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdir) -include $(top_srcdir)/tests/fake/serial.cuh \
+		$(NVCC_WARNINGS) -O1 -c -o $@ $(top_srcdir)/worker/preflight/gpu/kernels.cu

@@ -6,6 +6,8 @@ UNIT_TESTS += tests/unit/test_error
 tests_unit_test_error_SOURCES = tests/unit/test_error.c
 tests_unit_test_error_LDADD = $(UNIT_LDADD)
 
+include tests/unit/preflight.mk
+
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)

@@ -5,6 +5,7 @@ worker_preflight_libpreflight_a_SOURCES = \
 	worker/preflight/driver.c worker/preflight/driver.h \
 	worker/preflight/gpus.c worker/preflight/gpus.h \
 	worker/preflight/host.c worker/preflight/host.h \
+	worker/preflight/reference.c worker/preflight/reference.h \
 	worker/preflight/report.c worker/preflight/report.h \
 	worker/preflight/rows.c worker/preflight/rows.h \
 	worker/preflight/thresholds.c worker/preflight/thresholds.h
@@ -15,3 +16,4 @@ bin_PROGRAMS += bin/phase-preflight
 bin_phase_preflight_SOURCES = worker/preflight/main.c
 bin_phase_preflight_LDADD = $(PREFLIGHT_LIBS)
 EXTRA_DIST += worker/preflight/README.md
+include worker/preflight/gpu/local.mk

@@ -1,0 +1,12 @@
+# tests/unit: what tests the preflight.
+UNIT_TESTS += tests/unit/test_preflight_reference
+tests_unit_test_preflight_reference_SOURCES = tests/unit/test_preflight_reference.c
+tests_unit_test_preflight_reference_LDADD = worker/preflight/libpreflight.a $(UNIT_LDADD)
+
+if HAVE_CUDA
+UNIT_TESTS += tests/unit/test_preflight_kernels
+endif
+EXTRA_PROGRAMS += tests/unit/test_preflight_kernels
+tests_unit_test_preflight_kernels_SOURCES = tests/unit/test_preflight_kernels.c
+tests_unit_test_preflight_kernels_LDADD = $(SERIAL_KERNELS) worker/preflight/libpreflight.a \
+	$(UNIT_LDADD)
