@@ -202,6 +202,7 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
         assert(event->phase && event->phase->workflow == workflow);
         handlers[event->kind].phase(&step, event->phase);
     }
+    job_settle(&step, workflow);
     workflow_settle(&step, workflow);
 }
 

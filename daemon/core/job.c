@@ -42,18 +42,17 @@ static int64_t job_back_off(struct step *step, struct job *job)
     return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
-/* Slurm has the job. */
-static void job_adopt(struct step *step, struct run *run)
+void job_adopt(struct step *step, struct run *run, uint32_t slurm_id)
 {
     struct job *job = run->job;
-    job->slurm_id = step->event->slurm_id;
+    job->slurm_id = slurm_id;
     job->submitted_ms = step->now_ms;
     job_set_reason(job, "");
     step_save_job(step, run, job);
     if (run->state == RUN_SUBMITTING)
         run_move(step, run, RUN_PENDING, "");
     if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun)
-        (void)step_do(step, FX_CANCEL_JOB, run); /* at once */
+        job_withdraw(step, run);
 }
 
 void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job)
@@ -62,12 +61,12 @@ void job_on_submitted(struct step *step, struct workflow *workflow, struct job *
     job_stop_asking(step, run);
     job->tries = 0;
     if (!job->ended && !job->slurm_id)
-        job_adopt(step, run);
+        job_adopt(step, run, step->event->slurm_id);
 }
 
 bool job_gives_up(struct step *step, struct run *run)
 {
-    if (run->state != RUN_SUBMITTING || run->wish == WISH_NONE)
+    if (run->state != RUN_SUBMITTING || run->wish == WISH_NONE || job_is_wanted(run))
         return false;
     run->job->ended = true;
     step_save_job(step, run, run->job);
@@ -130,8 +129,7 @@ void job_on_unknown(struct step *step, struct workflow *workflow, struct job *jo
     (void)step_do(step, FX_READ_OUTCOME, run);
 }
 
-/* The job serves nobody any more. A run it served may have left its outcome in a file. */
-static void job_end(struct step *step, struct workflow *workflow, struct job *job)
+void job_end(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
     job->ended = true;
@@ -149,12 +147,8 @@ static void job_end(struct step *step, struct workflow *workflow, struct job *jo
     (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
 }
 
-/* Slurm has requeued the job: by its lead, or by itself after it killed it. */
-static void job_on_restarts(struct step *step, struct run *run)
+void job_on_restarts(struct step *step, struct run *run)
 {
-    struct job *job = run->job;
-    job->restarts = step->event->seen.restarts;
-    job->started_ms = 0;
     struct phase *phase = run->phase;
     if (run->state != RUN_ENDED) /* its end may have been missed */
         (void)step_do(step, FX_READ_OUTCOME, run);
@@ -165,19 +159,30 @@ static void job_on_restarts(struct step *step, struct run *run)
         phase_go_on(step, phase, "Slurm has requeued its job");
 }
 
+/* Slurm holds the job: nobody will ever start it, for any of its runs. */
+static void job_on_stuck(struct step *step, struct workflow *workflow, struct job *job)
+{
+    char message[REASON_MAX];
+    size_t count = workflow->run_count; /* those that follow are not in it */
+    (void)snprintf(message, sizeof message, "held by Slurm: %.200s", job->reason);
+    job_cancel(step, job_run(workflow, job));
+    for (size_t i = 0; i < count; i++) {
+        struct run *run = workflow->runs[i];
+        if (job_host(run->job) == job && run->state != RUN_ENDED)
+            run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+    }
+}
+
 /* What a pending job waits for that can be helped. */
-static void job_on_pending(struct step *step, struct run *run)
+static void job_on_pending(struct step *step, struct workflow *workflow, struct job *job)
 {
     const struct core_event *event = step->event;
-    if (event->seen.is_stuck) {
-        char message[REASON_MAX];
-        (void)step_do(step, FX_CANCEL_JOB, run); /* nobody will ever start it */
-        (void)snprintf(message, sizeof message, "held by Slurm: %.200s", run->job->reason);
-        if (run->state != RUN_ENDED)
-            run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
-    } else if (event->seen.is_waiting && run->job->restarts && run->wish == WISH_NONE) {
+    struct run *run = job_run(workflow, job);
+    if (event->seen.is_stuck)
+        job_on_stuck(step, workflow, job);
+    else if (event->seen.is_waiting && job->restarts &&
+             (run->wish == WISH_NONE || job_is_wanted(run)))
         (void)step_do(step, FX_BEGIN_JOB, run);
-    }
 }
 
 void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
@@ -187,7 +192,7 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
     if (job->ended)
         return;
     if (!job->slurm_id) /* seen before the submission's answer */
-        job_adopt(step, run);
+        job_adopt(step, run, event->slurm_id);
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     if (event->seen.is_stuck && !*nodes)
@@ -204,6 +209,8 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         return;
     }
     if (event->seen.restarts > job->restarts) {
+        job->restarts = event->seen.restarts;
+        job->started_ms = 0;
         job_on_restarts(step, run);
         is_news = true;
     }
@@ -218,7 +225,7 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
     if (is_news)
         step_save_job(step, run, job);
     if (!event->seen.is_running) {
-        job_on_pending(step, run);
+        job_on_pending(step, workflow, job);
         return;
     }
     step_done(step, FX_BEGIN_JOB, run);
@@ -240,7 +247,7 @@ void job_on_absent(struct step *step, struct workflow *workflow, struct job *job
         if (run->state != RUN_ENDED) /* its end may have been missed */
             (void)step_do(step, FX_READ_OUTCOME, run);
     }
-    if (run->state == RUN_ENDED || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
+    if (job_is_idle(workflow, job) || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
         job->state[0] = '\0';
         job_end(step, workflow, job);
     }

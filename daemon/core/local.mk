@@ -8,4 +8,5 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/phase.c \
 	daemon/core/run.c \
 	daemon/core/job.c \
+	daemon/core/beside.c \
 	daemon/core/command.c

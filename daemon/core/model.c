@@ -69,6 +69,22 @@ const char *workflow_state(const struct workflow *workflow)
     return counts[PHASE_CANCELLED] ? "cancelled" : "succeeded";
 }
 
+bool phase_shares(const struct phase *phase)
+{
+    const struct workflow *workflow = phase->workflow;
+    if (phase->beside)
+        return true;
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (workflow->phases[i].beside == phase)
+            return true;
+    return false;
+}
+
+struct job *job_host(struct job *job)
+{
+    return job->host ? job->host : job;
+}
+
 void workflow_free(struct workflow *workflow)
 {
     if (!workflow)

@@ -9,6 +9,7 @@
 
 #include "daemon/core/state.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,15 @@ enum {
 };
 
 /* One Slurm job: an intent to submit, and what became of it. It may serve several runs, one after
- * another. Identity is the token; the id is not, since a controller gives ids out again. */
+ * another. Identity is the token; the id is not, since a controller gives ids out again.
+ *
+ * Phases that run side by side share an allocation. Each has a job here, with a folder and a lead
+ * of its own, but only one of them, the host, is submitted: the others go its way, and Slurm does
+ * not know their tokens. */
 struct job {
     uint64_t id; /* ours */
     char token[TOKEN_LENGTH + 1];
+    struct job *host;  /* in whose allocation it is; NULL: its own */
     uint32_t slurm_id; /* 0: not known to exist */
     bool ended;        /* Slurm says that it is over, or it was absent too long */
     char state[24];    /* Slurm's, as cluster_job_state_name() has it; empty: never seen */
@@ -38,6 +44,7 @@ struct job {
     bool is_asked;          /* a submission or look-up is under way or will be */
     int64_t absent_seen_ms; /* when it was last found absent */
     bool is_requeued;       /* the run that has just ended had its lead requeue the job */
+    bool is_closed;         /* it was asked to be cancelled: nobody joins it any more */
 };
 
 /* One attempt at a phase. */
@@ -75,7 +82,8 @@ struct phase {
 
     /* From the spec; never changes. */
     size_t after_count;
-    unsigned *after; /* indexes of the phases before it */
+    unsigned *after;      /* indexes of the phases before it */
+    struct phase *beside; /* `colocate`: whose allocations it shares; NULL: it has its own */
     bool promote_manual;
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
     bool has_checkpoint;
@@ -112,6 +120,11 @@ struct workflow {
  * cancelled. */
 const char *workflow_state(const struct workflow *workflow);
 bool workflow_is_final(const struct workflow *workflow);
+
+/* Whether the phase shares its allocations, either way. */
+bool phase_shares(const struct phase *phase);
+/* The job that Slurm knows: the job itself, or its host. */
+struct job *job_host(struct job *job);
 
 /* Frees a workflow with all it owns; NULL is fine. */
 void workflow_free(struct workflow *workflow);

@@ -51,18 +51,25 @@ static void phase_queue(struct step *step, struct phase *phase, const char *reas
 static void phase_start_at(struct step *step, struct phase *phase, const char *reason,
                            int64_t due_ms)
 {
+    struct job *host = job_to_join(step, phase);
     struct run *run = phase_add_run(step, phase);
     struct job *job = workflow_add_job(phase->workflow);
     job->id = core_next_job(step->core, job->token);
     job->node_count = phase->nodes;
     job->gpus_per_node = phase->gpus_per_node;
     job->time_s = phase->time_s;
+    job->host = host;
     run->job = job;
     run->state = RUN_SUBMITTING;
     phase_queue(step, phase, reason);
     step_save_job(step, run, job);
     step_save_run(step, run);
-    job_ask(step, FX_SUBMIT, run, due_ms);
+    if (host) {
+        step_do(step, FX_TELL_NEXT, run)->due_ms = due_ms;
+        job_join(step, run, host);
+    } else {
+        job_ask(step, FX_SUBMIT, run, due_ms);
+    }
 }
 
 void phase_start(struct step *step, struct phase *phase, const char *reason)
@@ -76,8 +83,29 @@ void phase_start_later(struct step *step, struct phase *phase, const char *reaso
     phase_start_at(step, phase, reason, step->now_ms + delay_ms);
 }
 
+bool phase_has_shape(const struct phase *phase, const struct phase *from, const struct job *job)
+{
+    if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
+        phase->cpus_per_node > from->cpus_per_node ||
+        !text_equal(phase->slurm_options, from->slurm_options))
+        return false;
+    return !phase->gpu_type || (from->gpu_type && text_equal(phase->gpu_type, from->gpu_type));
+}
+
+bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms)
+{
+    int64_t needed_s = phase->time_s;
+    if (phase->has_checkpoint) { /* ten minutes or a tenth, and twice what a stop takes */
+        needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
+        if (needed_s < 2 * (int64_t)phase->stop_s)
+            needed_s = 2 * (int64_t)phase->stop_s;
+    }
+    return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
+}
+
 /* Whether the phase can go on in the allocation that this ended run still keeps. Equal shape, since
- * more would waste what is not used; enough time, where one that can chain needs less. */
+ * more would waste what is not used. Allocations that are shared are left to those who share them.
+ */
 static bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
 {
     const struct phase *from = donor->phase;
@@ -86,19 +114,8 @@ static bool phase_fits(const struct phase *phase, const struct run *donor, int64
     if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
         !job->started_ms)
         return false;
-    if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
-        phase->cpus_per_node > from->cpus_per_node ||
-        !text_equal(phase->slurm_options, from->slurm_options))
-        return false;
-    if (phase->gpu_type && (!from->gpu_type || !text_equal(phase->gpu_type, from->gpu_type)))
-        return false;
-    int64_t needed_s = phase->time_s;
-    if (phase->has_checkpoint) { /* ten minutes or a tenth, and twice what a stop takes */
-        needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
-        if (needed_s < 2 * (int64_t)phase->stop_s)
-            needed_s = 2 * (int64_t)phase->stop_s;
-    }
-    return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
+    return !phase_shares(phase) && !phase_shares(from) && phase_has_shape(phase, from, job) &&
+           phase_has_time(phase, job, now_ms);
 }
 
 /* A new run in the job of one that has ended: promoted, and its lead waits; or requeued, and the

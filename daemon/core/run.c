@@ -26,7 +26,7 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish, const char
     if (run->has_begun)
         (void)step_do(step, FX_TELL_STOP, run); /* at once */
     else if (run->state != RUN_SUBMITTING)      /* else when the submission's answer has come */
-        (void)step_do(step, FX_CANCEL_JOB, run);
+        job_withdraw(step, run);
 }
 
 /* How long to wait before the next run, so that one bad node does not burn all retries at once. */
@@ -43,7 +43,9 @@ static void run_retry(struct step *step, struct run *run)
     bool is_lost = run->outcome == OUTCOME_LOST;
     bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
                           run->last_step <= run->resume_step;
-    if (run->in_place && !run->has_begun) { /* only the allocation failed to come about */
+    bool is_refused = step->event->kind == EV_REFUSED;
+    bool is_given = run->in_place || run->job->host;
+    if (is_given && !run->has_begun && !is_refused) { /* only the allocation failed to come about */
         phase_again(step, phase, run->message);
         return;
     }
@@ -60,7 +62,7 @@ static void run_retry(struct step *step, struct run *run)
     if (died_on_resume) /* by an unusable checkpoint, maybe: the next run takes the one before */
         phase_again(step, phase, reason);
     /* What was refused would be refused again: nobody but a person can help. */
-    else if (count <= allowed && step->event->kind != EV_REFUSED)
+    else if (count <= allowed && !is_refused)
         phase_start_later(step, phase, reason, run_back_off(count));
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);
@@ -171,9 +173,12 @@ void run_on_started(struct step *step, struct run *run)
     if (event->path)
         run_set_resume(run, event->path, event->step);
     if (event->slurm_id)
-        job->slurm_id = event->slurm_id;
-    if (!job->started_ms)
-        job->started_ms = run->started_ms;
+        job->slurm_id = job_host(job)->slurm_id = event->slurm_id;
+    if (!job_host(job)->started_ms)
+        job_host(job)->started_ms = run->started_ms;
+    if (job->host)
+        step_save_job(step, run, job->host);
+    job->started_ms = job_host(job)->started_ms;
     step_save_job(step, run, job);
     step_done(step, FX_TELL_NEXT, run);
     run_move(step, run, RUN_RUNNING, event->message ? event->message : "");
@@ -206,7 +211,7 @@ void run_on_ended(struct step *step, struct run *run)
     run->requeues = event->requeues &&
                     (event->outcome == OUTCOME_PREEMPTED || event->outcome == OUTCOME_TIMED_OUT);
     if (run->requeues)
-        run->job->started_ms = 0; /* its time limit begins anew */
+        run->job->started_ms = job_host(run->job)->started_ms = 0; /* its time begins anew */
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
@@ -240,8 +245,8 @@ static void run_end_by_job(struct step *step, struct run *run)
     } else if (!run->has_begun) {
         const char *said = step->event->message ? step->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
-                       run->in_place ? "its allocation was gone before it could go on"
-                                     : "its job ended before the worker had started",
+                       run->in_place || job->host ? "its allocation was gone before it could go on"
+                                                  : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, job->state, job->reason);
         run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
@@ -256,7 +261,7 @@ void run_on_silent(struct step *step, struct run *run)
     step_done(step, FX_READ_OUTCOME, run);
     if (run->state == RUN_SUBMITTING && !run->job->slurm_id &&
         !run->job->ended) { /* there never was a job */
-        if (!run->job->is_asked && !job_gives_up(step, run))
+        if (!run->job->host && !run->job->is_asked && !job_gives_up(step, run))
             job_ask(step, FX_SUBMIT, run, 0);
         return;
     }
@@ -292,12 +297,18 @@ void run_on_progress(struct step *step, struct run *run)
     step_save_run(step, run);
 }
 
+int64_t run_patience(const struct run *run)
+{
+    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
+}
+
 /* When a job whose run does not stop is cancelled; INT64_MAX: that is not wanted. */
 static int64_t run_cancel_time(const struct run *run)
 {
-    if (run->state != RUN_STOPPING || run->wish == WISH_NONE || run->job->ended)
+    if (run->state != RUN_STOPPING || run->wish == WISH_NONE || run->job->ended ||
+        job_is_wanted(run))
         return INT64_MAX;
-    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
+    return run_patience(run);
 }
 
 static int64_t run_silence_time(const struct run *run)
@@ -312,7 +323,7 @@ void run_on_time(struct step *step, struct run *run)
     if (step->now_ms >= run_cancel_time(run)) {
         run->told_ms = step->now_ms; /* and again after as long, should that fail */
         step_save_run(step, run);
-        (void)step_do(step, FX_CANCEL_JOB, run);
+        job_cancel(step, run);
     }
     if (step->now_ms >= run_silence_time(run)) {
         run->silent_since_ms = step->now_ms;

@@ -51,6 +51,10 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
  */
 
 bool phase_is_ready(const struct phase *phase);
+/* Whether the job, which `from` was made for, has the shape that the phase asks for. */
+bool phase_has_shape(const struct phase *phase, const struct phase *from, const struct job *job);
+/* Whether enough of the job's time is left, where a phase that can chain needs less. */
+bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms);
 /* Gives the phase a new run in a new job. */
 void phase_start(struct step *step, struct phase *phase, const char *reason);
 /* Likewise after a failure that another run may not have, submitted after a while. */
@@ -92,6 +96,8 @@ void run_on_checkpoint(struct step *step, struct run *run);
 void run_on_progress(struct step *step, struct run *run);
 void run_on_time(struct step *step, struct run *run);
 int64_t run_deadline(const struct run *run);
+/* When a run that was told to stop has had its time for it. */
+int64_t run_patience(const struct run *run);
 bool run_is_busy(const struct run *run, int64_t now_ms);
 
 /* --- job.c: what Slurm tells -------------------------------------------------------------------
@@ -101,6 +107,12 @@ bool run_is_busy(const struct run *run, int64_t now_ms);
 struct run *job_run(const struct workflow *workflow, const struct job *job);
 /* Ends a run that was not submitted and need not be any more; false: it still has to be. */
 bool job_gives_up(struct step *step, struct run *run);
+/* Slurm has the job, by this id. */
+void job_adopt(struct step *step, struct run *run, uint32_t slurm_id);
+/* The job serves nobody any more. A run it served may have left its outcome in a file. */
+void job_end(struct step *step, struct workflow *workflow, struct job *job);
+/* Slurm has requeued the job: by its lead, or by itself after it killed it. */
+void job_on_restarts(struct step *step, struct run *run);
 /* Asks for FX_SUBMIT or FX_LOOKUP, not before `due_ms`. */
 void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, int64_t due_ms);
 void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job);
@@ -110,6 +122,25 @@ void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job
 void job_on_unknown(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_seen(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_absent(struct step *step, struct workflow *workflow, struct job *job);
+
+/* --- beside.c: jobs that share an allocation ----------------------------------------------------
+ */
+
+/* The job whose allocation the phase can share from now on; NULL: there is none. */
+struct job *job_to_join(const struct step *step, const struct phase *phase);
+/* Makes the new job of a run a guest of the host, as far as that has come. */
+void job_join(struct step *step, struct run *run, struct job *host);
+/* Whether an allocation is wanted by another run than this one, which shall stop. */
+bool job_is_wanted(const struct run *run);
+/* Whether all runs in the allocation have ended. */
+bool job_is_idle(const struct workflow *workflow, const struct job *job);
+/* Cancels the job that Slurm knows. */
+void job_cancel(struct step *step, struct run *run);
+/* Takes a run that has not begun out of its job: cancels that, unless others want it. Then its lead
+ * is told as soon as it asks. */
+void job_withdraw(struct step *step, struct run *run);
+/* Lets all guests go the way of their hosts, after every event. */
+void job_settle(struct step *step, struct workflow *workflow);
 
 /* --- command.c ---------------------------------------------------------------------------------
  */

@@ -35,6 +35,8 @@ static struct workflow *workflow_copy(const struct workflow *from)
         copy->phases[i].after = calloc(phase->after_count + 1, sizeof *phase->after);
         memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
         copy->phases[i].run = NULL;
+        if (phase->beside)
+            copy->phases[i].beside = &copy->phases[phase->beside->index];
     }
     for (size_t i = 0; i < from->job_count; i++) {
         struct job *job = workflow_add_job(copy);
@@ -42,6 +44,10 @@ static struct workflow *workflow_copy(const struct workflow *from)
         job->tries = 0; /* these are not stored */
         job->is_asked = false;
         job->absent_seen_ms = 0;
+        job->is_closed = false;
+        for (size_t j = 0; job->host && j < i; j++)
+            if (from->jobs[j] == from->jobs[i]->host)
+                job->host = copy->jobs[j];
     }
     for (size_t i = 0; i < from->run_count; i++) {
         const struct run *run = from->runs[i];
@@ -259,6 +265,19 @@ static void carry_judge(struct sim *sim, const struct phase *phase)
                     .phase = (int)phase->index});
 }
 
+/* A run that goes on in an allocation, or joins one. */
+static void carry_next(struct sim *sim, const struct run *run)
+{
+    struct sim_folder *folder = run_folder(sim, run);
+    unsigned token = token_number(run->job->token);
+    if (run->job->host && !sim->current[token]) {
+        sim->current[token] = folder;
+        sim->host[token] = token_number(run->job->host->token);
+    }
+    if (folder->has_started)
+        carry_read_outcome(sim, run);
+}
+
 static void carry_out(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
@@ -287,8 +306,7 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
                 carry_judge(sim, &workflow->phases[i]);
         break;
     case FX_TELL_NEXT:
-        if (run_folder(sim, run)->has_started)
-            carry_read_outcome(sim, run);
+        carry_next(sim, run);
         break;
     case FX_BEGIN_JOB:
         slurm_begin(sim, job->slurm_id, job->token);
@@ -368,7 +386,7 @@ static void daemon_poll(struct sim *sim)
     for (size_t i = 0; i < workflow->job_count; i++) {
         const struct job *job = workflow->jobs[i];
         const struct sim_job *found = NULL;
-        if (job->ended)
+        if (job->ended || job->host)
             continue;
         for (unsigned j = sim->job_count; !is_empty && j-- > 0 && !found;)
             if (sim->jobs[j].is_known && text_equal(sim->jobs[j].token, job->token))
@@ -422,7 +440,8 @@ static void daemon_repeat(struct sim *sim)
         bool is_due = rows[i].due_ms && rows[i].due_ms <= sim->now * 1000;
         if (is_due)
             for (unsigned j = 0; j < daemon->outbox_count; j++)
-                if (daemon->outbox[j].kind == rows[i].kind && daemon->outbox[j].job == rows[i].job)
+                if (daemon->outbox[j].kind == rows[i].kind &&
+                    daemon->outbox[j].job == rows[i].job && daemon->outbox[j].run == rows[i].run)
                     daemon->outbox[j].due_ms = 0; /* under way */
         if (is_due || (rows[i].kind == FX_CANCEL_JOB && sim->now % 10 == 0))
             carry_out(sim, &rows[i]);
@@ -440,6 +459,11 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
     if (!daemon_handle(sim, &event))
         sim_breach(sim, "the first commit failed");
     sim->has_faults = has_faults;
+    unsigned submissions = 0;
+    for (unsigned i = 0; i < sim->daemon.outbox_count; i++)
+        submissions += sim->daemon.outbox[i].kind == FX_SUBMIT;
+    if (submissions + event.event.hold != 1)
+        sim_breach(sim, "%u jobs are submitted for the first phases", submissions);
 }
 
 void daemon_tick(struct sim *sim)

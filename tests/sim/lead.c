@@ -1,6 +1,6 @@
-/* The fake lead: trains a step a second, writes checkpoints and its outcome to disk, tells the
- * daemon what it has written, lingers for what comes next, requeues its job, and goes on alone
- * where no daemon answers. */
+/* The fake batch script, and its leads: each trains a step a second, writes checkpoints and its
+ * outcome to disk, tells the daemon what it has written, lingers for what comes next, has the job
+ * requeued, and goes on alone where no daemon answers. */
 #include "tests/sim/sim.h"
 
 #include <stdlib.h>
@@ -57,12 +57,16 @@ static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned
 static void check_alone(struct sim *sim, const struct sim_lead *lead)
 {
     for (unsigned i = 0; i < sim->job_count; i++) {
-        const struct sim_lead *other = sim->jobs[i].lead;
-        if (sim->jobs[i].state == SIM_RUNNING && other && other != lead &&
-            (other->state == LEAD_TRAINING || other->state == LEAD_STOPPING) &&
-            other->folder->phase == lead->folder->phase)
-            sim_breach(sim, "jobs %u and %u train phase %u at once", sim->jobs[i].id, lead->job->id,
-                       lead->folder->phase);
+        const struct sim_job *job = &sim->jobs[i];
+        for (const struct sim_lead *other = job->leads; other; other = other->next) {
+            if (other == lead || (other->state != LEAD_TRAINING && other->state != LEAD_STOPPING))
+                continue;
+            if (other->folder->phase == lead->folder->phase)
+                sim_breach(sim, "jobs %u and %u train phase %u at once", job->id, lead->job->id,
+                           lead->folder->phase);
+            if (job == lead->job && !sim->is_beside)
+                sim_breach(sim, "job %u trains both phases", job->id);
+        }
     }
 }
 
@@ -74,7 +78,7 @@ static void check_begin(struct sim *sim, const struct sim_lead *lead)
         sim_breach(sim, "attempt %u of phase %u begins at step %lld, but step %lld was saved",
                    folder->attempt, folder->phase, (long long)folder->begin_step,
                    (long long)newest);
-    if (folder->phase && !sim->successes[folder->phase - 1])
+    if (folder->phase && !sim->is_beside && !sim->successes[folder->phase - 1])
         sim_breach(sim, "phase %u begins before the one before it", folder->phase);
     if (lead->job->nodes != sim->nodes_wanted[folder->phase])
         sim_breach(sim, "phase %u runs on %u nodes", folder->phase, lead->job->nodes);
@@ -85,7 +89,7 @@ static void lead_open(struct sim *sim, struct sim_lead *lead, struct sim_folder 
     if (folder->has_started)
         sim_breach(sim, "attempt %u of phase %u starts a second time", folder->attempt,
                    folder->phase);
-    sim->current[token_number(lead->job->token)] = folder;
+    sim->current[lead->token] = folder;
     lead->folder = folder;
     lead->state = LEAD_TRAINING;
     lead->fails_at = 0;
@@ -118,26 +122,27 @@ static void lead_write_outcome(struct sim *sim, const struct sim_lead *lead,
             (long long)folder->last_step);
 }
 
-void lead_start(struct sim *sim, struct sim_job *job)
+/* A lead for the job's own folder, or for one beside it. */
+static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
 {
-    unsigned number = token_number(job->token);
-    if (sim->claim[number] && sim->claim[number] != job) { /* another serves this folder */
-        slurm_job_done(sim, job);
-        return;
-    }
-    sim->claim[number] = job;
-    struct sim_folder *folder = sim->current[number];
+    struct sim_folder *folder = sim->current[token];
     if (!folder)
         sim_breach(sim, "job %u finds no folder of a run", job->id);
+    if (sim->lead_count == SIM_LEADS_MAX)
+        sim_breach(sim, "too many leads");
     struct sim_lead *lead = &sim->leads[sim->lead_count++];
-    *lead = (struct sim_lead){
-        .job = job, .folder = folder, .channel = folder->run, .heard_at = sim->now};
+    *lead = (struct sim_lead){.job = job,
+                              .next = job->leads,
+                              .token = token,
+                              .folder = folder,
+                              .channel = folder->run,
+                              .heard_at = sim->now};
     if (!lead->channel) { /* made alone: as the lead that made it did */
         for (unsigned i = 0; i < sim->folder_count; i++)
             if (sim->folders[i].phase == folder->phase && sim->folders[i].run)
                 lead->channel = sim->folders[i].run;
     }
-    job->lead = lead;
+    job->leads = lead;
     job->nodes = sim->nodes_wanted[folder->phase];
     if (!folder->has_started) {
         lead_open(sim, lead, folder);
@@ -150,13 +155,27 @@ void lead_start(struct sim *sim, struct sim_job *job)
     lead->until = sim->now + ASK_S;
 }
 
-void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome)
+static void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome)
 {
+    if (lead->state == LEAD_LINGERING)
+        lead->state = LEAD_GONE;
     if (lead->state != LEAD_TRAINING)
         return;
     lead->state = LEAD_STOPPING;
     lead->stop_outcome = outcome;
     lead->until = sim->now + 1 + sim_below(sim, 7); /* may be too late for the grace */
+}
+
+/* It leaves the allocation to those that are still there; if it wants to go on in it, these are
+ * stopped so that it can be requeued. */
+static void lead_leave(struct sim *sim, struct sim_lead *lead, bool wants_requeue)
+{
+    lead->state = LEAD_GONE;
+    if (!wants_requeue)
+        return;
+    lead->job->wants_requeue = true;
+    for (struct sim_lead *other = lead->job->leads; other; other = other->next)
+        lead_term(sim, other, OUTCOME_PREEMPTED);
 }
 
 static void lead_end(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome,
@@ -209,8 +228,7 @@ static void lead_go_on_alone(struct sim *sim, struct sim_lead *lead)
     lead_open(sim, lead, folder);
 }
 
-/* True when the lead has left. */
-static bool lead_obey(struct sim *sim, struct sim_lead *lead)
+static void lead_obey(struct sim *sim, struct sim_lead *lead)
 {
     uint64_t next;
     int verb = daemon_ask(sim, lead->channel, &next);
@@ -226,13 +244,11 @@ static bool lead_obey(struct sim *sim, struct sim_lead *lead)
         else if (waits && !folder->has_started)
             lead_open(sim, lead, folder);
     } else if (verb == FX_TELL_END && waits) {
-        slurm_job_done(sim, lead->job);
-        return true;
+        lead_leave(sim, lead, false);
     }
-    return false;
 }
 
-void lead_tick(struct sim *sim, struct sim_lead *lead)
+static void lead_tick(struct sim *sim, struct sim_lead *lead)
 {
     if (lead->state == LEAD_TRAINING)
         lead_train(sim, lead);
@@ -242,25 +258,70 @@ void lead_tick(struct sim *sim, struct sim_lead *lead)
         lead_end(sim, lead, is_fooled ? OUTCOME_CANCELLED : lead->stop_outcome, CAUSE_NONE);
     }
     lead_tell(sim, lead->folder);
-    if (lead_obey(sim, lead))
-        return;
+    lead_obey(sim, lead);
     bool is_over = sim->now >= lead->until;
     switch (lead->state) {
     case LEAD_LEAVING:
-        if ((lead->folder->ended_told || is_over) && !slurm_requeue(sim, lead->job))
-            slurm_job_done(sim, lead->job);
+        if (lead->folder->ended_told || is_over)
+            lead_leave(sim, lead, true);
         break;
     case LEAD_ASKING:
         if (sim->now >= lead->heard_at + ALONE_S && lead->folder->requeues)
             lead_go_on_alone(sim, lead);
         else if (is_over)
-            slurm_job_done(sim, lead->job);
+            lead_leave(sim, lead, false);
         break;
     case LEAD_LINGERING:
         if (is_over || (lead->folder->outcome != OUTCOME_SUCCEEDED && lead->folder->ended_told))
-            slurm_job_done(sim, lead->job);
+            lead_leave(sim, lead, false);
         break;
     default:
         break;
     }
+}
+
+/* --- The batch script --------------------------------------------------------------------------
+ */
+
+void script_start(struct sim *sim, struct sim_job *job)
+{
+    unsigned number = token_number(job->token);
+    if (sim->claim[number] && sim->claim[number] != job) { /* another serves this folder */
+        slurm_job_done(sim, job);
+        return;
+    }
+    sim->claim[number] = job;
+    lead_start(sim, job, number);
+}
+
+void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome)
+{
+    for (struct sim_lead *lead = job->leads; lead; lead = lead->next)
+        lead_term(sim, lead, outcome);
+}
+
+/* Starts leads for those who have joined since. */
+static void script_look(struct sim *sim, struct sim_job *job)
+{
+    for (unsigned token = 1; token <= sim->tokens; token++) {
+        bool is_there = sim->host[token] != token_number(job->token);
+        for (struct sim_lead *lead = job->leads; lead && !is_there; lead = lead->next)
+            is_there = lead->token == token;
+        if (!is_there)
+            lead_start(sim, job, token);
+    }
+}
+
+void script_tick(struct sim *sim, struct sim_job *job)
+{
+    bool is_over = true;
+    if (sim_chance(sim, 2) && !job->wants_requeue)
+        script_look(sim, job);
+    for (struct sim_lead *lead = job->leads; lead; lead = lead->next)
+        if (lead->state != LEAD_GONE)
+            lead_tick(sim, lead);
+    for (struct sim_lead *lead = job->leads; lead; lead = lead->next)
+        is_over = is_over && lead->state == LEAD_GONE;
+    if (is_over && !(job->wants_requeue && slurm_requeue(sim, job)))
+        slurm_job_done(sim, job);
 }

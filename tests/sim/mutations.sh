@@ -25,6 +25,10 @@ the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has
 a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */\n        return;|
 absence counts although nobody looked|job.c|bool is_new = step->now_ms - job->absent_seen_ms > ABSENCE_GAP_MS;|bool is_new = false;
 a requeued job is followed by a second one|run.c|    if (run->requeues) {|    if (0) {
+phases side by side are submitted each on its own|beside.c|if (job_is_open(step, host, run, phase))|if (0)
+a job is cancelled under the other phase|beside.c|    if (job_is_wanted(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
+a job whose first phase is done is not looked at twice|job.c|job_is_idle(workflow, job)|run->state == RUN_ENDED
+those beside a job that is over wait for ever|beside.c|        if (host->ended)\n            job_end(step, workflow, guest);|
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->job->ended) {|    if (0) {
 the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    run->has_begun = true;|    run->has_begun = true;
 '

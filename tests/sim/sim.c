@@ -68,7 +68,8 @@ static struct workflow *sim_workflow(struct sim *sim)
             .workflow = workflow,
             .index = i,
             .name = strdup(i ? "production" : "validate"),
-            .nodes = i && sim_chance(sim, 4) ? 2 : 1, /* another shape: not in place */
+            /* Another shape: not in place. */
+            .nodes = i && !sim->is_beside && sim_chance(sim, 4) ? 2 : 1,
             .gpus_per_node = 8,
             .time_s = 120 + sim_below(sim, 400),
             .stop_s = 10,
@@ -78,7 +79,8 @@ static struct workflow *sim_workflow(struct sim *sim)
             .slurm_options = strdup("{}"),
         };
         phase->after = calloc(1, sizeof *phase->after);
-        phase->after_count = i;
+        phase->after_count = sim->is_beside ? 0 : i;
+        phase->beside = i && sim->is_beside ? &workflow->phases[0] : NULL;
         sim->nodes_wanted[i] = phase->nodes;
         sim->is_manual[i] = phase->promote_manual;
         sim->steps_wanted[i] = 40 + sim_below(sim, 300);
@@ -181,6 +183,7 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
     };
     struct sim *sim = &world;
     sim->cancels = sim_chance(sim, 3);
+    sim->is_beside = sim_chance(sim, 3);
     daemon_begin(sim, sim_workflow(sim));
     for (; sim->now < WORLD_END_S; sim->now++) {
         if (sim->now == FAULTS_END_S)

@@ -16,11 +16,12 @@
 
 enum {
     SIM_JOBS_MAX = 512,
+    SIM_LEADS_MAX = 4096,
     SIM_RUNS_MAX = 512,
     SIM_PHASES = 2,
     SIM_TOKENS_MAX = 4096, /* those of steps that were never committed count too */
     SIM_QUEUE_MAX = 256,
-    SIM_OUTBOX_MAX = 64,
+    SIM_OUTBOX_MAX = 128,
     SIM_CHECKPOINT_STEPS = 20, /* a step a second */
 };
 
@@ -40,7 +41,10 @@ struct sim_job {
     bool was_requeued; /* its begin is put off */
     bool was_warned;
     unsigned nodes;
-    struct sim_lead *lead; /* of a running one */
+    /* Of a running one: what its batch script has started since the job began, and whether one of
+     * them wants the job requeued. */
+    struct sim_lead *leads;
+    bool wants_requeue;
 };
 
 /* --- The fake lead, and the disk -------------------------------------------------------------- */
@@ -65,9 +69,18 @@ struct sim_folder {
 
 struct sim_lead {
     struct sim_job *job;
+    struct sim_lead *next; /* of the same job */
+    unsigned token;        /* number of it: whose folder it serves */
     struct sim_folder *folder;
     /* ASKING: the run is over, the job has started again, and the daemon says what comes next. */
-    enum { LEAD_TRAINING, LEAD_STOPPING, LEAD_LINGERING, LEAD_LEAVING, LEAD_ASKING } state;
+    enum {
+        LEAD_TRAINING,
+        LEAD_STOPPING,
+        LEAD_LINGERING,
+        LEAD_LEAVING,
+        LEAD_ASKING,
+        LEAD_GONE
+    } state;
     uint64_t channel; /* the last run whose number it knows: by it the daemon is asked */
     int64_t heard_at; /* when the daemon last answered */
     enum run_outcome stop_outcome;
@@ -118,17 +131,19 @@ struct sim {
     uint32_t next_job_id;
     int64_t controller_up_at;
 
-    struct sim_lead leads[SIM_JOBS_MAX];
+    struct sim_lead leads[SIM_LEADS_MAX];
     unsigned lead_count;
     struct sim_folder folders[SIM_RUNS_MAX];
     unsigned folder_count;
     int64_t steps_wanted[SIM_PHASES];
     unsigned nodes_wanted[SIM_PHASES];
     bool is_manual[SIM_PHASES];
+    bool is_beside; /* the second phase shares the allocations of the first one */
     /* By the number in a job's token: current.json, the folder it serves; and which Slurm job has
      * claimed its folder. */
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
+    unsigned host[SIM_TOKENS_MAX];     /* whose leads those of this one stand beside; 0: nobody's */
     unsigned fresh_from[SIM_PHASES];   /* folders before this one count no more: begun anew */
     unsigned fresh_before[SIM_PHASES]; /* the same, before a person wanted that after ... */
     uint64_t fresh_after[SIM_PHASES];  /* ... this run */
@@ -174,9 +189,10 @@ struct sim_folder *folder_find(struct sim *sim, uint64_t run);
 /* The folder of an attempt, which may be there already. */
 struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
                                int64_t begin_step);
-void lead_start(struct sim *sim, struct sim_job *job);
-void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome);
-void lead_tick(struct sim *sim, struct sim_lead *lead);
+/* The batch script of the job begins; signals it gets, which all its leads get too; its time. */
+void script_start(struct sim *sim, struct sim_job *job);
+void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome);
+void script_tick(struct sim *sim, struct sim_job *job);
 
 /* daemon.c */
 void daemon_begin(struct sim *sim, struct workflow *workflow);

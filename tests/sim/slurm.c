@@ -61,8 +61,19 @@ static void job_end(struct sim *sim, struct sim_job *job, const char *word)
     job->state = SIM_OVER;
     job->word = word;
     job->ended = sim->now;
-    job->lead = NULL;
+    job->leads = NULL;
     sim_say(sim, "slurm: job %u %s", job->id, word);
+}
+
+/* What one phase wants to stop for is no reason to stop another. */
+static void check_cancel(const struct sim *sim, const struct sim_job *job)
+{
+    const struct workflow *record = daemon_record(sim);
+    for (const struct sim_lead *lead = job->leads; lead; lead = lead->next)
+        for (size_t i = 0; i < record->run_count && lead->state == LEAD_TRAINING; i++)
+            if (record->runs[i]->id == lead->folder->run && record->runs[i]->has_begun &&
+                record->runs[i]->state != RUN_ENDED && record->runs[i]->wish == WISH_NONE)
+                sim_breach(sim, "job %u is cancelled under phase %u", job->id, lead->folder->phase);
 }
 
 enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
@@ -72,6 +83,7 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
     struct sim_job *job = job_find(sim, token);
     if (!job || job->id != id || job->state == SIM_OVER)
         return SIM_ABSENT;
+    check_cancel(sim, job);
     job_end(sim, job, "cancelled");
     return SIM_DONE;
 }
@@ -81,7 +93,8 @@ static void job_requeue(struct sim *sim, struct sim_job *job)
 {
     job->state = SIM_PENDING;
     job->word = "pending";
-    job->lead = NULL;
+    job->leads = NULL;
+    job->wants_requeue = false;
     job->restarts++;
     job->was_requeued = true;
     job->was_warned = false;
@@ -144,20 +157,19 @@ static void job_tick(struct sim *sim, struct sim_job *job)
         job->word = "running";
         job->started = sim->now;
         sim_say(sim, "slurm: job %u runs", job->id);
-        lead_start(sim, job);
+        script_start(sim, job);
     }
     if (job->state != SIM_RUNNING)
         return;
     if (!job->term_at && sim_fault(sim, 300)) { /* preemption, with or without a grace */
         job->term_at = sim->now;
         job->kill_at = sim->now + (sim_chance(sim, 2) ? GRACE_S : 0);
-        if (job->lead && job->kill_at > sim->now)
-            lead_term(sim, job->lead, OUTCOME_PREEMPTED);
+        if (job->kill_at > sim->now)
+            script_term(sim, job, OUTCOME_PREEMPTED);
     }
     if (!job->was_warned && sim->now >= job->started + job->limit_s - 10) {
         job->was_warned = true;
-        if (job->lead)
-            lead_term(sim, job->lead, OUTCOME_TIMED_OUT);
+        script_term(sim, job, OUTCOME_TIMED_OUT);
     }
     bool is_preempted = job->term_at && sim->now >= job->kill_at;
     bool has_failed = !is_preempted && sim_fault(sim, 2000);
@@ -176,8 +188,8 @@ void slurm_tick(struct sim *sim)
     for (unsigned i = 0; i < sim->job_count; i++) {
         struct sim_job *job = &sim->jobs[i];
         job_tick(sim, job);
-        if (job->state == SIM_RUNNING && job->lead)
-            lead_tick(sim, job->lead);
+        if (job->state == SIM_RUNNING)
+            script_tick(sim, job);
         if (job->is_known && job->state == SIM_OVER && sim->now > job->ended + PURGE_S)
             job->is_known = false;
     }
