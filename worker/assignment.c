@@ -56,6 +56,18 @@ static const char *assignment_string(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
+static int assignment_read_parallel(struct assignment *assignment, struct error *err)
+{
+    struct placement_sizes *sizes = &assignment->parallel;
+    int result = placement_read(json_object_get(assignment->spec, "parallel"), sizes, err);
+    uint64_t total = (uint64_t)assignment->nodes * assignment->gpus;
+    uint64_t product = (uint64_t)sizes->tensor * sizes->pipeline * sizes->data;
+    if (result == 0 && sizes->tensor && product != total)
+        return error_set(err, -EINVAL, "spec: parallel needs %llu GPUs of %llu",
+                         (unsigned long long)product, (unsigned long long)total);
+    return result;
+}
+
 static int assignment_read_spec(struct assignment *assignment, struct error *err)
 {
     const char *launch = assignment_string(assignment->spec, "launch");
@@ -75,7 +87,8 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     assignment->gpus = (unsigned)assignment_number(resources, "gpus", 0);
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
-    return assignment_read_checkpoint(assignment, err);
+    int result = assignment_read_parallel(assignment, err);
+    return result < 0 ? result : assignment_read_checkpoint(assignment, err);
 }
 
 static int assignment_read_json(struct assignment *assignment, struct error *err)

@@ -4,6 +4,7 @@
 #define PHASED_WORKER_ASSIGNMENT_H
 
 #include "lib/mac.h"
+#include "worker/placement.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,6 +29,7 @@ struct assignment {
     int64_t resume_step;         /* 0 without one */
     unsigned nodes, gpus;        /* gpus per node; 0 for none */
     enum assignment_launch launch;
+    struct placement_sizes parallel;
     int umask; /* -1: leave */
     int linger_s;
     const char *checkpoint_path; /* pattern, or NULL */

@@ -136,6 +136,17 @@ static void environment_add_job(struct environment *environment, char *const *jo
     }
 }
 
+/* The sizes of the layout, where there is one. */
+static void environment_add_sizes(struct environment *environment,
+                                  const struct placement_sizes *sizes)
+{
+    if (!sizes->tensor)
+        return;
+    environment_setf(environment, "TP_SIZE", "%u", sizes->tensor);
+    environment_setf(environment, "PP_SIZE", "%u", sizes->pipeline);
+    environment_setf(environment, "DP_SIZE", "%u", sizes->data);
+}
+
 /* A value of a param or of env as a shell sees it: whole numbers without a point. */
 static char *environment_value(const json_t *value)
 {
@@ -212,6 +223,22 @@ static void environment_add_env(struct environment *environment, const json_t *e
     }
 }
 
+/* What torchrun takes for arguments that are not given: a plain `torchrun train.py` then spans all
+ * nodes. Not for ranks: those of a script that happens to start torchrun in each would all be the
+ * first node of another world. */
+static void environment_add_torchrun(struct environment *environment,
+                                     const struct assignment *assignment,
+                                     const struct environment_place *place)
+{
+    if (assignment->launch != ASSIGNMENT_LAUNCH_NODE || !assignment->gpus)
+        return;
+    environment_setf(environment, "PET_NNODES", "%u", place->nodes);
+    environment_setf(environment, "PET_NODE_RANK", "%u", place->node_index);
+    environment_setf(environment, "PET_NPROC_PER_NODE", "%u", assignment->gpus);
+    environment_set(environment, "PET_MASTER_ADDR", place->address);
+    environment_setf(environment, "PET_MASTER_PORT", "%u", place->port);
+}
+
 void environment_build(struct environment *environment, const struct assignment *assignment,
                        const struct environment_place *place, char *const *job)
 {
@@ -227,6 +254,8 @@ void environment_build(struct environment *environment, const struct assignment 
     environment_setf(environment, "NNODES", "%u", place->nodes);
     environment_set(environment, "MASTER_ADDR", place->address);
     environment_setf(environment, "MASTER_PORT", "%u", place->port);
+    environment_add_sizes(environment, &assignment->parallel);
+    environment_add_torchrun(environment, assignment, place);
     /* `phase-worker metric` must be found by scripts even where it is not installed. */
     if (place->program) {
         const char *path = environment_get(environment, "PATH"), *end;
@@ -244,6 +273,13 @@ void environment_set_rank(struct environment *environment, const struct assignme
     unsigned local = place->ranks_per_node, rank = place->node_index * local + local_rank;
     environment_setf(environment, "RANK", "%u", rank);
     environment_setf(environment, "LOCAL_RANK", "%u", local_rank);
+    environment_setf(environment, "GROUP_RANK", "%u", place->node_index); /* as torchrun calls it */
+    if (assignment->parallel.tensor) {
+        struct placement at = placement_of(&assignment->parallel, rank);
+        environment_setf(environment, "TP_RANK", "%u", at.tensor);
+        environment_setf(environment, "PP_RANK", "%u", at.pipeline);
+        environment_setf(environment, "DP_RANK", "%u", at.data);
+    }
     /* Programs that read Slurm's variables instead must find the same ranks, not the agents'. */
     environment_setf(environment, "SLURM_PROCID", "%u", rank);
     environment_setf(environment, "SLURM_LOCALID", "%u", local_rank);
@@ -251,4 +287,5 @@ void environment_set_rank(struct environment *environment, const struct assignme
     environment_setf(environment, "SLURM_NPROCS", "%u", local * place->nodes);
     environment_setf(environment, "SLURM_NTASKS_PER_NODE", "%u", local);
     environment_setf(environment, "SLURM_TASKS_PER_NODE", "%u(x%u)", local, place->nodes);
+    environment_setf(environment, "SLURM_NNODES", "%u", place->nodes);
 }

@@ -30,6 +30,7 @@ worker_libworker_a_SOURCES = \
 	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \
 	worker/outcome.c worker/outcome.h \
+	worker/placement.c worker/placement.h \
 	worker/posthumous.c worker/posthumous.h \
 	worker/processes.c worker/processes.h \
 	worker/rank.c worker/rank.h \

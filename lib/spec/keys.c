@@ -24,13 +24,19 @@ static const struct keys_row keys_phase_rows[] = {
     {"pack", KEYS_LATER},        {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
     {"shard", KEYS_LATER},       {"join", KEYS_LATER},          {"until", KEYS_LATER},
     {"notify", KEYS_LATER},      {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_LATER},
-    {"idle", KEYS_LATER},        {"mfu", KEYS_LATER},           {"parallel", KEYS_LATER},
+    {"idle", KEYS_LATER},        {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
     {"code", KEYS_LATER},        {"outputs", KEYS_LATER},       {"budget", KEYS_LATER},
 };
 
 static const struct keys_row keys_resources_rows[] = {
     {"nodes", KEYS_SUPPORTED},        {"gpus", KEYS_SUPPORTED}, {"cpus", KEYS_SUPPORTED},
     {"cpus_per_gpu", KEYS_SUPPORTED}, {"mem", KEYS_SUPPORTED},  {"time", KEYS_SUPPORTED},
+};
+
+static const struct keys_row keys_parallel_rows[] = {
+    {"tensor", KEYS_SUPPORTED},
+    {"pipeline", KEYS_SUPPORTED},
+    {"data", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_checkpoint_rows[] = {
@@ -69,6 +75,7 @@ static const struct keys_row keys_check_map_rows[] = {
 KEYS_OF(keys_workflow);
 KEYS_OF(keys_phase);
 KEYS_OF(keys_resources);
+KEYS_OF(keys_parallel);
 KEYS_OF(keys_checkpoint);
 KEYS_OF(keys_progress);
 KEYS_OF(keys_preflight);

@@ -21,8 +21,8 @@ struct keys {
     size_t count;
 };
 
-extern const struct keys keys_workflow, keys_phase, keys_resources, keys_checkpoint, keys_progress,
-    keys_preflight, keys_metrics, keys_check_map;
+extern const struct keys keys_workflow, keys_phase, keys_resources, keys_parallel, keys_checkpoint,
+    keys_progress, keys_preflight, keys_metrics, keys_check_map;
 
 /* Reports the keys of `map` that it may not have. */
 void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys);

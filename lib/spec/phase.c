@@ -101,6 +101,27 @@ static void phase_load_resources(struct phase_loader *loader, struct phase_spec 
     };
 }
 
+/* Workflows that were submitted to an earlier version lack these members. */
+static void phase_load_layout(struct phase_loader *loader, struct phase_spec *phase)
+{
+    const json_t *parallel = json_object_get(phase->json, "parallel");
+    const json_t *shard = json_object_get(phase->json, "shard");
+    if (json_is_object(parallel))
+        phase->parallel = (struct phase_parallel){
+            .tensor = phase_whole_32(loader, parallel, "tensor", 1),
+            .pipeline = phase_whole_32(loader, parallel, "pipeline", 1),
+            .data = phase_whole_32(loader, parallel, "data", 1),
+        };
+    else if (phase->launch == PHASE_LAUNCH_GROUP && !loader->bad)
+        loader->bad = "parallel";
+    if (json_is_object(shard))
+        phase->shard_input = phase_string(loader, shard, "input");
+    if (json_object_get(phase->json, "join"))
+        phase->join = phase_optional_string(loader, phase->json, "join");
+    if (json_object_get(phase->json, "outputs"))
+        phase->outputs = phase_member(loader, phase->json, "outputs", JSON_ARRAY);
+}
+
 static void phase_load_metrics(struct phase_loader *loader, struct phase_spec *phase)
 {
     static const char *const kinds[] = {"auto", "pattern", "file"};
@@ -141,7 +162,7 @@ static void phase_load_checkpoint(struct phase_loader *loader, struct phase_spec
 
 int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
 {
-    static const char *const launch[] = {"node", "rank"};
+    static const char *const launch[] = {"node", "rank", "group"};
     static const char *const promote[] = {"auto", "manual"}, *const on_fail[] = {"hold", "fail"};
     struct phase_loader loader = {0};
     *phase = (struct phase_spec){.json = json_incref(json)};
@@ -149,7 +170,8 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase_load_after(&loader, phase);
     phase_load_resources(&loader, phase);
     phase->slurm = phase_member(&loader, json, "slurm", JSON_OBJECT);
-    phase->launch = (enum phase_launch)phase_word(&loader, json, "launch", launch, 2);
+    phase->launch = (enum phase_launch)phase_word(&loader, json, "launch", launch, 3);
+    phase_load_layout(&loader, phase);
     phase->params = phase_member(&loader, json, "params", JSON_OBJECT);
     phase->run = phase_string(&loader, json, "run");
     phase->workdir = phase_optional_string(&loader, json, "workdir");

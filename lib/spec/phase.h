@@ -16,7 +16,7 @@
 struct error;
 struct text;
 
-enum phase_launch { PHASE_LAUNCH_NODE, PHASE_LAUNCH_RANK };
+enum phase_launch { PHASE_LAUNCH_NODE, PHASE_LAUNCH_RANK, PHASE_LAUNCH_GROUP };
 enum phase_promote { PHASE_PROMOTE_AUTO, PHASE_PROMOTE_MANUAL };
 enum phase_on_fail { PHASE_ON_FAIL_HOLD, PHASE_ON_FAIL_FAIL };
 enum phase_metrics_kind { PHASE_METRICS_AUTO, PHASE_METRICS_PATTERN, PHASE_METRICS_FILE };
@@ -29,6 +29,11 @@ struct phase_resources {
     uint32_t cpus_per_gpu; /* 0: not asked for */
     uint64_t mem_mb;       /* per node; 0: not asked for */
     uint32_t time_s;       /* at least 1 */
+};
+
+/* Groups of tensor x pipeline GPUs, `data` of them. */
+struct phase_parallel {
+    uint32_t tensor, pipeline, data; /* their product is nodes x gpus; all 0: not said */
 };
 
 struct phase_metrics {
@@ -57,10 +62,14 @@ struct phase_spec {
     struct phase_resources resources;
     const json_t *slurm; /* object: names of lib/spec/slurm_options.h to strings, numbers, bools */
     enum phase_launch launch;
-    const json_t *params; /* object: numbers, strings, bools */
-    const char *run;      /* a bash script */
-    const char *workdir;  /* NULL: where `submit` was called */
-    const json_t *env;    /* object: names to strings, which may hold $PHASED_... */
+    struct phase_parallel parallel; /* of launch GROUP always said, and a group is on one node */
+    const char *shard_input;        /* split by lines among groups; NULL: nothing is */
+    const char *join;               /* a bash script for when all groups succeeded; or NULL */
+    const json_t *outputs;          /* array of paths below $PHASED_OUT; NULL in older records */
+    const json_t *params;           /* object: numbers, strings, bools */
+    const char *run;                /* a bash script */
+    const char *workdir;            /* NULL: where `submit` was called */
+    const json_t *env;              /* object: names to strings, which may hold $PHASED_... */
     struct phase_metrics metrics;
     struct phase_progress progress;
     struct phase_checkpoint checkpoint;

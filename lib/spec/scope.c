@@ -33,9 +33,10 @@ struct scope_param {
 
 /* Set for `run` by the worker, or by Slurm, or needed by bash to find any program. */
 static const char *const scope_taken_names[] = {
-    "RANK",      "LOCAL_RANK", "WORLD_SIZE",  "LOCAL_WORLD_SIZE",
-    "NODE_RANK", "NNODES",     "MASTER_ADDR", "MASTER_PORT",
-    "PATH",      "HOME",       "SHELL",       "IFS",
+    "RANK",    "LOCAL_RANK",  "WORLD_SIZE",  "LOCAL_WORLD_SIZE", "NODE_RANK",
+    "NNODES",  "MASTER_ADDR", "MASTER_PORT", "TP_RANK",          "PP_RANK",
+    "DP_RANK", "TP_SIZE",     "PP_SIZE",     "DP_SIZE",          "PATH",
+    "HOME",    "SHELL",       "IFS",         "GROUP_RANK",       "CUDA_VISIBLE_DEVICES",
 };
 
 /* What the worker gives to every phase; PHASED_IN_ and PHASED_CHECKPOINT_ go by phase. */

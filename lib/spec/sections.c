@@ -5,6 +5,7 @@
 #include "lib/error.h"
 #include "lib/spec/checks.h"
 #include "lib/spec/keys.h"
+#include "lib/spec/layout.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
 #include "lib/spec/preflight.h"
@@ -146,24 +147,7 @@ static void sections_read_resources(const struct sections *sections, json_t *pha
     sections_set(phase, "resources", json);
 }
 
-/* --- launch, run, workdir, env -----------------------------------------------------------------*/
-
-static void sections_read_launch(const struct sections *sections, json_t *phase)
-{
-    static const char *const words[] = {"node", "rank"};
-    const struct node *node = node_get(sections->phase, "launch");
-    const char *word = words[0];
-    json_t *resources = json_object_get(phase, "resources");
-    if (node && node->kind == NODE_SCALAR && text_equal(node->text, "group"))
-        node_problem(sections_problems(sections), node, "group: not supported yet");
-    else if (node)
-        word = scalar_choice(sections->scope, node, words, sizeof words / sizeof words[0]);
-    if (word == words[1] && json_integer_value(json_object_get(resources, "gpus")) == 0 &&
-        !sections->lacks_base)
-        node_problem(sections_problems(sections), node,
-                     "rank starts one process per GPU, and resources has no gpus");
-    sections_set(phase, "launch", json_string(word ? word : words[0]));
-}
+/* --- run, workdir, env -------------------------------------------------------------------------*/
 
 static void sections_read_run(const struct sections *sections, json_t *phase)
 {
@@ -392,7 +376,7 @@ void sections_read(const struct sections *sections, json_t *json)
     sections_set(json, "slurm",
                  options_read(sections->scope, node_get(sections->phase, "slurm"),
                               json_object_get(json, "resources")));
-    sections_read_launch(sections, json);
+    layout_read(sections, json);
     sections_read_run(sections, json);
     sections_read_workdir(sections, json);
     sections_read_env(sections, json);

@@ -13,6 +13,7 @@ struct scope;
 /* What a phase is read from. */
 struct sections {
     struct scope *scope;
+    struct scope *written;    /* without --set; NULL where that changes no param of the phase */
     const struct node *phase; /* merged */
     bool lacks_base;          /* what is missing is no problem */
 };

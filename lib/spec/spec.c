@@ -91,14 +91,18 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
 {
     const struct phases_entry *entry = &reader->phases.entries[index];
     const struct node *params = overrides_apply(&reader->overrides, &reader->arena, entry);
+    const struct node *written_params = node_get(entry->node, "params");
     if (params && params->kind != NODE_MAP) {
         node_problem(reader->problems, params, "not a map of params");
         params = NULL;
     }
     size_t before_count;
     struct scope_before *before = spec_list_before(reader, index, &before_count);
-    struct scope scope;
+    struct scope scope, written;
+    struct spec_problems unheard = {0}; /* of params that --set replaces */
     scope_init(&scope, reader->problems, &reader->expanded, params, before, before_count);
+    scope_init(&written, &unheard, &reader->expanded, params ? written_params : NULL, before,
+               before_count);
     scope.lacks_before = entry->lacks_before;
     json_t *after = json_array(), *json = json_object();
     for (size_t i = 0; i < entry->after_count; i++)
@@ -108,11 +112,17 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     (void)json_object_set_new(json, "after", after);
     (void)json_object_set_new(json, "params", scope_params(&scope));
     const struct sections sections = {
-        .scope = &scope, .phase = entry->node, .lacks_base = entry->lacks_base};
+        .scope = &scope,
+        .written = params == written_params ? NULL : &written,
+        .phase = entry->node,
+        .lacks_base = entry->lacks_base,
+    };
     sections_read(&sections, json);
     reader->params[index] = params;
     reader->resolved[index] = json;
     scope_fini(&scope);
+    scope_fini(&written);
+    spec_problems_fini(&unheard);
     free(before);
 }
 

@@ -55,7 +55,8 @@ def check_keys(schema):
     maps = {
         "workflow": schema, "phase": definitions["phase"], "resources": definitions["resources"],
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
-        "metrics": metrics, "preflight": preflight, "check_map": definitions["check"],
+        "metrics": metrics, "preflight": preflight,
+        "parallel": definitions["parallel"], "check_map": definitions["check"],
     }
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])

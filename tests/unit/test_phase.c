@@ -18,6 +18,8 @@ static const char whole[] =
     " 'resources': {'nodes': 2, 'gpus': 8, 'gpu_type': 'h100', 'cpus': null,"
     "               'cpus_per_gpu': 16, 'mem_mb': 4194304000, 'time_s': 3600},"
     " 'slurm': {'partition': 'prod'}, 'launch': 'rank', 'run': 'train', 'workdir': '/w',"
+    " 'parallel': {'tensor': 4, 'pipeline': 2, 'data': 2}, 'shard': {'input': 'a', 'by': 'lines'},"
+    " 'join': 'cat', 'outputs': ['x'],"
     " 'env': {'A': 'b'}, 'metrics': {'kind': 'pattern', 'pattern': '(?<loss>x)'},"
     " 'progress': {'step': 'step', 'total': 1000},"
     " 'checkpoint': {'path': '{step}', 'stop_signal': 'USR2', 'save_time_s': 90, 'keep': 2},"
@@ -57,6 +59,12 @@ static void every_member_is_loaded(void **state)
     assert_int_equal(phase.resources.time_s, 3600);
     assert_string_equal(json_string_value(json_object_get(phase.slurm, "partition")), "prod");
     assert_int_equal(phase.launch, PHASE_LAUNCH_RANK);
+    assert_int_equal(phase.parallel.tensor, 4);
+    assert_int_equal(phase.parallel.pipeline, 2);
+    assert_int_equal(phase.parallel.data, 2);
+    assert_string_equal(phase.shard_input, "a");
+    assert_string_equal(phase.join, "cat");
+    assert_int_equal(json_array_size(phase.outputs), 1);
     assert_int_equal(json_integer_value(json_object_get(phase.params, "depth")), 12);
     assert_string_equal(phase.run, "train");
     assert_string_equal(phase.workdir, "/w");
@@ -120,7 +128,17 @@ static const struct {
     {"resources.mem_mb", "'1G'", "mem_mb"},
     {"resources.time_s", "0", "time_s"},
     {"slurm", "null", "slurm"},
-    {"launch", "'group'", "launch"},
+    {"launch", "'groups'", "launch"},
+    {"launch", "'group'", NULL},
+    {"parallel", NULL, NULL}, /* in what an earlier version has resolved */
+    {"parallel.tensor", "0", "tensor"},
+    {"parallel.data", NULL, "data"},
+    {"shard", "null", NULL},
+    {"shard.input", NULL, "input"},
+    {"join", "null", NULL},
+    {"join", "3", "join"},
+    {"outputs", NULL, NULL},
+    {"outputs", "null", "outputs"},
     {"params", NULL, "params"},
     {"run", "null", "run"},
     {"workdir", "null", NULL},

@@ -1,0 +1,224 @@
+/* Reading layouts, and the arithmetic of GPUs. */
+#include "lib/spec/layout.h"
+
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/sections.h"
+#include "lib/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LAYOUT_SIZE_MAX = 100000,  /* of one dimension: the product of three fits into 64 bits */
+    LAYOUT_GROUPS_MAX = 10000, /* processes of `launch: group` */
+};
+
+struct layout {
+    int64_t tensor, pipeline;
+    int64_t data; /* 0: not said, so it follows from the GPUs */
+};
+
+struct layout_nodes {
+    int64_t nodes, gpus; /* gpus of each */
+};
+
+static const char *const layout_launches[] = {"node", "rank"};
+
+static int64_t layout_group(const struct layout *layout)
+{
+    return layout->tensor * layout->pipeline;
+}
+
+/* Reports in `problems`, which need not be those of the file. */
+static bool layout_parse(struct scope *scope, const struct node *map, struct layout *ret_layout)
+{
+    struct layout layout = {.tensor = 1, .pipeline = 1};
+    const struct {
+        const char *key;
+        int64_t *size;
+    } rows[] = {{"tensor", &layout.tensor}, {"pipeline", &layout.pipeline}, {"data", &layout.data}};
+    bool is_good = true;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct node *node = node_get(map, rows[i].key);
+        if (node)
+            is_good = scalar_whole(scope, node, 1, LAYOUT_SIZE_MAX, rows[i].size) && is_good;
+    }
+    if (is_good)
+        *ret_layout = layout;
+    return is_good;
+}
+
+/* Whether the GPUs are just what the layout needs; finds `data` where it was not said. */
+static bool layout_fits(struct layout *layout, const struct layout_nodes *nodes)
+{
+    int64_t total = nodes->nodes * nodes->gpus, group = layout_group(layout);
+    if (layout->data == 0 && total % group == 0)
+        layout->data = total / group;
+    return layout->data && group * layout->data == total;
+}
+
+/* Nodes for a layout that a change of params has made of `written`, which `nodes` fits. A group
+ * that stood on one node stays on one, so the GPUs of a node grow to it and nodes make up the
+ * rest. */
+static bool layout_follow(const struct layout *written, struct layout *layout,
+                          struct layout_nodes *nodes)
+{
+    int64_t group = layout_group(layout), gpus = nodes->gpus;
+    int64_t data = layout->data ? layout->data : written->data, total = group * data;
+    if (group > gpus && layout_group(written) <= gpus)
+        gpus = group;
+    if (total < gpus)
+        gpus = total;
+    if (total % gpus)
+        return false;
+    layout->data = data;
+    *nodes = (struct layout_nodes){.nodes = total / gpus, .gpus = gpus};
+    return true;
+}
+
+/* --- parallel ----------------------------------------------------------------------------------*/
+
+static void layout_report(const struct sections *sections, const struct node *map,
+                          const struct layout *layout, const struct layout_nodes *nodes)
+{
+    char *have = text_format("%" PRId64 " node%s x %" PRId64 " gpus = %" PRId64, nodes->nodes,
+                             nodes->nodes == 1 ? "" : "s", nodes->gpus, nodes->nodes * nodes->gpus);
+    int64_t group = layout_group(layout);
+    if (layout->data)
+        node_problem(sections->scope->problems, map,
+                     "tensor %" PRId64 " x pipeline %" PRId64 " x data %" PRId64 " = %" PRId64
+                     " GPUs, but %s",
+                     layout->tensor, layout->pipeline, layout->data, group * layout->data, have);
+    else
+        node_problem(sections->scope->problems, map,
+                     "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
+                     " GPUs a group, but %s, which is no multiple of it",
+                     layout->tensor, layout->pipeline, group, have);
+    free(have);
+}
+
+/* What the file says without --set and remedies, where those change it. */
+static bool layout_as_written(const struct sections *sections, const struct node *map,
+                              const struct layout_nodes *nodes, struct layout *ret_written)
+{
+    struct layout written;
+    if (!sections->written || !layout_parse(sections->written, map, &written) ||
+        !layout_fits(&written, nodes))
+        return false;
+    *ret_written = written;
+    return true;
+}
+
+/* Finds the layout of `map` and the nodes for it. */
+static bool layout_settle(const struct sections *sections, const struct node *map,
+                          struct layout *ret_layout, struct layout_nodes *nodes)
+{
+    struct layout layout, written;
+    if (!layout_parse(sections->scope, map, &layout))
+        return false;
+    if (nodes->gpus == 0) {
+        if (!sections->lacks_base)
+            node_key_problem(sections->scope->problems, map, "there are no gpus to lay out");
+        return false;
+    }
+    if (!layout_fits(&layout, nodes) && !(layout_as_written(sections, map, nodes, &written) &&
+                                          layout_follow(&written, &layout, nodes))) {
+        layout_report(sections, map, &layout, nodes);
+        return false;
+    }
+    *ret_layout = layout;
+    return true;
+}
+
+/* --- launch ------------------------------------------------------------------------------------*/
+
+static const char *layout_read_launch(const struct sections *sections, const struct node *node,
+                                      const struct layout_nodes *nodes)
+{
+    const char *word = layout_launches[0];
+    if (node && node->kind == NODE_SCALAR && text_equal(node->text, "group"))
+        node_problem(sections->scope->problems, node, "group: not supported yet");
+    else if (node)
+        word = scalar_choice(sections->scope, node, layout_launches,
+                             sizeof layout_launches / sizeof layout_launches[0]);
+    if (word == layout_launches[1] && nodes->gpus == 0 && !sections->lacks_base)
+        node_problem(sections->scope->problems, node,
+                     "rank starts one process per GPU, and resources has no gpus");
+    return word ? word : layout_launches[0];
+}
+
+/* A group is one process, which sees GPUs of its own node only. */
+static void layout_check_group(const struct sections *sections, const struct node *launch,
+                               const struct node *map, const struct layout *layout,
+                               const struct layout_nodes *nodes)
+{
+    int64_t group = layout_group(layout);
+    if (nodes->gpus % group)
+        node_problem(sections->scope->problems, map,
+                     "tensor %" PRId64 " x pipeline %" PRId64 " = %" PRId64
+                     " GPUs a group, but a node has %" PRId64
+                     ", which is no multiple of it: with launch: group a group stays on one node",
+                     layout->tensor, layout->pipeline, group, nodes->gpus);
+    else if (layout->data > LAYOUT_GROUPS_MAX)
+        node_problem(sections->scope->problems, launch, "more than %d groups", LAYOUT_GROUPS_MAX);
+}
+
+static void layout_warn_of_crossing(const struct sections *sections, const struct node *map,
+                                    const struct layout *layout, const struct layout_nodes *nodes)
+{
+    if (nodes->gpus % layout->tensor)
+        node_key_warning(sections->scope->problems, map,
+                         "tensor %" PRId64 " on nodes of %" PRId64
+                         " gpus: some tensor groups cross nodes, where there is no NVLink",
+                         layout->tensor, nodes->gpus);
+}
+
+static json_t *layout_read_parallel(const struct sections *sections, const char *launch,
+                                    struct layout_nodes *nodes)
+{
+    const struct node *map = node_get(sections->phase, "parallel");
+    const struct node *launch_node = node_get(sections->phase, "launch");
+    bool is_group = text_equal(launch, "group");
+    struct layout layout;
+    if (!map && is_group && !sections->lacks_base)
+        node_problem(sections->scope->problems, launch_node,
+                     "group starts one process per tensor x pipeline group, and there is no "
+                     "parallel");
+    if (!map)
+        return json_null();
+    if (map->kind != NODE_MAP) {
+        node_problem(sections->scope->problems, map, "not a map (such as {tensor: 4, data: 2})");
+        return json_null();
+    }
+    keys_check(sections->scope->problems, map, &keys_parallel);
+    if (!layout_settle(sections, map, &layout, nodes))
+        return json_null();
+    if (is_group)
+        layout_check_group(sections, launch_node, map, &layout, nodes);
+    else
+        layout_warn_of_crossing(sections, map, &layout, nodes);
+    return json_pack("{sIsIsI}", "tensor", (json_int_t)layout.tensor, "pipeline",
+                     (json_int_t)layout.pipeline, "data", (json_int_t)layout.data);
+}
+
+void layout_read(const struct sections *sections, json_t *phase)
+{
+    json_t *resources = json_object_get(phase, "resources");
+    struct layout_nodes nodes = {
+        .nodes = json_integer_value(json_object_get(resources, "nodes")),
+        .gpus = json_integer_value(json_object_get(resources, "gpus")),
+    };
+    const char *launch = layout_read_launch(sections, node_get(sections->phase, "launch"), &nodes);
+    json_t *parallel = layout_read_parallel(sections, launch, &nodes);
+    (void)json_object_set_new(resources, "nodes", json_integer(nodes.nodes));
+    (void)json_object_set_new(resources, "gpus", json_integer(nodes.gpus));
+    (void)json_object_set_new(phase, "launch", json_string(launch));
+    (void)json_object_set_new(phase, "parallel", parallel);
+    (void)json_object_set_new(phase, "shard", json_null());
+    (void)json_object_set_new(phase, "join", json_null());
+    (void)json_object_set_new(phase, "outputs", json_array());
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# What each process is told of its place, for each shape of a layout, on 1, 2 and 4 nodes.
+
+load phased.bash
+
+setup_file() { sandbox_up 4; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# A phase that leaves what its processes are told in PHASED_OUT: layout NODES GPUS LAUNCH PARALLEL.
+# Variables that are not set show as they would for a program: not at all.
+layout() {
+    cat <<SPEC
+name: layout
+phases:
+  a:
+    resources: {nodes: $1, gpus: h100:$2, time: 10m}
+    launch: $3
+    parallel: {$4}
+    run: |
+      env | grep -E '^(RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|NODE_RANK|NNODES|GROUP_RANK|[TPD]P_(RANK|SIZE)|PET_[A-Z_]*|CUDA_VISIBLE_DEVICES|SLURM_(PROCID|LOCALID|NTASKS|NNODES|NTASKS_PER_NODE))=' |
+        grep -v _PORT | sort | xargs >\$PHASED_OUT/\$SLURMD_NODENAME-\${RANK:-\${DP_RANK:-x}}
+      echo \$MASTER_ADDR:\$MASTER_PORT >>\$PHASED_OUT/met-\$SLURMD_NODENAME
+SPEC
+}
+
+# run_layout NODES GPUS LAUNCH PARALLEL: to its end; its folder in $out.
+run_layout() {
+    phasectl daemon start
+    workflow=$(layout "$@" | submit)
+    eventually 60 state "$workflow" succeeded
+    out=$PHASED_HOME/runs/$workflow/a/out
+}
+
+# What was told, a process a line, in the order of their numbers.
+told() {
+    find "$out" -name 'n*-*' | sort -V | xargs cat
+}
+
+# A rank's variables, sorted: rank RANK LOCAL LOCAL_SIZE NODE NODES TP PP DP TP_RANK PP_RANK DP_RANK DEVICES
+rank_line() {
+    echo "CUDA_VISIBLE_DEVICES=${12} DP_RANK=${11} DP_SIZE=$8 GROUP_RANK=$4 LOCAL_RANK=$2 LOCAL_WORLD_SIZE=$3 NNODES=$5" \
+        "NODE_RANK=$4 PP_RANK=${10} PP_SIZE=$7 RANK=$1 SLURM_LOCALID=$2 SLURM_NNODES=$5 SLURM_NTASKS=$(($3 * $5))" \
+        "SLURM_NTASKS_PER_NODE=$3 SLURM_PROCID=$1 TP_RANK=$9 TP_SIZE=$6 WORLD_SIZE=$(($3 * $5))"
+}
+
+# All ranks of NODES x GPUS with tensor, pipeline and data sizes, counted as Megatron-LM does.
+rank_lines() {
+    local rank=0 tensor data pipeline
+    for ((pipeline = 0; pipeline < $4; pipeline++)); do
+        for ((data = 0; data < $5; data++)); do
+            for ((tensor = 0; tensor < $3; tensor++)); do
+                rank_line $rank $((rank % $2)) "$2" $((rank / $2)) "$1" "$3" "$4" "$5" $tensor $pipeline $data \
+                    "$(seq -s, 0 $(($2 - 1)))"
+                rank=$((rank + 1))
+            done
+        done
+    done
+}
+
+one_meeting_point() {
+    [ "$(cat "$out"/met-* | sort -u | wc -l)" = 1 ]
+}
+
+@test "TP=2 x PP=2 x DP=2: eight ranks of one node know their places" {
+    run_layout 1 8 rank 'tensor: 2, pipeline: 2, data: 2'
+    diff <(rank_lines 1 8 2 2 2) <(told)
+    one_meeting_point
+    [[ $(cat "$out/met-n1") == 127.0.0.1:* ]]
+}
+
+@test "DP=8 on one node" {
+    run_layout 1 8 rank 'data: 8'
+    diff <(rank_lines 1 8 1 1 8) <(told)
+}
+
+@test "DP=16 on two nodes: sixteen ranks meet at one place" {
+    run_layout 2 8 rank 'data: 16'
+    diff <(rank_lines 2 8 1 1 16) <(told)
+    one_meeting_point
+}
+
+@test "TP=4 x PP=4 x DP=2 over four nodes: tensor groups stay on a node" {
+    run_layout 4 8 rank 'tensor: 4, pipeline: 4'
+    diff <(rank_lines 4 8 4 4 2) <(told)
+    one_meeting_point
+}
+
+@test "launch: node on four nodes: a plain torchrun spans all of them" {
+    run_layout 4 8 node 'tensor: 8, data: 4'
+    local node
+    diff <(told) <(for node in 0 1 2 3; do
+        echo "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 DP_SIZE=4 LOCAL_WORLD_SIZE=8 NNODES=4 NODE_RANK=$node" \
+            "PET_MASTER_ADDR=$(cut -d: -f1 "$out/met-n1") PET_NNODES=4 PET_NODE_RANK=$node PET_NPROC_PER_NODE=8" \
+            "PP_SIZE=1 SLURM_LOCALID=0 SLURM_NNODES=4 SLURM_NTASKS=4 SLURM_NTASKS_PER_NODE=1 SLURM_PROCID=$node TP_SIZE=8 WORLD_SIZE=32"
+    done)
+    one_meeting_point
+}

@@ -1,0 +1,132 @@
+/* What a layout makes of the GPUs that are asked for, and how these follow a change of params. */
+#include "tests/unit/unit.h"
+
+#include "lib/spec/phase.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The problems of a phase with these lines and overrides, as printed; its layout in `ret_shape` as
+ * "nodes x gpus: tensor pipeline data" where there are none. */
+static char *resolve(const char *lines, const char *const *sets, size_t count, char **ret_shape)
+{
+    struct spec_problems problems = {0};
+    struct spec_overrides overrides = {.texts = sets, .count = count};
+    struct text told = {0};
+    json_t *json = NULL;
+    char *data = text_format("name: t\nphases:\n  a:\n    run: x\n%s", lines);
+    *ret_shape = NULL;
+    if (spec_parse("F", data, strlen(data), &overrides, &json, &problems) == 0) {
+        struct phase_spec phase;
+        json_t *first = json_array_get(json_object_get(json, "phases"), 0);
+        assert_int_equal(phase_spec_init(&phase, first, NULL), 0);
+        *ret_shape =
+            text_format("%u x %u: %u %u %u", phase.resources.nodes, phase.resources.gpus,
+                        phase.parallel.tensor, phase.parallel.pipeline, phase.parallel.data);
+        phase_spec_fini(&phase);
+    }
+    spec_problems_text(&problems, &told);
+    spec_problems_fini(&problems);
+    json_decref(json);
+    free(data);
+    return text_steal(&told);
+}
+
+/* One node of `gpus`, with these params and this layout. */
+#define PHASE(nodes, gpus, params, parallel)                                                       \
+    "    resources: {nodes: " #nodes ", gpus: h100:" #gpus ", time: 1h}\n"                         \
+    "    params: {" params "}\n    parallel: {" parallel "}\n"
+
+static void gpus_follow_a_change_of_params(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase, *sets[2], *shape;
+    } rows[] = {
+        {PHASE(1, 4, "tp: 4", "tensor: $tp"), {NULL}, "1 x 4: 4 1 1"},
+        {PHASE(1, 4, "tp: 4", "tensor: $tp"), {"tp=8"}, "1 x 8: 8 1 1"},
+        {PHASE(1, 4, "tp: 4", "tensor: $tp"), {"a.tp=8"}, "1 x 8: 8 1 1"},
+        /* The last change counts, as a remedy's does over --set. */
+        {PHASE(1, 4, "tp: 4", "tensor: $tp"), {"tp=8", "tp=16"}, "1 x 16: 16 1 1"},
+        /* What fits the GPUs that there are needs no others. */
+        {PHASE(1, 8, "tp: 4", "tensor: $tp"), {NULL}, "1 x 8: 4 1 2"},
+        {PHASE(1, 8, "tp: 4", "tensor: $tp"), {"tp=8"}, "1 x 8: 8 1 1"},
+        {PHASE(1, 8, "tp: 4", "tensor: $tp"), {"tp=2"}, "1 x 8: 2 1 4"},
+        /* Said, `data` stays; a node holds a group, and more nodes the rest. */
+        {PHASE(1, 8, "tp: 4", "tensor: $tp, data: 2"), {"tp=8"}, "2 x 8: 8 1 2"},
+        {PHASE(1, 8, "tp: 4", "tensor: $tp, data: 2"), {"tp=2"}, "1 x 4: 2 1 2"},
+        {PHASE(2, 8, "tp: 8, pp: 2", "tensor: $tp, pipeline: $pp"), {"pp=4"}, "4 x 8: 8 4 1"},
+        {PHASE(1, 8, "dp: 8", "data: $dp"), {"dp=16"}, "2 x 8: 1 1 16"},
+        {PHASE(1, 4, "tp: 4, twice: =2 * tp", "tensor: $twice, data: 1"), {"tp=8"}, NULL},
+        {PHASE(1, 8, "tp: 4, twice: =2 * tp", "tensor: $twice"), {"tp=8"}, "1 x 16: 16 1 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t count = 0;
+        char *shape;
+        while (count < 2 && rows[i].sets[count])
+            count++;
+        char *told = resolve(rows[i].phase, rows[i].sets, count, &shape);
+        if (rows[i].shape && shape)
+            assert_string_equal(shape, rows[i].shape);
+        else if (rows[i].shape || shape)
+            fail_msg("row %zu: %s%s", i, told, shape ? shape : "");
+        free(shape);
+        free(told);
+    }
+}
+
+static void what_does_not_fit_is_told_with_the_arithmetic(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *phase, *set, *told;
+    } rows[] = {
+        {PHASE(1, 8, "x: 1", "tensor: 4, data: 3"), "x=2",
+         "tensor 4 x pipeline 1 x data 3 = 12 GPUs, but 1 node x 8 gpus = 8"},
+        {PHASE(2, 8, "tp: 3", "tensor: $tp"), "tp=5",
+         "tensor 5 x pipeline 1 = 5 GPUs a group, but 2 nodes x 8 gpus = 16, which is no multiple "
+         "of it"},
+        /* The file must be right by itself. */
+        {PHASE(1, 4, "tp: 8", "tensor: $tp, data: 1"), "tp=16",
+         "tensor 16 x pipeline 1 x data 1 = 16 GPUs, but 1 node x 4 gpus = 4"},
+        /* 2 x 3 x 2 GPUs are no whole number of nodes of 8. */
+        {PHASE(1, 8, "dp: 4", "tensor: 2, data: $dp"), "dp=6",
+         "tensor 2 x pipeline 1 x data 6 = 12 GPUs, but 1 node x 8 gpus = 8"},
+        {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=0", "less than 1"},
+        {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=200000", "more than 100000"},
+        {PHASE(1, 8, "tp: 8", "tensor: $tp"), "tp=x", "not a whole number"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *shape, *told = resolve(rows[i].phase, &rows[i].set, 1, &shape);
+        if (shape || !strstr(told, rows[i].told))
+            fail_msg("row %zu: %s, not: %s", i, shape ? shape : told, rows[i].told);
+        free(told);
+    }
+}
+
+static void a_tensor_group_that_crosses_nodes_is_warned_of(void **state)
+{
+    (void)state;
+    char *shape, *told = resolve(PHASE(2, 8, "x: 1", "tensor: 16"), NULL, 0, &shape);
+    assert_string_equal(shape, "2 x 8: 16 1 1");
+    assert_non_null(strstr(told, "some tensor groups cross nodes"));
+    free(shape);
+    free(told);
+    told = resolve(PHASE(2, 8, "x: 1", "tensor: 8, pipeline: 2"), NULL, 0, &shape);
+    assert_string_equal(shape, "2 x 8: 8 2 1");
+    assert_null(strstr(told, "cross"));
+    free(shape);
+    free(told);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpus_follow_a_change_of_params),
+        cmocka_unit_test(what_does_not_fit_is_told_with_the_arithmetic),
+        cmocka_unit_test(a_tensor_group_that_crosses_nodes_is_warned_of),
+    };
+    return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+}
