@@ -2,7 +2,7 @@
 dist_pkglibexec_SCRIPTS += etc/sandbox/sandbox
 examplesdir = $(docdir)/examples
 dist_examples_DATA = etc/workflows/demo.yaml
-dist_pkgdata_DATA = etc/preflight.yaml
+dist_pkgdata_DATA = etc/failures.yaml etc/preflight.yaml
 bashcompletiondir = $(datadir)/bash-completion/completions
 nodist_bashcompletion_DATA = etc/completions/phasectl
 EXTRA_DIST += etc/completions/phasectl.bash

@@ -14,4 +14,5 @@ lib_libphased_a_SOURCES = \
 	lib/http.c lib/http.h
 lib_libphased_a_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGDATADIR='"$(pkgdatadir)"'
 include lib/expr/local.mk
+include lib/failures/local.mk
 include lib/spec/local.mk

@@ -35,6 +35,10 @@ UNIT_TESTS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
 tests_unit_test_address_LDADD = $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_failures
+tests_unit_test_failures_SOURCES = tests/unit/test_failures.c
+tests_unit_test_failures_LDADD = $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_home
 tests_unit_test_home_SOURCES = tests/unit/test_home.c
 tests_unit_test_home_LDADD = $(UNIT_LDADD)

@@ -1,0 +1,276 @@
+/* Reads catalogues with the reader of workflow files, which tells line and column. */
+#include "lib/failures/catalogue.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/spec/node.h"
+#include "lib/spec/yaml.h"
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+static const char *const catalogue_keys[] = {"title", "pattern", "cause",
+                                             "blame", "tells",   "advice"};
+/* Of a run's causes those that a line can tell of. */
+static const char *const catalogue_causes[] = {"exit", "oom", "nan", "hang", "node_fail", "launch"};
+static const char *const catalogue_blames[] = {"none", "node", "code"};
+static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static bool catalogue_is_one_of(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(word, words[i]))
+            return true;
+    return false;
+}
+
+static bool catalogue_is_name(const char *name)
+{
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return size && size <= 64 && !name[size] && !isdigit((unsigned char)name[0]);
+}
+
+/* --- One entry ------------------------------------------------------------------------------- */
+
+/* The text at `key`, or `otherwise`; NULL with a problem. */
+static const char *catalogue_text(const struct node *entry, const char *key, size_t size_max,
+                                  const char *otherwise, struct spec_problems *problems)
+{
+    const struct node *node = node_get(entry, key);
+    if (!node)
+        return otherwise;
+    if (node->kind != NODE_SCALAR || !node->text[0])
+        node_problem(problems, node, "not a text");
+    else if (strlen(node->text) > size_max)
+        node_problem(problems, node, "longer than %zu bytes", size_max);
+    else
+        return node->text;
+    return NULL;
+}
+
+static const char *catalogue_word(const struct node *entry, const char *key,
+                                  const char *const *words, size_t count, const char *otherwise,
+                                  struct spec_problems *problems)
+{
+    const char *word = catalogue_text(entry, key, 64, otherwise, problems);
+    struct text list = {0};
+    if (!word || catalogue_is_one_of(word, words, count))
+        return word;
+    for (size_t i = 0; i < count; i++)
+        text_addf(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+    node_problem(problems, node_get(entry, key), "not %s", text_string(&list));
+    text_fini(&list);
+    return NULL;
+}
+
+static void catalogue_check_pattern(const struct node *node, struct spec_problems *problems)
+{
+    int code;
+    PCRE2_SIZE at;
+    if (node->kind != NODE_SCALAR || !node->text[0]) {
+        node_problem(problems, node, "not a text");
+        return;
+    }
+    const char *pattern = node->text;
+    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                                         PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+    if (!compiled) {
+        PCRE2_UCHAR message[160];
+        (void)pcre2_get_error_message(code, message, sizeof message); /* cut is fine */
+        node_problem_at(problems, node, at, "the pattern is wrong: %s", (const char *)message);
+        return;
+    }
+    pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
+    bool fits_all = pcre2_match(compiled, (PCRE2_SPTR) "", 0, 0, 0, match, NULL) >= 0;
+    if (fits_all)
+        node_problem(problems, node, "the pattern fits an empty line, and so any");
+    pcre2_match_data_free(match);
+    pcre2_code_free(compiled);
+}
+
+/* One pattern, or a list of which each may fit. A new reference; NULL with a problem. */
+static json_t *catalogue_pattern(const struct node *entry, struct spec_problems *problems)
+{
+    const struct node *node = node_get(entry, "pattern");
+    size_t error_count = problems->error_count;
+    struct text text = {0};
+    if (!node)
+        node_missing(problems, entry, "pattern", "missing: by what it is recognised");
+    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++) {
+        catalogue_check_pattern(node->items[i], problems);
+        text_addf(&text, "%s(?:%s)", i ? "|" : "",
+                  node->items[i]->kind == NODE_SCALAR ? node->items[i]->text : "");
+    }
+    if (node && node->kind != NODE_LIST) {
+        catalogue_check_pattern(node, problems);
+        text_add(&text, node->kind == NODE_SCALAR ? node->text : "");
+    }
+    if (node && text.size > CATALOGUE_PATTERN_MAX)
+        node_problem(problems, node, "longer than %d bytes", CATALOGUE_PATTERN_MAX);
+    else if (node && !text.size && problems->error_count == error_count)
+        node_problem(problems, node, "not a text");
+    json_t *pattern = problems->error_count == error_count ? json_string(text_string(&text)) : NULL;
+    text_fini(&text);
+    return pattern;
+}
+
+static void catalogue_check_keys(const struct node *entry, struct spec_problems *problems)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        const char *key = entry->items[i]->key;
+        if (catalogue_is_one_of(key, catalogue_keys, COUNT(catalogue_keys)))
+            continue;
+        const char *near =
+            spec_problems_nearest(problems, key, catalogue_keys, COUNT(catalogue_keys));
+        if (near)
+            node_key_problem(problems, entry->items[i], "unknown key; did you mean %s?", near);
+        else
+            node_key_problem(problems, entry->items[i], "unknown key");
+    }
+}
+
+/* Nodes are kept away from for these causes only. */
+static void catalogue_check_blame(const struct node *entry, const char *cause, const char *blame,
+                                  struct spec_problems *problems)
+{
+    bool is_by_node = text_equal(cause, "node_fail") || text_equal(cause, "launch");
+    if (text_equal(blame, "node") && !is_by_node)
+        node_problem(problems, node_get(entry, "blame"),
+                     "a node is to blame for the causes node_fail and launch only");
+}
+
+static json_t *catalogue_entry(const struct node *node, struct spec_problems *problems)
+{
+    size_t error_count = problems->error_count;
+    if (!catalogue_is_name(node->key))
+        node_key_problem(problems, node, "not a name: letters, digits and _ make one");
+    if (node->kind != NODE_MAP) {
+        node_problem(problems, node, "not a map with pattern, cause, blame and advice");
+        return NULL;
+    }
+    catalogue_check_keys(node, problems);
+    json_t *pattern = catalogue_pattern(node, problems);
+    const char *title = catalogue_text(node, "title", CATALOGUE_TITLE_MAX, node->key, problems);
+    const char *advice = catalogue_text(node, "advice", CATALOGUE_ADVICE_MAX, "", problems);
+    const char *cause =
+        catalogue_word(node, "cause", catalogue_causes, COUNT(catalogue_causes), "exit", problems);
+    const char *blame =
+        catalogue_word(node, "blame", catalogue_blames, COUNT(catalogue_blames), "none", problems);
+    const char *tells =
+        catalogue_word(node, "tells", catalogue_tells, COUNT(catalogue_tells), "cause", problems);
+    if (cause && blame)
+        catalogue_check_blame(node, cause, blame, problems);
+    if (problems->error_count != error_count) {
+        json_decref(pattern);
+        return NULL;
+    }
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s}", "name", node->key, "title", title,
+                     "pattern", pattern, "cause", cause, "blame", blame, "tells", tells, "advice",
+                     advice);
+}
+
+/* --- Files ----------------------------------------------------------------------------------- */
+
+/* A file that has nothing in it but comments: nothing of one's own, which is no mistake. */
+static bool catalogue_is_blank(const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] == '#')
+            while (i < size && data[i] != '\n')
+                i++;
+        else if (!isspace((unsigned char)data[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Whether an entry of one's own has taken the place of this one. One that is wrong has not. */
+static bool catalogue_is_replaced(const json_t *catalogue, const struct node *own, const char *name)
+{
+    const struct node *node = own ? node_get_any(own, name) : NULL;
+    const json_t *entry;
+    size_t i;
+    if (!node || node->kind == NODE_NULL)
+        return node != NULL;
+    json_array_foreach(catalogue, i, entry)
+    {
+        if (text_equal(json_string_value(json_object_get(entry, "name")), name))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the entries of `map` but those that `own` replaces. A null only takes away. */
+static void catalogue_add(json_t *catalogue, const struct node *map, const struct node *own,
+                          struct spec_problems *problems)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        const struct node *node = map->items[i];
+        if (node->kind == NODE_NULL || catalogue_is_replaced(catalogue, own, node->key))
+            continue;
+        json_t *entry = catalogue_entry(node, problems);
+        if (entry && json_array_size(catalogue) >= CATALOGUE_ENTRIES_MAX) {
+            node_key_problem(problems, node, "more than %d failures", CATALOGUE_ENTRIES_MAX);
+            json_decref(entry);
+            return;
+        }
+        if (entry)
+            (void)json_array_append_new(catalogue, entry);
+    }
+}
+
+static struct node *catalogue_parse(struct node_arena *arena, const char *data, size_t size,
+                                    struct spec_problems *problems)
+{
+    struct node *root = NULL;
+    if (catalogue_is_blank(data, size) || yaml_read(arena, data, size, problems, &root) < 0)
+        return NULL;
+    if (root->kind == NODE_MAP)
+        return root;
+    node_problem(problems, root, "not a map of failures by name");
+    return NULL;
+}
+
+json_t *catalogue_read(const char *own, size_t own_size, struct spec_problems *problems)
+{
+    struct node_arena arena = {0};
+    json_t *catalogue = json_array();
+    const struct node *first = own ? catalogue_parse(&arena, own, own_size, problems) : NULL;
+    if (first)
+        catalogue_add(catalogue, first, NULL, problems);
+    struct spec_problems builtin_problems = {0};
+    size_t size = strlen(catalogue_builtin_text);
+    const struct node *builtin =
+        catalogue_parse(&arena, catalogue_builtin_text, size, &builtin_problems);
+    if (!builtin)
+        abort(); /* a test reads it */
+    catalogue_add(catalogue, builtin, first, &builtin_problems);
+    spec_problems_fini(&builtin_problems);
+    node_arena_fini(&arena);
+    spec_problems_sort(problems);
+    return catalogue;
+}
+
+json_t *catalogue_load(const char *path, struct spec_problems *problems)
+{
+    char *data = NULL;
+    size_t size = 0;
+    struct error err;
+    int result = file_read(path, CATALOGUE_FILE_MAX, &data, &size, &err);
+    if (result < 0 && result != -ENOENT)
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
+    if (result == 0 && !problems->file)
+        problems->file = text_format("%s", path);
+    json_t *catalogue = catalogue_read(result == 0 ? data : NULL, size, problems);
+    free(data);
+    return catalogue;
+}

@@ -1,0 +1,244 @@
+/* Matching lines with the catalogue. Only done when something has failed, so that running costs
+ * nothing. */
+#include "lib/failures/recognizer.h"
+
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+enum {
+    RECOGNIZER_LOOKED_AT_MAX = 1000, /* bytes of a line */
+    RECOGNIZER_STEPS_MAX = 10000,    /* of a match; a pattern that needs more does not fit */
+    RECOGNIZER_MEMORY_MAX_KIB = 256, /* of the matcher */
+    RECOGNIZER_ON_S = 60,            /* later than this after a line, */
+    RECOGNIZER_ON_SECONDS = 10,      /* in as many different seconds: it has gone on */
+};
+
+struct recognizer_entry {
+    const json_t *json;
+    enum finding_tells tells;
+    pcre2_code *code;
+};
+
+struct recognizer {
+    json_t *catalogue;
+    struct recognizer_entry *entries;
+    size_t count;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+};
+
+enum finding_tells finding_tells_of(const json_t *entry)
+{
+    const char *word = json_string_value(json_object_get(entry, "tells"));
+    if (word && text_equal(word, "cause"))
+        return FINDING_CAUSE;
+    return word && text_equal(word, "consequence") ? FINDING_CONSEQUENCE : FINDING_SIGN;
+}
+
+struct recognizer *recognizer_new(const json_t *catalogue)
+{
+    struct recognizer *recognizer = calloc(1, sizeof *recognizer);
+    size_t size = json_array_size(catalogue), i;
+    const json_t *json;
+    if (!recognizer || !(recognizer->entries = calloc(size + 1, sizeof *recognizer->entries)))
+        abort();
+    recognizer->catalogue = json_incref((json_t *)catalogue);
+    recognizer->match = pcre2_match_data_create(1, NULL);
+    recognizer->limits = pcre2_match_context_create(NULL);
+    if (!recognizer->match || !recognizer->limits)
+        abort();
+    (void)pcre2_set_match_limit(recognizer->limits, RECOGNIZER_STEPS_MAX);
+    (void)pcre2_set_heap_limit(recognizer->limits, RECOGNIZER_MEMORY_MAX_KIB);
+    json_array_foreach(catalogue, i, json)
+    {
+        struct recognizer_entry *entry = &recognizer->entries[recognizer->count];
+        const char *pattern = json_string_value(json_object_get(json, "pattern"));
+        int code;
+        PCRE2_SIZE at;
+        if (!pattern || !json_is_string(json_object_get(json, "name")))
+            continue;
+        entry->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                                    PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+        if (!entry->code)
+            continue;
+        (void)pcre2_jit_compile(entry->code, PCRE2_JIT_COMPLETE); /* only quicker */
+        entry->json = json;
+        entry->tells = finding_tells_of(json);
+        recognizer->count++;
+    }
+    return recognizer;
+}
+
+void recognizer_free(struct recognizer *recognizer)
+{
+    if (!recognizer)
+        return;
+    for (size_t i = 0; i < recognizer->count; i++)
+        pcre2_code_free(recognizer->entries[i].code);
+    pcre2_match_context_free(recognizer->limits);
+    pcre2_match_data_free(recognizer->match);
+    json_decref(recognizer->catalogue);
+    free(recognizer->entries);
+    free(recognizer);
+}
+
+/* --- Lines ----------------------------------------------------------------------------------- */
+
+struct recognizer_line {
+    const char *time; /* of a rank's log; NULL: it has none */
+    char text[RECOGNIZER_LOOKED_AT_MAX + 1];
+    size_t size;
+};
+
+/* Whether the line begins as `2026-11-20T12:00:00.000Z `. */
+static bool line_has_time(const char *line, size_t size)
+{
+    static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddZ ";
+    if (size < sizeof shape - 1)
+        return false;
+    for (size_t i = 0; i < sizeof shape - 1; i++)
+        if (shape[i] == 'd' ? !isdigit((unsigned char)line[i]) : line[i] != shape[i])
+            return false;
+    return true;
+}
+
+/* Without the time, escape sequences (colours) and other control characters. */
+static void line_read(struct recognizer_line *line, const char *data, size_t size)
+{
+    line->time = line_has_time(data, size) ? data : NULL;
+    size_t at = line->time ? FINDING_TIME_SIZE : 0;
+    line->size = 0;
+    while (at < size && line->size < RECOGNIZER_LOOKED_AT_MAX) {
+        unsigned char byte = (unsigned char)data[at++];
+        if (byte == 0x1B && at < size && data[at] == '[') {
+            for (at++; at < size && !isalpha((unsigned char)data[at]);)
+                at++;
+            at += at < size;
+        } else if (byte >= ' ' && byte != 0x7F) {
+            line->text[line->size++] = (char)byte;
+        } else if (byte == '\t') {
+            line->text[line->size++] = ' ';
+        }
+    }
+    line->text[line->size] = '\0';
+}
+
+/* The beginning of the text, cut between characters; what is no UTF-8 is replaced. */
+static void line_shorten(const char *text, char ret_line[FINDING_LINE_MAX + 1])
+{
+    size_t size = strlen(text);
+    if (size > FINDING_LINE_MAX) {
+        size = FINDING_LINE_MAX;
+        while (size && ((unsigned char)text[size] & 0xC0) == 0x80)
+            size--;
+    }
+    memcpy(ret_line, text, size);
+    ret_line[size] = '\0';
+    json_t *string = json_string(ret_line);
+    for (char *at = ret_line; !string && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json_decref(string);
+}
+
+/* torch puts the rank before what its processes print to one place. */
+static int line_rank(const char *text)
+{
+    unsigned rank;
+    const char *at = strstr(text, "[rank");
+    if (!at || at - text > 8 || sscanf(at, "[rank%5u]", &rank) != 1)
+        return -1;
+    return (int)rank;
+}
+
+static const struct recognizer_entry *line_find(const struct recognizer *recognizer,
+                                                const struct recognizer_line *line)
+{
+    for (size_t i = 0; i < recognizer->count; i++) {
+        int result = pcre2_match(recognizer->entries[i].code, (PCRE2_SPTR)line->text, line->size, 0,
+                                 0, recognizer->match, recognizer->limits);
+        if (result >= 0)
+            return &recognizer->entries[i];
+    }
+    return NULL;
+}
+
+/* --- Looking --------------------------------------------------------------------------------- */
+
+/* The best line so far that tells in one way. */
+struct recognizer_slot {
+    bool is_taken;
+    struct finding finding;
+    time_t second;          /* 0: not known */
+    unsigned later_seconds; /* in which something was printed, after it went on */
+};
+
+static time_t recognizer_second(const char *stamp)
+{
+    struct tm parts = {0};
+    return strptime(stamp, "%Y-%m-%dT%H:%M:%S", &parts) ? timegm(&parts) : 0;
+}
+
+static void recognizer_take(struct recognizer_slot *slot, const struct recognizer_entry *entry,
+                            const struct recognizer_line *line, time_t second)
+{
+    if (slot->is_taken && entry->tells != FINDING_SIGN)
+        return;
+    *slot = (struct recognizer_slot){
+        .is_taken = true,
+        .finding = {.entry = entry->json, .tells = entry->tells, .rank = line_rank(line->text)},
+        .second = second,
+    };
+    line_shorten(line->text, slot->finding.line);
+    if (line->time)
+        (void)snprintf(slot->finding.time, sizeof slot->finding.time, "%.24s", line->time);
+}
+
+/* Something was printed in another second. */
+static void recognizer_go_on(struct recognizer_slot *slots, time_t second)
+{
+    for (int i = 0; i < FINDING_TELLS_COUNT; i++) {
+        struct recognizer_slot *slot = &slots[i];
+        if (slot->is_taken && slot->second && second - slot->second > RECOGNIZER_ON_S &&
+            ++slot->later_seconds >= RECOGNIZER_ON_SECONDS)
+            slot->is_taken = false;
+    }
+}
+
+bool recognizer_look(const struct recognizer *recognizer, const char *lines, size_t size,
+                     struct finding *ret_finding)
+{
+    struct recognizer_slot slots[FINDING_TELLS_COUNT] = {0};
+    struct recognizer_line line;
+    char stamp[20] = ""; /* to the second */
+    time_t second = 0;
+    for (const char *at = lines, *end = lines + size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        line_read(&line, at, length);
+        if (line.time && strncmp(line.time, stamp, sizeof stamp - 1) != 0) {
+            (void)snprintf(stamp, sizeof stamp, "%.19s", line.time);
+            second = recognizer_second(stamp);
+            recognizer_go_on(slots, second);
+        }
+        const struct recognizer_entry *entry = line_find(recognizer, &line);
+        if (entry)
+            recognizer_take(&slots[entry->tells], entry, &line, second);
+        at += length + 1;
+    }
+    for (int i = 0; i < FINDING_TELLS_COUNT; i++)
+        if (slots[i].is_taken) {
+            *ret_finding = slots[i].finding;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,489 @@
+/* Recognising failures: what programs print when they fail, and which entry of the catalogue it is.
+ * The excerpts have the form of what these programs print; names and numbers are made up. */
+#include "tests/unit/unit.h"
+
+#include "lib/failures/catalogue.h"
+#include "lib/failures/recognizer.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *builtin(void)
+{
+    struct spec_problems problems = {0};
+    json_t *catalogue = catalogue_read(NULL, 0, &problems);
+    assert_int_equal(problems.count, 0);
+    return catalogue;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* --- What is built in ------------------------------------------------------------------------ */
+
+static void what_is_built_in_is_without_a_problem(void **state)
+{
+    (void)state;
+    /* As a file of one's own, so that its problems are told. */
+    struct spec_problems problems = {0};
+    struct text lines = {0};
+    json_t *catalogue =
+        catalogue_read(catalogue_builtin_text, strlen(catalogue_builtin_text), &problems);
+    spec_problems_text(&problems, &lines);
+    assert_string_equal(text_string(&lines), "");
+    assert_true(json_array_size(catalogue) > 50);
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(catalogue, i, entry)
+    {
+        assert_true(strlen(text_at(entry, "advice")) > 10);
+        assert_string_not_equal(text_at(entry, "title"), text_at(entry, "name"));
+    }
+    json_decref(catalogue);
+    text_fini(&lines);
+    spec_problems_fini(&problems);
+}
+
+/* The names of causes, and that of the line by which the excerpt is known. NULL: by none. */
+static const struct {
+    const char *excerpt, *name, *cause, *line;
+} excerpts[] = {
+    {"Traceback (most recent call last):\n"
+     "  File \"/home/u/train.py\", line 212, in <module>\n    loss.backward()\n"
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total "
+     "capacity of 79.11 GiB of which 1.06 GiB is free.\n",
+     "cuda_oom", "oom", "torch.OutOfMemoryError: CUDA"},
+    {"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 3; 79.15 "
+     "GiB total capacity)\n",
+     "cuda_oom", "oom", "torch.cuda"},
+    {"RuntimeError: CUDA error: out of memory\n", "cuda_oom", "oom", NULL},
+    {"[CUDA ERROR] at file train_gpt2.cu:512:\nout of memory\n", "cuda_oom", "oom",
+     "out of memory"},
+    {"n1:83:91 [0] transport.cc:154 NCCL WARN Cuda failure 2 'out of memory'\n", "cuda_oom", "oom",
+     "n1:83"},
+    {"torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.00 GiB\n", "cuda_oom", "oom",
+     NULL},
+    {"2026-05-18 21:59:55.0: W external/xla/xla/tsl/framework/bfc_allocator.cc:310] Allocator "
+     "(GPU_0_bfc) ran out of memory trying to allocate 3.37GiB. The caller indicates that this is "
+     "not a failure\n"
+     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+     "allocate 3199993600 bytes.\nBufferAssignment OOM Debugging.\n",
+     "xla_oom", "oom", "jaxlib"},
+    {"RuntimeError: Resource exhausted: Failed to allocate request for 32.00MiB on device\n",
+     "xla_oom", "oom", NULL},
+    {"RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n",
+     "cublas_alloc", "oom", NULL},
+    {"(EngineCore_DP0 pid=223840) ERROR 10-25 13:08:43 [core.py:708] Traceback (most recent call "
+     "last):\n"
+     "(EngineCore_DP0 pid=223840) ERROR 10-25 13:08:43 [core.py:708] ValueError: No available "
+     "memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing\n"
+     "RuntimeError: Engine core initialization failed. See root cause above.\n",
+     "kv_cache", "oom", "(EngineCore_DP0"},
+    {"ValueError: The model's max seq len (32768) is larger than the maximum number of tokens that "
+     "can be stored in KV cache (13616).\n",
+     "kv_cache", "oom", NULL},
+    {"ValueError: To serve at least one request with the models's max seq len (262144), (36.00 GiB "
+     "KV cache is needed, which is larger than the available KV cache memory (20.1 GiB).\n",
+     "kv_cache", "oom", NULL},
+    {"ValueError: Free memory on device (10.1/79.1 GiB) on startup is less than desired GPU memory "
+     "utilization (0.9, 71.2 GiB).\n",
+     "gpu_memory_taken", "oom", NULL},
+    {"slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have "
+     "been OOM Killed.\nsrun: error: n7: tasks 1-3: Out Of Memory\n",
+     "host_oom", "oom", "slurmstepd"},
+    {"n1: task 0: Out Of Memory\n", "host_oom", "oom", NULL},
+    {"run.sh: line 2: 4711 Killed                  python train.py\n"
+     "exited with code 137: a process was killed by the kernel's OOM killer\n",
+     "host_oom", "oom", "exited with"},
+    {"RuntimeError: DataLoader worker (pid 2048) is killed by signal: Killed.\n", "host_oom", "oom",
+     NULL},
+    {"numpy._core._exceptions._ArrayMemoryError: Unable to allocate 298. GiB for an array\n",
+     "host_alloc", "oom", NULL},
+    {"MemoryError\n", "host_alloc", "oom", NULL},
+    {"RuntimeError: DataLoader worker (pid 99) is killed by signal: Bus error. It is possible that "
+     "dataloader's workers are out of shared memory.\n",
+     "shared_memory", "exit", NULL},
+    {"n1:7:7 [0] misc/shmutils.cc:72 NCCL WARN Error while creating shared memory segment "
+     "/dev/shm/nccl-abc (size 9637888)\nncclSystemError: System call failed.\n",
+     "shared_memory", "exit", "n1:7:7"},
+    {"RuntimeError: CUDA error: uncorrectable ECC error encountered\n", "gpu_ecc", "node_fail",
+     NULL},
+    {"[17.3] NVRM: Xid (PCI:0000:1b:00): 79, pid=1234, GPU has fallen off the bus.\n", "gpu_lost",
+     "node_fail", NULL},
+    {"Unable to determine the device handle for GPU0000:1B:00.0: Unknown Error\n", "gpu_lost",
+     "node_fail", NULL},
+    {"NVRM: Xid (PCI:0000:c1:00): 48, pid=9, An uncorrectable double bit error (DBE)\n", "gpu_ecc",
+     "node_fail", NULL},
+    {"NVRM: Xid (PCI:0000:c1:00): 119, Timeout waiting for RPC from GSP!\n", "gpu_xid", "node_fail",
+     NULL},
+    {"NVRM: Xid (PCI:0000:c1:00): 31, pid=9, name=python, Ch 00000008, MMU Fault\n",
+     "gpu_xid_program", "exit", NULL},
+    {"RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet "
+     "initialized\n",
+     "gpu_not_ready", "node_fail", NULL},
+    {"Failed to initialize NVML: Driver/library version mismatch\n", "gpu_driver_mixed",
+     "node_fail", NULL},
+    {"RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n", "gpu_busy",
+     "launch", NULL},
+    {"RuntimeError: No CUDA GPUs are available\n", "no_gpu", "exit", NULL},
+    {"RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",
+     "cuda_driver", "exit", NULL},
+    {"cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version\n",
+     "cuda_driver", "exit", NULL},
+    {"RuntimeError: CUDA error: no kernel image is available for execution on the device\n",
+     "cuda_build", "exit", NULL},
+    {"AssertionError: Torch not compiled with CUDA enabled\n", "cuda_build", "exit", NULL},
+    {"/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1236: indexSelectSmallIndex: block: [0,0,0] "
+     "Assertion `srcIndex < srcSelectDimSize` failed.\n"
+     "RuntimeError: CUDA error: device-side assert triggered\n",
+     "cuda_code", "exit", "/pytorch"},
+    {"[rank5]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered\n"
+     "[rank5]: CUDA kernel errors might be asynchronously reported at some other API call\n",
+     "cuda_code", "exit", "[rank5]"},
+    {"n1:5:5 [1] init.cc:1358 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA "
+     "device 1b000\ntorch.distributed.DistBackendError: NCCL error in: x.cpp:77, invalid usage\n",
+     "two_ranks_one_gpu", "exit", "n1:5:5"},
+    {"n1:3468:3905 [4] transport/net_ib.cc:1615 NCCL WARN NET/IB : Got completion from peer "
+     "10.0.0.1<54862> with status=12 opcode=0 len=0 vendor err 129 (Recv)\n"
+     "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, remote process "
+     "exited or there was a network error\n",
+     "nccl_ib", "node_fail", "n1:3468"},
+    {"[E1107 21:22:46 ProcessGroupNCCL.cpp:616] [Rank 2] Watchdog caught collective operation "
+     "timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE) ran for 600059 milliseconds before timing "
+     "out.\n"
+     "[rank2]:[E1107 21:22:46] To avoid data inconsistency, we are taking the entire process "
+     "down.\nterminate called after throwing an instance of 'c10::DistBackendError'\n"
+     "  what():  [PG 0 Rank 2] Process group watchdog thread terminated with exception\n"
+     "was killed by signal 6 (Aborted)\n",
+     "nccl_timeout", "hang", "[E1107"},
+    {"[rank0]: torch.distributed.DistBackendError: NCCL error in: /torch/NCCLUtils.hpp:268, remote "
+     "process exited or there was a network error, NCCL version 2.21.5\n"
+     "[rank0]: ncclRemoteError: A call failed possibly due to a network error or a remote process "
+     "exiting prematurely.\n",
+     "nccl_remote", "exit", "[rank0]: torch"},
+    {"RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:525] Connection closed by peer "
+     "[10.0.0.2]:5\n",
+     "nccl_remote", "exit", NULL},
+    {"torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 1/2 "
+     "clients joined.\n",
+     "rendezvous", "launch", NULL},
+    {"torch.distributed.DistNetworkError: The client socket has failed to connect to any network "
+     "address of (n1, 29500).\n",
+     "rendezvous", "launch", NULL},
+    {"torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
+     "network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address "
+     "already in use\n",
+     "address_in_use", "launch", NULL},
+    {"OSError: [Errno 98] Address already in use\n", "address_in_use", "launch", NULL},
+    {"Loss is nan, stopping training\n", "not_finite", "nan", NULL},
+    {"FloatingPointError: Loss became infinite or NaN at iteration=312!\n", "not_finite", "nan",
+     NULL},
+    {"RuntimeError: Rank 3, node n1, device 3, iteration 17: Unexpected result nan (message='found "
+     "NaN in local forward loss calculation')\n",
+     "not_finite", "nan", NULL},
+    {"RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.\n", "not_finite",
+     "nan", NULL},
+    {"OSError: [Errno 122] Disk quota exceeded: '/home/u/out/step_100.pt'\n", "disk_quota", "exit",
+     NULL},
+    {"RuntimeError: [enforce fail at inline_container.cc:659] . unexpected pos 64 vs 0\n"
+     "OSError: [Errno 28] No space left on device\n",
+     "no_space", "exit", "OSError"},
+    {"OSError: [Errno 116] Stale file handle: '/data/x.bin'\n", "file_system", "node_fail", NULL},
+    {"cat: /lustre/x: Input/output error\n", "file_system", "node_fail", NULL},
+    {"OSError: [Errno 30] Read-only file system: '/opt/cache'\n", "read_only", "exit", NULL},
+    {"RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central "
+     "directory\n",
+     "checkpoint_damaged", "exit", NULL},
+    {"RuntimeError: Error(s) in loading state_dict for GPT:\n\tsize mismatch for wte.weight: "
+     "copying a param with shape torch.Size([50304, 768]) from checkpoint\n",
+     "checkpoint_other", "exit", "RuntimeError"},
+    {"OSError: [Errno 24] Too many open files: 'x'\n", "too_many_files", "exit", NULL},
+    {"RuntimeError: can't start new thread\n", "too_many_processes", "exit", NULL},
+    {"ModuleNotFoundError: No module named 'flash_attn'\n", "missing_module", "exit", NULL},
+    {"ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n",
+     "missing_library", "exit", NULL},
+    {"ImportError: cannot import name 'x' from 'transformers'\n", "import_failed", "exit", NULL},
+    {"run.sh: line 3: iterations: unbound variable\n", "unbound_variable", "exit", NULL},
+    {"run.sh: line 1: torchrun: command not found\n", "command_missing", "exit", NULL},
+    {"train.py: error: unrecognized arguments: --dept=12\n", "bad_arguments", "exit", NULL},
+    {"huggingface_hub.errors.GatedRepoError: 401 Client Error. Cannot access gated repo\n",
+     "authentication", "exit", NULL},
+    {"wandb.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_key])\n",
+     "authentication", "exit", NULL},
+    {"huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: x\n",
+     "too_many_requests", "exit", NULL},
+    {"OSError: We couldn't connect to 'https://huggingface.co' to load the files\n", "network",
+     "exit", NULL},
+    {"requests.exceptions.ConnectionError: HTTPSConnectionPool(host='h', port=443): Max retries "
+     "exceeded with url: /x\n",
+     "network", "exit", NULL},
+    {"srun: error: Unable to create step for job 12: More processors requested than permitted\n",
+     "slurm_step", "exit", NULL},
+    {"PermissionError: [Errno 13] Permission denied: '/tmp/triton'\n", "permission", "exit", NULL},
+    {"FileNotFoundError: [Errno 2] No such file or directory: 'data/train.bin'\n", "missing_file",
+     "exit", NULL},
+    {"run.sh: line 1: 4711 Bus error               (core dumped) ./train\n", "bus_error", "exit",
+     NULL},
+    {"was killed by signal 11 (Segmentation fault)\n", "segmentation_fault", "exit", NULL},
+    {"run.sh: line 1: 4711 Killed                  ./train\n", "killed", "exit", NULL},
+    {"terminate called after throwing an instance of 'std::runtime_error'\n", "aborted", "exit",
+     NULL},
+    {"Traceback (most recent call last):\n  File \"x.py\", line 1, in f\nKeyError: 'a'\n\n"
+     "During handling of the above exception, another exception occurred:\n\n"
+     "Traceback (most recent call last):\n  File \"x.py\", line 9, in <module>\n"
+     "ValueError: no such option: a\n",
+     "python", "exit", "ValueError"},
+    {"[rank3]: Traceback (most recent call last):\n[rank3]:   File \"t.py\", line 1\n"
+     "[rank3]: my.errors.ShapeError: (3, 4)\n",
+     "python", "exit", "[rank3]: my"},
+    {"AssertionError\n", "python", "exit", NULL},
+    /* What is no failure. */
+    {"step 12 loss 4.5 lr 0.001\nsaved /out/step_12\n", NULL, NULL, NULL},
+    {"/opt/x.py:3: UserWarning: the out of memory handler is deprecated\n", NULL, NULL, NULL},
+    {"n1:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB ib0:10.0.0.1<0>\n", NULL, NULL,
+     NULL},
+    {"error rate 0.25, nan_to_num applied, loss 3.1 is finite\n", NULL, NULL, NULL},
+};
+
+static void excerpts_are_known_by_their_lines(void **state)
+{
+    (void)state;
+    json_t *catalogue = builtin();
+    struct recognizer *recognizer = recognizer_new(catalogue);
+    unsigned wrong = 0;
+    for (size_t i = 0; i < sizeof excerpts / sizeof *excerpts; i++) {
+        struct finding finding;
+        const char *excerpt = excerpts[i].excerpt, *name = NULL, *cause = NULL;
+        if (recognizer_look(recognizer, excerpt, strlen(excerpt), &finding)) {
+            name = text_at(finding.entry, "name");
+            cause = text_at(finding.entry, "cause");
+        }
+        bool is_right = excerpts[i].name ? name && text_equal(name, excerpts[i].name) &&
+                                               text_equal(cause, excerpts[i].cause)
+                                         : !name;
+        if (is_right && name)
+            is_right = text_starts(finding.line, excerpts[i].line ? excerpts[i].line : "") &&
+                       finding.line[0];
+        if (!is_right)
+            print_error("%s (%s), not %s: %.70s\n", name ? name : "nothing", cause ? cause : "",
+                        excerpts[i].name ? excerpts[i].name : "nothing", excerpt);
+        wrong += !is_right;
+    }
+    assert_int_equal(wrong, 0);
+    recognizer_free(recognizer);
+    json_decref(catalogue);
+}
+
+/* --- Which line counts ----------------------------------------------------------------------- */
+
+static const char small_text[] = "trouble: {pattern: TROUBLE, cause: oom, advice: less}\n"
+                                 "sign: {pattern: SIGN, tells: sign}\n"
+                                 "echo: {pattern: ECHO, tells: consequence}\n";
+
+/* A line of a rank's log, so many seconds after its begin. */
+static void add_line(struct text *text, unsigned second, const char *line)
+{
+    text_addf(text, "2026-11-20T12:%02u:%02u.250Z %s\n", second / 60, second % 60, line);
+}
+
+static void the_strongest_line_counts_and_of_these_the_right_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines, *found;
+    } rows[] = {
+        {"ECHO 1|SIGN 1|TROUBLE 1|SIGN 2", "TROUBLE 1"},
+        {"TROUBLE 1|TROUBLE 2", "TROUBLE 1"},
+        {"ECHO 1|SIGN 1|SIGN 2|ECHO 2", "SIGN 2"},
+        {"ECHO 1|ECHO 2", "ECHO 1"},
+        {"\033[31mTROUBLE\033[0m\twith colours\r", "TROUBLE with colours"},
+        {"nothing|at all", NULL},
+        {"", NULL},
+    };
+    struct spec_problems problems = {0};
+    json_t *catalogue = catalogue_read(small_text, strlen(small_text), &problems);
+    struct recognizer *recognizer = recognizer_new(catalogue);
+    assert_int_equal(problems.count, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct finding finding;
+        struct text text = {0};
+        char *copy = strdup(rows[i].lines), *rest = copy, *line;
+        for (unsigned second = 1; (line = strsep(&rest, "|")); second++)
+            add_line(&text, second, line);
+        bool is_found = recognizer_look(recognizer, text_string(&text), text.size, &finding);
+        assert_int_equal(is_found, rows[i].found != NULL);
+        if (is_found)
+            assert_string_equal(finding.line, rows[i].found);
+        if (is_found)
+            assert_true(text_starts(finding.time, "2026-11-20T12:00:0"));
+        text_fini(&text);
+        free(copy);
+    }
+    recognizer_free(recognizer);
+    json_decref(catalogue);
+}
+
+static void a_rank_that_went_on_did_not_fail_of_that(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned first, every, count; /* of the lines after the trouble, in seconds */
+        bool counts;
+    } rows[] = {
+        {11, 1, 40, true},    /* all within a minute: a long traceback */
+        {10, 5, 60, false},   /* trained on */
+        {100, 30, 12, false}, /* slowly */
+        {600, 1, 3, true},    /* hung, then others complained */
+        {65, 1, 8, true},
+    };
+    struct spec_problems problems = {0};
+    json_t *catalogue = catalogue_read(small_text, strlen(small_text), &problems);
+    struct recognizer *recognizer = recognizer_new(catalogue);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct finding finding;
+        struct text text = {0};
+        add_line(&text, 0, "TROUBLE");
+        for (unsigned line = 0; line < rows[i].count; line++)
+            add_line(&text, rows[i].first + line * rows[i].every, "step");
+        add_line(&text, rows[i].first + rows[i].count * rows[i].every, "ECHO");
+        assert_true(recognizer_look(recognizer, text_string(&text), text.size, &finding));
+        assert_string_equal(finding.line, rows[i].counts ? "TROUBLE" : "ECHO");
+        text_fini(&text);
+    }
+    recognizer_free(recognizer);
+    json_decref(catalogue);
+}
+
+static void a_finding_is_fit_to_be_shown(void **state)
+{
+    (void)state;
+    json_t *catalogue = builtin();
+    struct recognizer *recognizer = recognizer_new(catalogue);
+    struct finding finding;
+    struct text text = {0};
+    text_add(&text, "[rank12]: ValueError: ");
+    for (int i = 0; i < 500; i++)
+        text_add(&text, "\xc3\xa4"); /* must not be cut inside a letter */
+    assert_true(recognizer_look(recognizer, text_string(&text), text.size, &finding));
+    assert_int_equal(finding.rank, 12);
+    json_t *line = json_string(finding.line);
+    assert_non_null(line);
+    assert_true(strlen(finding.line) > FINDING_LINE_MAX - 4);
+    json_decref(line);
+    text_clear(&text);
+    text_add(&text, "ValueError: \xff\x01 end");
+    assert_true(recognizer_look(recognizer, text_string(&text), text.size, &finding));
+    assert_string_equal(finding.line, "ValueError: ? end");
+    assert_int_equal(finding.rank, -1);
+    text_fini(&text);
+    recognizer_free(recognizer);
+    json_decref(catalogue);
+}
+
+/* --- A file of one's own --------------------------------------------------------------------- */
+
+static const json_t *entry_named(const json_t *catalogue, const char *name)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(catalogue, i, entry)
+    {
+        if (text_equal(text_at(entry, "name"), name))
+            return entry;
+    }
+    return NULL;
+}
+
+static void ones_own_entries_come_first_and_replace_what_is_built_in(void **state)
+{
+    (void)state;
+    static const char own[] =
+        "# mine\n"
+        "loader: {title: the loader is stuck, pattern: ['stuck in q\\d', '^bad shard'],\n"
+        "         cause: hang, advice: fewer workers}\n"
+        "cuda_oom: {pattern: CUDA out of memory, cause: oom}\n"
+        "python: null\n";
+    struct spec_problems problems = {0};
+    json_t *all = builtin(), *catalogue = catalogue_read(own, strlen(own), &problems);
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(json_array_size(catalogue), json_array_size(all)); /* one more, one less */
+    const json_t *loader = json_array_get(catalogue, 0);
+    assert_string_equal(text_at(loader, "name"), "loader");
+    assert_string_equal(text_at(loader, "pattern"), "(?:stuck in q\\d)|(?:^bad shard)");
+    assert_string_equal(text_at(loader, "blame"), "none");
+    assert_string_equal(text_at(loader, "tells"), "cause");
+    assert_string_equal(text_at(entry_named(catalogue, "cuda_oom"), "pattern"),
+                        "CUDA out of memory");
+    assert_null(entry_named(catalogue, "python"));
+    json_decref(catalogue);
+    /* With nothing in it but a comment it is as if it were not there. */
+    catalogue = catalogue_read("# none yet\n\n", strlen("# none yet\n\n"), &problems);
+    assert_int_equal(problems.count, 0);
+    assert_true(json_equal(catalogue, all));
+    json_decref(catalogue);
+    json_decref(all);
+}
+
+static void what_is_wrong_is_told_with_its_place_and_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *own, *problem;
+    } rows[] = {
+        {"a: {pattern: 'x('}", "mine.yaml:1:15: a.pattern: the pattern is wrong: missing closing "
+                               "parenthesis\n"},
+        {"a: {pattern: [ok, 'y[']}",
+         "mine.yaml:1:20: a.pattern[1]: the pattern is wrong: missing terminating ] for character "
+         "class\n"},
+        {"a:\n  cause: oom\n", "mine.yaml:1:1: a.pattern: missing: by what it is recognised\n"},
+        {"a: {pattern: x, cause: guard}",
+         "mine.yaml:1:24: a.cause: not exit, oom, nan, hang, node_fail or launch\n"},
+        {"a: {pattern: x, blame: me}", "mine.yaml:1:24: a.blame: not none, node or code\n"},
+        {"a: {pattern: x, blame: node}",
+         "mine.yaml:1:24: a.blame: a node is to blame for the causes node_fail and launch only\n"},
+        {"a: {patern: x}", "mine.yaml:1:1: a.pattern: missing: by what it is recognised\n"
+                           "mine.yaml:1:5: a.patern: unknown key; did you mean pattern?\n"},
+        {"a: {pattern: 'x*'}",
+         "mine.yaml:1:15: a.pattern: the pattern fits an empty line, and so any\n"},
+        {"a b: {pattern: x}", "mine.yaml:1:1: a b: not a name: letters, digits and _ make one\n"},
+        {"a: x", "mine.yaml:1:4: a: not a map with pattern, cause, blame and advice\n"},
+        {"- x", "mine.yaml:1:1: not a map of failures by name\n"},
+        {"cuda_oom: {pattern: '('}",
+         "mine.yaml:1:22: cuda_oom.pattern: the pattern is wrong: missing closing parenthesis\n"},
+        {"a: {pattern: x\n", "mine.yaml:2:1: "},
+    };
+    json_t *all = builtin();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct spec_problems problems = {.file = text_format("mine.yaml")};
+        struct text text = {0};
+        json_t *catalogue = catalogue_read(rows[i].own, strlen(rows[i].own), &problems);
+        spec_problems_text(&problems, &text);
+        if (i + 1 < sizeof rows / sizeof *rows)
+            assert_string_equal(text_string(&text), rows[i].problem);
+        else
+            assert_true(text_starts(text_string(&text), rows[i].problem)); /* libfyaml's words */
+        assert_true(json_equal(catalogue, all));
+        json_decref(catalogue);
+        text_fini(&text);
+        spec_problems_fini(&problems);
+    }
+    json_decref(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_built_in_is_without_a_problem),
+        cmocka_unit_test(excerpts_are_known_by_their_lines),
+        cmocka_unit_test(the_strongest_line_counts_and_of_these_the_right_one),
+        cmocka_unit_test(a_rank_that_went_on_did_not_fail_of_that),
+        cmocka_unit_test(a_finding_is_fit_to_be_shown),
+        cmocka_unit_test(ones_own_entries_come_first_and_replace_what_is_built_in),
+        cmocka_unit_test(what_is_wrong_is_told_with_its_place_and_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
