@@ -157,5 +157,5 @@ running_jobs_are() {
     [ "$output" = "sandbox: cannot make the folder $folder/file" ]
     run "$sandbox" start "$folder/a" --nodes none
     [ "$status" = 1 ]
-    [ "$output" = "sandbox: --nodes wants a number from 1 to 99, not 'none'" ]
+    [ "$output" = "sandbox: --nodes wants a number from 1 to 512, not 'none'" ]
 }
