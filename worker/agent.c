@@ -124,6 +124,10 @@ static void agent_command(void *context, const char *line, size_t size)
         node_run_number(agent->run);
     else if (text_equal(line, "kill"))
         node_run_kill(agent->run);
+    else if (text_equal(line, "examine"))
+        node_run_examine(agent->run);
+    else if (text_equal(line, "testify"))
+        node_run_testify(agent->run);
     else if (text_equal(line, "finish"))
         node_run_finish(agent->run);
 }

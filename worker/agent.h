@@ -6,6 +6,8 @@
  *   start RUN_DIR      begin this run; the one before has ended
  *   stop SECONDS       stop by the ladder, KILL after so many seconds
  *   kill               KILL now
+ *   examine            the run may hang: look, and report
+ *   testify            it hangs: put what was found into the journal
  *   finish             the run is gone on all nodes: tell its end
  *   end                leave
  *

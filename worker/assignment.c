@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
+#include "worker/hang.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -85,6 +86,9 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
         return error_set(err, -ENOTSUP, "launch: %s: not supported yet", launch);
     assignment->nodes = (unsigned)assignment_number(resources, "nodes", 1);
     assignment->gpus = (unsigned)assignment_number(resources, "gpus", 0);
+    /* What holds no GPUs costs little when it hangs, and often works in silence. */
+    int otherwise = assignment->gpus ? HANG_AUTOMATIC : HANG_OFF;
+    assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
     int result = assignment_read_parallel(assignment, err);

@@ -36,6 +36,7 @@ struct assignment {
     int stop_signal;             /* SIGTERM by default */
     int save_time_s;             /* how long a stop at a boundary may take */
     unsigned keep;               /* checkpoints to keep; 0: all */
+    int hang_s; /* how long a silence may be; HANG_OFF or HANG_AUTOMATIC (worker/hang.h) */
     struct mac_secret secret;
 };
 

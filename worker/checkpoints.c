@@ -52,6 +52,7 @@ struct checkpoints {
     void *context;
     struct group *groups;
     size_t group_count;
+    uint64_t changes;
     struct signature whole; /* of the last one told */
 };
 
@@ -266,8 +267,10 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
     for (size_t i = 0; i < count; i++) {
         struct group *before =
             groups_find(checkpoints->groups, checkpoints->group_count, groups[i].step);
-        if (!before || !signature_equal(&before->signature, &groups[i].signature))
+        if (!before || !signature_equal(&before->signature, &groups[i].signature)) {
+            checkpoints->changes++;
             continue;
+        }
         groups[i].was_present = true;
         groups[i].is_old = before->is_old;
         groups[i].is_told = before->is_told;
@@ -355,6 +358,11 @@ void checkpoints_look(struct checkpoints *checkpoints)
             checkpoints_tell(checkpoints, group);
     }
     checkpoints_prune(checkpoints);
+}
+
+uint64_t checkpoints_changes(const struct checkpoints *checkpoints)
+{
+    return checkpoints->changes;
 }
 
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)

@@ -36,6 +36,9 @@ void checkpoints_free(struct checkpoints *checkpoints);
 
 void checkpoints_look(struct checkpoints *checkpoints);
 
+/* How often a look found one that is new or has changed: somebody writes. */
+uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
+
 enum checkpoints_end {
     CHECKPOINTS_ENDED_WELL, /* every writer ended by itself: what is there is whole */
     CHECKPOINTS_CUT_OFF,    /* one was killed: what it was writing may be half */

@@ -50,6 +50,7 @@ struct crew {
     uv_timer_t ladder, holder, expecter;
     int64_t kill_ms; /* when KILL is due, or was first sent */
     unsigned handles;
+    uint64_t printed; /* pieces of output */
     bool is_closing;
     char buffer[CREW_READ_SIZE];
 };
@@ -262,6 +263,7 @@ static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
     struct crew_member *member = stream->data;
     struct crew *crew = member->crew;
     if (size > 0) {
+        crew->printed++;
         ranklog_feed(member->log, buffer->base, (size_t)size);
         if (member->rank.local_rank == 0)
             crew->options.printed(crew->options.context, buffer->base, (size_t)size);
@@ -341,6 +343,16 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
 bool crew_is_gone(const struct crew *crew)
 {
     return crew->is_gone;
+}
+
+bool crew_is_stopping(const struct crew *crew)
+{
+    return crew->is_stopping;
+}
+
+uint64_t crew_printed(const struct crew *crew)
+{
+    return crew->printed;
 }
 
 unsigned crew_count(const struct crew *crew)

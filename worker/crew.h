@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct assignment;
@@ -61,6 +62,11 @@ void crew_terminated(struct crew *crew);
 void crew_reap(struct crew *crew);
 
 bool crew_is_gone(const struct crew *crew);
+/* It was told to stop, or its leftovers are. */
+bool crew_is_stopping(const struct crew *crew);
+
+/* Grows whenever a rank has printed something. */
+uint64_t crew_printed(const struct crew *crew);
 
 /* How many ranks were started, and the i-th of them. */
 unsigned crew_count(const struct crew *crew);

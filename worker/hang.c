@@ -18,7 +18,7 @@ void hang_look(struct hang *hang, enum hang_sign sign, int64_t now_ms)
     bool is_first_step = sign == HANG_STEP && !hang->has_step;
     if (is_first_step)
         hang->longest_ms = 0;
-    else if (hang->silence_ms > hang->longest_ms)
+    else if (hang->silence_ms > hang->longest_ms && sign != HANG_EXCUSED)
         hang->longest_ms = hang->silence_ms;
     if (sign == HANG_STEP && !is_first_step && hang->intervals < HANG_STEPS)
         hang->intervals++;

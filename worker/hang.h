@@ -31,7 +31,8 @@ enum {
 /* Of hang_init(), beside seconds. */
 enum { HANG_AUTOMATIC = -1, HANG_OFF = 0 };
 
-enum hang_sign { HANG_NOTHING, HANG_LIFE, HANG_STEP };
+/* Excused: the silence until now has a reason, and is no measure of others. */
+enum hang_sign { HANG_NOTHING, HANG_LIFE, HANG_STEP, HANG_EXCUSED };
 
 struct hang {
     int setting_s;

@@ -294,8 +294,9 @@ static void lead_init(struct lead *lead, const char *job_dir)
     uv_signal_init(&lead->loop, &lead->limit);
     uv_timer_init(&lead->loop, &lead->timer);
     uv_timer_init(&lead->loop, &lead->later);
+    uv_timer_init(&lead->loop, &lead->hang.timer);
     lead->term.data = lead->interrupt.data = lead->limit.data = lead;
-    lead->timer.data = lead->later.data = lead;
+    lead->timer.data = lead->later.data = lead->hang.timer.data = lead;
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
     uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);
@@ -307,8 +308,10 @@ static void lead_fini(struct lead *lead)
     int result = uv_loop_close(&lead->loop);
     assert(result == 0);
     (void)result; /* every handle was closed */
-    for (unsigned i = 0; i < lead->count; i++)
+    for (unsigned i = 0; i < lead->count; i++) {
         free(lead->agents[i].node);
+        free(lead->agents[i].summary);
+    }
     free(lead->agents);
     free(lead->program);
 }

@@ -21,7 +21,7 @@ void lead_begin(struct lead *lead)
             json_array_append_new(nodes, json_string(lead->agents[i].node));
     }
     lead->state = LEAD_RUNNING;
-    lead->is_killing = false;
+    lead->is_killing = lead->hang.is_asked = false;
     uv_timer_stop(&lead->timer);
     lead->turn++;
     step_send(lead->step, "start %s", run->assignment->run_dir);
@@ -47,6 +47,7 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     agent->is_gone = true;
     for (unsigned i = 0; i < lead->count; i++)
         gone += lead->agents[i].is_gone;
+    lead_hang_gone(lead);
     if (gone == lead->count)
         step_send(lead->step, "finish");
 }
@@ -117,10 +118,14 @@ void lead_reported(void *context, const json_t *report)
         lead_agent_gone(lead, agent);
     else if (text_equal(name, "ended"))
         lead_agent_ended(lead, agent, report);
+    else if (text_equal(name, "examined"))
+        lead_hang_examined(lead, agent, report);
     else if (lead->is_asking)
         return; /* a stop from outside: what follows from it is no cause */
     else if (text_equal(name, "guard"))
         lead_agent_guard(lead, report);
+    else if (text_equal(name, "silent"))
+        lead_hang_silent(lead, agent, report);
     else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))
         lead_agent_failed(lead, agent, report);
 }

@@ -2,6 +2,7 @@
  *
  *   lead.c         the loop, signals, the step, how a run is stopped and concluded
  *   lead_agents.c  what the agents report
+ *   lead_hang.c    whether a run hangs
  *   lead_next.c    which run comes next: the daemon's commands, and alone
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
  */
@@ -38,6 +39,16 @@ enum lead_requeue {
 struct lead_agent {
     char *node; /* NULL until it is ready */
     bool is_gone, is_ended;
+    bool is_examined; /* has answered since the lead last asked whether the run hangs */
+    double silent_s;
+    char *summary; /* of what it found, or NULL */
+};
+
+/* A question to all agents, whether the run hangs. */
+struct lead_hang {
+    bool is_asked;
+    double limit_s; /* how long a silence is allowed, as the node has it that tells of one */
+    uv_timer_t timer;
 };
 
 struct lead {
@@ -55,8 +66,9 @@ struct lead {
     double end_time; /* the limit of the job's time; 0: not known */
     struct commands commands;
     uv_signal_t term, interrupt, limit;
-    uv_timer_t timer;             /* of the state: launching, the ladder, lingering, leaving */
-    uv_timer_t later;             /* to look again for the number of a run */
+    uv_timer_t timer; /* of the state: launching, the ladder, lingering, leaving */
+    uv_timer_t later; /* to look again for the number of a run */
+    struct lead_hang hang;
     int64_t interrupted_ms;       /* when a stop from outside began */
     bool is_killing;              /* the ladder's last rung */
     int64_t waiting_ms, heard_ms; /* since when, and when the daemon was last there */
@@ -84,6 +96,13 @@ void lead_launch_done(uv_timer_t *timer);
 void lead_begin(struct lead *lead);
 /* A step_options.reported. */
 void lead_reported(void *context, const json_t *report);
+
+/* lead_hang.c */
+
+void lead_hang_silent(struct lead *lead, const struct lead_agent *agent, const json_t *report);
+void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report);
+/* An agent's ranks are gone: it is not asked any more. */
+void lead_hang_gone(struct lead *lead);
 
 /* lead_next.c: the lead has found its run over, and waits for the next one. */
 void lead_wait(struct lead *lead);

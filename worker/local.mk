@@ -15,13 +15,15 @@ worker_libworker_a_SOURCES = \
 	worker/commands.c worker/commands.h \
 	worker/crew.c worker/crew.h \
 	worker/environment.c worker/environment.h \
+	worker/evidence.c worker/evidence.h \
+	worker/growth.c worker/growth.h \
 	worker/guards.c worker/guards.h \
 	worker/hang.c worker/hang.h \
 	worker/inquiry.c worker/inquiry.h \
 	worker/job_folder.c worker/job_folder.h \
 	worker/journal.c worker/journal.h \
 	worker/lead.c worker/lead.h worker/lead_state.h \
-	worker/lead_agents.c worker/lead_leave.c worker/lead_next.c \
+	worker/lead_agents.c worker/lead_hang.c worker/lead_leave.c worker/lead_next.c \
 	worker/lead_run.c worker/lead_run.h \
 	worker/lineage.c worker/lineage.h \
 	worker/lines.c worker/lines.h \
@@ -35,6 +37,7 @@ worker_libworker_a_SOURCES = \
 	worker/processes.c worker/processes.h \
 	worker/rank.c worker/rank.h \
 	worker/ranklog.c worker/ranklog.h \
+	worker/ras.c worker/ras.h \
 	worker/rendezvous.c worker/rendezvous.h \
 	worker/report.c worker/report.h \
 	worker/requeue.c worker/requeue.h \
@@ -45,7 +48,8 @@ worker_libworker_a_SOURCES = \
 	worker/telemetry/means.c worker/telemetry/means.h \
 	worker/telemetry/second.c worker/telemetry/second.h \
 	worker/telemetry/watch.h \
-	worker/transfer.c worker/transfer.h
+	worker/transfer.c worker/transfer.h \
+	worker/vigil.c worker/vigil.h
 WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \
 	$(CURL_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
 

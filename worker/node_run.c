@@ -12,6 +12,7 @@
 #include "worker/link.h"
 #include "worker/observer.h"
 #include "worker/rendezvous.h"
+#include "worker/vigil.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct node_run {
     struct link *link;
     struct observer *observer;
     struct crew *crew;
+    struct vigil *vigil; /* NULL before the ranks have started */
     double started_s, ended_s;
     int64_t files_by_ms;
     uv_timer_t starter, ticker;
@@ -153,6 +155,8 @@ static void node_run_go(struct node_run *run)
     run->ended_s = clock_calendar_s();
     uv_timer_stop(&run->starter);
     uv_timer_stop(&run->ticker);
+    vigil_close(run->vigil);
+    run->vigil = NULL;
     if (run->observer)
         observer_look_last(run->observer);
     if (run->crew)
@@ -223,6 +227,8 @@ static void node_run_tick_done(uv_timer_t *timer)
 {
     struct node_run *run = timer->data;
     observer_look(run->observer);
+    if (run->vigil && run->state == NODE_RUN_RUNNING)
+        vigil_look(run->vigil);
     if (run->wants_number)
         node_run_look_for_number(run);
     if (run->link)
@@ -281,6 +287,27 @@ static int node_run_start_crew(struct node_run *run, struct error *err)
     };
     run->started_s = clock_calendar_s();
     return crew_start(&crew, &run->crew, err);
+}
+
+static void node_run_vigil_report(void *context, json_t *report)
+{
+    node_run_report(context, report);
+}
+
+static void node_run_start_vigil(struct node_run *run)
+{
+    const struct vigil_options options = {
+        .loop = run->options.loop,
+        .crew = run->crew,
+        .observer = run->observer,
+        .journal = run->journal,
+        .hang_s = run->assignment->hang_s,
+        .folder = run->options.node_index == 0 ? run->assignment->out_dir : NULL,
+        .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),
+        .report = node_run_vigil_report,
+        .context = run,
+    };
+    run->vigil = vigil_new(&options);
 }
 
 static void node_run_cannot_start(struct node_run *run, const struct error *err)
@@ -344,6 +371,7 @@ static void node_run_start_done(uv_timer_t *timer)
         return;
     }
     run->state = NODE_RUN_RUNNING;
+    node_run_start_vigil(run);
     uv_timer_start(&run->ticker, node_run_tick_done, NODE_RUN_TICK_MS, NODE_RUN_TICK_MS);
     node_run_tell_start(run);
 }
@@ -398,6 +426,21 @@ void node_run_kill(struct node_run *run)
         crew_kill(run->crew);
 }
 
+void node_run_examine(struct node_run *run)
+{
+    if (run->vigil)
+        vigil_examine(run->vigil);
+    else if (run->state == NODE_RUN_STARTING)
+        node_run_report(run, json_pack("{s:s, s:f, s:s}", "report", "examined", "seconds", 0.0,
+                                       "summary", "the ranks are being started"));
+}
+
+void node_run_testify(struct node_run *run)
+{
+    if (run->vigil)
+        vigil_testify(run->vigil);
+}
+
 void node_run_number(struct node_run *run)
 {
     run->wants_number = true;
@@ -439,6 +482,7 @@ void node_run_close(struct node_run *run, int drain_ms)
 {
     if (!run)
         return;
+    vigil_close(run->vigil);
     crew_close(run->crew);
     if (run->journal)
         journal_flush(run->journal);

@@ -15,6 +15,7 @@
  *   {"report": "failed", "turn", "failed": {"rank", "code", "signal", "line"}}    the first one
  * here
  *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
+ *   {"report": "silent" | "examined", "turn", ...}    as worker/vigil.h has them
  *   {"report": "gone", "turn"}
  *   {"report": "ended", "turn", "final", "ended", "last_step" and "checkpoint" (a step) or null,
  * "failed" as above or null, "idle": true where the run has no ranks here}
@@ -52,6 +53,11 @@ void node_run_stop(struct node_run *run, unsigned seconds);
 void node_run_expect(struct node_run *run, unsigned seconds);
 /* KILL to all that is left, now. */
 void node_run_kill(struct node_run *run);
+
+/* The lead asks whether the run hangs: looks at the processes, and reports "examined". */
+void node_run_examine(struct node_run *run);
+/* It does: what was found goes into the journal. */
+void node_run_testify(struct node_run *run);
 
 /* The run was begun without the daemon, which knows it now: from now on its journal is pushed. */
 void node_run_number(struct node_run *run);

@@ -35,6 +35,7 @@ struct observer {
     int64_t checkpoints_ms;          /* when they were last looked at */
     bool has_saved;
     int64_t saved_step; /* of the newest checkpoint that was told */
+    uint64_t signs;     /* rows and checkpoints so far */
     bool is_stopped;    /* the owner was told to stop the run */
     bool has_looked_for_missing;
 };
@@ -42,6 +43,7 @@ struct observer {
 static void observer_row(void *context, const struct extract_row *row)
 {
     struct observer *observer = context;
+    observer->signs++;
     rows_add(&observer->rows, row);
 }
 
@@ -59,6 +61,7 @@ static json_t *observer_paths(const struct checkpoint *checkpoint)
 static void observer_checkpoint(void *context, const struct checkpoint *checkpoint)
 {
     struct observer *observer = context;
+    observer->signs++;
     json_t *members =
         json_pack("{s:s, s:I, s:I}", "path", checkpoint->path, "step", (json_int_t)checkpoint->step,
                   "bytes", (json_int_t)checkpoint->bytes);
@@ -280,6 +283,12 @@ void observer_end(struct observer *observer, enum checkpoints_end end)
 {
     if (observer->checkpoints)
         checkpoints_look_last(observer->checkpoints, end);
+}
+
+uint64_t observer_signs(const struct observer *observer)
+{
+    const struct checkpoints *checkpoints = observer->checkpoints;
+    return observer->signs + (checkpoints ? checkpoints_changes(checkpoints) : 0);
 }
 
 bool observer_last_step(const struct observer *observer, int64_t *ret_step)

@@ -54,6 +54,8 @@ void observer_look_last(struct observer *observer);
 /* All processes of the run have ended: the last look at checkpoints. */
 void observer_end(struct observer *observer, enum checkpoints_end end);
 
+/* Grows with each row of metrics and each checkpoint, also one that is still being written. */
+uint64_t observer_signs(const struct observer *observer);
 /* False when no metric came with a step. */
 bool observer_last_step(const struct observer *observer, int64_t *ret_step);
 /* The step of the newest whole checkpoint. False when there was none. */

@@ -27,6 +27,7 @@ static const char *const outcome_causes[] = {
     [OUTCOME_CAUSE_GUARD] = "guard",
     [OUTCOME_CAUSE_NODE_FAIL] = "node_fail",
     [OUTCOME_CAUSE_LAUNCH] = "launch",
+    [OUTCOME_CAUSE_HANG] = "hang",
 };
 
 void outcome_init(struct outcome *outcome, int64_t run)
@@ -37,6 +38,7 @@ void outcome_init(struct outcome *outcome, int64_t run)
 void outcome_fini(struct outcome *outcome)
 {
     json_decref(outcome->guard);
+    json_decref(outcome->evidence);
     json_decref(outcome->finals);
     *outcome = (struct outcome){0};
 }
@@ -84,15 +86,15 @@ const char *outcome_cause_name(enum outcome_cause cause)
 json_t *outcome_to_json(const struct outcome *outcome)
 {
     json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
-    json_t *json =
-        json_pack("{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:f, s:f, s:O, s:o, s:b}",
-                  "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id,
-                  "restarts", (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind),
-                  "cause", outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code,
-                  "signal", outcome->signal, "message", outcome->message, "node",
-                  outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "started",
-                  outcome->started, "ended", outcome->ended, "finals", outcome->finals, "last_step",
-                  step, "requeues", outcome->requeues);
+    json_t *json = json_pack(
+        "{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:f, s:f, s:O, s:o, s:b}",
+        "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "restarts",
+        (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind), "cause",
+        outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code, "signal",
+        outcome->signal, "message", outcome->message, "node",
+        outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
+        outcome->evidence, "started", outcome->started, "ended", outcome->ended, "finals",
+        outcome->finals, "last_step", step, "requeues", outcome->requeues);
     if (!json)
         abort();
     return json;
@@ -140,6 +142,8 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
     outcome.requeues = json_is_true(json_object_get(json, "requeues"));
     json_t *guard = json_object_get(json, "guard");
     outcome.guard = json_is_object(guard) ? json_incref(guard) : NULL;
+    json_t *evidence = json_object_get(json, "evidence");
+    outcome.evidence = json_is_object(evidence) ? json_incref(evidence) : NULL;
     outcome.finals = json_incref(finals);
     *ret_outcome = outcome;
     return 0;

@@ -24,6 +24,7 @@ enum outcome_cause {
     OUTCOME_CAUSE_GUARD,
     OUTCOME_CAUSE_NODE_FAIL,
     OUTCOME_CAUSE_LAUNCH,
+    OUTCOME_CAUSE_HANG,
 };
 
 struct outcome {
@@ -34,9 +35,10 @@ struct outcome {
     enum outcome_cause cause;
     int exit_code, signal; /* of the first rank that failed */
     char message[512];
-    char node[256]; /* which to blame for a failure; empty: none */
-    json_t *guard;  /* the verdict of the guard that stopped the run, or NULL; owned */
-    double started; /* when the first rank was executed, seconds since 1970; 0 if none was */
+    char node[256];   /* which to blame for a failure; empty: none */
+    json_t *guard;    /* the verdict of the guard that stopped the run, or NULL; owned */
+    json_t *evidence; /* what was seen of a hang, or NULL; owned */
+    double started;   /* when the first rank was executed, seconds since 1970; 0 if none was */
     double ended;
     json_t *finals; /* by node its last sequence number; owned */
     bool has_step;

@@ -15,10 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct process {
-    pid_t pid, parent, group;
-};
-
 int processes_adopt(struct error *err)
 {
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -37,12 +33,12 @@ pid_t processes_reap(int *ret_status)
 
 /* Reads "pid (name) state ppid pgrp ..."; the name may hold anything, so the last parenthesis ends
  * it. Zombies are left out: their end is known already. */
-static bool process_read(const char *name, struct process *ret_process)
+bool process_read(const char *path, struct process *ret_process)
 {
-    char path[64], text[512], state;
+    char text[1024], state;
     int parent, group;
-    if (snprintf(path, sizeof(path), "/proc/%.20s/stat", name) >= (int)sizeof(path))
-        return false;
+    unsigned threads;
+    unsigned long long user, system;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -51,11 +47,20 @@ static bool process_read(const char *name, struct process *ret_process)
     if (size <= 0)
         return false;
     text[size] = '\0';
-    const char *end = strrchr(text, ')');
-    if (!end || sscanf(end + 1, " %c %d %d", &state, &parent, &group) != 3 || state == 'Z')
+    const char *name = strchr(text, '('), *end = strrchr(text, ')');
+    if (!name || !end ||
+        sscanf(end + 1, " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u",
+               &state, &parent, &group, &user, &system, &threads) != 6 ||
+        state == 'Z')
         return false;
-    pid_t pid = (pid_t)strtol(name, NULL, 10);
-    *ret_process = (struct process){.pid = pid, .parent = parent, .group = group};
+    *ret_process = (struct process){.pid = (pid_t)strtol(text, NULL, 10),
+                                    .parent = parent,
+                                    .group = group,
+                                    .state = state,
+                                    .threads = threads,
+                                    .ticks = user + system};
+    (void)snprintf(ret_process->name, sizeof(ret_process->name), "%.*s", (int)(end - name - 1),
+                   name + 1); /* may be cut */
     return true;
 }
 
@@ -67,7 +72,9 @@ static struct process *processes_list(size_t *ret_count)
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
         struct process process;
-        if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(entry->d_name, &process))
+        char path[64];
+        bool fits = snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name) < 64;
+        if (!isdigit((unsigned char)entry->d_name[0]) || !fits || !process_read(path, &process))
             continue;
         if (count == capacity) {
             capacity = capacity ? 2 * capacity : 256;
@@ -83,28 +90,37 @@ static struct process *processes_list(size_t *ret_count)
     return list;
 }
 
-/* Signals the descendants in `group`, or all for 0. */
-static unsigned processes_signal(pid_t group, int number)
+struct process *processes_family(size_t *ret_count)
 {
     size_t count, found = 0;
-    unsigned signalled = 0;
     struct process *list = processes_list(&count);
     struct process *family = malloc((count + 1) * sizeof(*family));
     if (!family)
         abort();
     /* Each member brings its children; a process has one parent, so none comes twice. */
-    family[found++] = (struct process){.pid = getpid()};
-    for (size_t member = 0; member < found; member++)
+    for (size_t parents = 0; parents <= found; parents++) {
+        pid_t parent = parents ? family[parents - 1].pid : getpid();
         for (size_t i = 0; i < count; i++)
-            if (list[i].parent == family[member].pid && found <= count)
+            if (list[i].parent == parent && found < count)
                 family[found++] = list[i];
-    for (size_t member = 1; member < found; member++) {
+    }
+    free(list);
+    *ret_count = found;
+    return family;
+}
+
+/* Signals the descendants in `group`, or all for 0. */
+static unsigned processes_signal(pid_t group, int number)
+{
+    size_t count;
+    unsigned signalled = 0;
+    struct process *family = processes_family(&count);
+    for (size_t member = 0; member < count; member++) {
         bool is_meant = !group || family[member].group == group;
         if (is_meant && kill(family[member].pid, number) == 0)
             signalled++;
     }
     free(family);
-    free(list);
     return signalled;
 }
 

@@ -12,6 +12,7 @@ enum happening {
     STANDS, /* the watcher is suspended: one look at the end */
     SIGN,   /* one sign of life now; takes no time */
     STEP,   /* one step now */
+    EXCUSE, /* the silence until now had a reason */
 };
 
 struct stretch {
@@ -23,7 +24,8 @@ static void live(struct hang *hang, const struct stretch *stretch, int64_t *now_
 {
     static const enum hang_sign signs[] = {
         [SILENT] = HANG_NOTHING, [PRINTS] = HANG_LIFE, [STEPS] = HANG_STEP,
-        [STANDS] = HANG_NOTHING, [SIGN] = HANG_LIFE,   [STEP] = HANG_STEP};
+        [STANDS] = HANG_NOTHING, [SIGN] = HANG_LIFE,   [STEP] = HANG_STEP,
+        [EXCUSE] = HANG_EXCUSED};
     for (; stretch->happening != END; stretch++) {
         enum hang_sign sign = signs[stretch->happening];
         if (stretch->happening == STANDS)
@@ -121,6 +123,11 @@ static void time_in_which_all_stood_still_is_no_silence(void **state)
          {{STEPS, 10}, {STANDS, 36000}, {STEPS, 1}, {SILENT, 1}},
          300,
          1},
+        {"an excused silence is no measure",
+         -1,
+         {{STEPS, 10}, {SILENT, 290}, {EXCUSE, 0}, {SILENT, 7}},
+         300,
+         7},
         {"a clock that does not move", 60, {{SILENT, 5}, {STANDS, 0}}, 60, 5},
     };
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
