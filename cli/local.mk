@@ -26,6 +26,7 @@ noinst_LIBRARIES += cli/libcli.a
 cli_libcli_a_SOURCES = \
 	cli/client.c cli/client.h \
 	cli/event.c cli/event.h \
+	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
 	cli/format.c cli/format.h \
 	cli/live.c cli/live.h \

@@ -2,6 +2,7 @@
  * what is in the record; the last lines of a log are read from the run's own file. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/evidence.h"
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -274,6 +275,18 @@ static void why_write_guards(const struct why *why, struct text *text)
     }
 }
 
+static void why_write_warnings(const struct why *why, struct text *text)
+{
+    const json_t *warning;
+    size_t i;
+    json_array_foreach(json_object_get(why->run, "warnings"), i, warning)
+    {
+        text_add(text, "  warning: ");
+        terminal_add_cut(text, field_text(warning, "message"), SIZE_MAX);
+        text_add(text, "\n");
+    }
+}
+
 static void why_write_failure(const struct why *why, struct text *text)
 {
     const char *outcome = field_text(why->run, "outcome"), *cause = field_text(why->run, "cause");
@@ -292,6 +305,8 @@ static void why_write_failure(const struct why *why, struct text *text)
         text_add(text, "\n");
     }
     why_write_guards(why, text);
+    why_write_warnings(why, text);
+    evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);
     why_write_log(why, text);
 }
 

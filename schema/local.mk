@@ -6,6 +6,8 @@ QUERIES = \
 	schema/queries/edge_insert.sql \
 	schema/queries/edge_load.sql \
 	schema/queries/event_insert.sql \
+	schema/queries/evidence_answer.sql \
+	schema/queries/evidence_put.sql \
 	schema/queries/events_after.sql \
 	schema/queries/events_of_workflow.sql \
 	schema/queries/gate_answer.sql \
@@ -44,6 +46,7 @@ QUERIES = \
 	schema/queries/run_find.sql \
 	schema/queries/run_load.sql \
 	schema/queries/run_save.sql \
+	schema/queries/run_warnings.sql \
 	schema/queries/runs_all.sql \
 	schema/queries/runs_of_phase.sql \
 	schema/queries/runs_of_workflow.sql \

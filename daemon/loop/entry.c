@@ -164,6 +164,24 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
     return status;
 }
 
+/* Of the entry, what is the entry's own is known from elsewhere. */
+static int write_evidence(const json_t *entry, const struct entry_origin *origin,
+                          struct store *store, struct error *err)
+{
+    json_t *evidence = json_copy((json_t *)entry);
+    if (!evidence)
+        abort();
+    (void)json_object_del(evidence, "seq"); /* they are there, or it does not matter */
+    (void)json_object_del(evidence, "time");
+    (void)json_object_del(evidence, "type");
+    int status = json_is_array(json_object_get(evidence, "processes"))
+                     ? store_evidence_put(store, origin->run, origin->node, evidence,
+                                          time_ms_of(entry, "time"), err)
+                     : write_strange(entry, origin, store, err);
+    json_decref(evidence);
+    return status;
+}
+
 static int write_warning(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -271,6 +289,7 @@ static const struct {
     [ENTRY_STOPPING] = {"stopping", NULL, tell_stopping},
     [ENTRY_EXITED] = {"exited", NULL, NULL},
     [ENTRY_ENDED] = {"ended", NULL, tell_ended},
+    [ENTRY_EVIDENCE] = {"evidence", write_evidence, NULL},
     [ENTRY_UNKNOWN] = {"", write_strange, NULL},
 };
 

@@ -27,6 +27,7 @@ enum entry_type {
     ENTRY_STOPPING,
     ENTRY_EXITED,
     ENTRY_ENDED,
+    ENTRY_EVIDENCE,
     ENTRY_UNKNOWN,
 };
 

@@ -286,21 +286,68 @@ static int answer_checks(struct store *store, enum query query, uint64_t run, js
     return result;
 }
 
+static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evidence,
+                           struct error *err)
+{
+    int result;
+    json_t *list = json_array();
+    struct stmt *stmt = store_stmt(store, Q_EVIDENCE_ANSWER);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        json_t *node = json_string(stmt_next_text(stmt)), *time = json_real(stmt_next_real(stmt));
+        json_t *evidence = stmt_next_json(stmt);
+        if (!evidence)
+            evidence = json_object();
+        json_object_set_new(evidence, "node", node);
+        json_object_set_new(evidence, "time", time);
+        json_array_append_new(list, evidence);
+    }
+    if (result < 0)
+        json_decref(list);
+    else
+        *ret_evidence = list;
+    return result;
+}
+
+static int answer_warnings(struct store *store, uint64_t run, json_t **ret_warnings,
+                           struct error *err)
+{
+    int result;
+    json_t *list = json_array();
+    struct stmt *stmt = store_stmt(store, Q_RUN_WARNINGS);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0)
+        json_array_insert_new(list, 0, row_json(stmt)); /* oldest first */
+    if (result < 0)
+        json_decref(list);
+    else
+        *ret_warnings = list;
+    return result;
+}
+
 int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                json_t **ret_json, struct error *err)
 {
     uint64_t id;
-    json_t *run = NULL, *guards = NULL;
+    json_t *run = NULL, *guards = NULL, *evidence = NULL, *warnings = NULL;
     int result = answer_run_id(store, workflow, phase, attempt, &id, err);
     if (result == 0)
         result = answer_run_by_id(store, id, &run, err);
     if (result == 0)
         result = answer_checks(store, Q_GUARD_CHECKS, id, &guards, err);
+    if (result == 0)
+        result = answer_evidence(store, id, &evidence, err);
+    if (result == 0)
+        result = answer_warnings(store, id, &warnings, err);
     if (result < 0) {
         json_decref(run);
+        json_decref(guards);
+        json_decref(evidence);
         return result;
     }
     json_object_set_new(run, "guards", guards);
+    json_object_set_new(run, "evidence", evidence);
+    json_object_set_new(run, "warnings", warnings);
     *ret_json = run;
     return 0;
 }

@@ -108,6 +108,20 @@ int store_checkpoints(struct store *store, uint64_t phase,
     return result;
 }
 
+int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
+                       int64_t time_ms, struct error *err)
+{
+    const json_t *silent = json_object_get(evidence, "silent");
+    struct stmt *stmt = store_stmt(store, Q_EVIDENCE_PUT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":node", node);
+    stmt_bind_int(stmt, ":time", time_ms);
+    stmt_bind_real(stmt, ":silent", json_is_number(silent) ? json_number_value(silent) : NAN);
+    stmt_bind_text(stmt, ":summary", json_string_value(json_object_get(evidence, "summary")));
+    stmt_bind_json(stmt, ":evidence", evidence);
+    return stmt_run(stmt, err);
+}
+
 static int run_add_verdict(struct store *store, uint64_t run, const char *kind, const json_t *json,
                            int64_t time_ms, struct error *err)
 {

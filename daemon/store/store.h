@@ -162,6 +162,11 @@ int store_checkpoints(struct store *store, uint64_t phase,
                       int (*each)(void *arg, const struct store_checkpoint *checkpoint), void *arg,
                       struct error *err);
 
+/* What a node found out about a run that seemed to hang: the members of its `evidence` entry. A
+ * later one of the same node replaces it. */
+int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
+                       int64_t time_ms, struct error *err);
+
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
 enum {
