@@ -66,6 +66,11 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     if (result == 0 && sizes->tensor && product != total)
         return error_set(err, -EINVAL, "spec: parallel needs %llu GPUs of %llu",
                          (unsigned long long)product, (unsigned long long)total);
+    uint64_t group = (uint64_t)sizes->tensor * sizes->pipeline;
+    bool is_group = assignment->launch == ASSIGNMENT_LAUNCH_GROUP;
+    if (result == 0 && is_group && (group == 0 || assignment->gpus % group))
+        return error_set(err, -EINVAL, "spec: %u GPUs of a node are no whole number of groups",
+                         assignment->gpus);
     return result;
 }
 
@@ -82,6 +87,8 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
         assignment->launch = ASSIGNMENT_LAUNCH_RANK;
     else if (!launch || text_equal(launch, "node"))
         assignment->launch = ASSIGNMENT_LAUNCH_NODE;
+    else if (text_equal(launch, "group"))
+        assignment->launch = ASSIGNMENT_LAUNCH_GROUP;
     else
         return error_set(err, -ENOTSUP, "launch: %s: not supported yet", launch);
     assignment->nodes = (unsigned)assignment_number(resources, "nodes", 1);
@@ -176,6 +183,9 @@ void assignment_free(struct assignment *assignment)
 
 unsigned assignment_ranks_per_node(const struct assignment *assignment)
 {
+    const struct placement_sizes *sizes = &assignment->parallel;
+    if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
+        return assignment->gpus / (sizes->tensor * sizes->pipeline);
     bool is_one = assignment->launch == ASSIGNMENT_LAUNCH_NODE || assignment->gpus == 0;
     return is_one ? 1 : assignment->gpus;
 }

@@ -12,7 +12,7 @@
 
 struct error;
 
-enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE };
+enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE, ASSIGNMENT_LAUNCH_GROUP };
 
 struct assignment {
     json_t *json; /* owns what the pointers below mean */
@@ -45,7 +45,7 @@ struct assignment {
 int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err);
 void assignment_free(struct assignment *assignment);
 
-/* How many ranks (processes that the worker starts) each node has. */
+/* How many ranks each node has: processes that the worker starts, so that a group counts as one. */
 unsigned assignment_ranks_per_node(const struct assignment *assignment);
 
 #endif

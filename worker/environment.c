@@ -2,6 +2,7 @@
 #include "worker/environment.h"
 
 #include "worker/assignment.h"
+#include "worker/groups.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -54,6 +55,16 @@ void environment_set(struct environment *environment, const char *name, const ch
     }
     free(environment->entries[i]);
     environment->entries[i] = text_format("%s=%s", name, value);
+}
+
+void environment_unset(struct environment *environment, const char *name)
+{
+    size_t i = environment_find(environment, name, strlen(name));
+    if (i == environment->count)
+        return;
+    free(environment->entries[i]);
+    environment->entries[i] = environment->entries[--environment->count];
+    environment->entries[environment->count] = NULL;
 }
 
 void environment_setf(struct environment *environment, const char *name, const char *format, ...)
@@ -223,18 +234,23 @@ static void environment_add_env(struct environment *environment, const json_t *e
     }
 }
 
-/* What torchrun takes for arguments that are not given: a plain `torchrun train.py` then spans all
- * nodes. Not for ranks: those of a script that happens to start torchrun in each would all be the
- * first node of another world. */
-static void environment_add_torchrun(struct environment *environment,
-                                     const struct assignment *assignment,
-                                     const struct environment_place *place)
+void environment_set_world(struct environment *environment, const struct environment_place *place,
+                           unsigned local)
 {
-    if (assignment->launch != ASSIGNMENT_LAUNCH_NODE || !assignment->gpus)
-        return;
+    environment_setf(environment, "WORLD_SIZE", "%u", local * place->nodes);
+    environment_setf(environment, "LOCAL_WORLD_SIZE", "%u", local);
+    environment_setf(environment, "NODE_RANK", "%u", place->node_index);
+    environment_setf(environment, "NNODES", "%u", place->nodes);
+    environment_set(environment, "MASTER_ADDR", place->address);
+    environment_setf(environment, "MASTER_PORT", "%u", place->port);
+}
+
+void environment_set_torchrun(struct environment *environment,
+                              const struct environment_place *place, unsigned local)
+{
     environment_setf(environment, "PET_NNODES", "%u", place->nodes);
     environment_setf(environment, "PET_NODE_RANK", "%u", place->node_index);
-    environment_setf(environment, "PET_NPROC_PER_NODE", "%u", assignment->gpus);
+    environment_setf(environment, "PET_NPROC_PER_NODE", "%u", local);
     environment_set(environment, "PET_MASTER_ADDR", place->address);
     environment_setf(environment, "PET_MASTER_PORT", "%u", place->port);
 }
@@ -248,14 +264,10 @@ void environment_build(struct environment *environment, const struct assignment 
     environment_add_phased(environment, assignment, place);
     environment_add_env(environment, json_object_get(assignment->spec, "env"));
     environment_add_params(environment, json_object_get(assignment->spec, "params"));
-    environment_setf(environment, "WORLD_SIZE", "%u", local * place->nodes);
-    environment_setf(environment, "LOCAL_WORLD_SIZE", "%u", local);
-    environment_setf(environment, "NODE_RANK", "%u", place->node_index);
-    environment_setf(environment, "NNODES", "%u", place->nodes);
-    environment_set(environment, "MASTER_ADDR", place->address);
-    environment_setf(environment, "MASTER_PORT", "%u", place->port);
+    environment_set_world(environment, place, local);
     environment_add_sizes(environment, &assignment->parallel);
-    environment_add_torchrun(environment, assignment, place);
+    if (assignment->launch == ASSIGNMENT_LAUNCH_NODE && assignment->gpus)
+        environment_set_torchrun(environment, place, local);
     /* `phase-worker metric` must be found by scripts even where it is not installed. */
     if (place->program) {
         const char *path = environment_get(environment, "PATH"), *end;
@@ -268,9 +280,11 @@ void environment_build(struct environment *environment, const struct assignment 
 void environment_set_rank(struct environment *environment, const struct assignment *assignment,
                           const struct environment_place *place, unsigned local_rank)
 {
+    unsigned local = place->ranks_per_node, rank = place->node_index * local + local_rank;
+    if (place->groups)
+        groups_set_environment(place->groups, environment, rank, local_rank);
     if (assignment->launch != ASSIGNMENT_LAUNCH_RANK)
         return;
-    unsigned local = place->ranks_per_node, rank = place->node_index * local + local_rank;
     environment_setf(environment, "RANK", "%u", rank);
     environment_setf(environment, "LOCAL_RANK", "%u", local_rank);
     environment_setf(environment, "GROUP_RANK", "%u", place->node_index); /* as torchrun calls it */

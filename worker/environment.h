@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct assignment;
+struct groups;
 
 struct environment {
     char **entries; /* "NAME=value", NULL-terminated: what execve() takes */
@@ -22,14 +23,16 @@ struct environment_place {
     unsigned ranks_per_node;
     const char *address; /* of the first node */
     unsigned port;
-    const char *channel; /* file for what scripts tell, see channel.h */
-    const char *program; /* path of phase-worker itself, or NULL */
+    const char *channel;         /* file for what scripts tell, see channel.h */
+    const char *program;         /* path of phase-worker itself, or NULL */
+    const struct groups *groups; /* of launch: group, or NULL */
 };
 
 void environment_fini(struct environment *environment);
 void environment_set(struct environment *environment, const char *name, const char *value);
 void environment_setf(struct environment *environment, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void environment_unset(struct environment *environment, const char *name);
 /* NULL when it is not set. */
 const char *environment_get(const struct environment *environment, const char *name);
 
@@ -43,7 +46,15 @@ void environment_expand(const struct environment *environment, const char *strin
 void environment_build(struct environment *environment, const struct assignment *assignment,
                        const struct environment_place *place, char *const *job);
 
-/* What differs by rank. */
+/* Where processes meet, of which each node has `local`. */
+void environment_set_world(struct environment *environment, const struct environment_place *place,
+                           unsigned local);
+/* What torchrun takes for arguments that are not given: a plain `torchrun train.py` then spans all
+ * nodes. Not for ranks, in each of which a torchrun would take itself for one of them. */
+void environment_set_torchrun(struct environment *environment,
+                              const struct environment_place *place, unsigned local);
+
+/* What differs by rank, or by group. */
 void environment_set_rank(struct environment *environment, const struct assignment *assignment,
                           const struct environment_place *place, unsigned local_rank);
 

@@ -176,6 +176,7 @@ void lead_run_close(struct lead_run *run, int drain_ms)
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node)
 {
     const json_t *rank = json_object_get(failed, "rank");
+    const json_t *group = json_object_get(failed, "group");
     int code = (int)json_integer_value(json_object_get(failed, "code"));
     int number = (int)json_integer_value(json_object_get(failed, "signal"));
     const char *line = json_string_value(json_object_get(failed, "line"));
@@ -183,6 +184,8 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
     bool has_line = line && *line;
     if (json_is_integer(rank))
         (void)snprintf(who, sizeof(who), "rank %d", (int)json_integer_value(rank)); /* fits */
+    if (json_is_integer(group))
+        (void)snprintf(who, sizeof(who), "group %d", (int)json_integer_value(group)); /* fits */
     if (number)
         (void)snprintf(how, sizeof(how), "was killed by signal %d (%s)", number,
                        strsignal(number)); /* fits */

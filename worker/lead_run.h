@@ -52,8 +52,8 @@ void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
 bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Decides by a report's description of a failed rank, {"rank": 3 or null, "code", "signal",
- * "line"}. */
+/* Decides by a report's description of a failed rank, {"rank": 3, "code", "signal", "line"}; a
+ * group's has "group" instead, the only process of a node neither. */
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node);
 
 /* What there is to tell by why a run was stopped from outside. */

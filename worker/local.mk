@@ -17,6 +17,7 @@ worker_libworker_a_SOURCES = \
 	worker/environment.c worker/environment.h \
 	worker/evidence.c worker/evidence.h \
 	worker/growth.c worker/growth.h \
+	worker/groups.c worker/groups.h \
 	worker/guards.c worker/guards.h \
 	worker/hang.c worker/hang.h \
 	worker/inquiry.c worker/inquiry.h \

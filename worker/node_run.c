@@ -8,6 +8,7 @@
 #include "worker/clock.h"
 #include "worker/crew.h"
 #include "worker/environment.h"
+#include "worker/groups.h"
 #include "worker/journal.h"
 #include "worker/link.h"
 #include "worker/observer.h"
@@ -36,6 +37,7 @@ struct node_run {
     bool wants_number;             /* the lead says that it does */
     struct rendezvous rendezvous;
     struct environment environment;
+    struct groups *groups;   /* of launch: group, else NULL */
     struct journal *journal; /* this and the next three: NULL where the run has no ranks */
     struct link *link;
     struct observer *observer;
@@ -61,11 +63,16 @@ static json_t *node_run_failure(const struct node_run *run, const struct crew_ra
 {
     if (!rank)
         return json_null();
-    bool is_rank = run->assignment->launch == ASSIGNMENT_LAUNCH_RANK;
+    static const char *const names[] = {
+        [ASSIGNMENT_LAUNCH_RANK] = "rank",
+        [ASSIGNMENT_LAUNCH_GROUP] = "group",
+    };
+    const char *name = names[run->assignment->launch];
     char *line = crew_last_line(run->crew, rank->local_rank);
-    json_t *failure = json_pack("{s:o, s:i, s:i, s:s}", "rank",
-                                is_rank ? json_integer((json_int_t)rank->rank) : json_null(),
-                                "code", rank->code, "signal", rank->signal, "line", line);
+    json_t *failure =
+        json_pack("{s:i, s:i, s:s}", "code", rank->code, "signal", rank->signal, "line", line);
+    if (name)
+        json_object_set_new(failure, name, json_integer((json_int_t)rank->rank));
     free(line);
     return failure;
 }
@@ -251,7 +258,7 @@ static void node_run_tell_start(struct node_run *run)
 static int node_run_start_crew(struct node_run *run, struct error *err)
 {
     const struct assignment *assignment = run->assignment;
-    const struct environment_place place = {
+    struct environment_place place = {
         .node_index = run->options.node_index,
         .nodes = assignment->nodes,
         .ranks_per_node = assignment_ranks_per_node(assignment),
@@ -261,6 +268,12 @@ static int node_run_start_crew(struct node_run *run, struct error *err)
         .program = run->options.program,
     };
     environment_build(&run->environment, assignment, &place, environ);
+    int result = 0;
+    if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
+        result = groups_new(assignment, &run->environment, &run->groups, err);
+    if (result < 0)
+        return result;
+    place.groups = run->groups;
     const struct observer_options observed = {
         .assignment = assignment,
         .environment = &run->environment,
@@ -271,7 +284,7 @@ static int node_run_start_crew(struct node_run *run, struct error *err)
         .urgent = node_run_urgent,
         .context = run,
     };
-    int result = observer_new(&observed, &run->observer, err);
+    result = observer_new(&observed, &run->observer, err);
     if (result < 0)
         return result;
     const struct crew_options crew = {
@@ -472,6 +485,7 @@ static void node_run_closed(uv_handle_t *handle)
     assignment_free(run->assignment);
     assignment_free(run->numbered);
     environment_fini(&run->environment);
+    groups_free(run->groups);
     free(run->run_dir);
     free(run->channel);
     free(run->log_folder);

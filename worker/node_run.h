@@ -12,8 +12,9 @@
  *
  *   {"report": "started", "turn": 1, "time": 1790000000.1}
  *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
- *   {"report": "failed", "turn", "failed": {"rank", "code", "signal", "line"}}    the first one
- * here
+ *   {"report": "failed", "turn", "failed": {"rank" or "group", "code", "signal", "line"}}
+ *                                                       the first one here; of a node's only
+ *                                                       process neither "rank" nor "group"
  *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
  *   {"report": "silent" | "examined", "turn", ...}    as worker/vigil.h has them
  *   {"report": "gone", "turn"}

@@ -25,19 +25,49 @@ static bool rendezvous_is_loopback(const struct in_addr *address)
 }
 
 /* Binds a socket to a port of the system's choice: an address that is not this node's is refused.
- * Returns the port, or 0. */
-static unsigned rendezvous_free_port(const struct in_addr *address)
+ * Returns the socket, or -1. */
+static int rendezvous_bind(const struct in_addr *address, unsigned *ret_port)
 {
     struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = *address};
     socklen_t size = sizeof(local);
-    unsigned port = 0;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&local, size) == 0 &&
-        getsockname(fd, (struct sockaddr *)&local, &size) == 0)
-        port = ntohs(local.sin_port);
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&local, size) < 0 ||
+                    getsockname(fd, (struct sockaddr *)&local, &size) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd >= 0)
+        *ret_port = ntohs(local.sin_port);
+    return fd;
+}
+
+/* Returns the port, or 0. */
+static unsigned rendezvous_free_port(const struct in_addr *address)
+{
+    unsigned port = 0;
+    int fd = rendezvous_bind(address, &port);
     if (fd >= 0)
         close(fd);
     return port;
+}
+
+int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err)
+{
+    const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
+    int *sockets = calloc(count, sizeof(*sockets));
+    unsigned bound = 0;
+    if (!sockets)
+        abort();
+    /* All are held until the last is picked, or one might come twice. */
+    while (bound < count && (sockets[bound] = rendezvous_bind(&address, &ret_ports[bound])) >= 0)
+        bound++;
+    for (unsigned i = 0; i < bound; i++)
+        close(sockets[i]);
+    free(sockets);
+    if (bound < count)
+        return error_set(err, -EADDRNOTAVAIL, "found only %u free ports for %u groups", bound,
+                         count);
+    return 0;
 }
 
 /* The first address of `name` that is this node's and not loopback. */

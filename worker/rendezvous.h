@@ -17,6 +17,9 @@ struct rendezvous {
 int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_rendezvous,
                     struct error *err);
 
+/* Picks `count` free ports of the loopback address, no two the same. */
+int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err);
+
 int rendezvous_publish(const struct rendezvous *rendezvous, const char *run_dir, unsigned restarts,
                        struct error *err);
 

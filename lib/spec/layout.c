@@ -26,7 +26,7 @@ struct layout_nodes {
     int64_t nodes, gpus; /* gpus of each */
 };
 
-static const char *const layout_launches[] = {"node", "rank"};
+static const char *const layout_launches[] = {"node", "rank", "group"};
 
 static int64_t layout_group(const struct layout *layout)
 {
@@ -140,9 +140,7 @@ static const char *layout_read_launch(const struct sections *sections, const str
                                       const struct layout_nodes *nodes)
 {
     const char *word = layout_launches[0];
-    if (node && node->kind == NODE_SCALAR && text_equal(node->text, "group"))
-        node_problem(sections->scope->problems, node, "group: not supported yet");
-    else if (node)
+    if (node)
         word = scalar_choice(sections->scope, node, layout_launches,
                              sizeof layout_launches / sizeof layout_launches[0]);
     if (word == layout_launches[1] && nodes->gpus == 0 && !sections->lacks_base)

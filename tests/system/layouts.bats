@@ -97,3 +97,55 @@ one_meeting_point() {
     done)
     one_meeting_point
 }
+
+# Groups of GROUP GPUs on NODES of GPUS each, with tensor and pipeline sizes: each a world of its own.
+group_lines() {
+    local index local per_node=$(($2 / $3)) all
+    all=$(($1 * per_node))
+    for ((index = 0; index < all; index++)); do
+        local=$((index % per_node))
+        echo "CUDA_VISIBLE_DEVICES=$(seq -s, $((local * $3)) $((local * $3 + $3 - 1))) DP_RANK=$index DP_SIZE=$all" \
+            "LOCAL_WORLD_SIZE=$3 NNODES=1 NODE_RANK=0 PET_MASTER_ADDR=127.0.0.1 PET_NNODES=1 PET_NODE_RANK=0" \
+            "PET_NPROC_PER_NODE=$3 PP_SIZE=$5 SLURM_NNODES=$1 TP_SIZE=$4 WORLD_SIZE=$3"
+    done
+}
+
+# Each group meets at a place of its own.
+meeting_points_are() {
+    [ "$(for file in "$out"/met-*; do sort -u "$file"; done | wc -l)" = "$1" ]
+}
+
+@test "two generators with TP=4 side by side on one node, each with its own GPUs" {
+    run_layout 1 8 group 'tensor: 4'
+    diff <(group_lines 1 8 4 4 1) <(told)
+    meeting_points_are 2
+}
+
+@test "one group of TP=2 x PP=2 on half a node" {
+    run_layout 1 4 group 'tensor: 2, pipeline: 2'
+    diff <(group_lines 1 4 4 2 2) <(told)
+}
+
+@test "eight groups over four nodes" {
+    run_layout 4 8 group 'tensor: 2, pipeline: 2'
+    diff <(group_lines 4 8 4 2 2) <(told)
+    meeting_points_are 8
+}
+
+@test "groups share what Slurm gave to the job, wherever that begins" {
+    local other
+    other=$(sbatch --parsable -w n1 --gres=gpu:h100:4 -o /dev/null --wrap 'sleep 100')
+    phasectl daemon start
+    workflow=$(layout 1 4 group 'tensor: 2' | sed 's/^phases:/slurm: {exclude: "n[2-4]"}\n&/' | submit)
+    eventually 60 state "$workflow" succeeded
+    scancel "$other"
+    out=$PHASED_HOME/runs/$workflow/a/out
+    diff <(told | grep -o 'CUDA[^ ]*') <(printf 'CUDA_VISIBLE_DEVICES=%s\n' 4,5 6,7)
+}
+
+@test "a group that fails stops the others, and is named" {
+    phasectl daemon start
+    workflow=$(layout 1 8 group 'tensor: 4' | sed 's/^    run: |/&\n      [ $DP_RANK = 0 ] || { echo out of luck; exit 3; }; sleep 100/' | submit)
+    eventually 60 state "$workflow" held
+    [ "$(record 'SELECT message FROM run')" = 'group 1 on n1 exited with code 3: out of luck' ]
+}
