@@ -116,6 +116,8 @@ static void agent_command(void *context, const char *line, size_t size)
         agent_leave(agent);
     else if (!agent->run)
         return;
+    else if (text_equal(line, "go"))
+        node_run_go_on(agent->run);
     else if (text_starts(line, "stop "))
         node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
     else if (text_starts(line, "expect "))

@@ -4,6 +4,7 @@
  * The lead speaks through srun's broadcast standard input, a command a line:
  *
  *   start RUN_DIR      begin this run; the one before has ended
+ *   go                 all nodes are fit: start the ranks that wait for it
  *   stop SECONDS       stop by the ladder, KILL after so many seconds
  *   kill               KILL now
  *   examine            the run may hang: look, and report

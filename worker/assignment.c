@@ -74,6 +74,14 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     return result;
 }
 
+static void assignment_read_preflight(struct assignment *assignment)
+{
+    const char *level = assignment_string(assignment->spec, "preflight");
+    assignment->preflight = level && text_equal(level, "off") ? NULL : level;
+    assignment->preflight_observes =
+        json_is_true(json_object_get(assignment->spec, "preflight_observe"));
+}
+
 static int assignment_read_spec(struct assignment *assignment, struct error *err)
 {
     const char *launch = assignment_string(assignment->spec, "launch");
@@ -96,6 +104,8 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     /* What holds no GPUs costs little when it hangs, and often works in silence. */
     int otherwise = assignment->gpus ? HANG_AUTOMATIC : HANG_OFF;
     assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
+    assignment->gpu_type = assignment_string(resources, "gpu_type");
+    assignment_read_preflight(assignment);
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
     int result = assignment_read_parallel(assignment, err);

@@ -28,9 +28,12 @@ struct assignment {
     const char *resume;          /* path of the checkpoint to go on from, or NULL */
     int64_t resume_step;         /* 0 without one */
     unsigned nodes, gpus;        /* gpus per node; 0 for none */
+    const char *gpu_type;        /* Slurm's name for them; NULL: any */
     enum assignment_launch launch;
     struct placement_sizes parallel;
-    int umask; /* -1: leave */
+    const char *preflight;   /* its level; NULL: none */
+    bool preflight_observes; /* what it finds is only reported */
+    int umask;               /* -1: leave */
     int linger_s;
     const char *checkpoint_path; /* pattern, or NULL */
     int stop_signal;             /* SIGTERM by default */

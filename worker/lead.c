@@ -313,6 +313,7 @@ static void lead_fini(struct lead *lead)
         free(lead->agents[i].summary);
     }
     free(lead->agents);
+    lead_checks_forget(lead);
     free(lead->program);
 }
 

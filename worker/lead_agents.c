@@ -30,6 +30,7 @@ void lead_begin(struct lead *lead)
                   json_pack("{s:I, s:i, s:o, s:o}", "job_id", (json_int_t)run->outcome.job_id,
                             "restarts", (int)run->outcome.restarts, "nodes", nodes, "end_time",
                             limit));
+    lead_checks_begin(lead);
 }
 
 static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const char *node)
@@ -122,6 +123,8 @@ void lead_reported(void *context, const json_t *report)
         lead_hang_examined(lead, agent, report);
     else if (lead->is_asking)
         return; /* a stop from outside: what follows from it is no cause */
+    else if (text_equal(name, "preflight"))
+        lead_checks_add(lead, agent, report);
     else if (text_equal(name, "guard"))
         lead_agent_guard(lead, report);
     else if (text_equal(name, "silent"))

@@ -3,6 +3,7 @@
  *   lead.c         the loop, signals, the step, how a run is stopped and concluded
  *   lead_agents.c  what the agents report
  *   lead_hang.c    whether a run hangs
+ *   lead_checks.c  what their preflights say together
  *   lead_next.c    which run comes next: the daemon's commands, and alone
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
  */
@@ -10,6 +11,7 @@
 #define PHASED_WORKER_LEAD_STATE_H
 
 #include "worker/commands.h"
+#include "worker/fitness.h"
 #include "worker/lead_run.h"
 #include "worker/step.h"
 
@@ -38,7 +40,7 @@ enum lead_requeue {
 
 struct lead_agent {
     char *node; /* NULL until it is ready */
-    bool is_gone, is_ended;
+    bool is_checked, is_gone, is_ended;
     bool is_examined; /* has answered since the lead last asked whether the run hangs */
     double silent_s;
     char *summary; /* of what it found, or NULL */
@@ -63,6 +65,8 @@ struct lead {
     struct step *step;      /* NULL once it has ended */
     struct lead_agent *agents;
     unsigned count, ready;
+    bool is_checking; /* the ranks wait for the preflights of all nodes */
+    struct fitness fitness;
     double end_time; /* the limit of the job's time; 0: not known */
     struct commands commands;
     uv_signal_t term, interrupt, limit;
@@ -91,6 +95,13 @@ void lead_interrupted(struct lead *lead);
 bool lead_all_ended(const struct lead *lead);
 /* Not all agents came in time. */
 void lead_launch_done(uv_timer_t *timer);
+
+/* lead_checks.c: the agents were told to start a run. */
+void lead_checks_begin(struct lead *lead);
+/* A node has told. */
+void lead_checks_add(struct lead *lead, struct lead_agent *agent, const json_t *report);
+/* The run is over, or the lead. */
+void lead_checks_forget(struct lead *lead);
 
 /* lead_agents.c: all agents are there, and a run is open. */
 void lead_begin(struct lead *lead);

@@ -18,17 +18,21 @@ worker_libworker_a_SOURCES = \
 	worker/evidence.c worker/evidence.h \
 	worker/growth.c worker/growth.h \
 	worker/groups.c worker/groups.h \
+	worker/fitness.c worker/fitness.h \
 	worker/guards.c worker/guards.h \
 	worker/hang.c worker/hang.h \
 	worker/inquiry.c worker/inquiry.h \
 	worker/job_folder.c worker/job_folder.h \
 	worker/journal.c worker/journal.h \
 	worker/lead.c worker/lead.h worker/lead_state.h \
-	worker/lead_agents.c worker/lead_hang.c worker/lead_leave.c worker/lead_next.c \
+	worker/lead_agents.c worker/lead_checks.c worker/lead_hang.c \
+	worker/lead_leave.c worker/lead_next.c \
 	worker/lead_run.c worker/lead_run.h \
 	worker/lineage.c worker/lineage.h \
 	worker/lines.c worker/lines.h \
 	worker/link.c worker/link.h \
+	worker/nodecheck.c worker/nodecheck.h \
+	worker/nodecheck_report.c worker/nodecheck_report.h \
 	worker/node_run.c worker/node_run.h \
 	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \

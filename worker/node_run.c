@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/place.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -11,6 +12,7 @@
 #include "worker/groups.h"
 #include "worker/journal.h"
 #include "worker/link.h"
+#include "worker/nodecheck.h"
 #include "worker/observer.h"
 #include "worker/rendezvous.h"
 #include "worker/vigil.h"
@@ -38,6 +40,9 @@ struct node_run {
     struct rendezvous rendezvous;
     struct environment environment;
     struct groups *groups;   /* of launch: group, else NULL */
+    struct nodecheck *check; /* the preflight; NULL: not begun, or none */
+    char *checker;           /* its program */
+    bool is_fit;             /* the lead says that all nodes are */
     struct journal *journal; /* this and the next three: NULL where the run has no ranks */
     struct link *link;
     struct observer *observer;
@@ -155,6 +160,12 @@ static void node_run_warn_of_lost_lines(struct node_run *run)
     }
 }
 
+static void node_run_end_check(struct node_run *run)
+{
+    nodecheck_close(run->check);
+    run->check = NULL;
+}
+
 /* Nothing of the run is left on this node. */
 static void node_run_go(struct node_run *run)
 {
@@ -164,6 +175,7 @@ static void node_run_go(struct node_run *run)
     uv_timer_stop(&run->ticker);
     vigil_close(run->vigil);
     run->vigil = NULL;
+    node_run_end_check(run);
     if (run->observer)
         observer_look_last(run->observer);
     if (run->crew)
@@ -340,6 +352,45 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
         run->state = NODE_RUN_RUNNING;
 }
 
+/* --- The preflight --------------------------------------------------------------------------- */
+
+static void node_run_checked(void *context, json_t *report)
+{
+    struct node_run *run = context;
+    json_t *outcome = json_object_get(report, "outcome"),
+           *reason = json_object_get(report, "reason");
+    json_t *told =
+        json_pack("{s:s, s:O, s:O}", "report", "preflight", "outcome", outcome, "reason", reason);
+    json_object_set_new(report, "observe", json_boolean(run->assignment->preflight_observes));
+    node_run_add(run, "preflight", report);
+    node_run_report(run, told);
+}
+
+static bool node_run_waits(const struct node_run *run)
+{
+    return run->assignment && run->assignment->preflight && !run->is_fit;
+}
+
+static void node_run_check(struct node_run *run)
+{
+    if (run->check)
+        return;
+    const struct nodecheck_options options = {
+        .loop = run->options.loop,
+        .program = run->checker,
+        .level = run->assignment->preflight,
+        .gpus = run->assignment->gpus,
+        .gpu_type = run->assignment->gpu_type,
+        .deadline_ms = NODECHECK_MS,
+        .done = node_run_checked,
+        .context = run,
+    };
+    node_run_open_journal(run);
+    run->check = nodecheck_start(&options);
+}
+
+/* --- The ranks ------------------------------------------------------------------------------- */
+
 /* Reads what other nodes write. -EAGAIN: not there yet. */
 static int node_run_read_files(struct node_run *run, struct error *err)
 {
@@ -347,7 +398,9 @@ static int node_run_read_files(struct node_run *run, struct error *err)
     int result = 0;
     if (!run->assignment)
         result = assignment_read(run->run_dir, &run->assignment, err);
-    if (result == 0 && options->node_index < run->assignment->nodes && !run->rendezvous.port) {
+    bool is_needed =
+        result == 0 && !node_run_waits(run) && options->node_index < run->assignment->nodes;
+    if (is_needed && !run->rendezvous.port) {
         unsigned nodes = run->assignment->nodes;
         if (options->node_index > 0)
             result = rendezvous_read(run->run_dir, options->restarts, &run->rendezvous, err);
@@ -375,8 +428,13 @@ static void node_run_start_done(uv_timer_t *timer)
         node_run_go(run); /* the run needs fewer nodes than the job has */
         return;
     }
+    if (result == 0 && node_run_waits(run)) {
+        node_run_check(run);
+        return;
+    }
     if (result == 0) {
-        node_run_open_journal(run);
+        if (!run->journal)
+            node_run_open_journal(run);
         result = node_run_start_crew(run, &err);
     }
     if (result < 0) {
@@ -399,6 +457,7 @@ struct node_run *node_run_start(const struct node_run_options *options)
     run->run_dir = text_format("%s", options->run_dir);
     run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
     run->log_folder = text_format("%s/log", options->run_dir);
+    run->checker = place_program("phase-preflight");
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         char *folder = text_format("%s/%s", options->run_dir, folders[i]);
         (void)file_make_folders(folder, 0700, NULL); /* what is missing is seen when it is used */
@@ -414,6 +473,16 @@ struct node_run *node_run_start(const struct node_run_options *options)
 }
 
 /* --- What the owner asks --------------------------------------------------------------------- */
+
+void node_run_go_on(struct node_run *run)
+{
+    if (run->state != NODE_RUN_STARTING || run->is_fit)
+        return;
+    run->is_fit = true;
+    node_run_end_check(run);
+    run->files_by_ms = clock_steady_ms() + NODE_RUN_FILES_MS;
+    node_run_start_done(&run->starter);
+}
 
 void node_run_stop(struct node_run *run, unsigned seconds)
 {
@@ -470,6 +539,8 @@ void node_run_reap(struct node_run *run)
 {
     if (run->crew)
         crew_reap(run->crew);
+    else if (run->check)
+        nodecheck_reap(run->check);
 }
 
 bool node_run_is_over(const struct node_run *run)
@@ -489,6 +560,7 @@ static void node_run_closed(uv_handle_t *handle)
     free(run->run_dir);
     free(run->channel);
     free(run->log_folder);
+    free(run->checker);
     free(run);
 }
 
@@ -498,6 +570,7 @@ void node_run_close(struct node_run *run, int drain_ms)
         return;
     vigil_close(run->vigil);
     crew_close(run->crew);
+    node_run_end_check(run);
     if (run->journal)
         journal_flush(run->journal);
     link_close(run->link, drain_ms);

@@ -2,7 +2,8 @@
  *
  *   starting -> running -> gone -> ended
  *
- * Starting waits for files that other nodes write. Gone: no process of the run is left here and the
+ * Starting waits for the preflights of all nodes, where the run has one (node_run_go_on), and for
+ * files that other nodes write. Gone: no process of the run is left here and the
  * journal holds all that was observed. When all nodes are gone the owner says so
  * (node_run_finish), and the run ends here with its last journal entry; a run on one node does so
  * by itself.
@@ -10,6 +11,7 @@
  * What happens is reported to the owner as JSON objects (a new reference each), which the agent
  * hands to the lead:
  *
+ *   {"report": "preflight", "turn": 1, "outcome", "reason"}
  *   {"report": "started", "turn": 1, "time": 1790000000.1}
  *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
  *   {"report": "failed", "turn", "failed": {"rank" or "group", "code", "signal", "line"}}
@@ -46,6 +48,9 @@ struct node_run_options {
 
 /* Never fails: what goes wrong is reported. */
 struct node_run *node_run_start(const struct node_run_options *options);
+
+/* All nodes of the run are fit: the ranks that wait for that start. */
+void node_run_go_on(struct node_run *run);
 
 /* The ladder: the program's stop signal now, unless Slurm has just sent the same to all processes,
  * and KILL after `seconds`. A second call can only make it shorter. */

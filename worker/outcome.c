@@ -25,6 +25,7 @@ static const char *const outcome_causes[] = {
     [OUTCOME_CAUSE_EXIT] = "exit",
     [OUTCOME_CAUSE_NAN] = "nan",
     [OUTCOME_CAUSE_GUARD] = "guard",
+    [OUTCOME_CAUSE_PREFLIGHT] = "preflight",
     [OUTCOME_CAUSE_NODE_FAIL] = "node_fail",
     [OUTCOME_CAUSE_LAUNCH] = "launch",
     [OUTCOME_CAUSE_HANG] = "hang",

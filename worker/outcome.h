@@ -22,6 +22,7 @@ enum outcome_cause {
     OUTCOME_CAUSE_EXIT,
     OUTCOME_CAUSE_NAN,
     OUTCOME_CAUSE_GUARD,
+    OUTCOME_CAUSE_PREFLIGHT,
     OUTCOME_CAUSE_NODE_FAIL,
     OUTCOME_CAUSE_LAUNCH,
     OUTCOME_CAUSE_HANG,
@@ -35,7 +36,7 @@ struct outcome {
     enum outcome_cause cause;
     int exit_code, signal; /* of the first rank that failed */
     char message[512];
-    char node[256];   /* which to blame for a failure; empty: none */
+    char node[256];   /* which to blame for a failure, with commas between; empty: none */
     json_t *guard;    /* the verdict of the guard that stopped the run, or NULL; owned */
     json_t *evidence; /* what was seen of a hang, or NULL; owned */
     double started;   /* when the first rank was executed, seconds since 1970; 0 if none was */
