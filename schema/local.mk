@@ -41,6 +41,9 @@ QUERIES = \
 	schema/queries/phase_save.sql \
 	schema/queries/phase_spec.sql \
 	schema/queries/phases_of_workflow.sql \
+	schema/queries/preflight_answer.sql \
+	schema/queries/preflight_put.sql \
+	schema/queries/preflight_row_put.sql \
 	schema/queries/promotion_insert.sql \
 	schema/queries/run_answer.sql \
 	schema/queries/run_find.sql \

@@ -85,7 +85,9 @@ struct core_event {
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
     int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
     bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
-    const char *node;             /* RUN_ENDED: which to blame for a failure; NULL: none */
+    /* RUN_ENDED: which to blame for a failure, after a preflight several with commas between; NULL:
+     * none */
+    const char *node;
     /* CHECKPOINT. RUN_STARTED: what it really resumed from, with `step`; empty: from the start;
      * NULL: that is not known, so from what the record says. COMMAND, to retry: the checkpoint that
      * a person has chosen, with `step`; empty: the start; NULL: it was not said. */

@@ -114,19 +114,29 @@ static void run_follow(struct step *step, struct run *run)
     }
 }
 
+static void run_blame(struct step *step, struct run *run, const char *node, size_t size)
+{
+    struct core_effect *blame = step_add(step, FX_BLAME_NODE, run->phase->workflow);
+    blame->run = run;
+    (void)snprintf(blame->message, sizeof blame->message, "%.*s", (int)size, node);
+}
+
 /* Keeps new jobs away from a node that takes runs down. What the lead says of it counts, also that
- * it is none; without a lead's word, a job's only node is it. */
+ * it is none; without a lead's word, a job's only node is it. A preflight may find several. */
 static void run_blame_node(struct step *step, struct run *run)
 {
     bool is_told = step->event->kind == EV_RUN_ENDED;
     const char *node = is_told ? step->event->node : run->job->nodes;
     bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
                       run->cause == CAUSE_PREFLIGHT;
-    if (!is_by_node || !node || !*node || strpbrk(node, ",["))
+    bool may_be_several = is_told && run->cause == CAUSE_PREFLIGHT;
+    if (!is_by_node || !node || strpbrk(node, may_be_several ? "[" : ",["))
         return;
-    struct core_effect *blame = step_add(step, FX_BLAME_NODE, run->phase->workflow);
-    blame->run = run;
-    (void)snprintf(blame->message, sizeof blame->message, "%s", node);
+    for (size_t size; *node; node += size + (node[size] == ',')) {
+        size = strcspn(node, ",");
+        if (size > 0)
+            run_blame(step, run, node, size);
+    }
 }
 
 void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
@@ -144,6 +154,8 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
                    run->message[0] ? ": " : "", run->message);
     run_move(step, run, RUN_ENDED, text);
     run_blame_node(step, run);
+    if (run->last_step > run->resume_step) /* of failed preflights those in a row count */
+        run->phase->failures[CAUSE_PREFLIGHT] = 0;
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
     step_done(step, FX_TELL_NEXT, run);

@@ -182,6 +182,25 @@ static int write_evidence(const json_t *entry, const struct entry_origin *origin
     return status;
 }
 
+static int write_preflight(const json_t *entry, const struct entry_origin *origin,
+                           struct store *store, struct error *err)
+{
+    const json_t *seconds = json_object_get(entry, "seconds");
+    const struct store_preflight preflight = {
+        .run = origin->run,
+        .node = origin->node,
+        .level = text_of(entry, "level"),
+        .outcome = text_of(entry, "outcome"),
+        .reason = text_of(entry, "reason"),
+        .is_observed = json_is_true(json_object_get(entry, "observe")),
+        .lasted_ms = (int64_t)(fmin(fmax(json_number_value(seconds), 0), 1e6) * 1000),
+        .time_ms = time_ms_of(entry, "time"),
+        .rows = json_object_get(entry, "rows"),
+    };
+    int status = store_preflight_add(store, &preflight, err);
+    return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
+}
+
 static int write_warning(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -281,6 +300,7 @@ static const struct {
     bool (*tell)(const json_t *entry, char buffer[REASON_MAX], struct core_event *event);
 } types[] = {
     [ENTRY_STARTED] = {"started", write_started, tell_started},
+    [ENTRY_PREFLIGHT] = {"preflight", write_preflight, NULL},
     [ENTRY_RANKS] = {"ranks", NULL, NULL},
     [ENTRY_METRIC] = {"metric", write_metric, NULL},
     [ENTRY_CHECKPOINT] = {"checkpoint", write_checkpoint, tell_checkpoint},

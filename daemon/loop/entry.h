@@ -19,6 +19,7 @@ struct entry_origin {
 
 enum entry_type {
     ENTRY_STARTED,
+    ENTRY_PREFLIGHT,
     ENTRY_RANKS,
     ENTRY_METRIC,
     ENTRY_CHECKPOINT,

@@ -329,7 +329,7 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
                json_t **ret_json, struct error *err)
 {
     uint64_t id;
-    json_t *run = NULL, *guards = NULL, *evidence = NULL, *warnings = NULL;
+    json_t *run = NULL, *guards = NULL, *evidence = NULL, *warnings = NULL, *preflight = NULL;
     int result = answer_run_id(store, workflow, phase, attempt, &id, err);
     if (result == 0)
         result = answer_run_by_id(store, id, &run, err);
@@ -339,15 +339,19 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
         result = answer_evidence(store, id, &evidence, err);
     if (result == 0)
         result = answer_warnings(store, id, &warnings, err);
+    if (result == 0)
+        result = answer_preflight(store, id, &preflight, err);
     if (result < 0) {
         json_decref(run);
         json_decref(guards);
         json_decref(evidence);
+        json_decref(warnings);
         return result;
     }
     json_object_set_new(run, "guards", guards);
     json_object_set_new(run, "evidence", evidence);
     json_object_set_new(run, "warnings", warnings);
+    json_object_set_new(run, "preflight", preflight);
     *ret_json = run;
     return 0;
 }

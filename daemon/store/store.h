@@ -197,6 +197,22 @@ int store_node_clear(struct store *store, const char *node, int64_t now_ms, stru
 /* The nodes that are excluded now, with commas between; the caller's to free(). NULL: none. */
 int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, struct error *err);
 
+/* What the look at a node before a run has found. All borrowed. */
+struct store_preflight {
+    uint64_t run;
+    const char *node, *level, *outcome, *reason;
+    bool is_observed;
+    int64_t lasted_ms, time_ms;
+    const json_t *rows; /* a list of {"name", "outcome", "text"} */
+};
+
+enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* the rest is left out */
+
+/* Adds it, or replaces what was said of this run and node. -EINVAL: it is none; the transaction is
+ * still good. */
+int store_preflight_add(struct store *store, const struct store_preflight *preflight,
+                        struct error *err);
+
 /* --- Decisions ------------------------------------------------------------------------------- */
 
 /* Replaces the verdicts on a run's gate by this list of what verdict_to_json() makes. */

@@ -117,6 +117,11 @@ tests_unit_test_record_metrics_SOURCES = tests/unit/test_record_metrics.c $(STOR
 tests_unit_test_record_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_metrics_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_record_preflight
+tests_unit_test_record_preflight_SOURCES = tests/unit/test_record_preflight.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_preflight_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_preflight_LDADD = $(STORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_answers
 tests_unit_test_answers_SOURCES = tests/unit/test_answers.c $(STORE_TEST_SOURCES)
 tests_unit_test_answers_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

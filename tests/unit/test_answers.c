@@ -137,7 +137,8 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     assert_int_equal(answer_phase(record.store, 7, "validate", now_ms, &json, &err), 0);
     assert_json(json, "{" PHASE_VALIDATE ", 'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
-    assert_json(json, "{" RUN_1_MEMBERS ", 'guards': [], 'evidence': [], 'warnings': []}");
+    assert_json(json, "{" RUN_1_MEMBERS
+                      ", 'guards': [], 'evidence': [], 'warnings': [], 'preflight': []}");
     assert_int_equal(answer_runs(record.store, 7, 10, &json, &err), 0);
     assert_json(json, "{'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_runs(record.store, 0, 1, &json, &err), 0);

@@ -52,6 +52,42 @@ static void a_node_that_takes_a_run_down_is_blamed(void **state)
     }
 }
 
+static void all_nodes_that_failed_their_preflight_are_blamed(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    world_begin(&world, false);
+    phase_runs(&world);
+    ended_by_node(&world, CAUSE_PREFLIGHT, "n2,n5");
+    const char *trace = world_trace(&world);
+    assert_non_null(strstr(trace, "blame n2 for validate#1\n"));
+    assert_non_null(strstr(trace, "blame n5 for validate#1\n"));
+    assert_int_equal(world_phase(&world, "validate")->state, PHASE_QUEUED);
+    world_fini(&world);
+}
+
+static void failed_preflights_count_in_a_row(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world);
+    world_begin(&world, false);
+    struct phase *phase = world_phase(&world, "validate");
+    for (unsigned i = 1; i <= 3; i++) {
+        phase_runs(&world);
+        ended_by_node(&world, CAUSE_PREFLIGHT, "n2");
+        assert_int_equal(phase->failures[CAUSE_PREFLIGHT], i);
+    }
+    phase_runs(&world);
+    world_step(&world, (struct core_event){.kind = EV_RUN_ENDED,
+                                           .run = phase->run,
+                                           .outcome = OUTCOME_PREEMPTED,
+                                           .step = 7});
+    assert_int_equal(phase->failures[CAUSE_PREFLIGHT], 0);
+    world_fini(&world);
+}
+
 static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
 {
     static const struct {
@@ -89,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_that_takes_a_run_down_is_blamed),
+        cmocka_unit_test(all_nodes_that_failed_their_preflight_are_blamed),
+        cmocka_unit_test(failed_preflights_count_in_a_row),
         cmocka_unit_test(the_only_node_of_a_job_that_left_no_word_is_blamed),
     };
     return cmocka_run_group_tests_name("core nodes", tests, NULL, NULL);

@@ -1,0 +1,73 @@
+/* What preflights found: a row a node, and one for each thing that was looked at. */
+#include "daemon/store/answers.h"
+#include "daemon/store/row_json.h"
+#include "daemon/store/store_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *preflight_text(const json_t *json, const char *name)
+{
+    return json_string_value(json_object_get(json, name));
+}
+
+static int preflight_add_row(struct store *store, const struct store_preflight *preflight,
+                             size_t position, const json_t *row, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PREFLIGHT_ROW_PUT);
+    stmt_bind_id(stmt, ":run", preflight->run);
+    stmt_bind_text(stmt, ":node", preflight->node);
+    stmt_bind_int(stmt, ":position", (int64_t)position);
+    stmt_bind_text(stmt, ":name", preflight_text(row, "name"));
+    stmt_bind_text(stmt, ":outcome", preflight_text(row, "outcome"));
+    stmt_bind_words(stmt, ":text", preflight_text(row, "text"));
+    return stmt_run(stmt, err);
+}
+
+static bool preflight_is_outcome(const char *word)
+{
+    return word && (strcmp(word, "passed") == 0 || strcmp(word, "failed") == 0 ||
+                    strcmp(word, "could not tell") == 0);
+}
+
+int store_preflight_add(struct store *store, const struct store_preflight *preflight,
+                        struct error *err)
+{
+    const json_t *row;
+    size_t i;
+    if (!preflight_is_outcome(preflight->outcome) || !preflight->level)
+        return error_set(err, -EINVAL, "no verdict on a node");
+    struct stmt *stmt = store_stmt(store, Q_PREFLIGHT_PUT);
+    stmt_bind_id(stmt, ":run", preflight->run);
+    stmt_bind_text(stmt, ":node", preflight->node);
+    stmt_bind_text(stmt, ":level", preflight->level);
+    stmt_bind_int(stmt, ":observed", preflight->is_observed);
+    stmt_bind_text(stmt, ":outcome", preflight->outcome);
+    stmt_bind_words(stmt, ":reason", preflight->reason ? preflight->reason : "");
+    stmt_bind_int(stmt, ":lasted", preflight->lasted_ms);
+    stmt_bind_int(stmt, ":time", preflight->time_ms);
+    int result = stmt_run(stmt, err);
+    json_array_foreach(preflight->rows, i, row)
+    {
+        if (result < 0 || i == STORE_PREFLIGHT_ROWS_MAX)
+            break;
+        if (preflight_text(row, "name") && preflight_is_outcome(preflight_text(row, "outcome")))
+            result = preflight_add_row(store, preflight, i, row, err);
+    }
+    return result;
+}
+
+int answer_preflight(struct store *store, uint64_t run, json_t **ret_preflight, struct error *err)
+{
+    int result;
+    json_t *nodes = json_array();
+    struct stmt *stmt = store_stmt(store, Q_PREFLIGHT_ANSWER);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0)
+        json_array_append_new(nodes, row_json(stmt));
+    if (result < 0)
+        json_decref(nodes);
+    else
+        *ret_preflight = nodes;
+    return result;
+}

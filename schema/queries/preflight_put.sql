@@ -1,0 +1,3 @@
+INSERT OR REPLACE INTO preflight
+       (run, node, level, observed, outcome, reason, lasted, time)
+VALUES (:run, :node, :level, :observed, :outcome, :reason, :lasted, :time)
