@@ -6,8 +6,9 @@ TESTS += tests/system/cli.bats tests/system/demo.bats
 EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
 	tests/system/demo.bats
 
-TESTS += tests/system/worker.bats tests/system/worker_slurm.bats
-EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker
+TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
+EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats \
+	tests/system/worker_preflight.bats tests/system/worker
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/system/test_cluster

@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# Preflight in a run, without Slurm and with a scripted driver (tests/fake/nvml.c).
+
+load worker/helpers.bash
+
+setup() {
+    worker_setup
+    fake_driver=${BIN:-$source_dir/build/bin}/../tests/fake/libnvidia-ml.so
+    export PHASED_NVML=$fake_driver FAKE_NVML= TMPDIR=$home
+    unset "${!FAKE_NVML_@}" CUDA_VISIBLE_DEVICES
+}
+teardown() { worker_teardown; }
+
+# quick_run NUMBER NODES [MORE]: each rank leaves its node's name.
+quick_run() {
+    local spec="{\"preflight\": \"quick\", \"resources\": {\"nodes\": $2, \"gpus\": 8}, \"launch\": \"node\",
+        \"run\": $(script "echo \$SLURMD_NODENAME >>$home/executed")}"
+    new_run "$1" "$(jq -c ". + ${3:-{\}}" <<<"$spec")"
+}
+
+preflight_of() {
+    journal "$1" "$2" 'select(.type == "preflight") | "\(.level) \(.outcome): \(.reason)"'
+}
+
+@test "where all nodes pass, the ranks start and every row is told" {
+    quick_run 1 2
+    start_lead 1 2
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(sort "$home/executed" | xargs)" = "n1 n2" ]
+    [ "$(preflight_of 1 n1)" = "quick passed: " ]
+    [ "$(journal 1 n2 'select(.type == "preflight").rows[] | select(.name == "gpus") | .text')" = "8 work" ]
+    [ -z "$(journal 1 lead 'select(.type == "warning")')" ]
+}
+
+@test "a node that fails ends the run before a rank of any node has started" {
+    quick_run 1 3
+    FAKE_NVML_n2=count=7 start_lead 1 3
+    await_lead 1
+    [ ! -e "$home/executed" ]
+    [ "$(outcome 1 '.outcome + " " + .cause + " " + .node')" = "failed preflight n2" ]
+    [ "$(outcome 1 .message)" = "n2 failed preflight: gpus: 7 GPUs work, 8 are allocated" ]
+    [ "$(outcome 1 '.finals | keys | join(" ")')" = "n1 n2 n3" ]
+    [ "$(preflight_of 1 n3)" = "quick passed: " ]
+    [ "$(journal 1 lead 'select(.type == "stopping").why')" = preflight ]
+}
+
+@test "all nodes that fail are told" {
+    quick_run 1 3
+    FAKE_NVML_n1=ecc=5 FAKE_NVML_n3=action=6 start_lead 1 3
+    await_lead 1
+    [ "$(outcome 1 '.node | split(",") | sort | join(",")')" = "n1,n3" ]
+    [[ $(outcome 1 .message) == "2 nodes failed preflight: n"*"GPU 5: 5 uncorrected errors"* ]]
+}
+
+@test "observing only reports" {
+    quick_run 1 2 '{"preflight_observe": true}'
+    FAKE_NVML_n2=lost=3 start_lead 1 2
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(journal 1 lead 'select(.type == "warning").message')" = \
+        "n2 failed preflight, which is only observed: gpus: GPU 3: GPU is lost; 7 GPUs work, 8 are allocated" ]
+    [ "$(journal 1 n2 'select(.type == "preflight") | .outcome + " \(.observe)"')" = "failed true" ]
+}
+
+@test "where nothing can be told the run goes on, with one note" {
+    quick_run 1 3
+    PHASED_NVML=/nonexistent.so start_lead 1 3
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [[ $(journal 1 lead 'select(.type == "warning").message') == \
+        "preflight: 3 nodes could not be judged: n"*": gpus: /nonexistent.so: cannot be loaded; n"* ]]
+    [ "$(journal 1 n1 'select(.type == "warning")')" = "" ]
+}
+
+@test "a wrong model fails where Slurm's type promises one" {
+    quick_run 1 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "h100"}}'
+    start_lead 1
+    await_lead 1
+    [[ $(outcome 1 .message) == "n1 failed preflight: model: GPU 0 is a NVIDIA H200, not H100; GPU 1 is"* ]]
+    quick_run 2 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "hopper"}}'
+    start_lead 2
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+}
+
+# A folder with phase-worker and this phase-preflight beside it.
+own_preflight() {
+    mkdir "$home/bin"
+    cp "$worker" "$home/bin/phase-worker"
+    { echo '#!/bin/bash'; cat; } >"$home/bin/phase-preflight"
+    chmod +x "$home/bin/phase-preflight"
+    worker=$home/bin/phase-worker
+}
+
+@test "memory and processes that a run before has left are looked at again" {
+    own_preflight <<STUB
+echo >>$home/tries
+[ \$(wc -l <$home/tries) = 1 ] && export FAKE_NVML=memory=2,process=3
+exec ${worker%/*}/phase-preflight "\$@"
+STUB
+    quick_run 1 1
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(wc -l <"$home/tries")" = 2 ]
+    [ "$(preflight_of 1 n1)" = "quick passed: " ]
+}
+
+@test "a preflight that breaks is no failure of the node" {
+    own_preflight <<<'exit 2'
+    quick_run 1 1
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(preflight_of 1 n1)" = "quick could not tell: phase-preflight ended with code 2 and without a report" ]
+    rm "$home/bin/phase-preflight"
+    quick_run 2 1
+    start_lead 2
+    await_lead
+    [ "$(preflight_of 2 n1)" = "quick could not tell: could not start $home/bin/phase-preflight: No such file or directory" ]
+}
+
+@test "a wedged preflight is killed at its deadline, with all that it started" {
+    own_preflight <<<'sleep 1234 & sleep 1234'
+    quick_run 1 1
+    start_lead 1
+    WAIT_S=60 await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(preflight_of 1 n1)" = "quick could not tell: phase-preflight gave no answer within 30 s" ]
+    no_process_names "$home/bin/phase-preflight"
+}
+
+@test "a stop during a preflight ends the run" {
+    own_preflight <<<"touch $home/began; sleep 1234"
+    start_daemon
+    quick_run 1 2
+    start_lead 1 2
+    await test -e "$home/began"
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    [ "$(outcome 1 .outcome)" = cancelled ]
+    [ ! -e "$home/executed" ]
+    no_process_names "$home/bin/phase-preflight"
+}
+
+@test "a lead that dies during a preflight leaves nothing behind" {
+    own_preflight <<<"touch $home/began; sleep 1234"
+    quick_run 1 2
+    start_lead 1 2
+    await test -e "$home/began"
+    kill -KILL "$lead"
+    await no_process_names "$home/bin/phase-preflight"
+    await no_process_names "$job"
+}
