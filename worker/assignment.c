@@ -21,11 +21,12 @@ static const struct {
     {"TERM", SIGTERM}, {"INT", SIGINT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP},
 };
 
-static int assignment_signal(const char *name, int *ret_signal, struct error *err)
+static int assignment_signal(struct assignment *assignment, const char *name, struct error *err)
 {
     for (size_t i = 0; i < sizeof(assignment_signals) / sizeof(assignment_signals[0]); i++)
         if (text_equal(name, assignment_signals[i].name)) {
-            *ret_signal = assignment_signals[i].number;
+            assignment->stop_signal = assignment_signals[i].number;
+            assignment->stop_signal_name = assignment_signals[i].name;
             return 0;
         }
     return error_set(err, -EINVAL, "checkpoint.stop_signal %s is not supported", name);
@@ -44,11 +45,10 @@ static int assignment_read_checkpoint(struct assignment *assignment, struct erro
 {
     const json_t *checkpoint = json_object_get(assignment->spec, "checkpoint");
     const char *name = json_string_value(json_object_get(checkpoint, "stop_signal"));
-    assignment->stop_signal = SIGTERM;
     assignment->save_time_s = assignment_number(checkpoint, "save_time_s", ASSIGNMENT_SAVE_TIME_S);
     assignment->keep = (unsigned)assignment_number(checkpoint, "keep", 0);
     assignment->checkpoint_path = json_string_value(json_object_get(checkpoint, "path"));
-    return name ? assignment_signal(name, &assignment->stop_signal, err) : 0;
+    return assignment_signal(assignment, name ? name : "TERM", err);
 }
 
 /* Optional members may be null or absent; jansson's "s?" takes only absence. */

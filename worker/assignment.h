@@ -37,9 +37,10 @@ struct assignment {
     int linger_s;
     const char *checkpoint_path; /* pattern, or NULL */
     int stop_signal;             /* SIGTERM by default */
-    int save_time_s;             /* how long a stop at a boundary may take */
-    unsigned keep;               /* checkpoints to keep; 0: all */
-    int hang_s; /* how long a silence may be; HANG_OFF or HANG_AUTOMATIC (worker/hang.h) */
+    const char *stop_signal_name;
+    int save_time_s; /* how long a stop at a boundary may take */
+    unsigned keep;   /* checkpoints to keep; 0: all */
+    int hang_s;      /* how long a silence may be; HANG_OFF or HANG_AUTOMATIC (worker/hang.h) */
     struct mac_secret secret;
 };
 

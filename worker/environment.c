@@ -211,6 +211,7 @@ static void environment_add_phased(struct environment *environment,
     environment_set(environment, "PHASED_PHASE", assignment->phase);
     environment_set(environment, "PHASED_ADDRESS", assignment->address);
     environment_set(environment, "PHASED_CHANNEL", place->channel);
+    environment_set(environment, "PHASED_STOP_SIGNAL", assignment->stop_signal_name);
     environment_set(environment, "PHASED_RESUME", assignment->resume ? assignment->resume : "");
     environment_set(environment, "PHASED_RESUME_STEP", "");
     if (assignment->resume)

@@ -33,3 +33,6 @@ EXTRA_DIST += tests/system/hang.bats
 
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
+
+TESTS += tests/system/python.bats
+EXTRA_DIST += tests/system/python.bats

@@ -1,0 +1,133 @@
+"""What a trainer tells phased, and asks it. No dependencies: copy this file beside the trainer.
+
+    import phased
+
+    start = phased.resume_step() or 0              # and load phased.resume_path()
+    for step in range(start + 1, steps + 1):
+        loss = train_one()
+        phased.metric(step, loss=loss)             # a guard or a gate of the workflow reads it
+        if step % 500 == 0 or phased.should_stop():
+            save(path)
+            phased.checkpoint(path, step)          # it is whole: runs resume from it
+        if phased.should_stop():                   # preempted, out of time, or asked to
+            break
+
+In a run every call tells the agent of the node by a line in the file that PHASED_CHANNEL names.
+Outside of phased all of them do nothing, so that the same trainer runs on a laptop. What cannot be
+written (a full disk) is said once on standard error and costs the training nothing.
+
+Import it early and in the main thread: from then on the stop signal only makes should_stop() true.
+A handler that the trainer had set before is still called; one that it sets later replaces ours.
+"""
+
+import json
+import math
+import os
+import re
+import signal
+import sys
+import threading
+
+__all__ = ["metric", "checkpoint", "should_stop", "resume_path", "resume_step"]
+
+_LINE_MAX = 65536  # bytes that the agent reads of a line
+_is_stopping = False
+_has_complained = False
+
+
+def metric(step=None, **values):
+    """Tells values of a step; without a step they belong to the newest one.
+
+    Values are numbers, or tensors of one element; NaN and infinities are told as they are. Names
+    are letters, digits and _, in lower case. Raises TypeError or ValueError for anything else.
+    """
+    told = {"values": {_name(name): _number(value) for name, value in values.items()}}
+    if not values:
+        raise ValueError("metric() without a value")
+    if step is not None:
+        told["step"] = _step(step)
+    _tell({"metric": told})
+
+
+def checkpoint(path, step):
+    """Tells that the checkpoint of a step, a file or a folder, is whole.
+
+    Raises FileNotFoundError when it is not there.
+    """
+    whole = os.path.realpath(path)
+    os.stat(whole)
+    _tell({"checkpoint": {"path": whole, "step": _step(step)}})
+
+
+def should_stop():
+    """Whether to save and end: the run is being preempted, is out of time, or was told to stop."""
+    return _is_stopping
+
+
+def resume_path():
+    """The checkpoint to go on from, or None to begin anew."""
+    return os.environ.get("PHASED_RESUME") or None
+
+
+def resume_step():
+    """The step of resume_path(), or None."""
+    step = os.environ.get("PHASED_RESUME_STEP")
+    return int(step) if step else None
+
+
+def _name(name):
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,127}", name):
+        raise ValueError("not a name for a metric: %r" % name)
+    return name.lower()
+
+
+def _number(value):
+    number = float(value)
+    if math.isfinite(number):
+        return number
+    return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
+
+
+def _step(step):
+    if int(step) != step or step < 0:
+        raise ValueError("not a step: %r" % step)
+    return int(step)
+
+
+def _tell(message):
+    global _has_complained
+    path = os.environ.get("PHASED_CHANNEL")
+    if not path:
+        return
+    line = (json.dumps(message, separators=(",", ":")) + "\n").encode()
+    if len(line) > _LINE_MAX:
+        raise ValueError("more than %d bytes in one call" % _LINE_MAX)
+    try:
+        channel = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(channel, line)  # one write a line: ranks share the file
+        finally:
+            os.close(channel)
+    except OSError as error:
+        if not _has_complained:
+            print("phased: cannot write %s: %s" % (path, error.strerror), file=sys.stderr)
+        _has_complained = True
+
+
+def _watch_for_stop():
+    name = os.environ.get("PHASED_STOP_SIGNAL")
+    if not name or threading.current_thread() is not threading.main_thread():
+        return
+    number = getattr(signal, "SIG" + name)
+    before = signal.getsignal(number)
+
+    def stop(received, frame):
+        global _is_stopping
+        _is_stopping = True
+        if callable(before):
+            before(received, frame)
+
+    signal.signal(number, stop)
+
+
+_watch_for_stop()
