@@ -6,6 +6,7 @@
 #include "worker/assignment.h"
 #include "worker/clock.h"
 #include "worker/environment.h"
+#include "worker/memory_kills.h"
 #include "worker/processes.h"
 #include "worker/rank.h"
 #include "worker/ranklog.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +46,8 @@ struct crew {
     bool is_clearing;    /* all ranks have ended by themselves; what they left is told to end */
     bool was_terminated; /* Slurm's TERM reached all processes */
     bool was_cut_off;
-    bool was_helper_stopped; /* a process that is no rank died of the stop signal */
+    bool was_helper_stopped;          /* a process that is no rank died of the stop signal */
+    struct memory_kills memory_kills; /* at the start */
     const struct crew_rank *failed;
     bool is_held; /* the failure is not told yet */
     uv_timer_t ladder, holder, expecter;
@@ -212,6 +215,24 @@ static bool crew_is_asked(const struct crew *crew, int signal)
            (signal == crew->options.assignment->stop_signal || signal == SIGTERM);
 }
 
+/* Says in the rank's newest lines what nobody else does. */
+static void crew_note_end(struct crew *crew, struct crew_member *member)
+{
+    int code = member->rank.code, number = member->rank.signal;
+    bool was_killed = number == SIGKILL || code == CREW_EXIT_BY_SIGNAL + SIGKILL;
+    struct memory_kills now;
+    struct text line = {0};
+    memory_kills_read("", &now);
+    if (number)
+        text_addf(&line, "was killed by signal %d (%s)", number, strsignal(number));
+    else
+        text_addf(&line, "exited with code %d", code);
+    if (memory_kills_tell(&crew->memory_kills, &now, was_killed))
+        text_add(&line, ": a process was killed by the kernel's OOM killer");
+    ranklog_note(member->log, text_string(&line));
+    text_fini(&line);
+}
+
 static void crew_member_ended(struct crew *crew, struct crew_member *member, int status)
 {
     member->has_ended = true;
@@ -221,6 +242,8 @@ static void crew_member_ended(struct crew *crew, struct crew_member *member, int
     bool is_asked = crew_is_asked(crew, member->rank.signal);
     if ((member->rank.signal && !is_asked) || member->rank.code > CREW_EXIT_BY_SIGNAL)
         crew->was_cut_off = true;
+    if (is_failure && !crew->is_stopping)
+        crew_note_end(crew, member);
     if (!is_failure || crew->failed)
         return;
     crew->failed = &member->rank;
@@ -315,6 +338,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     if (!crew || !(crew->members = calloc(count, sizeof(*crew->members))))
         abort();
     crew->options = *options;
+    memory_kills_read("", &crew->memory_kills);
     uv_timer_init(options->loop, &crew->ladder);
     uv_timer_init(options->loop, &crew->holder);
     uv_timer_init(options->loop, &crew->expecter);
@@ -383,6 +407,11 @@ bool crew_was_cut_off(const struct crew *crew)
 char *crew_last_line(const struct crew *crew, unsigned i)
 {
     return ranklog_last_line(crew->members[i].log);
+}
+
+const char *crew_recent(struct crew *crew, unsigned i, size_t *ret_size)
+{
+    return ranklog_recent(crew->members[i].log, ret_size);
 }
 
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason)

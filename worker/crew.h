@@ -82,6 +82,10 @@ bool crew_was_cut_off(const struct crew *crew);
 /* The last line that the i-th rank printed, as ranklog_last_line(); the caller's to free(). */
 char *crew_last_line(const struct crew *crew, unsigned i);
 
+/* The newest lines of the i-th rank, as ranklog_recent(), and how it ended where no program says
+ * it: killed by a signal, or by the kernel's OOM killer. */
+const char *crew_recent(struct crew *crew, unsigned i, size_t *ret_size);
+
 /* How many lines of a rank's log were lost, and why. */
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason);
 

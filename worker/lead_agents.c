@@ -83,6 +83,7 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
 {
     const char *message = json_string_value(json_object_get(report, "message"));
     bool is_new;
+    lead_run_add_failure(lead->run, agent->node, json_object_get(report, "failure"));
     if (message)
         is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s: %s",
                                  agent->node, message);

@@ -7,6 +7,7 @@
 #include "worker/assignment.h"
 #include "worker/clock.h"
 #include "worker/commands.h"
+#include "worker/failure.h"
 #include "worker/inquiry.h"
 #include "worker/journal.h"
 #include "worker/link.h"
@@ -169,6 +170,8 @@ void lead_run_close(struct lead_run *run, int drain_ms)
     assignment_free(run->assignment);
     json_decref(run->failed);
     free(run->failed_node);
+    json_decref(run->failure);
+    free(run->failure_node);
     free(run->command_file);
     free(run);
 }
@@ -214,10 +217,18 @@ static void lead_run_decide_stop(struct lead_run *run, enum outcome_kind kind, c
 static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evidence *evidence,
                                  const char *why)
 {
-    if (lead_run_decide(run, OUTCOME_FAILED,
-                        evidence->was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
-                        "the job step was lost: %s", why))
-        outcome_blame(&run->outcome, evidence->complaint);
+    if (!lead_run_decide(run, OUTCOME_FAILED,
+                         evidence->was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                         "the job step was lost: %s", why))
+        return;
+    outcome_blame(&run->outcome, evidence->complaint);
+    /* A step that was killed for its memory would be so on any node. */
+    json_t *failure = failure_look_at(run->assignment, evidence->complaint);
+    char *node = text_format("%s", run->outcome.node);
+    if (failure)
+        failure_apply(run->assignment, failure, node, &run->outcome);
+    json_decref(failure);
+    free(node);
 }
 
 void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
@@ -256,6 +267,16 @@ void lead_run_add_start(struct lead_run *run, const json_t *report)
         run->outcome.started = time;
 }
 
+void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *failure)
+{
+    if (!json_is_object(failure) || !failure_is_better(run->assignment, failure, run->failure))
+        return;
+    json_decref(run->failure);
+    free(run->failure_node);
+    run->failure = json_incref((json_t *)failure);
+    run->failure_node = text_format("%s", node);
+}
+
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report)
 {
     struct outcome *outcome = &run->outcome;
@@ -265,6 +286,7 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
     double ended = json_real_value(json_object_get(report, "ended"));
     if (json_is_true(json_object_get(report, "idle")))
         return;
+    lead_run_add_failure(run, node, json_object_get(report, "failure"));
     json_object_set(outcome->finals, node, json_object_get(report, "final"));
     if (ended > outcome->ended)
         outcome->ended = ended;
@@ -315,6 +337,12 @@ void lead_run_end(struct lead_run *run)
     if (run->failed)
         (void)lead_run_decide_failed(run, run->failed, run->failed_node);
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
+    /* Also of a hang: who waits for a rank that is out of memory hangs. */
+    bool is_open =
+        outcome->cause == OUTCOME_CAUSE_EXIT ||
+        (outcome->cause == OUTCOME_CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
+    if (run->failure && is_open)
+        failure_apply(run->assignment, run->failure, run->failure_node, outcome);
     if (outcome->ended == 0)
         outcome->ended = clock_calendar_s();
     outcome->requeues = lead_run_goes_on(run);

@@ -27,6 +27,8 @@ struct lead_run {
     bool is_decided;
     json_t *failed; /* the first rank that failed, as its node told at its end; or NULL */
     char *failed_node;
+    json_t *failure; /* what tells most of why it failed (worker/failure.h); or NULL */
+    char *failure_node;
     bool is_requeued;   /* Slurm has requeued the job already, and is killing it */
     bool is_ended;      /* the outcome is told */
     bool needs_writing; /* and outcome.json could not be written yet */
@@ -76,6 +78,8 @@ unsigned lead_run_stop_seconds(const struct lead_run *run);
 
 /* A node's ranks run. */
 void lead_run_add_start(struct lead_run *run, const json_t *report);
+/* Takes what a node found of why the run failed: a report's `failure`, which may be null. */
+void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *failure);
 /* Takes what one node tells at its end. A failed rank in it decides only when nothing else does
  * until lead_run_end(). */
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report);
@@ -83,7 +87,7 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
 void lead_run_add_lost(struct lead_run *run, const char *node);
 
 /* Ends the run: the last entry, and outcome.json. When nothing was decided, a rank that failed
- * does; otherwise it has succeeded. */
+ * does; otherwise it has succeeded. What was recognised of a failure says its cause. */
 void lead_run_end(struct lead_run *run);
 /* Tries again to write outcome.json, if that failed. */
 int lead_run_write(struct lead_run *run, struct error *err);

@@ -19,6 +19,7 @@ worker_libworker_a_SOURCES = \
 	worker/growth.c worker/growth.h \
 	worker/groups.c worker/groups.h \
 	worker/fitness.c worker/fitness.h \
+	worker/failure.c worker/failure.h \
 	worker/guards.c worker/guards.h \
 	worker/hang.c worker/hang.h \
 	worker/inquiry.c worker/inquiry.h \
@@ -33,6 +34,7 @@ worker_libworker_a_SOURCES = \
 	worker/link.c worker/link.h \
 	worker/nodecheck.c worker/nodecheck.h \
 	worker/nodecheck_report.c worker/nodecheck_report.h \
+	worker/memory_kills.c worker/memory_kills.h \
 	worker/node_run.c worker/node_run.h \
 	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \
@@ -43,6 +45,7 @@ worker_libworker_a_SOURCES = \
 	worker/rank.c worker/rank.h \
 	worker/ranklog.c worker/ranklog.h \
 	worker/ras.c worker/ras.h \
+	worker/recent.c worker/recent.h \
 	worker/rendezvous.c worker/rendezvous.h \
 	worker/report.c worker/report.h \
 	worker/requeue.c worker/requeue.h \

@@ -10,6 +10,7 @@
 #include "worker/crew.h"
 #include "worker/environment.h"
 #include "worker/groups.h"
+#include "worker/failure.h"
 #include "worker/journal.h"
 #include "worker/link.h"
 #include "worker/nodecheck.h"
@@ -48,6 +49,8 @@ struct node_run {
     struct observer *observer;
     struct crew *crew;
     struct vigil *vigil; /* NULL before the ranks have started */
+    bool has_looked;     /* for what tells why it failed */
+    json_t *failure;     /* what was found: see worker/failure.h; or NULL */
     double started_s, ended_s;
     int64_t files_by_ms;
     uv_timer_t starter, ticker;
@@ -80,6 +83,15 @@ static json_t *node_run_failure(const struct node_run *run, const struct crew_ra
         json_object_set_new(failure, name, json_integer((json_int_t)rank->rank));
     free(line);
     return failure;
+}
+
+/* Looks for what tells why the run failed: before it is stopped, or just then, as what the ranks
+ * print after that follows from it. */
+static void node_run_look_for_failure(struct node_run *run)
+{
+    if (!run->has_looked && run->crew)
+        run->failure = failure_look(run->assignment, run->crew);
+    run->has_looked = true;
 }
 
 static void node_run_urgent(void *context)
@@ -133,11 +145,11 @@ static void node_run_end(struct node_run *run)
         final = journal_last(run->journal);
     }
     json_decref(ranks);
-    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:b}", "report", "ended",
+    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:O?, s:b}", "report", "ended",
                                    "final", (json_int_t) final, "ended", run->ended_s, "last_step",
                                    step, "checkpoint", checkpoint, "failed",
                                    node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
-                                   "idle", run->journal == NULL));
+                                   "failure", run->failure, "idle", run->journal == NULL));
 }
 
 void node_run_finish(struct node_run *run)
@@ -233,8 +245,9 @@ static void node_run_printed(void *context, const char *data, size_t size)
 static void node_run_failed(void *context, const struct crew_rank *rank)
 {
     struct node_run *run = context;
-    node_run_report(
-        run, json_pack("{s:s, s:o}", "report", "failed", "failed", node_run_failure(run, rank)));
+    node_run_look_for_failure(run);
+    node_run_report(run, json_pack("{s:s, s:o, s:O?}", "report", "failed", "failed",
+                                   node_run_failure(run, rank), "failure", run->failure));
 }
 
 static void node_run_gone(void *context)
@@ -490,6 +503,7 @@ void node_run_stop(struct node_run *run, unsigned seconds)
         node_run_go(run);
     else if (run->state == NODE_RUN_RUNNING)
         crew_stop(run->crew, seconds);
+    node_run_look_for_failure(run);
 }
 
 void node_run_expect(struct node_run *run, unsigned seconds)
@@ -557,6 +571,7 @@ static void node_run_closed(uv_handle_t *handle)
     assignment_free(run->numbered);
     environment_fini(&run->environment);
     groups_free(run->groups);
+    json_decref(run->failure);
     free(run->run_dir);
     free(run->channel);
     free(run->log_folder);

@@ -14,14 +14,15 @@
  *   {"report": "preflight", "turn": 1, "outcome", "reason"}
  *   {"report": "started", "turn": 1, "time": 1790000000.1}
  *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
- *   {"report": "failed", "turn", "failed": {"rank" or "group", "code", "signal", "line"}}
- *                                                       the first one here; of a node's only
- *                                                       process neither "rank" nor "group"
+ *   {"report": "failed", "turn", "failed": {"rank" or "group", "code", "signal", "line"},
+ *    "failure"}                                         the first one here; of a node's only
+ *                                                       process neither "rank" nor "group";
+ *                                                       `failure`: what is known of it, or null
  *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
  *   {"report": "silent" | "examined", "turn", ...}    as worker/vigil.h has them
  *   {"report": "gone", "turn"}
  *   {"report": "ended", "turn", "final", "ended", "last_step" and "checkpoint" (a step) or null,
- * "failed" as above or null, "idle": true where the run has no ranks here}
+ * "failed" and "failure" as above or null, "idle": true where the run has no ranks here}
  *
  * They are short enough for srun to pass them on in one piece (REPORT_MAX). */
 #ifndef PHASED_WORKER_NODE_RUN_H

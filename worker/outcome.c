@@ -23,6 +23,7 @@ static const char *const outcome_kinds[] = {
 static const char *const outcome_causes[] = {
     [OUTCOME_CAUSE_NONE] = NULL,
     [OUTCOME_CAUSE_EXIT] = "exit",
+    [OUTCOME_CAUSE_OOM] = "oom",
     [OUTCOME_CAUSE_NAN] = "nan",
     [OUTCOME_CAUSE_GUARD] = "guard",
     [OUTCOME_CAUSE_PREFLIGHT] = "preflight",
@@ -40,6 +41,7 @@ void outcome_fini(struct outcome *outcome)
 {
     json_decref(outcome->guard);
     json_decref(outcome->evidence);
+    json_decref(outcome->failure);
     json_decref(outcome->finals);
     *outcome = (struct outcome){0};
 }
@@ -87,15 +89,17 @@ const char *outcome_cause_name(enum outcome_cause cause)
 json_t *outcome_to_json(const struct outcome *outcome)
 {
     json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
-    json_t *json = json_pack(
-        "{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:f, s:f, s:O, s:o, s:b}",
-        "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "restarts",
-        (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind), "cause",
-        outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code, "signal",
-        outcome->signal, "message", outcome->message, "node",
-        outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
-        outcome->evidence, "started", outcome->started, "ended", outcome->ended, "finals",
-        outcome->finals, "last_step", step, "requeues", outcome->requeues);
+    json_t *json =
+        json_pack("{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:O?, s:f, s:f, "
+                  "s:O, s:o, s:b}",
+                  "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id,
+                  "restarts", (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind),
+                  "cause", outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code,
+                  "signal", outcome->signal, "message", outcome->message, "node",
+                  outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
+                  outcome->evidence, "failure", outcome->failure, "started", outcome->started,
+                  "ended", outcome->ended, "finals", outcome->finals, "last_step", step, "requeues",
+                  outcome->requeues);
     if (!json)
         abort();
     return json;
@@ -109,12 +113,16 @@ static unsigned outcome_name_index(const char *const *names, unsigned count, con
     return i;
 }
 
+enum outcome_cause outcome_cause_of(const char *name, enum outcome_cause otherwise)
+{
+    enum { CAUSES = sizeof(outcome_causes) / sizeof(char *) };
+    unsigned index = outcome_name_index(outcome_causes, CAUSES, name);
+    return index == CAUSES ? otherwise : (enum outcome_cause)index;
+}
+
 int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err)
 {
-    enum {
-        KINDS = sizeof(outcome_kinds) / sizeof(char *),
-        CAUSES = sizeof(outcome_causes) / sizeof(char *)
-    };
+    enum { KINDS = sizeof(outcome_kinds) / sizeof(char *) };
     struct outcome outcome = {0};
     json_int_t run, job_id, restarts;
     const char *kind, *message;
@@ -131,8 +139,7 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
         return error_set(err, -EINVAL, "outcome is %s", kind);
     outcome.kind = (enum outcome_kind)index;
     const char *cause = json_string_value(json_object_get(json, "cause"));
-    index = outcome_name_index(outcome_causes, CAUSES, cause);
-    outcome.cause = index == CAUSES ? OUTCOME_CAUSE_NONE : (enum outcome_cause)index;
+    outcome.cause = outcome_cause_of(cause, OUTCOME_CAUSE_NONE);
     outcome.run = run;
     outcome.job_id = job_id;
     outcome.restarts = (unsigned)restarts;
@@ -145,6 +152,8 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
     outcome.guard = json_is_object(guard) ? json_incref(guard) : NULL;
     json_t *evidence = json_object_get(json, "evidence");
     outcome.evidence = json_is_object(evidence) ? json_incref(evidence) : NULL;
+    json_t *failure = json_object_get(json, "failure");
+    outcome.failure = json_is_object(failure) ? json_incref(failure) : NULL;
     outcome.finals = json_incref(finals);
     *ret_outcome = outcome;
     return 0;

@@ -20,6 +20,7 @@ enum outcome_kind {
 enum outcome_cause {
     OUTCOME_CAUSE_NONE,
     OUTCOME_CAUSE_EXIT,
+    OUTCOME_CAUSE_OOM,
     OUTCOME_CAUSE_NAN,
     OUTCOME_CAUSE_GUARD,
     OUTCOME_CAUSE_PREFLIGHT,
@@ -39,6 +40,7 @@ struct outcome {
     char node[256];   /* which to blame for a failure, with commas between; empty: none */
     json_t *guard;    /* the verdict of the guard that stopped the run, or NULL; owned */
     json_t *evidence; /* what was seen of a hang, or NULL; owned */
+    json_t *failure;  /* what was recognised of it (doc/protocol.md), or NULL; owned */
     double started;   /* when the first rank was executed, seconds since 1970; 0 if none was */
     double ended;
     json_t *finals; /* by node its last sequence number; owned */
@@ -61,6 +63,8 @@ void outcome_blame(struct outcome *outcome, const char *complaint);
 const char *outcome_kind_name(enum outcome_kind kind);
 /* NULL for OUTCOME_CAUSE_NONE. */
 const char *outcome_cause_name(enum outcome_cause cause);
+/* The cause of this name, or `otherwise`. */
+enum outcome_cause outcome_cause_of(const char *name, enum outcome_cause otherwise);
 
 /* A new reference. */
 json_t *outcome_to_json(const struct outcome *outcome);

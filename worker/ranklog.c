@@ -3,6 +3,7 @@
 
 #include "lib/text.h"
 #include "worker/clock.h"
+#include "worker/recent.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,6 +28,7 @@ struct ranklog {
     int64_t returned_ms; /* when a line that was written over was last kept */
     struct text output;  /* whole lines of this feeding, not yet written */
     unsigned output_lines;
+    struct recent recent;
     char last[RANKLOG_LAST_MAX + 1]; /* the beginning of the last line that is not blank */
     unsigned lost;
     int lost_for;
@@ -70,6 +72,7 @@ static void ranklog_write(struct ranklog *ranklog)
 {
     if (!ranklog->output.size)
         return;
+    recent_add(&ranklog->recent, ranklog->output.data, ranklog->output.size);
     if (ranklog->fd >= 0 && ranklog->size >= ranklog->size_max)
         ranklog_rotate(ranklog);
     if (ranklog->fd < 0)
@@ -194,6 +197,7 @@ void ranklog_close(struct ranklog *ranklog)
         close(ranklog->fd);
     text_fini(&ranklog->line);
     text_fini(&ranklog->output);
+    recent_fini(&ranklog->recent);
     free(ranklog->path);
     free(ranklog->first);
     free(ranklog->previous);
@@ -217,6 +221,25 @@ char *ranklog_last_line(const struct ranklog *ranklog)
             *at = '?';
     json_decref(string);
     return text_format("%s", last);
+}
+
+void ranklog_note(struct ranklog *ranklog, const char *line)
+{
+    struct text written = ranklog->output;
+    ranklog->output = (struct text){0};
+    ranklog_stamp(ranklog);
+    text_addf(&ranklog->output, "%s\n", line);
+    recent_add(&ranklog->recent, ranklog->output.data, ranklog->output.size);
+    text_fini(&ranklog->output);
+    ranklog->output = written;
+}
+
+const char *ranklog_recent(struct ranklog *ranklog, size_t *ret_size)
+{
+    if (ranklog->line.size)
+        ranklog_end_line(ranklog);
+    ranklog_write(ranklog);
+    return recent_lines(&ranklog->recent, ret_size);
 }
 
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason)

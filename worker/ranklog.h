@@ -27,6 +27,12 @@ void ranklog_feed(struct ranklog *ranklog, const char *data, size_t size);
  * characters. Empty when there was none; the caller's to free(). */
 char *ranklog_last_line(const struct ranklog *ranklog);
 
+/* Adds a line to the newest ones that does not stand in the log. */
+void ranklog_note(struct ranklog *ranklog, const char *line);
+
+/* The newest lines, with their times, as recent_lines(). What has no line end yet is ended. */
+const char *ranklog_recent(struct ranklog *ranklog, size_t *ret_size);
+
 /* How many lines could not be written; `ret_reason` (may be NULL) is the errno of the last. */
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason);
 
