@@ -26,18 +26,26 @@ static void recent_grow(struct recent *recent, size_t size)
     recent->capacity = capacity;
 }
 
+/* The end of `lines`, at most `kept` bytes of it, from the beginning of a line on. */
+static const char *recent_end(const char *lines, size_t size, size_t kept, size_t *ret_size)
+{
+    *ret_size = size;
+    if (size <= kept)
+        return lines;
+    const char *from = lines + size - kept, *end = memchr(from, '\n', kept);
+    from = end ? end + 1 : from;
+    *ret_size = (size_t)(lines + size - from);
+    return from;
+}
+
 void recent_add(struct recent *recent, const char *lines, size_t size)
 {
-    if (size > RECENT_SIZE_MAX) {
-        lines += size - RECENT_SIZE_MAX;
-        size = RECENT_SIZE_MAX;
-        recent->size = 0;
-    }
+    lines = recent_end(lines, size, RECENT_SIZE_MAX, &size);
     recent_grow(recent, recent->size + size);
     if (recent->size + size > recent->capacity) {
-        size_t kept = RECENT_SIZE_MAX - size;
-        memmove(recent->data, recent->data + recent->size - kept, kept);
-        recent->size = kept;
+        const char *kept =
+            recent_end(recent->data, recent->size, RECENT_SIZE_MAX - size, &recent->size);
+        memmove(recent->data, kept, recent->size);
     }
     memcpy(recent->data + recent->size, lines, size);
     recent->size += size;
@@ -45,11 +53,6 @@ void recent_add(struct recent *recent, const char *lines, size_t size)
 
 const char *recent_lines(const struct recent *recent, size_t *ret_size)
 {
-    size_t from = recent->size > RECENT_SIZE_MAX ? recent->size - RECENT_SIZE_MAX : 0;
-    const char *lines = recent->data + from;
-    const char *end = from ? memchr(lines, '\n', recent->size - from) : NULL;
-    if (end) /* the first line is only the rest of one */
-        lines = end + 1;
-    *ret_size = recent->size ? (size_t)(recent->data + recent->size - lines) : 0;
-    return recent->size ? lines : "";
+    *ret_size = 0;
+    return recent->size ? recent_end(recent->data, recent->size, RECENT_SIZE_MAX, ret_size) : "";
 }

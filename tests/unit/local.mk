@@ -178,6 +178,10 @@ tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/http_server.c \
 	tests/unit/http_server.h
 tests_unit_test_link_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_failure
+tests_unit_test_failure_SOURCES = tests/unit/test_failure.c
+tests_unit_test_failure_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_guards
 tests_unit_test_guards_SOURCES = tests/unit/test_guards.c
 tests_unit_test_guards_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
