@@ -4,6 +4,7 @@
 #include "cli/client.h"
 #include "cli/evidence.h"
 #include "cli/field.h"
+#include "cli/format.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     WHY_RUNS_MAX = 10, /* and the rest is counted: one screen */
@@ -275,6 +277,29 @@ static void why_write_guards(const struct why *why, struct text *text)
     }
 }
 
+/* The nodes that were found unfit; what was only observed, or not told, is a warning. */
+static void why_write_preflight(const struct why *why, struct text *text)
+{
+    const json_t *node;
+    size_t i;
+    char buffer[FORMAT_SIZE];
+    json_array_foreach(json_object_get(why->run, "preflight"), i, node)
+    {
+        double until = field_number(node, "excluded_until");
+        struct text line = {0};
+        if (strcmp(field_text(node, "outcome"), "failed") != 0 || field_is_true(node, "observed"))
+            continue;
+        text_addf(&line, "%s failed preflight: %s", field_text(node, "node"),
+                  field_text(node, "reason"));
+        if (!isnan(until))
+            text_addf(&line, "; left out until %s", format_time(until, time(NULL), buffer));
+        text_add(text, "  ");
+        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        text_add(text, "\n");
+        text_fini(&line);
+    }
+}
+
 static void why_write_warnings(const struct why *why, struct text *text)
 {
     const json_t *warning;
@@ -299,7 +324,9 @@ static void why_write_failure(const struct why *why, struct text *text)
     terminal_colour(&why->cli->out, text, view_colour(outcome), text_string(&line));
     text_add(text, "\n");
     text_fini(&line);
-    if (field_text(why->run, "message")[0]) {
+    if (strcmp(cause, "preflight") == 0) {
+        why_write_preflight(why, text); /* says more than the message */
+    } else if (field_text(why->run, "message")[0]) {
         text_add(text, "  ");
         terminal_add_cut(text, field_text(why->run, "message"), SIZE_MAX);
         text_add(text, "\n");

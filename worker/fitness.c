@@ -48,7 +48,11 @@ static char *fitness_say(const char *what, unsigned count, const struct text *li
 
 char *fitness_failure(const struct fitness *fitness)
 {
-    return fitness_say("failed preflight", fitness->failed, &fitness->failures);
+    const char *reasons = text_string(&fitness->failures);
+    if (fitness->failed == 1)
+        return text_format("%s", reasons);
+    return text_format("%u nodes: %s%s", fitness->failed, reasons,
+                       fitness->failed > FITNESS_NAMED_MAX ? "; ..." : "");
 }
 
 char *fitness_note(const struct fitness *fitness)

@@ -27,8 +27,8 @@ enum fitness_verdict fitness_parse(const char *outcome);
 void fitness_add(struct fitness *fitness, const char *node, enum fitness_verdict verdict,
                  const char *reason);
 
-/* "n3 failed preflight: gpus: 7 GPUs work, 8 are allocated", or of several nodes. Only where one
- * failed. The caller's to free(), as are the others. */
+/* "n3: gpus: 7 GPUs work, 8 are allocated", or "2 nodes: n3: ...; n5: ...". Only where one failed.
+ * The caller's to free(), as are the others. */
 char *fitness_failure(const struct fitness *fitness);
 
 /* What is worth a note though the run goes on: the failures, where they are only observed, else

@@ -26,8 +26,8 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 
 TESTS += tests/system/layouts.bats
 EXTRA_DIST += tests/system/layouts.bats
-TESTS += tests/system/nodes.bats tests/system/storm.bats
-EXTRA_DIST += tests/system/nodes.bats tests/system/storm.bats
+TESTS += tests/system/nodes.bats tests/system/preflight.bats tests/system/storm.bats
+EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats tests/system/storm.bats
 TESTS += tests/system/hang.bats
 EXTRA_DIST += tests/system/hang.bats
 

@@ -39,7 +39,7 @@ preflight_of() {
     await_lead 1
     [ ! -e "$home/executed" ]
     [ "$(outcome 1 '.outcome + " " + .cause + " " + .node')" = "failed preflight n2" ]
-    [ "$(outcome 1 .message)" = "n2 failed preflight: gpus: 7 GPUs work, 8 are allocated" ]
+    [ "$(outcome 1 .message)" = "n2: gpus: 7 GPUs work, 8 are allocated" ]
     [ "$(outcome 1 '.finals | keys | join(" ")')" = "n1 n2 n3" ]
     [ "$(preflight_of 1 n3)" = "quick passed: " ]
     [ "$(journal 1 lead 'select(.type == "stopping").why')" = preflight ]
@@ -50,7 +50,7 @@ preflight_of() {
     FAKE_NVML_n1=ecc=5 FAKE_NVML_n3=action=6 start_lead 1 3
     await_lead 1
     [ "$(outcome 1 '.node | split(",") | sort | join(",")')" = "n1,n3" ]
-    [[ $(outcome 1 .message) == "2 nodes failed preflight: n"*"GPU 5: 5 uncorrected errors"* ]]
+    [[ $(outcome 1 .message) == "2 nodes: n"*"GPU 5: 5 uncorrected errors"* ]]
 }
 
 @test "observing only reports" {
@@ -77,7 +77,7 @@ preflight_of() {
     quick_run 1 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "h100"}}'
     start_lead 1
     await_lead 1
-    [[ $(outcome 1 .message) == "n1 failed preflight: model: GPU 0 is a NVIDIA H200, not H100; GPU 1 is"* ]]
+    [[ $(outcome 1 .message) == "n1: model: GPU 0 is a NVIDIA H200, not H100; GPU 1 is"* ]]
     quick_run 2 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "hopper"}}'
     start_lead 2
     await_lead

@@ -86,7 +86,7 @@ static void row_gpus(const struct rows_view *view, struct row_result *result)
     if (view->absent_count)
         row_add(result, ROW_FAILED, "%u of the devices %s not found", view->absent_count,
                 view->list);
-    if (good < view->wish->gpus)
+    else if (good < view->wish->gpus)
         row_add(result, ROW_FAILED, "%u GPUs work, %u are allocated", good, view->wish->gpus);
     else if (!good)
         row_add(result, ROW_UNKNOWN, "no GPU is visible");

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# Preflight on a whole phased: a node that is not fit is left out, and the run goes on elsewhere. The
+# driver is a scripted one (tests/fake/nvml.c).
+
+load phased.bash
+
+setup_file() {
+    sandbox_up 3
+    export PHASED_NVML=$BIN/../tests/fake/libnvidia-ml.so
+}
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# trainer NODES [MORE]: its ranks leave the names of their nodes.
+trainer() {
+    cat <<SPEC
+name: trainer
+phases:
+  a:
+    resources: {nodes: $1, gpus: 8, time: 10m}
+    launch: node
+    run: echo "\$SLURMD_NODENAME" >>"\$PHASED_OUT/nodes"; echo step=1 loss=2
+    ${2:-}
+SPEC
+}
+
+runs_are() {
+    [ "$(record "SELECT group_concat(attempt || ' ' || outcome || ifnull(' ' || cause, ''), ', ') FROM run")" = "$1" ]
+}
+
+@test "a node with a broken GPU is left out, and the run succeeds on others" {
+    export FAKE_NVML_n1=count=7 # the first that Slurm takes
+    phasectl daemon start
+    workflow=$(trainer 2 | submit)
+    eventually 90 state "$workflow" succeeded
+    runs_are '1 failed preflight, 2 succeeded'
+    [ "$(sort "$PHASED_HOME/runs/$workflow/a/out/nodes" | xargs)" = "n2 n3" ]
+    [ "$(record 'SELECT node || cause || message FROM v_node')" = \
+        'n1preflightn1: gpus: 1 of the devices 0,1,2,3,4,5,6,7 not found' ]
+    [ "$(record "SELECT node || outcome FROM v_preflight ORDER BY run, node" | xargs)" = \
+        "n1failed n2passed n2passed n3passed" ]
+
+    [[ $(phasectl nodes) == *"n1 "*preflight*"$workflow/a#1"*"gpus: 1 of the devices"* ]]
+    [[ $(phasectl runs "$workflow") == *"failed: preflight"* ]]
+    run phasectl why "$workflow/a#1"
+    [[ $output == *"n1 failed preflight: gpus: 1 of the devices 0,1,2,3,4,5,6,7 not found; left out until "[0-9]*:[0-9]* ]]
+}
+
+@test "a run that only observes goes on, and says what it has found" {
+    export FAKE_NVML=ecc=5
+    phasectl daemon start
+    workflow=$(trainer 1 'preflight: {observe: true}' | submit)
+    eventually 60 state "$workflow" succeeded
+    runs_are '1 succeeded'
+    [ "$(record 'SELECT count(*) FROM v_node')" = 0 ]
+    [ "$(record "SELECT message FROM event WHERE type = 'warning'")" = \
+        'n1 failed preflight, which is only observed: ecc: GPU 5: 5 uncorrected errors, at most 0' ]
+    [[ $(phasectl why "$workflow/a#1") == *"n1 failed preflight, which is only observed: ecc: GPU 5"* ]]
+}
+
+@test "nodes of which nothing can be told are taken, with one note" {
+    export PHASED_NVML=/nonexistent.so
+    phasectl daemon start
+    workflow=$(trainer 3 | submit)
+    eventually 60 state "$workflow" succeeded
+    runs_are '1 succeeded'
+    [ "$(record 'SELECT count(*) FROM preflight')" = 3 ]
+    [[ $(record "SELECT message FROM event WHERE type = 'warning'") == \
+        'preflight: 3 nodes could not be judged: n'*': gpus: /nonexistent.so: cannot be loaded; n'*'; n'* ]]
+}
+
+@test "a driver that does not answer is a broken node" {
+    export FAKE_NVML_n1=hang
+    phasectl daemon start
+    workflow=$(trainer 1 | submit)
+    eventually 120 state "$workflow" succeeded
+    runs_are '1 failed preflight, 2 succeeded'
+    [ "$(cat "$PHASED_HOME/runs/$workflow/a/out/nodes")" = n2 ]
+    [ "$(record 'SELECT node || message FROM v_node')" = \
+        'n1n1: gpus: driver: no answer in time' ]
+}
+
+@test "preflight: off looks at nothing" {
+    export FAKE_NVML=count=0
+    phasectl daemon start
+    workflow=$(trainer 1 'preflight: off' | submit)
+    eventually 60 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM preflight')" = 0 ]
+    [ "$(record "SELECT count(*) FROM event WHERE type = 'warning'")" = 0 ]
+}
