@@ -70,8 +70,12 @@ char *fitness_note(const struct fitness *fitness)
 
 void fitness_blame(const struct fitness *fitness, char *ret_nodes, size_t size)
 {
-    (void)snprintf(ret_nodes, size, "%s", text_string(&fitness->nodes)); /* may be cut */
-    char *comma = strrchr(ret_nodes, ',');
-    if (fitness->nodes.size >= size && comma)
-        *comma = '\0'; /* the last name is not whole */
+    const char *nodes = text_string(&fitness->nodes);
+    size_t length = fitness->nodes.size;
+    if (length >= size) {
+        length = size - 1;
+        while (length && nodes[length] != ',')
+            length--;
+    }
+    (void)snprintf(ret_nodes, size, "%.*s", (int)length, nodes); /* it fits */
 }

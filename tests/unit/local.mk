@@ -182,6 +182,10 @@ UNIT_TESTS += tests/unit/test_failure
 tests_unit_test_failure_SOURCES = tests/unit/test_failure.c
 tests_unit_test_failure_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_nodecheck
+tests_unit_test_nodecheck_SOURCES = tests/unit/test_nodecheck.c
+tests_unit_test_nodecheck_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_guards
 tests_unit_test_guards_SOURCES = tests/unit/test_guards.c
 tests_unit_test_guards_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
