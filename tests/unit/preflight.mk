@@ -10,3 +10,7 @@ EXTRA_PROGRAMS += tests/unit/test_preflight_kernels
 tests_unit_test_preflight_kernels_SOURCES = tests/unit/test_preflight_kernels.c
 tests_unit_test_preflight_kernels_LDADD = $(SERIAL_KERNELS) worker/preflight/libpreflight.a \
 	$(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_preflight_full
+tests_unit_test_preflight_full_SOURCES = tests/unit/test_preflight_full.c
+tests_unit_test_preflight_full_LDADD = $(PREFLIGHT_LIBS) $(CMOCKA_LIBS)

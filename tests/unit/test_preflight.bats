@@ -185,9 +185,9 @@ xid() {
     [[ $output == *"thresholds.yaml:4:1: speed: unknown threshold"* ]]
 }
 
-@test "what is not supported or no option is refused" {
-    run -2 preflight --level full
-    [[ $output == *"--level full: not supported yet"* ]]
+@test "what is no option is refused" {
+    run -2 preflight --level deep
+    [[ $output == *"deep: not a level"* ]]
     run -2 preflight --gpus many
     run -2 preflight --deadline-ms -1
     run -2 preflight extra

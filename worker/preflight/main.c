@@ -1,205 +1,214 @@
 /* phase-preflight: is this node fit for a run? Reads, judges, reports; the exit status tells. */
-#include "config.h"
+#include "lib/error.h"
+#include "lib/file.h"
 #include "lib/place.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/preflight/baseline.h"
 #include "worker/preflight/driver.h"
 #include "worker/preflight/facts.h"
+#include "worker/preflight/groups.h"
 #include "worker/preflight/host.h"
+#include "worker/preflight/measures.h"
+#include "worker/preflight/options.h"
+#include "worker/preflight/probe.h"
 #include "worker/preflight/report.h"
 #include "worker/preflight/rows.h"
+#include "worker/preflight/speed.h"
 #include "worker/preflight/thresholds.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, DEADLINE_MS = 4000, DEADLINE_MS_MAX = 60000 };
-
-static const char usage[] =
-    "Usage: phase-preflight [OPTION]...\n"
-    "Says whether this node is fit for a run: 0 passed, 1 failed, 3 could not tell.\n\n"
-    "  --level LEVEL      quick (the default)\n"
-    "  --gpus N           GPUs that are allocated here; default SLURM_GPUS_ON_NODE\n"
-    "  --devices LIST     which: indices or UUIDs; default CUDA_VISIBLE_DEVICES, else all\n"
-    "  --model TEXT       part of the GPUs' name\n"
-    "  --scratch FOLDER   default TMPDIR, else /tmp\n"
-    "  --thresholds FILE  default the installed preflight.yaml\n"
-    "  --kernel-log FILE  default /dev/kmsg\n"
-    "  --deadline-ms N    for the driver to answer; default 4000\n"
-    "  --observe          only report: exit with 0 whatever was found\n"
-    "  --json             for programs\n"
-    "  --help, --version\n";
+/* All of the full level; a row has its own, lesser deadline. */
+enum { FULL_MS = 58000 };
 
 struct preflight {
-    struct row_wish wish;
-    const char *scratch, *thresholds, *kernel_log;
-    int deadline_ms;
-    bool is_json, is_observed;
-};
-
-/* Returns -1 for what is no whole number from 0 to `most`. */
-static int parse_number(const char *text, long most)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    return errno || end == text || *end || value < 0 || value > most ? -1 : (int)value;
-}
-
-static int complain(const char *what, const char *value)
-{
-    fprintf(stderr, "phase-preflight: %s: %s\n", value, what);
-    return EXIT_USAGE;
-}
-
-enum {
-    OPTION_LEVEL = 1,
-    OPTION_GPUS,
-    OPTION_DEVICES,
-    OPTION_MODEL,
-    OPTION_SCRATCH,
-    OPTION_THRESHOLDS,
-    OPTION_KERNEL_LOG,
-    OPTION_DEADLINE,
-    OPTION_OBSERVE,
-    OPTION_JSON,
-    OPTION_HELP,
-    OPTION_VERSION,
-};
-
-static const struct option options[] = {
-    {"level", required_argument, NULL, OPTION_LEVEL},
-    {"gpus", required_argument, NULL, OPTION_GPUS},
-    {"devices", required_argument, NULL, OPTION_DEVICES},
-    {"model", required_argument, NULL, OPTION_MODEL},
-    {"scratch", required_argument, NULL, OPTION_SCRATCH},
-    {"thresholds", required_argument, NULL, OPTION_THRESHOLDS},
-    {"kernel-log", required_argument, NULL, OPTION_KERNEL_LOG},
-    {"deadline-ms", required_argument, NULL, OPTION_DEADLINE},
-    {"observe", no_argument, NULL, OPTION_OBSERVE},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {0},
-};
-
-/* Takes one option. Returns 0, or an exit status + 1 when the program is to end. */
-static int take_option(struct preflight *preflight, int option, const char *value)
-{
-    int number = 0;
-    switch (option) {
-    case OPTION_LEVEL:
-        if (text_equal(value, "full"))
-            return 1 + complain("not supported yet", "--level full");
-        return text_equal(value, "quick") ? 0 : 1 + complain("not a level", value);
-    case OPTION_GPUS:
-        number = parse_number(value, FACTS_GPUS_MAX);
-        preflight->wish.gpus = number < 0 ? 0 : (unsigned)number;
-        return number < 0 ? 1 + complain("not a number of GPUs", value) : 0;
-    case OPTION_DEADLINE:
-        preflight->deadline_ms = number = parse_number(value, DEADLINE_MS_MAX);
-        return number < 0 ? 1 + complain("not a deadline in milliseconds", value) : 0;
-    case OPTION_DEVICES:
-        preflight->wish.devices = value;
-        return 0;
-    case OPTION_MODEL:
-        preflight->wish.model = value;
-        return 0;
-    case OPTION_SCRATCH:
-        preflight->scratch = value;
-        return 0;
-    case OPTION_THRESHOLDS:
-        preflight->thresholds = value;
-        return 0;
-    case OPTION_KERNEL_LOG:
-        preflight->kernel_log = value;
-        return 0;
-    case OPTION_OBSERVE:
-        preflight->is_observed = true;
-        return 0;
-    case OPTION_JSON:
-        preflight->is_json = true;
-        return 0;
-    case OPTION_HELP:
-        fputs(usage, stdout);
-        return 1;
-    case OPTION_VERSION:
-        printf("phase-preflight %s\n", PACKAGE_VERSION);
-        return 1;
-    default:
-        fputs(usage, stderr);
-        return 1 + EXIT_USAGE;
-    }
-}
-
-static void take_environment(struct preflight *preflight)
-{
-    const char *gpus = getenv("SLURM_GPUS_ON_NODE"), *scratch = getenv("TMPDIR");
-    int count = gpus ? parse_number(gpus, FACTS_GPUS_MAX) : 0;
-    preflight->wish.gpus = count > 0 ? (unsigned)count : 0;
-    preflight->wish.devices = getenv("CUDA_VISIBLE_DEVICES");
-    preflight->wish.unconfined = getenv("SLURM_JOB_GPUS");
-    preflight->scratch = scratch && *scratch ? scratch : "/tmp";
-}
-
-static int run(const struct preflight *preflight, const struct thresholds *thresholds)
-{
-    static struct facts facts; /* large, and zeroed */
+    struct options options;
+    struct thresholds thresholds, baseline;
+    struct facts facts;
+    struct groups groups;
+    struct measures measures;
     struct row_result results[ROWS_COUNT_MAX];
-    struct text text = {0};
-    char node[256] = "this node";
-    (void)gethostname(node, sizeof node - 1); /* the default stays */
-    driver_read(getenv("PHASED_NVML"), preflight->deadline_ms, &facts);
-    host_read_kernel_log(preflight->kernel_log, &facts);
-    host_read_scratch(preflight->scratch, &facts);
-    host_read_clock(&facts);
-    size_t count = rows_judge(&facts, thresholds, &preflight->wish, results);
-    if (preflight->is_json) {
-        json_t *report = report_json(node, preflight->is_observed, results, count);
-        char *line = json_dumps(report, JSON_COMPACT);
-        text_addf(&text, "%s\n", line ? line : "{}");
-        free(line);
-        json_decref(report);
-    } else {
-        report_text(node, results, count, &text);
-    }
-    fputs(text_string(&text), stdout);
-    text_fini(&text);
-    /* A full disk must not look like a pass. */
-    if (fflush(stdout) != 0)
-        return ROW_UNKNOWN;
-    return preflight->is_observed ? 0 : (int)rows_outcome(results, count);
+    size_t count; /* of `results` */
+};
+
+static int complain(const struct error *err)
+{
+    fprintf(stderr, "phase-preflight: %s\n", err->message);
+    return OPTIONS_EXIT_USAGE;
 }
 
-int main(int count, char **arguments)
+/* Reads a file of thresholds, and says what is wrong with it. */
+static int read_thresholds(const char *path, struct thresholds *thresholds)
 {
-    struct preflight preflight = {.kernel_log = "/dev/kmsg", .deadline_ms = DEADLINE_MS};
-    take_environment(&preflight);
-    for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;) {
-        int end = take_option(&preflight, option, optarg);
-        if (end)
-            return end - 1;
-    }
-    if (optind < count)
-        return complain("not an option", arguments[optind]);
-    static struct thresholds thresholds; /* large */
     struct spec_problems problems = {0};
-    int status = EXIT_USAGE;
-    char *installed = place_data("preflight.yaml");
-    if (thresholds_read(preflight.thresholds ? preflight.thresholds : installed, &thresholds,
-                        &problems) < 0) {
+    int rc = thresholds_read(path, thresholds, &problems);
+    if (rc < 0) {
         struct text text = {0};
         spec_problems_text(&problems, &text);
         fputs(text_string(&text), stderr);
         text_fini(&text);
-    } else {
-        status = run(&preflight, &thresholds);
     }
     spec_problems_fini(&problems);
+    return rc;
+}
+
+/* The GPUs by UUID where they tell one: an index means another GPU where others are hidden. */
+static void name_devices(const struct fact_gpu *const *gpus, unsigned count, struct text *text)
+{
+    for (unsigned i = 0; i < count; i++) {
+        text_add(text, i ? "," : "");
+        if (gpus[i]->uuid[0])
+            text_add(text, gpus[i]->uuid);
+        else
+            text_addf(text, "%u", gpus[i]->index);
+    }
+}
+
+/* The groups are those of what is allocated: fewer GPUs than that have failed already. */
+static int find_groups(struct preflight *preflight, unsigned count, struct error *err)
+{
+    const struct options *options = &preflight->options;
+    unsigned gpus = options->wish.gpus ? options->wish.gpus : count;
+    if (options->groups)
+        return groups_of_text(options->groups, options->nodes, gpus, &preflight->groups, err);
+    return groups_of_layout(options->parallel, options->nodes, gpus, &preflight->groups, err);
+}
+
+/* Where a look has told enough nothing is measured: the GPUs may be another's, or wedged. */
+static void leave_out(struct preflight *preflight)
+{
+    struct error err;
+    int rc = groups_of_layout(NULL, 1, 1, &preflight->groups, &err); /* there must be some */
+    assert(rc == 0);
+    for (enum figure_row row = 0; row < FIGURE_ROW_COUNT; row++) {
+        preflight->measures.is_taken[row] = preflight->thresholds.rows[row].seconds.is_known;
+        if (rows_outcome(preflight->results, preflight->count) == ROW_FAILED)
+            measures_add_trouble(&preflight->measures, MEASURE_UNKNOWN, row,
+                                 "not measured: another row failed");
+    }
+}
+
+static void measure(struct preflight *preflight, const struct fact_gpu *const *gpus, unsigned count,
+                    int64_t end_ms)
+{
+    const char *named = getenv("PHASED_PREFLIGHT_GPU");
+    char *program = named ? text_format("%s", named) : place_program("phase-preflight-gpu");
+    struct text visible = {0};
+    name_devices(gpus, count, &visible);
+    struct probe probe = {.program = program,
+                          .visible = text_string(&visible),
+                          .groups = &preflight->groups,
+                          .node = preflight->options.node,
+                          .rendezvous = preflight->options.rendezvous};
+    for (enum figure_row row = 0; row < FIGURE_ROW_COUNT; row++) {
+        const struct thresholds_row *how = &preflight->thresholds.rows[row];
+        bool needs_others = row == FIGURE_ROW_ALLREDUCE || row == FIGURE_ROW_PEERS;
+        bool has_others =
+            row == FIGURE_ROW_ALLREDUCE ? preflight->groups.round_count > 0 : count > 1;
+        if (how->seconds.is_known && (has_others || !needs_others))
+            probe_take(&probe, row, how, end_ms, &preflight->measures);
+        else
+            preflight->measures.is_taken[row] = how->seconds.is_known;
+    }
+    text_fini(&visible);
+    free(program);
+}
+
+/* Writes what was measured, unless something failed: that would be a bad measure for others. */
+static int record(struct preflight *preflight, const struct speed *speed, const char *node,
+                  struct error *err)
+{
+    struct text text = {0};
+    int rc;
+    if (rows_outcome(preflight->results, preflight->count) == ROW_FAILED)
+        rc = error_set(err, -ENODATA, "nothing is recorded: a row failed");
+    else if (!baseline_text(speed, node, &text))
+        rc = error_set(err, -ENODATA, "nothing is recorded: nothing was measured");
+    else
+        rc = file_replace(preflight->options.record, text_string(&text), text.size, 0644, err);
+    text_fini(&text);
+    return rc;
+}
+
+static int print(struct preflight *preflight, const struct speed *speed, const char *node)
+{
+    const struct options *options = &preflight->options;
+    struct text text = {0};
+    if (options->is_json) {
+        json_t *report = report_json(node, options->is_observed, preflight->results,
+                                     preflight->count, options->is_full ? speed_json(speed) : NULL);
+        char *line = json_dumps(report, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        text_addf(&text, "%s\n", line ? line : "{}");
+        free(line);
+        json_decref(report);
+    } else {
+        report_text(node, preflight->results, preflight->count, &text);
+    }
+    fputs(text_string(&text), stdout);
+    text_fini(&text);
+    return fflush(stdout) != 0 ? -EIO : 0;
+}
+
+static int run(struct preflight *preflight)
+{
+    const struct options *options = &preflight->options;
+    const struct fact_gpu *gpus[FACTS_GPUS_MAX];
+    struct error err;
+    char node[256] = "this node";
+    int64_t end_ms = clock_steady_ms() + FULL_MS;
+    (void)gethostname(node, sizeof node - 1); /* the default stays */
+    driver_read(getenv("PHASED_NVML"), options->deadline_ms, &preflight->facts);
+    host_read_kernel_log(options->kernel_log, &preflight->facts);
+    host_read_scratch(options->scratch, &preflight->facts);
+    host_read_clock(&preflight->facts);
+    preflight->count =
+        rows_judge(&preflight->facts, &preflight->thresholds, &options->wish, preflight->results);
+    unsigned count = rows_allocated(&preflight->facts, &options->wish, gpus);
+    struct speed speed = {.measures = &preflight->measures,
+                          .thresholds = &preflight->thresholds,
+                          .baseline = options->baseline ? &preflight->baseline : NULL,
+                          .groups = &preflight->groups,
+                          .node = options->node,
+                          .gpus = gpus,
+                          .gpu_count = count};
+    if (options->is_full) {
+        bool is_fit = count && rows_outcome(preflight->results, preflight->count) != ROW_FAILED;
+        if (is_fit && find_groups(preflight, count, &err) < 0)
+            return complain(&err);
+        if (is_fit)
+            measure(preflight, gpus, count, end_ms);
+        else
+            leave_out(preflight);
+        preflight->count += speed_judge(&speed, preflight->results + preflight->count);
+    }
+    enum row_outcome outcome = rows_outcome(preflight->results, preflight->count);
+    /* A full disk must not look like a pass, nor an absent file like a recorded one. */
+    if (print(preflight, &speed, node) < 0 && outcome == ROW_PASSED)
+        outcome = ROW_UNKNOWN;
+    if (options->record && record(preflight, &speed, node, &err) < 0) {
+        (void)complain(&err);
+        outcome = outcome == ROW_PASSED ? ROW_UNKNOWN : outcome;
+    }
+    return options->is_observed ? 0 : (int)outcome;
+}
+
+int main(int count, char **arguments)
+{
+    static struct preflight preflight; /* large, and zeroed */
+    int status = options_read(&preflight.options, count, arguments);
+    if (status >= 0)
+        return status;
+    const char *thresholds = preflight.options.thresholds, *baseline = preflight.options.baseline;
+    char *installed = place_data("preflight.yaml");
+    bool is_read =
+        read_thresholds(thresholds ? thresholds : installed, &preflight.thresholds) == 0 &&
+        (!baseline || read_thresholds(baseline, &preflight.baseline) == 0);
     free(installed);
-    return status;
+    return is_read ? run(&preflight) : OPTIONS_EXIT_USAGE;
 }

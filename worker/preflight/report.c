@@ -15,7 +15,7 @@ void report_text(const char *node, const struct row_result *results, size_t coun
 }
 
 json_t *report_json(const char *node, bool is_observed, const struct row_result *results,
-                    size_t count)
+                    size_t count, json_t *figures)
 {
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++) {
@@ -23,9 +23,10 @@ json_t *report_json(const char *node, bool is_observed, const struct row_result 
                                 row_outcome_text(results[i].outcome), "text", results[i].text);
         (void)json_array_append_new(rows, row); /* fails for a NULL row only, caught below */
     }
-    json_t *report = json_pack("{s:s, s:s, s:s, s:b, s:o}", "node", node, "level", "quick",
-                               "outcome", row_outcome_text(rows_outcome(results, count)), "observe",
-                               is_observed, "rows", rows);
+    json_t *report = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o*}", "node", node, "level",
+                               figures ? "full" : "quick", "outcome",
+                               row_outcome_text(rows_outcome(results, count)), "observe",
+                               is_observed, "rows", rows, "figures", figures);
     assert(report && json_array_size(rows) == count);
     return report;
 }

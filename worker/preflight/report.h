@@ -12,9 +12,10 @@ struct text;
 void report_text(const char *node, const struct row_result *results, size_t count,
                  struct text *text);
 
-/* {"node", "level", "outcome", "rows": [{"name", "outcome", "text"}]}, the caller's. `outcome` is
- * "passed", "failed" or "could not tell"; `observe` says that nobody is to act on it. */
+/* {"node", "level", "outcome", "observe", "rows": [{"name", "outcome", "text"}], "figures"}, the
+ * caller's. `outcome` is "passed", "failed" or "could not tell"; `observe` says that nobody is to
+ * act on it. `figures` is taken over, and makes it the full level; NULL: the quick one. */
 json_t *report_json(const char *node, bool is_observed, const struct row_result *results,
-                    size_t count);
+                    size_t count, json_t *figures);
 
 #endif

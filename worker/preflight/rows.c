@@ -30,10 +30,7 @@ static int row_badness(enum row_outcome outcome)
     return outcome == ROW_FAILED ? 2 : outcome == ROW_UNKNOWN ? 1 : 0;
 }
 
-/* Makes the result at least as bad as `outcome`; the text of what is worse replaces the rest, of
- * what is as bad it joins it. */
-__attribute__((format(printf, 3, 4))) static void
-row_add(struct row_result *result, enum row_outcome outcome, const char *format, ...)
+void row_add(struct row_result *result, enum row_outcome outcome, const char *format, ...)
 {
     int difference = row_badness(outcome) - row_badness(result->outcome);
     if (difference < 0)
@@ -360,6 +357,15 @@ static void rows_choose_gpus(struct rows_view *view)
             view->absent_count++;
         start += size + (start[size] == ',');
     }
+}
+
+unsigned rows_allocated(const struct facts *facts, const struct row_wish *wish,
+                        const struct fact_gpu **ret_gpus)
+{
+    struct rows_view view = {.facts = facts, .wish = wish};
+    rows_choose_gpus(&view);
+    memcpy(ret_gpus, view.gpus, view.gpu_count * sizeof *ret_gpus);
+    return view.gpu_count;
 }
 
 size_t rows_judge(const struct facts *facts, const struct thresholds *thresholds,

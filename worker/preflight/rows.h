@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct fact_gpu;
 struct facts;
 struct thresholds;
 
@@ -18,7 +19,7 @@ enum row_outcome {
     ROW_UNKNOWN = 3, /* could not tell */
 };
 
-enum { ROWS_COUNT_MAX = 16, ROW_TEXT_SIZE = 400 };
+enum { ROWS_COUNT_MAX = 24, ROW_TEXT_SIZE = 400 };
 
 /* What was allocated. */
 struct row_wish {
@@ -40,6 +41,16 @@ struct row_result {
 /* Judges all rows into `ret_results`, which has room for ROWS_COUNT_MAX. Returns how many. */
 size_t rows_judge(const struct facts *facts, const struct thresholds *thresholds,
                   const struct row_wish *wish, struct row_result *ret_results);
+
+/* Makes the result at least as bad as `outcome`; the text of what is worse replaces the rest, of
+ * what is as bad it joins it. */
+void row_add(struct row_result *result, enum row_outcome outcome, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Finds the allocated GPUs into `ret_gpus`, which has room for FACTS_GPUS_MAX: those that
+ * rows_judge() judges. Returns how many; 0 where that cannot be told. */
+unsigned rows_allocated(const struct facts *facts, const struct row_wish *wish,
+                        const struct fact_gpu **ret_gpus);
 
 /* Failed if one row failed; could not tell if an essential one could not; else passed. */
 enum row_outcome rows_outcome(const struct row_result *results, size_t count);

@@ -27,6 +27,7 @@ static const struct thresholds_key thresholds_keys[] = {
     {"scratch_free_mib", offsetof(struct thresholds, scratch_free_mib)},
     {"clock_error_ms", offsetof(struct thresholds, clock_error_ms)},
     {"xid_hours", offsetof(struct thresholds, xid_hours)},
+    {"baseline_percent", offsetof(struct thresholds, baseline_percent)},
 };
 
 static const struct thresholds_key thresholds_model_keys[] = {
@@ -34,17 +35,22 @@ static const struct thresholds_key thresholds_model_keys[] = {
     {"nvlinks", offsetof(struct thresholds_model, nvlinks)},
 };
 
+static struct fact thresholds_fact(struct scope *scope, const struct node *node)
+{
+    int64_t value;
+    if (!scalar_whole(scope, node, 0, INT32_MAX, &value))
+        return (struct fact){0};
+    return (struct fact){.is_known = true, .value = (uint64_t)value};
+}
+
 /* Reads `node` into the field that `keys` has for its key. Returns whether there is one. */
 static bool thresholds_figure(struct scope *scope, const struct node *node,
                               const struct thresholds_key *keys, size_t count, void *target)
 {
     for (size_t i = 0; i < count; i++) {
-        int64_t value;
         if (!text_equal(node->key, keys[i].name))
             continue;
-        struct fact fact = {0};
-        if (scalar_whole(scope, node, 0, INT32_MAX, &value))
-            fact = (struct fact){.is_known = true, .value = (uint64_t)value};
+        struct fact fact = thresholds_fact(scope, node);
         memcpy((char *)target + keys[i].offset, &fact, sizeof fact);
         return true;
     }
@@ -66,6 +72,43 @@ static void thresholds_xids(struct scope *scope, const struct node *node,
     }
 }
 
+/* Reads "8: 431" or "16 on 2: 350": groups of so many GPUs, on so many nodes. */
+static void thresholds_groups(struct scope *scope, const struct node *node,
+                              struct thresholds_model *model)
+{
+    if (node->kind != NODE_MAP || node->count > THRESHOLDS_GROUPS_MAX) {
+        node_problem(scope->problems, node, "not a map of at most %d sizes of groups",
+                     THRESHOLDS_GROUPS_MAX);
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        struct thresholds_group *group = &model->groups[model->group_count];
+        const char *key = node->items[i]->key;
+        int one = 0, two = 0;
+        *group = (struct thresholds_group){.nodes = 1};
+        int count = sscanf(key, "%4u%n on %4u%n", &group->gpus, &one, &group->nodes, &two);
+        if (count < 1 || key[count == 2 ? two : one] || group->gpus < 2 || !group->nodes) {
+            node_key_problem(scope->problems, node->items[i],
+                             "not a size of groups, as `8` or `16 on 2` nodes");
+            continue;
+        }
+        group->value = thresholds_fact(scope, node->items[i]);
+        model->group_count++;
+    }
+}
+
+/* Reads a figure of the full level. Returns whether `node` is one. */
+static bool thresholds_measured(struct scope *scope, const struct node *node,
+                                struct thresholds_model *model)
+{
+    enum figure figure = figure_of_name(node->key);
+    if (figure == FIGURE_ALLREDUCE)
+        thresholds_groups(scope, node, model);
+    else if (figure != FIGURE_COUNT)
+        model->figures[figure] = thresholds_fact(scope, node);
+    return figure != FIGURE_COUNT;
+}
+
 static void thresholds_one_model(struct scope *scope, const struct node *node,
                                  struct thresholds_model *model)
 {
@@ -77,6 +120,7 @@ static void thresholds_one_model(struct scope *scope, const struct node *node,
     free(match);
     for (size_t i = 0; node->kind == NODE_MAP && i < node->count; i++)
         if (!text_equal(node->items[i]->key, "match") &&
+            !thresholds_measured(scope, node->items[i], model) &&
             !thresholds_figure(scope, node->items[i], thresholds_model_keys,
                                sizeof thresholds_model_keys / sizeof *thresholds_model_keys, model))
             node_key_problem(scope->problems, node->items[i], "unknown figure of a model");
@@ -94,6 +138,41 @@ static void thresholds_models(struct scope *scope, const struct node *node,
         thresholds_one_model(scope, node->items[i], &thresholds->models[thresholds->model_count++]);
 }
 
+static void thresholds_one_row(struct scope *scope, const struct node *node,
+                               struct thresholds_row *row, const char *size)
+{
+    for (size_t i = 0; node->kind == NODE_MAP && i < node->count; i++) {
+        const struct node *item = node->items[i];
+        if (text_equal(item->key, "seconds"))
+            row->seconds = thresholds_fact(scope, item);
+        else if (text_equal(item->key, size))
+            row->size = thresholds_fact(scope, item);
+        else
+            node_key_problem(scope->problems, item, "unknown; a row has `seconds` and `%s`", size);
+    }
+    if (!row->seconds.is_known || !row->size.is_known)
+        node_problem(scope->problems, node, "a row needs `seconds` and `%s`", size);
+    else if (!row->size.value)
+        node_problem(scope->problems, node, "`%s` must not be 0", size);
+}
+
+static void thresholds_rows(struct scope *scope, const struct node *node,
+                            struct thresholds *thresholds)
+{
+    if (node->kind != NODE_MAP) {
+        node_problem(scope->problems, node, "not a map of rows");
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        enum figure_row row = figure_row_of_name(node->items[i]->key);
+        if (row == FIGURE_ROW_COUNT)
+            node_key_problem(scope->problems, node->items[i], "unknown row");
+        else
+            thresholds_one_row(scope, node->items[i], &thresholds->rows[row],
+                               row == FIGURE_ROW_MATRIX ? "elements" : "mib");
+    }
+}
+
 static void thresholds_root(struct scope *scope, const struct node *root,
                             struct thresholds *thresholds)
 {
@@ -107,6 +186,8 @@ static void thresholds_root(struct scope *scope, const struct node *root,
             thresholds_xids(scope, item, thresholds);
         else if (text_equal(item->key, "models"))
             thresholds_models(scope, item, thresholds);
+        else if (text_equal(item->key, "measure"))
+            thresholds_rows(scope, item, thresholds);
         else if (!thresholds_figure(scope, item, thresholds_keys,
                                     sizeof thresholds_keys / sizeof *thresholds_keys, thresholds))
             node_key_problem(scope->problems, item, "unknown threshold");
@@ -152,4 +233,12 @@ const struct thresholds_model *thresholds_model(const struct thresholds *thresho
         if (strstr(name, thresholds->models[i].match))
             return &thresholds->models[i];
     return NULL;
+}
+
+struct fact thresholds_of_group(const struct thresholds_model *model, unsigned gpus, unsigned nodes)
+{
+    for (unsigned i = 0; model && i < model->group_count; i++)
+        if (model->groups[i].gpus == gpus && model->groups[i].nodes == nodes)
+            return model->groups[i].value;
+    return (struct fact){0};
 }

@@ -1,0 +1,217 @@
+# The full level of phase-preflight, with a scripted driver and a script in place of the program on
+# the GPUs: what is started, waited for, judged, recorded and compared.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    export DIR TMPDIR=$DIR PHASED_NVML=$BIN/../tests/fake/libnvidia-ml.so FAKE_NVML=
+    export PHASED_PREFLIGHT_GPU=$DIR/gpu
+    unset SLURM_GPUS_ON_NODE SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
+    : >"$DIR/kernel.log"
+    sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/; /^clock_error_ms/d' \
+        "$SRC/etc/preflight.yaml" >"$DIR/thresholds.yaml"
+    # Says of eight GPUs and two groups what healthy ones would, after what $DIR/ROW says.
+    cat >"$DIR/gpu" <<'EOF'
+#!/bin/bash
+row=$2
+printf '%s\n' "$*" "$CUDA_DEVICE_ORDER" "$CUDA_VISIBLE_DEVICES" >"$DIR/asked-$row"
+[ -f "$DIR/$row" ] && . "$DIR/$row"
+for gpu in 0 1 2 3 4 5 6 7; do
+    case $row in
+    hbm) printf '%s\n' "hbm_copy_gbps $gpu 0 3100" "hbm_triad_gbps $gpu 0 3000" ;;
+    matrix) echo "matrix_tflops $gpu 0 700" ;;
+    copies) printf '%s\n' "host_to_device_gbps $gpu 0 55" "device_to_host_gbps $gpu 0 54" ;;
+    peers) for to in 0 1 2 3 4 5 6 7; do [ $to = $gpu ] || echo "peer_gbps $gpu $to 380"; done ;;
+    esac
+done
+[ $row = allreduce ] && printf '%s\n' 'allreduce_gbps 0 0 470' 'allreduce_gbps 0 1 460'
+echo end
+EOF
+    chmod +x "$DIR/gpu"
+}
+
+teardown() {
+    rm -rf "$DIR"
+}
+
+full() {
+    "$BIN/phase-preflight" --thresholds "$DIR/thresholds.yaml" --kernel-log "$DIR/kernel.log" \
+        --level full --parallel tensor=4,pipeline=2 --json "$@"
+}
+
+# row NAME OUTCOME TEXT: the last output has this row.
+row() {
+    jq -e --arg n "$1" --arg o "$2" --arg t "$3" \
+        '.rows[] | select(.name == $n and .outcome == $o) | select(.text | contains($t))' \
+        <<<"$output" >/dev/null || { echo "no row $*"; echo "$output"; return 1; }
+}
+
+@test "good figures pass, each beside what it must reach" {
+    run -0 full
+    row hbm passed "copy 3100 GB/s, at least 2333; triad 3000 GB/s, at least 2333"
+    row matrix passed "bf16 700 TFLOP/s, at least 595"
+    row copies passed "to the GPU 55 GB/s, at least 48; from the GPU 54 GB/s, at least 48"
+    row peers passed "copy 380 GB/s, at least 335"
+    row allreduce passed "tensor 460 GB/s, at least 185"
+    [ "$(jq -r '.level, .outcome' <<<"$output" | xargs)" = "full passed" ]
+    jq -e '.figures | any(. == {"row": "peers", "name": "peer_gbps", "of": "GPU 7 to GPU 0",
+        "value": 380, "least": 335})' <<<"$output"
+    [ "$(jq '[.figures[] | select(.row == "peers")] | length' <<<"$output")" = 56 ]
+    [ "$(jq -r '.figures[] | select(.name == "allreduce_gbps") | .of' <<<"$output" | xargs)" = \
+        "tensor 0-3 tensor 4-7" ]
+}
+
+@test "each row is a process of its own, with the allocated GPUs by UUID and the run's groups" {
+    run -3 full --devices 2,3 --parallel tensor=2
+    for row in hbm matrix copies peers allreduce; do
+        [[ $(sed -n 1p "$DIR/asked-$row") == "--row $row --size "*" --groups tensor:0-1 --nodes 1 --node 0"* ]]
+        [[ $(sed -n '2,3p' "$DIR/asked-$row" | xargs) == "PCI_BUS_ID GPU-2"*,GPU-3* ]]
+    done
+}
+
+@test "a low figure fails its row, and says whose" {
+    echo 'echo "hbm_copy_gbps 5 0 1200"' >"$DIR/hbm"
+    run -1 full
+    row hbm failed "GPU 5: copy 1200 GB/s, at least 2333"
+    row matrix passed ""
+}
+
+@test "wrong values fail however fast they came" {
+    echo 'echo "wrong 3 4 17 of 33554432 words differ"' >"$DIR/peers"
+    run -1 full
+    row peers failed "GPU 3 to GPU 4: 17 of 33554432 words differ"
+}
+
+@test "a row without an answer is left at its deadline, and the others are taken" {
+    sed -i 's/hbm: {seconds: 8/hbm: {seconds: 1/' "$DIR/thresholds.yaml"
+    echo 'exec >/dev/null; exec tail -f /dev/null' >"$DIR/matrix"
+    echo 'trap "" TERM; echo $$ >$DIR/hung; exec tail -f /dev/null' >"$DIR/hbm"
+    sed -i 's/matrix: {seconds: 15/matrix: {seconds: 3/' "$DIR/thresholds.yaml"
+    run -1 full
+    row hbm failed "no answer in 1.0 s"
+    row matrix failed "the measuring process does not end"
+    row peers passed ""
+    pid=$(cat "$DIR/hung")
+    for ((i = 0; i < 100; i++)); do # killed, and at most waiting to be reaped
+        grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid/status" || return 0
+        sleep 0.1
+    done
+    false
+}
+
+@test "no answer in groups of several nodes is nobody's fault that is known" {
+    sed -i 's/allreduce: {seconds: 17/allreduce: {seconds: 1/' "$DIR/thresholds.yaml"
+    echo 'exec tail -f /dev/null' >"$DIR/allreduce"
+    run -3 full --parallel data=16 --nodes 2 --node 1 --rendezvous "$DIR"
+    row allreduce "could not tell" "no answer in 1.0 s, from this node or another"
+    [[ $(cat "$DIR/asked-allreduce") == *"--groups data:0-15 --nodes 2 --node 1 --rendezvous $DIR"* ]]
+}
+
+@test "a program that dies failed; one that is not there, or cannot load, tells nothing" {
+    echo 'kill -SEGV $$' >"$DIR/matrix"
+    run -1 full
+    row matrix failed "ended early by signal 11"
+    echo 'exit 127' >"$DIR/matrix"
+    run -3 full
+    row matrix "could not tell" "lacks CUDA's libraries"
+    echo 'exit 2' >"$DIR/matrix"
+    run -3 full
+    row matrix "could not tell" "ended early with status 2"
+    PHASED_PREFLIGHT_GPU=/nonexistent run -3 full
+    row hbm "could not tell" "/nonexistent is not there (built without CUDA)"
+    [ "$(jq -r .outcome <<<"$output")" = "could not tell" ]
+}
+
+@test "what a library prints is no figure" {
+    echo 'echo "NCCL version 2.28"; echo; yes | head -c 5000; echo; echo noise >&2' >"$DIR/allreduce"
+    run -0 full
+    row allreduce passed "tensor 460 GB/s"
+    [[ $output != *noise* ]]
+}
+
+@test "figures that are missing could not be told, and a model without thresholds neither" {
+    echo 'echo "matrix_tflops 0 0 700"; echo end; exit' >"$DIR/matrix"
+    run -3 full
+    row matrix "could not tell" "7 of 8 figures were not taken"
+    rm "$DIR/matrix"
+    sed -i '/matrix_tflops/d' "$DIR/thresholds.yaml"
+    run -3 full
+    row matrix "could not tell" "bf16 700 TFLOP/s, no threshold and no baseline"
+}
+
+@test "without a GPU nothing is started, and nothing passes" {
+    PHASED_NVML=/nonexistent.so run -3 full
+    for row in hbm matrix copies peers allreduce; do
+        row $row "could not tell" "no GPU"
+    done
+    [ ! -e "$DIR/asked-hbm" ]
+}
+
+@test "where a look has failed nothing is measured: a neighbour may be at work" {
+    FAKE_NVML=process=4 run -1 full
+    row hbm "could not tell" "another row failed"
+    [ ! -e "$DIR/asked-hbm" ]
+}
+
+@test "one GPU has no other to copy to" {
+    run -0 full --devices 0 --parallel tensor=1
+    row peers passed "none has another"
+    row allreduce passed "none has another"
+    [ ! -e "$DIR/asked-peers" ]
+}
+
+@test "a row that the thresholds leave out is neither measured nor judged" {
+    sed -i '/^  peers:/d' "$DIR/thresholds.yaml"
+    run -0 full
+    [ "$(jq '[.rows[] | select(.name == "peers")] | length' <<<"$output")" = 0 ]
+    [ ! -e "$DIR/asked-peers" ]
+}
+
+@test "a site records what a good node measures, and compares others with it" {
+    run -0 full --record "$DIR/baseline.yaml"
+    grep -q "match: NVIDIA H200" "$DIR/baseline.yaml"
+    grep -q "hbm_copy_gbps: 3100" "$DIR/baseline.yaml"
+    grep -q "^      4: 460" "$DIR/baseline.yaml"
+    run -0 full --baseline "$DIR/baseline.yaml"
+    row hbm passed "copy 3100 GB/s, at least 2790 by the baseline"
+    echo 'echo "hbm_copy_gbps 5 0 2700"' >"$DIR/hbm"
+    run -1 full --baseline "$DIR/baseline.yaml"
+    row hbm failed "GPU 5: copy 2700 GB/s, at least 2790 by the baseline"
+    run -0 full
+}
+
+@test "nothing is recorded of a node that failed, or that could not be measured" {
+    echo 'echo "hbm_copy_gbps 5 0 1200"' >"$DIR/hbm"
+    run --separate-stderr -1 full --record "$DIR/baseline.yaml"
+    [[ $stderr == *"nothing is recorded: a row failed"* ]]
+    PHASED_NVML=/nonexistent.so run --separate-stderr -3 full --record "$DIR/baseline.yaml"
+    [[ $stderr == *"nothing is recorded: nothing was measured"* ]]
+    [ ! -e "$DIR/baseline.yaml" ]
+    rm "$DIR/hbm"
+    run --separate-stderr -3 full --record "$DIR/none/baseline.yaml"
+    [[ $stderr == *"$DIR/none"* ]]
+}
+
+@test "wrong use is refused with the reason" {
+    run -2 "$BIN/phase-preflight" --baseline x
+    [[ $output == *"--level full: not asked for"* ]]
+    run -2 full --parallel tensor=3
+    [[ $output == *"tensor 3 x pipeline 1 x data 2 are not the 8 GPUs"* ]]
+    run -2 full --groups 0-3
+    [[ $output == *"--parallel: says the same as --groups"* ]]
+    run -2 full --nodes 2
+    [[ $output == *"--rendezvous: missing"* ]]
+    run -2 full --nodes 2 --node 2 --rendezvous /tmp
+    [[ $output == *"--node: not less than --nodes"* ]]
+    run -2 full --baseline /nonexistent
+    [[ $output == *"/nonexistent"* ]]
+    printf 'measure:\n  speed: {seconds: 1, mib: 1}\n  hbm: {seconds: 1}\nmodels:\n  - match: A\n    allreduce_gbps: {1: 5, 8 of 2: 5}\n' \
+        >"$DIR/thresholds.yaml"
+    run -2 full
+    [[ $output == *"thresholds.yaml:2:3: measure.speed: unknown row"* ]]
+    [[ $output == *"measure.hbm: a row needs \`seconds\` and \`mib\`"* ]]
+    [[ $output == *"not a size of groups"*"not a size of groups"* ]]
+}

@@ -1,0 +1,62 @@
+/* Which GPUs reduce together: the groups of a run's layout, as ranks.
+ *
+ * A rank is a GPU: rank = node x GPUs of a node + the GPU's place on its node. A round is a set of
+ * groups that reduce at the same time, as in training: all tensor groups, then all data groups. A
+ * rank is in at most one group of a round. Pure. */
+#ifndef PHASED_WORKER_PREFLIGHT_GROUPS_H
+#define PHASED_WORKER_PREFLIGHT_GROUPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct text;
+
+enum {
+    GROUPS_RANKS_MAX = 4096,
+    GROUPS_ROUNDS_MAX = 4,
+    GROUPS_NAME_SIZE = 16,
+    GROUPS_NONE = UINT16_MAX
+};
+
+struct groups_round {
+    char name[GROUPS_NAME_SIZE]; /* "tensor", "data", "all" */
+    unsigned group_count;
+    uint16_t group[GROUPS_RANKS_MAX]; /* of each rank; GROUPS_NONE: in none */
+};
+
+struct groups {
+    unsigned rank_count;
+    unsigned rank_count_of_node;
+    unsigned round_count; /* 0: nobody has a partner */
+    struct groups_round rounds[GROUPS_ROUNDS_MAX];
+};
+
+/* Reads "tensor=4,pipeline=1,data=2": tensor ranks lie side by side, then come the stages of the
+ * pipeline, then the replicas. What is left out is 1, and `data` what remains. A pipeline's stages
+ * send, and do not reduce: they make no groups. NULL: all ranks are one group. */
+int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct groups *ret_groups,
+                     struct error *err);
+
+/* Reads "0-3/4-7;data:0,4/1,5": `/` between groups, `;` between rounds, a round's name first. */
+int groups_of_text(const char *list, unsigned nodes, unsigned gpus, struct groups *ret_groups,
+                   struct error *err);
+
+/* Adds them in the form that groups_of_text() reads. */
+void groups_text(const struct groups *groups, struct text *text);
+
+/* Adds one group's ranks, as "0-3" or "0,4". */
+void groups_text_of_one(const struct groups *groups, unsigned round, unsigned group,
+                        struct text *text);
+
+/* How many ranks, and how many nodes, one group has. */
+unsigned groups_size(const struct groups *groups, unsigned round, unsigned group);
+unsigned groups_nodes(const struct groups *groups, unsigned round, unsigned group);
+
+/* Whether a rank of `node` is in it. */
+bool groups_is_on(const struct groups *groups, unsigned round, unsigned group, unsigned node);
+
+/* The number of `rank` within its group. */
+unsigned groups_place(const struct groups *groups, unsigned round, unsigned rank);
+
+#endif

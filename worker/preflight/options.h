@@ -1,0 +1,28 @@
+/* What phase-preflight is told by its options and its environment. */
+#ifndef PHASED_WORKER_PREFLIGHT_OPTIONS_H
+#define PHASED_WORKER_PREFLIGHT_OPTIONS_H
+
+#include "worker/preflight/rows.h"
+
+#include <stdbool.h>
+
+enum { OPTIONS_EXIT_USAGE = 2 };
+
+struct options {
+    struct row_wish wish;
+    const char *scratch, *kernel_log;
+    const char *thresholds; /* NULL: the installed file */
+    int deadline_ms;
+    bool is_json, is_observed;
+    bool is_full;
+    /* Of the full level alone. */
+    const char *parallel, *groups; /* at most one; NULL: all GPUs are one group */
+    unsigned nodes, node;
+    const char *rendezvous, *record, *baseline; /* NULL: not given */
+};
+
+/* Fills `options`. Returns -1 to go on, or an exit status when all is said: help, the version, or a
+ * complaint. */
+int options_read(struct options *options, int count, char **arguments);
+
+#endif

@@ -1,0 +1,176 @@
+/* fork, exec, and lines from a pipe until the deadline. */
+#include "worker/preflight/probe.h"
+
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/preflight/groups.h"
+#include "worker/preflight/measures.h"
+#include "worker/preflight/thresholds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PROBE_CANNOT_START = 127, /* the status of a shell, and of the loader that lacks a library */
+    PROBE_LINE_SIZE = 512,
+    PROBE_GRACE_MS = 1000, /* for ending after all was told */
+};
+
+/* Only in the child. */
+static void probe_become(const struct probe *probe, enum figure_row row,
+                         const struct thresholds_row *how, int64_t deadline_ms, int output)
+{
+    struct text groups = {0};
+    char size[24], deadline[24], nodes[16], node[16];
+    int nowhere = open("/dev/null", O_RDWR);
+    groups_text(probe->groups, &groups);
+    (void)snprintf(size, sizeof size, "%llu", (unsigned long long)how->size.value);
+    (void)snprintf(deadline, sizeof deadline, "%lld", (long long)deadline_ms);
+    (void)snprintf(nodes, sizeof nodes, "%u",
+                   probe->groups->rank_count / probe->groups->rank_count_of_node);
+    (void)snprintf(node, sizeof node, "%u", probe->node);
+    if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0 ||
+        dup2(output, STDOUT_FILENO) < 0)
+        _exit(PROBE_CANNOT_START);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* best effort: the deadline is the parent's */
+    if (setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1) < 0 ||
+        setenv("CUDA_VISIBLE_DEVICES", probe->visible, 1) < 0)
+        _exit(PROBE_CANNOT_START);
+    const char *rendezvous = probe->rendezvous ? probe->rendezvous : "";
+    (void)execl(probe->program, probe->program, "--row", figure_rows[row], "--size", size,
+                "--deadline-ms", deadline, "--groups", text_string(&groups), "--nodes", nodes,
+                "--node", node, "--rendezvous", rendezvous, (char *)NULL);
+    _exit(PROBE_CANNOT_START);
+}
+
+/* Takes the lines in `buffer` and leaves what is not ended yet. Returns whether all was told. */
+static bool probe_take_lines(enum figure_row row, char *buffer, size_t *size,
+                             struct measures *measures)
+{
+    char *line = buffer;
+    buffer[*size] = '\0';
+    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        /* What a library printed into it is no figure, and one that is missing is noticed. */
+        (void)measures_take_line(measures, row, line);
+    }
+    *size = strlen(line);
+    memmove(buffer, line, *size);
+    return measures->is_whole[row];
+}
+
+/* Reads until all was told, the program ends, or the deadline. Returns whether it was not late. */
+static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct measures *measures)
+{
+    char buffer[PROBE_LINE_SIZE + 1];
+    for (size_t size = 0;;) {
+        int64_t left_ms = end_ms - clock_steady_ms();
+        struct pollfd wait = {.fd = input, .events = POLLIN};
+        if (left_ms <= 0)
+            return false;
+        if (poll(&wait, 1, (int)left_ms) <= 0)
+            continue; /* an interruption, or the deadline, which is looked at next */
+        if (size == PROBE_LINE_SIZE)
+            size = 0; /* no line of ours is that long */
+        ssize_t got = read(input, buffer + size, PROBE_LINE_SIZE - size);
+        if (got <= 0)
+            return true;
+        size += (size_t)got;
+        if (probe_take_lines(row, buffer, &size, measures))
+            return true;
+    }
+}
+
+/* Waits for the child to end, a moment and no longer. Returns whether it has. */
+static bool probe_wait(pid_t child, int *ret_status)
+{
+    for (int64_t end_ms = clock_steady_ms() + PROBE_GRACE_MS; clock_steady_ms() < end_ms;) {
+        struct timespec moment = {.tv_nsec = 5000000};
+        if (waitpid(child, ret_status, WNOHANG) == child)
+            return true;
+        (void)nanosleep(&moment, NULL); /* cut short by a signal it is as good */
+    }
+    return false;
+}
+
+static bool probe_crosses_nodes(const struct groups *groups)
+{
+    for (unsigned round = 0; round < groups->round_count; round++)
+        for (unsigned group = 0; group < groups->rounds[round].group_count; group++)
+            if (groups_nodes(groups, round, group) > 1)
+                return true;
+    return false;
+}
+
+/* Says what is wrong with a program that has not told all. */
+static void probe_blame(const struct probe *probe, enum figure_row row, bool is_late, pid_t child,
+                        double seconds, struct measures *measures)
+{
+    int status = 0;
+    bool is_shared = row == FIGURE_ROW_ALLREDUCE && probe_crosses_nodes(probe->groups);
+    if (is_late) {
+        /* With other nodes in it nobody knows whose fault it is: each would blame itself. */
+        measures_add_trouble(measures, is_shared ? MEASURE_UNKNOWN : MEASURE_FAILED, row,
+                             "no answer in %.1f s%s", seconds,
+                             is_shared ? ", from this node or another" : "");
+        return;
+    }
+    if (!probe_wait(child, &status))
+        measures_add_trouble(measures, MEASURE_FAILED, row, "the measuring process does not end");
+    else if (WIFSIGNALED(status))
+        measures_add_trouble(measures, MEASURE_FAILED, row,
+                             "the measuring process ended early by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) == PROBE_CANNOT_START)
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row,
+                             "%s is not there (built without CUDA), or lacks CUDA's libraries",
+                             probe->program);
+    else
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row,
+                             "the measuring process ended early with status %d",
+                             WEXITSTATUS(status));
+}
+
+void probe_take(const struct probe *probe, enum figure_row row, const struct thresholds_row *how,
+                int64_t end_ms, struct measures *measures)
+{
+    int pipe_ends[2], status;
+    int64_t start_ms = clock_steady_ms();
+    if (end_ms > start_ms + (int64_t)how->seconds.value * 1000)
+        end_ms = start_ms + (int64_t)how->seconds.value * 1000;
+    measures->is_taken[row] = true;
+    if (end_ms <= start_ms) {
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row, "no time is left");
+        return;
+    }
+    pid_t child = pipe2(pipe_ends, O_CLOEXEC) < 0 ? -2 : fork();
+    if (child < 0) {
+        measures_add_trouble(measures, MEASURE_UNKNOWN, row, "no process to measure with: %s",
+                             strerror(errno));
+        if (child == -1) {
+            close(pipe_ends[0]);
+            close(pipe_ends[1]);
+        }
+        return;
+    }
+    /* It gives up by itself a little earlier, and can then tell what it was waiting for. */
+    if (child == 0)
+        probe_become(probe, row, how, (end_ms - start_ms) * 9 / 10, pipe_ends[1]);
+    close(pipe_ends[1]);
+    bool is_in_time = probe_receive(pipe_ends[0], row, end_ms, measures);
+    close(pipe_ends[0]);
+    if (!measures->is_whole[row])
+        probe_blame(probe, row, !is_in_time, child, (double)(end_ms - start_ms) / 1000, measures);
+    else if (probe_wait(child, &status))
+        return;
+    (void)kill(child, SIGKILL); /* in vain where it hangs in the kernel, which is why ... */
+    (void)waitpid(child, &status, WNOHANG); /* ... it is not waited for */
+}
