@@ -14,18 +14,18 @@ static const struct keys_row keys_workflow_rows[] = {
 };
 
 static const struct keys_row keys_phase_rows[] = {
-    {"extends", KEYS_SUPPORTED}, {"after", KEYS_SUPPORTED},     {"resources", KEYS_SUPPORTED},
-    {"slurm", KEYS_SUPPORTED},   {"env", KEYS_SUPPORTED},       {"launch", KEYS_SUPPORTED},
-    {"params", KEYS_SUPPORTED},  {"run", KEYS_SUPPORTED},       {"workdir", KEYS_SUPPORTED},
-    {"metrics", KEYS_SUPPORTED}, {"progress", KEYS_SUPPORTED},  {"checkpoint", KEYS_SUPPORTED},
-    {"gate", KEYS_SUPPORTED},    {"guards", KEYS_SUPPORTED},    {"nan_ok", KEYS_SUPPORTED},
-    {"promote", KEYS_SUPPORTED}, {"on_fail", KEYS_SUPPORTED},   {"linger", KEYS_SUPPORTED},
-    {"remedies", KEYS_LATER},    {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
-    {"pack", KEYS_LATER},        {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
-    {"shard", KEYS_LATER},       {"join", KEYS_LATER},          {"until", KEYS_LATER},
-    {"notify", KEYS_LATER},      {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_LATER},
-    {"idle", KEYS_LATER},        {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
-    {"code", KEYS_LATER},        {"outputs", KEYS_LATER},       {"budget", KEYS_LATER},
+    {"extends", KEYS_SUPPORTED},  {"after", KEYS_SUPPORTED},     {"resources", KEYS_SUPPORTED},
+    {"slurm", KEYS_SUPPORTED},    {"env", KEYS_SUPPORTED},       {"launch", KEYS_SUPPORTED},
+    {"params", KEYS_SUPPORTED},   {"run", KEYS_SUPPORTED},       {"workdir", KEYS_SUPPORTED},
+    {"metrics", KEYS_SUPPORTED},  {"progress", KEYS_SUPPORTED},  {"checkpoint", KEYS_SUPPORTED},
+    {"gate", KEYS_SUPPORTED},     {"guards", KEYS_SUPPORTED},    {"nan_ok", KEYS_SUPPORTED},
+    {"promote", KEYS_SUPPORTED},  {"on_fail", KEYS_SUPPORTED},   {"linger", KEYS_SUPPORTED},
+    {"remedies", KEYS_SUPPORTED}, {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
+    {"pack", KEYS_LATER},         {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
+    {"shard", KEYS_LATER},        {"join", KEYS_LATER},          {"until", KEYS_LATER},
+    {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_LATER},
+    {"idle", KEYS_LATER},         {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
+    {"code", KEYS_LATER},         {"outputs", KEYS_LATER},       {"budget", KEYS_LATER},
 };
 
 static const struct keys_row keys_resources_rows[] = {
@@ -68,6 +68,12 @@ static const struct keys_row keys_check_map_rows[] = {
     {"advice", KEYS_SUPPORTED},
 };
 
+static const struct keys_row keys_remedy_rows[] = {
+    {"set", KEYS_SUPPORTED},
+    {"times", KEYS_SUPPORTED},
+    {"resume", KEYS_SUPPORTED},
+};
+
 #define KEYS_OF(name)                                                                              \
     const struct keys name = {name##_rows, sizeof name##_rows / sizeof name##_rows[0]};            \
     _Static_assert(sizeof name##_rows / sizeof name##_rows[0] <= KEYS_MAX, "raise KEYS_MAX")
@@ -81,6 +87,7 @@ KEYS_OF(keys_progress);
 KEYS_OF(keys_preflight);
 KEYS_OF(keys_metrics);
 KEYS_OF(keys_check_map);
+KEYS_OF(keys_remedy);
 
 static const struct keys_row *keys_find(const struct keys *keys, const char *name)
 {

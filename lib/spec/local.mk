@@ -10,10 +10,12 @@ lib_libphased_a_SOURCES += \
 	lib/spec/phases.c lib/spec/phases.h \
 	lib/spec/preflight.c lib/spec/preflight.h \
 	lib/spec/problems.c lib/spec/problems.h \
+	lib/spec/remedies.c lib/spec/remedies.h \
 	lib/spec/scalar.c lib/spec/scalar.h \
 	lib/spec/scope.c lib/spec/scope.h \
 	lib/spec/script.c lib/spec/script.h \
 	lib/spec/sections.c lib/spec/sections.h \
 	lib/spec/slurm_options.c lib/spec/slurm_options.h \
 	lib/spec/spec.c lib/spec/spec.h \
+	lib/spec/trial.c lib/spec/trial.h \
 	lib/spec/yaml.c lib/spec/yaml.h

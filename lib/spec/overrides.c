@@ -1,6 +1,7 @@
-/* Reading and applying `--set`. */
+/* Reading and applying `--set`, and what remedies change. */
 #include "lib/spec/overrides.h"
 
+#include "lib/spec/phase.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -76,12 +77,50 @@ static bool overrides_is_wanted(const struct overrides_item *item, const struct 
     return false;
 }
 
+struct node *overrides_param(struct node_arena *arena, const char *name, const json_t *value)
+{
+    struct node *param = node_new(arena, NODE_SCALAR);
+    struct text text = {0};
+    phase_value_text(value, &text);
+    param->is_plain = !json_is_string(value);
+    param->key = node_text(arena, name, strlen(name));
+    if (json_is_string(value)) { /* no reference */
+        char *plain = text_steal(&text);
+        for (const char *at = plain; *at; at++)
+            text_add_bytes(&text, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
+        free(plain);
+    }
+    param->text = node_text(arena, text_string(&text), text.size);
+    text_fini(&text);
+    return param;
+}
+
+/* Takes the param in, if there is such; `origin` says where it was given. */
+static void overrides_add(struct overrides *overrides, struct node_arena *arena,
+                          const char *origin_name, const char *phase, struct node *param,
+                          const struct phases *phases, struct spec_problems *problems)
+{
+    struct node *root = node_new(arena, NODE_MAP), *origin = node_new(arena, NODE_MAP);
+    origin->key = origin_name;
+    root->key = phase;
+    root->parent = origin;
+    param->parent = root;
+    struct overrides_item *item = &overrides->items[overrides->count];
+    *item = (struct overrides_item){.phase = phase, .param = param};
+    if (overrides_is_wanted(item, phases))
+        overrides->count++;
+    else
+        overrides_report(item, phases, problems);
+}
+
 void overrides_init(struct overrides *overrides, struct node_arena *arena,
                     const struct spec_overrides *given, const struct phases *phases,
                     struct spec_problems *problems)
 {
-    size_t count = given ? given->count : 0;
-    *overrides = (struct overrides){.items = calloc(count + 1, sizeof *overrides->items)};
+    size_t count = given ? given->count : 0,
+           change_count = given ? json_array_size(given->changes) : 0;
+    *overrides =
+        (struct overrides){.items = calloc(count + change_count + 1, sizeof *overrides->items)};
     if (!overrides->items)
         abort();
     for (size_t i = 0; i < count; i++) {
@@ -93,21 +132,21 @@ void overrides_init(struct overrides *overrides, struct node_arena *arena,
         }
         const char *name = node_text(arena, text, (size_t)(equals - text));
         const char *dot = strchr(name, '.');
-        struct node *root = node_new(arena, NODE_MAP), *param = node_new(arena, NODE_SCALAR);
-        root->key = dot ? node_text(arena, name, (size_t)(dot - name)) : NULL;
+        struct node *param = node_new(arena, NODE_SCALAR);
         param->key = dot ? dot + 1 : name;
-        param->parent = root;
         param->text = equals + 1;
         param->is_plain = true;
-        struct overrides_item *item = &overrides->items[overrides->count];
-        *item = (struct overrides_item){.phase = root->key, .param = param};
-        struct node *origin = node_new(arena, NODE_MAP);
-        origin->key = "--set";
-        root->parent = origin;
-        if (overrides_is_wanted(item, phases))
-            overrides->count++;
-        else
-            overrides_report(item, phases, problems);
+        overrides_add(overrides, arena, "--set",
+                      dot ? node_text(arena, name, (size_t)(dot - name)) : NULL, param, phases,
+                      problems);
+    }
+    for (size_t i = 0; i < change_count; i++) {
+        const json_t *change = json_array_get(given->changes, i);
+        const char *phase = json_string_value(json_object_get(change, "phase"));
+        const char *name = json_string_value(json_object_get(change, "param"));
+        overrides_add(overrides, arena, "remedies", phase,
+                      overrides_param(arena, name, json_object_get(change, "value")), phases,
+                      problems);
     }
 }
 

@@ -181,6 +181,7 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase_load_checkpoint(&loader, phase);
     phase->gate = phase_member(&loader, json, "gate", JSON_OBJECT);
     phase->guards = phase_member(&loader, json, "guards", JSON_OBJECT);
+    phase->remedies = json_object_get(json, "remedies"); /* absent from what older ones wrote */
     phase->promote = (enum phase_promote)phase_word(&loader, json, "promote", promote, 2);
     phase->on_fail = (enum phase_on_fail)phase_word(&loader, json, "on_fail", on_fail, 2);
     phase->linger_s = phase_whole_32(&loader, json, "linger_s", 0);

@@ -74,6 +74,7 @@ struct phase_spec {
     struct phase_progress progress;
     struct phase_checkpoint checkpoint;
     const json_t *gate, *guards; /* objects: names of checks to checks, in the file's order */
+    const json_t *remedies;      /* object: causes and checks to lists; NULL: none */
     bool nan_ok;
     enum phase_promote promote;
     enum phase_on_fail on_fail;

@@ -459,6 +459,47 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
     return is_good;
 }
 
+bool scope_check_params(struct scope *scope, const struct node *node)
+{
+    struct expr_name *names = NULL;
+    struct error err;
+    int count = expr_list_names(node->text, &names, &err);
+    if (count < 0) {
+        node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
+        return false;
+    }
+    bool is_good = true;
+    for (int i = 0; i < count; i++) {
+        const char *name = names[i].name;
+        struct scope_param *param = names[i].phase[0] ? NULL : scope_find(scope, name);
+        if (names[i].phase[0])
+            node_problem(scope->problems, node, "%s.%s: only params of this phase can stand here",
+                         names[i].phase, name);
+        else if (!param)
+            scope_unknown(scope, node, "", name);
+        else
+            param->node->is_used = true;
+        is_good = is_good && param;
+    }
+    free(names);
+    return is_good;
+}
+
+bool scope_has_param(const struct scope *scope, const char *name)
+{
+    return scope_find(scope, name) != NULL;
+}
+
+void scope_report_param(struct scope *scope, const struct node *node)
+{
+    const char **names = scope_names(scope);
+    const char *nearest =
+        spec_problems_nearest(scope->problems, node->key, names, scope->param_count);
+    node_key_problem(scope->problems, node, "no such param%s%s%s", nearest ? " (did you mean " : "",
+                     nearest ? nearest : "", nearest ? "?)" : "");
+    free(names);
+}
+
 /* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
 static void scope_check_references(struct scope *scope, const struct node *run)
 {

@@ -66,6 +66,14 @@ json_t *scope_value(struct scope *scope, const struct node *node);
  * are nothing known are metrics; those of phases must be of phases before. */
 bool scope_check_expression(struct scope *scope, const struct node *node);
 
+/* The same for one in which only the phase's own params may stand. */
+bool scope_check_params(struct scope *scope, const struct node *node);
+
+/* Whether the phase has a param of this name. */
+bool scope_has_param(const struct scope *scope, const char *name);
+/* Says that there is no param called as the key of `node`. */
+void scope_report_param(struct scope *scope, const struct node *node);
+
 /* Whether `name` is a param of `phase`, which comes before. */
 bool scope_has_before(const struct scope *scope, const char *phase, const char *name);
 

@@ -9,6 +9,7 @@
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
 #include "lib/spec/preflight.h"
+#include "lib/spec/remedies.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/text.h"
@@ -389,4 +390,7 @@ void sections_read(const struct sections *sections, json_t *json)
                  checks_read(sections->scope, node_get(sections->phase, "guards"), gate));
     sections_read_rest(sections, json);
     preflight_read(sections->scope, sections->phase, json);
+    sections_set(json, "remedies",
+                 remedies_read(sections->scope, node_get(sections->phase, "remedies"), gate,
+                               json_object_get(json, "guards")));
 }

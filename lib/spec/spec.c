@@ -8,8 +8,10 @@
 #include "lib/spec/options.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
+#include "lib/spec/remedies.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
+#include "lib/spec/trial.h"
 #include "lib/spec/yaml.h"
 #include "lib/text.h"
 
@@ -30,6 +32,7 @@ struct spec_reader {
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
     json_t **resolved;          /* of each phase, or NULL */
+    size_t tried;               /* see struct trial */
 };
 
 static bool spec_is_workflow_name(const char *name)
@@ -96,7 +99,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
         node_problem(reader->problems, params, "not a map of params");
         params = NULL;
     }
-    size_t before_count;
+    size_t before_count, error_count = reader->problems->error_count;
     struct scope_before *before = spec_list_before(reader, index, &before_count);
     struct scope scope, written;
     struct spec_problems unheard = {0}; /* of params that --set replaces */
@@ -123,6 +126,17 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     scope_fini(&scope);
     scope_fini(&written);
     spec_problems_fini(&unheard);
+    struct trial trial = {.arena = &reader->arena,
+                          .problems = reader->problems,
+                          .expanded = &reader->expanded,
+                          .nodes = &reader->tried,
+                          .entry = entry,
+                          .params = params,
+                          .written = written_params,
+                          .before = before,
+                          .before_count = before_count};
+    if (params && reader->problems->error_count == error_count)
+        remedies_try(&trial, node_get(entry->node, "remedies"), json);
     free(before);
 }
 

@@ -20,11 +20,14 @@ enum {
     SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of it */
 };
 
-/* What `--set` gave: texts `validate.iterations=10`, or `iterations=10` for every phase that has
- * this param. Later ones win. */
+/* What is put over the params of the file. Later ones win. */
 struct spec_overrides {
+    /* What `--set` gave: texts `validate.iterations=10`, or `iterations=10` for every phase that
+     * has this param. */
     const char *const *texts;
     size_t count;
+    /* Above them, what remedies have changed: a list of {"phase", "param", "value"}; or NULL. */
+    const json_t *changes;
 };
 
 /* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may

@@ -57,6 +57,7 @@ def check_keys(schema):
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
         "metrics": metrics, "preflight": preflight,
         "parallel": definitions["parallel"], "check_map": definitions["check"],
+        "remedy": definitions["remedy"],
     }
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])

@@ -1,0 +1,340 @@
+/* Reading remedies. */
+#include "lib/spec/remedies.h"
+
+#include "lib/error.h"
+#include "lib/expr/expr.h"
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/trial.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REMEDIES_TIMES_MAX = 100 };
+
+static const char *const remedies_causes[] = {REMEDIES_CAUSES};
+static const char *const remedies_resumes[] = {"checkpoint", "start", "previous"};
+
+enum {
+    REMEDIES_CAUSE_COUNT = sizeof remedies_causes / sizeof remedies_causes[0],
+    REMEDIES_RESUME_COUNT = sizeof remedies_resumes / sizeof remedies_resumes[0],
+};
+
+/* --- What they go by ---------------------------------------------------------------------------*/
+
+static bool remedies_is_cause(const char *name)
+{
+    for (size_t i = 0; i < REMEDIES_CAUSE_COUNT; i++)
+        if (text_equal(name, remedies_causes[i]))
+            return true;
+    return false;
+}
+
+static void remedies_unknown(struct scope *scope, const struct node *node, const json_t *gate,
+                             const json_t *guards)
+{
+    size_t count = REMEDIES_CAUSE_COUNT;
+    const char **names =
+        calloc(count + json_object_size(gate) + json_object_size(guards), sizeof *names);
+    const char *name;
+    json_t *check;
+    if (!names)
+        abort();
+    memcpy(names, remedies_causes, sizeof remedies_causes);
+    json_object_foreach((json_t *)gate, name, check) names[count++] = name;
+    json_object_foreach((json_t *)guards, name, check) names[count++] = name;
+    const char *nearest = spec_problems_nearest(scope->problems, node->key, names, count);
+    free(names);
+    if (nearest)
+        node_key_problem(scope->problems, node,
+                         "neither a cause nor a check of this phase (did you mean %s?)", nearest);
+    else
+        node_key_problem(scope->problems, node,
+                         "neither a cause (oom, nan, hang, preflight, node_fail, exit) nor a guard "
+                         "or gate check of this phase");
+}
+
+static void remedies_check_key(struct scope *scope, const struct node *node, const json_t *gate,
+                               const json_t *guards)
+{
+    const json_t *check = json_object_get(gate, node->key);
+    if (!check)
+        check = json_object_get(guards, node->key);
+    const char *otherwise = json_string_value(json_object_get(check, "else"));
+    if (remedies_is_cause(node->key))
+        return;
+    if (text_equal(node->key, "guard"))
+        node_key_problem(scope->problems, node, "goes by the name of the guard");
+    else if (text_equal(node->key, "lost") || text_equal(node->key, "launch"))
+        node_key_problem(scope->problems, node,
+                         "params have no part in that: phased tries it again by itself");
+    else if (!check)
+        remedies_unknown(scope, node, gate, guards);
+    else if (otherwise && text_equal(otherwise, "warn"))
+        node_key_problem(scope->problems, node, "this check only warns (else: warn)");
+}
+
+/* --- One remedy --------------------------------------------------------------------------------*/
+
+/* Whether the text is an expression that can be computed; `slow` alone most likely is none. */
+static bool remedies_is_expression(struct scope *scope, const struct node *node)
+{
+    if (node->text[0] == '=') {
+        node_problem(scope->problems, node, "an expression stands here without =");
+        return false;
+    }
+    if (scope_is_name(node->text) && !scope_has_param(scope, node->text)) {
+        node_problem(scope->problems, node,
+                     "no param is called %s (a text has quotes inside of quotes: \"'%s'\")",
+                     node->text, node->text);
+        return false;
+    }
+    return scope_check_params(scope, node);
+}
+
+/* The value of a param to be: a number, true, false, or an expression as text; the caller's. NULL
+ * after a problem. */
+static json_t *remedies_read_value(struct scope *scope, const struct node *node)
+{
+    if (!scope_has_param(scope, node->key)) {
+        scope_report_param(scope, node);
+        return NULL;
+    }
+    if (node->kind != NODE_SCALAR) {
+        node_problem(scope->problems, node, "neither a number nor an expression");
+        return NULL;
+    }
+    if (node->is_cut)
+        return NULL; /* told by lib/spec/yaml.c */
+    json_t *value = node->is_plain ? scalar_from_text(node->text) : json_string(node->text);
+    bool is_number = node->is_plain && !json_is_string(value);
+    if (is_number || remedies_is_expression(scope, node))
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+static json_t *remedies_read_set(struct scope *scope, const struct node *map)
+{
+    json_t *set = json_object();
+    if (map && map->kind != NODE_MAP)
+        node_problem(scope->problems, map, "not a map of params");
+    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        json_t *value =
+            map->items[i]->kind == NODE_NULL ? NULL : remedies_read_value(scope, map->items[i]);
+        if (value)
+            (void)json_object_set_new(set, map->items[i]->key, value);
+    }
+    return set;
+}
+
+/* Params may not say how often they may be changed. */
+static bool remedies_is_fixed(struct scope *scope, const struct node *node)
+{
+    bool refers = node->kind == NODE_SCALAR && strchr(node->text, '$');
+    if (refers)
+        node_problem(scope->problems, node, "no param can stand here");
+    return !refers;
+}
+
+static json_t *remedies_read_one(struct scope *scope, const struct node *map)
+{
+    const struct node *set = node_get(map, "set"), *times = node_get(map, "times");
+    const struct node *resume = node_get(map, "resume");
+    int64_t count = 1;
+    const char *word = NULL;
+    if (map->kind != NODE_MAP) {
+        node_problem(scope->problems, map,
+                     "not a remedy (such as {set: {batch: batch / 2}, times: 2})");
+        return json_object();
+    }
+    keys_check(scope->problems, map, &keys_remedy);
+    if (!set && !resume && !keys_is_misspelt(map, &keys_remedy, "set"))
+        node_missing(scope->problems, map, "set", "missing: the params to change");
+    if (times && remedies_is_fixed(scope, times))
+        (void)scalar_whole(scope, times, 1, REMEDIES_TIMES_MAX, &count); /* told */
+    if (resume && remedies_is_fixed(scope, resume))
+        word = scalar_choice(scope, resume, remedies_resumes, REMEDIES_RESUME_COUNT);
+    return json_pack("{s:o, s:I, s:s}", "set", remedies_read_set(scope, set), "times",
+                     (json_int_t)count, "resume", word ? word : remedies_resumes[0]);
+}
+
+static json_t *remedies_read_list(struct scope *scope, const struct node *node)
+{
+    json_t *list = json_array();
+    if (node->kind != NODE_LIST)
+        (void)json_array_append_new(list, remedies_read_one(scope, node));
+    else if (node->count == 0)
+        node_problem(scope->problems, node, "empty");
+    for (size_t i = 0; node->kind == NODE_LIST && i < node->count; i++)
+        (void)json_array_append_new(list, remedies_read_one(scope, node->items[i]));
+    return list;
+}
+
+json_t *remedies_read(struct scope *scope, const struct node *map, const json_t *gate,
+                      const json_t *guards)
+{
+    json_t *remedies = json_object();
+    if (map && map->kind != NODE_MAP)
+        node_problem(scope->problems, map, "not a map of remedies by cause or check");
+    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        const struct node *node = map->items[i];
+        if (node->kind == NODE_NULL)
+            continue;
+        remedies_check_key(scope, node, gate, guards);
+        (void)json_object_set_new(remedies, node->key, remedies_read_list(scope, node));
+    }
+    return remedies;
+}
+
+/* --- Computing ---------------------------------------------------------------------------------*/
+
+/* Whole results of whole params are whole, as in derived params. */
+static bool remedies_uses_real(const json_t *params, const char *expression)
+{
+    struct expr_name *names = NULL;
+    int count = expr_list_names(expression, &names, NULL);
+    bool has_real = false;
+    for (int i = 0; i < count; i++)
+        has_real = has_real || json_is_real(json_object_get(params, names[i].name));
+    if (count >= 0)
+        free(names);
+    return has_real;
+}
+
+static int remedies_compute_one(const json_t *params, const char *name, const json_t *given,
+                                json_t **ret_value, struct error *err)
+{
+    const struct expr_scope scope = {.own = {.params = params}};
+    const char *expression = json_string_value(given);
+    json_t *value = NULL;
+    if (!expression) {
+        *ret_value = json_deep_copy(given);
+        return 0;
+    }
+    int status = expr_compute(expression, &scope, &value, err);
+    if (status < 0) {
+        err->code = -EINVAL;
+        return error_prefix(err, "%s", name);
+    }
+    if (json_is_integer(value) && remedies_uses_real(params, expression)) {
+        json_t *real = json_real((double)json_integer_value(value));
+        json_decref(value);
+        value = real;
+    }
+    if (json_is_string(value) && json_string_value(value)[0] == '=') {
+        json_decref(value);
+        return error_set(err, -EINVAL, "%s: a text that begins with = cannot be a param", name);
+    }
+    *ret_value = value;
+    return 0;
+}
+
+int remedies_compute(const json_t *params, const json_t *set, json_t **ret_values,
+                     struct error *err)
+{
+    json_t *values = json_object(), *given, *value = NULL;
+    const char *name;
+    json_object_foreach((json_t *)set, name, given)
+    {
+        int status = remedies_compute_one(params, name, given, &value, err);
+        if (status < 0) {
+            json_decref(values);
+            return status;
+        }
+        (void)json_object_set_new(values, name, value);
+    }
+    *ret_values = values;
+    return 0;
+}
+
+/* --- Trying ------------------------------------------------------------------------------------*/
+
+/* One remedy's place and what the params are by now. */
+struct remedies_step {
+    struct trial *trial;
+    const struct node *node; /* of the remedy */
+    json_t *changes;         /* of all remedies so far */
+    json_t *params;          /* with them */
+    int64_t time, times;     /* 1 of 2 */
+};
+
+/* A batch of 12 that is halved three times is 1.5, which no program takes. */
+static void remedies_warn_of_fractions(const struct remedies_step *step, const json_t *params)
+{
+    const char *name;
+    json_t *before;
+    json_object_foreach(step->params, name, before)
+    {
+        const json_t *after = json_object_get(params, name);
+        const struct node *set = node_get(node_get(step->node, "set"), name);
+        if (set && json_is_integer(before) && json_is_real(after) &&
+            json_real_value(after) != floor(json_real_value(after)))
+            node_key_warning(step->trial->problems, set,
+                             "%" JSON_INTEGER_FORMAT " becomes %.6g, which is not whole",
+                             json_integer_value(before), json_real_value(after));
+    }
+}
+
+/* False: nothing beyond it needs to be tried. */
+static bool remedies_try_once(struct remedies_step *step, const json_t *set)
+{
+    struct spec_problems *problems = step->trial->problems;
+    json_t *values = NULL, *phase = NULL;
+    char *problem = NULL;
+    struct error err;
+    if (remedies_compute(step->params, set, &values, &err) < 0) {
+        node_problem(problems, step->node, "cannot be taken (%" PRId64 " of %" PRId64 "): %s",
+                     step->time, step->times, err.message);
+        return false;
+    }
+    (void)json_object_update(step->changes, values);
+    json_decref(values);
+    if (!trial_run(step->trial, step->changes, &phase, &problem)) {
+        node_problem(problems, step->node,
+                     "impossible when it is taken (%" PRId64 " of %" PRId64 "): %.300s", step->time,
+                     step->times, problem);
+        free(problem);
+        return false;
+    }
+    json_t *params = json_incref(json_object_get(phase, "params"));
+    json_decref(phase);
+    remedies_warn_of_fractions(step, params);
+    json_decref(step->params);
+    step->params = params;
+    return true;
+}
+
+static void remedies_try_list(struct trial *trial, const struct node *node, const json_t *list,
+                              json_t *params)
+{
+    struct remedies_step step = {
+        .trial = trial, .changes = json_object(), .params = json_incref(params)};
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && i < json_array_size(list); i++) {
+        const json_t *remedy = json_array_get(list, i);
+        step.times = json_integer_value(json_object_get(remedy, "times"));
+        step.node = node->kind == NODE_LIST ? node->items[i] : node;
+        for (step.time = 1; goes_on && step.time <= step.times; step.time++)
+            goes_on = remedies_try_once(&step, json_object_get(remedy, "set"));
+    }
+    json_decref(step.changes);
+    json_decref(step.params);
+}
+
+void remedies_try(struct trial *trial, const struct node *map, const json_t *json)
+{
+    const json_t *remedies = json_object_get(json, "remedies");
+    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        const json_t *list = json_object_get(remedies, map->items[i]->key);
+        if (list)
+            remedies_try_list(trial, map->items[i], list, json_object_get(json, "params"));
+    }
+}

@@ -1,0 +1,39 @@
+/* Resolving one phase again with some of its params changed, to see whether that is possible.
+ *
+ * The work is bounded for the whole file (TRIAL_NODES_MAX); what goes beyond is a problem. */
+#ifndef PHASED_LIB_SPEC_TRIAL_H
+#define PHASED_LIB_SPEC_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+struct node;
+struct node_arena;
+struct phases_entry;
+struct scope_before;
+struct spec_problems;
+
+enum { TRIAL_NODES_MAX = 200000 }; /* nodes of the phases that are tried, each time anew */
+
+/* What a phase is resolved from; all borrowed. */
+struct trial {
+    struct node_arena *arena;
+    struct spec_problems *problems; /* where the one who tries reports */
+    size_t *expanded;               /* as of scope_init() */
+    size_t *nodes;                  /* tried so far in this file */
+    const struct phases_entry *entry;
+    const struct node *params;  /* with --set */
+    const struct node *written; /* without */
+    const struct scope_before *before;
+    size_t before_count;
+};
+
+/* Resolves the phase with `changes` (param to value) over its params. Returns false when that has
+ * problems, and the first one as text, the caller's to free(); true with *ret_problem NULL. With
+ * the work of the file used up nothing is tried, and that is the problem. */
+bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_phase,
+               char **ret_problem);
+
+#endif
