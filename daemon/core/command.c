@@ -109,13 +109,8 @@ static void command_by(char text[REASON_MAX], const char *verb, const struct cor
 
 static void command_choose(struct phase *phase, const char *path, int64_t at)
 {
-    char *copy = path[0] ? strdup(path) : NULL;
-    if (path[0] && !copy)
-        abort();
-    free(phase->checkpoint_path);
-    phase->checkpoint_path = copy;
-    phase->checkpoint_step = copy ? at : 0;
-    phase->is_chosen = copy != NULL;
+    phase_choose_checkpoint(phase, path, at);
+    phase->is_chosen = path[0] != '\0';
 }
 
 /* From the checkpoint that was chosen. Else from the newest one, but from the start where a gate

@@ -38,6 +38,7 @@ enum core_event_kind {
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
     EV_PROGRESS,   /* a run: step */
     EV_JUDGED,     /* a phase: the gate's verdict */
+    EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
     EV_COMMAND,    /* a phase: what a person wants */
     EV_TIME,       /* the deadline of core_deadline() has come */
     EV_COUNT,
@@ -92,7 +93,12 @@ struct core_event {
      * NULL: that is not known, so from what the record says. COMMAND, to retry: the checkpoint that
      * a person has chosen, with `step`; empty: the start; NULL: it was not said. */
     const char *path;
-    const char *message;
+    const char *message; /* REMEDIED: which params became what, or why it cannot be */
+    /* JUDGED: the checks that failed; RUN_ENDED: the guard that stopped it; with commas between. */
+    const char *checks;
+    /* REMEDIED: the workflow with the other params; NULL: that is impossible. With `path` and
+     * `step` as of COMMAND: the checkpoint before the newest. */
+    const struct workflow *plan;
     enum gate_result gate;     /* JUDGED */
     enum core_command command; /* COMMAND */
     bool hold;                 /* ADDED: first phases are held */
@@ -115,6 +121,7 @@ struct core_event {
     X(BEGIN_JOB, "begin-job", true)    /* job: let it begin soon: until it runs or is gone */      \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
     X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
+    X(REMEDY, "remedy", true)             /* phase: work its remedy out; EV_REMEDIED follows */    \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
     X(TELL_NEXT, "tell-next",                                                                      \
       true)                       /* run: the lead of its job goes on with it; until it starts */  \

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A new zeroed element at the end of a growing array of pointers. */
 static void *array_add(void ***array, size_t *count, size_t size)
@@ -23,6 +24,45 @@ static void phase_fini(struct phase *phase)
     free(phase->gpu_type);
     free(phase->slurm_options);
     free(phase->checkpoint_path);
+    for (size_t i = 0; i < phase->remedy_count; i++)
+        free(phase->remedies[i].cause);
+    free(phase->remedies);
+}
+
+static void text_adopt(char **text, const char *from)
+{
+    char *copy = from ? strdup(from) : NULL;
+    if (from && !copy)
+        abort();
+    free(*text);
+    *text = copy;
+}
+
+void phase_adopt(struct phase *phase, const struct phase *plan)
+{
+    phase->promote_manual = plan->promote_manual;
+    phase->fail_finally = plan->fail_finally;
+    phase->has_checkpoint = plan->has_checkpoint;
+    phase->nodes = plan->nodes;
+    phase->gpus_per_node = plan->gpus_per_node;
+    phase->cpus_per_node = plan->cpus_per_node;
+    phase->time_s = plan->time_s;
+    phase->stop_s = plan->stop_s;
+    phase->linger_s = plan->linger_s;
+    text_adopt(&phase->gpu_type, plan->gpu_type);
+    text_adopt(&phase->slurm_options, plan->slurm_options);
+}
+
+void phase_count_remedies(const struct phase *phase, const char *cause, unsigned *ret_used,
+                          unsigned *ret_times)
+{
+    *ret_used = *ret_times = 0;
+    for (size_t i = 0; i < phase->remedy_count; i++) {
+        if (strcmp(phase->remedies[i].cause, cause) != 0)
+            continue;
+        *ret_used += phase->remedies[i].used;
+        *ret_times += phase->remedies[i].times;
+    }
 }
 
 struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)

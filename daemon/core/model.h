@@ -56,11 +56,12 @@ struct run {
     enum run_outcome outcome; /* of an ended run */
     enum run_cause cause;     /* of a failed run */
     char message[REASON_MAX];
-    struct job *job; /* always there; shared after a promotion in place */
-    bool in_place;   /* goes on in the job of the run before: promoted, or requeued */
-    bool has_begun;  /* its lead has reported */
-    bool requeues;   /* ended, and its lead had the job requeued; not stored */
-    bool is_let_go;  /* ended, and its lead was told to leave; not stored */
+    struct job *job;  /* always there; shared after a promotion in place */
+    bool in_place;    /* goes on in the job of the run before: promoted, or requeued */
+    bool has_begun;   /* its lead has reported */
+    bool requeues;    /* ended, and its lead had the job requeued; not stored */
+    bool is_let_go;   /* ended, and its lead was told to leave; not stored */
+    bool is_remedied; /* its failure was answered by other params: it was no checkpoint's fault */
     /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */
@@ -69,6 +70,13 @@ struct run {
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t silent_since_ms; /* its job has ended; when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
+};
+
+/* What is done about a failure before a person is asked: other params, and another run. */
+struct remedy {
+    char *cause; /* a cause's name, or a guard's or gate check's */
+    enum remedy_resume resume;
+    unsigned times, used; /* how often it may be tried, and was, in the life of the phase */
 };
 
 struct phase {
@@ -80,10 +88,11 @@ struct phase {
     enum phase_hold hold;
     char reason[REASON_MAX]; /* why it is where it is, for people */
 
-    /* From the spec; never changes. */
+    /* From the spec; these never change, ... */
     size_t after_count;
     unsigned *after;      /* indexes of the phases before it */
     struct phase *beside; /* `colocate`: whose allocations it shares; NULL: it has its own */
+    /* ... these when a remedy changes params: phase_adopt(). */
     bool promote_manual;
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
     bool has_checkpoint;
@@ -99,8 +108,11 @@ struct phase {
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */
     unsigned losses, stalls;        /* likewise */
-    struct run *run;                /* the newest, NULL before the first */
-    bool is_overridden;             /* a person promoted it */
+    size_t remedy_count;
+    struct remedy *remedies; /* in the order of the spec */
+    struct remedy *remedy;   /* that is being worked out; NULL: none */
+    struct run *run;         /* the newest, NULL before the first */
+    bool is_overridden;      /* a person promoted it */
 };
 
 struct workflow {
@@ -125,6 +137,12 @@ bool workflow_is_final(const struct workflow *workflow);
 bool phase_shares(const struct phase *phase);
 /* The job that Slurm knows: the job itself, or its host. */
 struct job *job_host(struct job *job);
+/* Takes over what the spec says from `plan`, the same phase with other params. What cannot change
+ * by params (its name, what it waits for, its remedies) stays. */
+void phase_adopt(struct phase *phase, const struct phase *plan);
+/* How often the remedies for this cause were tried in all, and how often they may be. */
+void phase_count_remedies(const struct phase *phase, const char *cause, unsigned *ret_used,
+                          unsigned *ret_times);
 
 /* Frees a workflow with all it owns; NULL is fine. */
 void workflow_free(struct workflow *workflow);

@@ -175,6 +175,27 @@ void phase_again(struct step *step, struct phase *phase, const char *reason)
     phase_start(step, phase, reason);
 }
 
+void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,
+                  const char *reason)
+{
+    if (can_stay && phase_fits(phase, phase->run, step->now_ms)) {
+        (void)phase_start_in_job(step, phase, phase->run, RUN_STARTING, reason);
+        return;
+    }
+    phase_let_go(step, phase);
+    phase_start_at(step, phase, reason, delay_ms ? step->now_ms + delay_ms : 0);
+}
+
+void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at)
+{
+    char *copy = path[0] ? strdup(path) : NULL;
+    if (path[0] && !copy)
+        abort();
+    free(phase->checkpoint_path);
+    phase->checkpoint_path = copy;
+    phase->checkpoint_step = copy ? at : 0;
+}
+
 /* Those after a phase that ended otherwise than succeeded will not run. */
 static void phase_skip_after(struct step *step, struct phase *phase)
 {
@@ -218,6 +239,7 @@ void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, co
 
 void phase_cancel(struct step *step, struct phase *phase, const char *reason)
 {
+    remedy_forget(step, phase);
     phase_let_go(step, phase);
     phase_move(step, phase, PHASE_CANCELLED, reason);
     phase_skip_after(step, phase);
@@ -252,11 +274,17 @@ void phase_on_judged(struct step *step, struct phase *phase)
     struct core_effect *done = step_add(step, FX_JUDGE, phase->workflow);
     done->phase = phase;
     done->is_done = true;
-    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */
+    if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
         return;
     const char *message = event->message ? event->message : "";
+    char reason[REASON_MAX];
     if (event->gate != GATE_PASSED) {
-        phase_fail(step, phase, HOLD_GATE, message);
+        if (remedy_begin(step, phase, event->checks, NULL, message))
+            return;
+        bool is_used_up = remedy_is_used_up(phase, event->checks, NULL);
+        (void)snprintf(reason, sizeof reason, "%.200s%s", message,
+                       is_used_up ? "; its remedies are used up" : "");
+        phase_fail(step, phase, HOLD_GATE, reason);
     } else if (phase->promote_manual) {
         phase_let_go(step, phase);
         phase_move_held(step, phase, HOLD_MANUAL, "its gate passed; waiting for `promote`");

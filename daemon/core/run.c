@@ -49,16 +49,20 @@ static void run_retry(struct step *step, struct run *run)
         phase_again(step, phase, run->message);
         return;
     }
+    const char *cause = is_lost ? NULL : run_cause_name(run->cause), *checks = step->event->checks;
+    if (remedy_begin(step, phase, checks, cause, run->message))
+        return;
     unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
     unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
     char reason[REASON_MAX];
     const char *what = is_lost ? "lost" : run_cause_name(run->cause);
     bool is_said = text_starts(run->message, what); /* guard failed: ... */
-    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s", is_said ? "" : what,
+    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s%s", is_said ? "" : what,
                    count <= 1 ? ""
                    : is_said  ? "again"
                               : " again",
-                   run->message[0] && (!is_said || count > 1) ? ": " : "", run->message);
+                   run->message[0] && (!is_said || count > 1) ? ": " : "", run->message,
+                   remedy_is_used_up(phase, checks, cause) ? "; its remedies are used up" : "");
     if (died_on_resume) /* by an unusable checkpoint, maybe: the next run takes the one before */
         phase_again(step, phase, reason);
     /* What was refused would be refused again: nobody but a person can help. */

@@ -48,6 +48,12 @@ static const unsigned char run_cause_retry_counts[] = {
 #undef X
 };
 
+static const char *const remedy_resume_names[] = {
+#define X(symbol, name) [REMEDY_##symbol] = name,
+    REMEDY_RESUMES(X)
+#undef X
+};
+
 #define BIT(state) (1U << (state))
 
 /* A row a state: where it may go. A final state is left only by `retry`, or by that of a phase
@@ -59,8 +65,8 @@ static const unsigned phase_moves[PHASE_STATE_COUNT] = {
                      BIT(PHASE_CANCELLED),
     [PHASE_ACTIVE] = BIT(PHASE_QUEUED) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |
                      BIT(PHASE_CANCELLED),
-    [PHASE_DECIDING] =
-        BIT(PHASE_SUCCEEDED) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED),
+    [PHASE_DECIDING] = BIT(PHASE_QUEUED) | BIT(PHASE_SUCCEEDED) | BIT(PHASE_HELD) |
+                       BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED),
     [PHASE_HELD] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_SUCCEEDED) |
                    BIT(PHASE_CANCELLED) | BIT(PHASE_SKIPPED),
     [PHASE_FAILED] = BIT(PHASE_QUEUED),
@@ -140,6 +146,12 @@ unsigned run_cause_retries(enum run_cause cause)
     return run_cause_retry_counts[cause];
 }
 
+const char *remedy_resume_name(enum remedy_resume resume)
+{
+    assert(resume < REMEDY_RESUME_COUNT);
+    return remedy_resume_names[resume];
+}
+
 int phase_state_parse(const char *name)
 {
     return name_parse(phase_state_names, PHASE_STATE_COUNT, name);
@@ -163,4 +175,9 @@ int run_outcome_parse(const char *name)
 int run_cause_parse(const char *name)
 {
     return name_parse(run_cause_names, CAUSE_COUNT, name);
+}
+
+int remedy_resume_parse(const char *name)
+{
+    return name_parse(remedy_resume_names, REMEDY_RESUME_COUNT, name);
 }

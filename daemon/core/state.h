@@ -12,7 +12,7 @@
     X(BLOCKED, "blocked", false)    /* a phase before it has not succeeded yet */                  \
     X(QUEUED, "queued", false)      /* its run waits for an allocation, or to be submitted */      \
     X(ACTIVE, "active", false)      /* its run holds an allocation */                              \
-    X(DECIDING, "deciding", false)  /* its run succeeded; the gate is being evaluated */           \
+    X(DECIDING, "deciding", false)  /* its run has ended; the gate, or a remedy, is worked out */  \
     X(HELD, "held", false)          /* a person decides; `hold` says what about */                 \
     X(SUCCEEDED, "succeeded", true) /* the gate passed, or a person said so */                     \
     X(FAILED, "failed", true)                                                                      \
@@ -92,6 +92,19 @@ enum run_cause {
         CAUSE_COUNT
 };
 
+/* Where a run that a remedy began goes on from. */
+#define REMEDY_RESUMES(X)                                                                          \
+    X(CHECKPOINT, "checkpoint") /* the newest whole one */                                         \
+    X(START, "start")           /* nothing: what is there counts no more */                        \
+    X(PREVIOUS, "previous")     /* the one before that */
+
+enum remedy_resume {
+#define X(symbol, name) REMEDY_##symbol,
+    REMEDY_RESUMES(X)
+#undef X
+        REMEDY_RESUME_COUNT
+};
+
 enum {
     LOST_RETRIES_MAX = 3,
     STALLED_RESUMES_MAX = 3, /* resumptions in a row without a new step, before the phase is held */
@@ -107,6 +120,7 @@ bool run_move_is_allowed(enum run_state from, enum run_state to);
 const char *run_outcome_name(enum run_outcome outcome);
 const char *run_cause_name(enum run_cause cause);
 unsigned run_cause_retries(enum run_cause cause);
+const char *remedy_resume_name(enum remedy_resume resume);
 
 /* The value that a stored name stands for, or -1. */
 int phase_state_parse(const char *name);
@@ -114,5 +128,6 @@ int phase_hold_parse(const char *name);
 int run_state_parse(const char *name);
 int run_outcome_parse(const char *name);
 int run_cause_parse(const char *name);
+int remedy_resume_parse(const char *name);
 
 #endif

@@ -74,6 +74,12 @@ void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, co
  * first fitting one in place. */
 void phase_promote(struct step *step, struct phase *phase, const char *who);
 void phase_cancel(struct step *step, struct phase *phase, const char *reason);
+/* Another run after one that has ended: in the allocation that this one still keeps, if it fits and
+ * `can_stay`, else in a new job after `delay_ms`. */
+void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,
+                  const char *reason);
+/* The checkpoint that the next run begins from; an empty path: the start. */
+void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at);
 /* What waited for a phase that was skipped over may wait for it again. */
 void phase_revive_after(struct step *step, struct phase *phase);
 void phase_on_judged(struct step *step, struct phase *phase);
@@ -141,6 +147,20 @@ void job_cancel(struct step *step, struct run *run);
 void job_withdraw(struct step *step, struct run *run);
 /* Lets all guests go the way of their hosts, after every event. */
 void job_settle(struct step *step, struct workflow *workflow);
+
+/* --- remedy.c ----------------------------------------------------------------------------------
+ */
+
+/* The phase's run has failed, or its gate: begins to work out the first remedy that is left for one
+ * of `checks` (names with commas between; may be NULL) or for `cause` (likewise). False: none is,
+ * and a person is to be asked, or whatever else the cause asks for. */
+bool remedy_begin(struct step *step, struct phase *phase, const char *checks, const char *cause,
+                  const char *reason);
+/* Whether there were remedies for these. */
+bool remedy_is_used_up(const struct phase *phase, const char *checks, const char *cause);
+/* It is not wanted any more. */
+void remedy_forget(struct step *step, struct phase *phase);
+void remedy_on_remedied(struct step *step, struct phase *phase);
 
 /* --- command.c ---------------------------------------------------------------------------------
  */
