@@ -55,6 +55,54 @@ CREATE TABLE evidence (
 
 -- Remedies.
 
+-- What the spec says is to be tried, and how often it was: [{"cause": "oom", "times": 2, "used": 1,
+-- "resume": "checkpoint"}]; NULL: nothing.
+ALTER TABLE phase ADD COLUMN remedies TEXT;
+-- The place in this list, from 0, of the one that is being worked out.
+ALTER TABLE phase ADD COLUMN remedy INTEGER;
+
+CREATE TABLE remedy (
+    -- A change of params between two runs of a phase.
+    id      INTEGER PRIMARY KEY,
+    run     INTEGER NOT NULL UNIQUE REFERENCES run DEFERRABLE INITIALLY DEFERRED, -- that failed
+    cause   TEXT NOT NULL,    -- whose remedy: of runs, or the name of a guard or of a gate's check
+    number  INTEGER NOT NULL, -- the 1 of 1 of 2: of this phase's remedies for this cause
+    times   INTEGER NOT NULL, -- the 2
+    resume  TEXT NOT NULL CHECK (resume IN ('checkpoint', 'start', 'previous')), -- from where
+    changes TEXT NOT NULL,    -- [{"param": "micro_batch", "from": 32, "to": 16}]
+    time    INTEGER NOT NULL
+) STRICT;
+
+-- The same table with one kind more.
+CREATE TABLE outbox_new (
+    -- What the daemon has decided to do and does not yet know to be done.
+    id       INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of the decisions
+    kind     TEXT NOT NULL CHECK (kind IN ('submit', 'lookup', 'cancel-job', 'begin-job',
+                 'read-outcome', 'judge', 'remedy', 'tell-stop', 'tell-next', 'tell-end')),
+    target   INTEGER NOT NULL, -- the id of the job, run or phase that it is done to
+    workflow INTEGER NOT NULL REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
+    phase    INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
+    run      INTEGER REFERENCES run DEFERRABLE INITIALLY DEFERRED,
+    job      INTEGER REFERENCES job DEFERRABLE INITIALLY DEFERRED,
+    due      INTEGER,          -- not before; NULL: at once
+    UNIQUE (kind, target)
+) STRICT;
+
+INSERT INTO outbox_new SELECT * FROM outbox;
+DROP TABLE outbox;
+ALTER TABLE outbox_new RENAME TO outbox;
+CREATE INDEX outbox_workflow ON outbox (workflow);
+
+CREATE VIEW v_remedy AS
+    -- Which failure was answered by which change of params.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           remedy.cause, remedy.number, remedy.times, remedy.resume, remedy.changes,
+           datetime(remedy.time / 1000, 'unixepoch') AS time,
+           run.id AS run
+      FROM remedy
+      JOIN run ON run.id = remedy.run
+      JOIN phase ON phase.id = run.phase;
+
 -- Phases side by side in one job.
 
 -- By hardware.

@@ -38,6 +38,7 @@ QUERIES = \
 	schema/queries/phase_find.sql \
 	schema/queries/phase_insert.sql \
 	schema/queries/phase_load.sql \
+	schema/queries/phase_replan.sql \
 	schema/queries/phase_save.sql \
 	schema/queries/phase_spec.sql \
 	schema/queries/phases_of_workflow.sql \
@@ -45,6 +46,8 @@ QUERIES = \
 	schema/queries/preflight_put.sql \
 	schema/queries/preflight_row_put.sql \
 	schema/queries/promotion_insert.sql \
+	schema/queries/remedy_insert.sql \
+	schema/queries/remedy_list.sql \
 	schema/queries/run_answer.sql \
 	schema/queries/run_find.sql \
 	schema/queries/run_load.sql \
@@ -57,6 +60,7 @@ QUERIES = \
 	schema/queries/run_nodes_set.sql \
 	schema/queries/guard_checks.sql \
 	schema/queries/secret_set.sql \
+	schema/queries/source_load.sql \
 	schema/queries/verdict_delete.sql \
 	schema/queries/verdict_insert.sql \
 	schema/queries/workflow_answer.sql \

@@ -68,6 +68,15 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->stop_s = stmt_next_unsigned(stmt);
     phase->linger_s = stmt_next_unsigned(stmt);
     phase->slurm_options = stmt_next_copy(stmt);
+    json_t *remedies = stmt_next_json(stmt);
+    damaged |= !rows_load_remedies(remedies, phase);
+    json_decref(remedies);
+    if (stmt_next_is_null(stmt))
+        return !damaged;
+    unsigned remedy = stmt_next_unsigned(stmt);
+    damaged |= remedy >= phase->remedy_count;
+    if (!damaged)
+        phase->remedy = &phase->remedies[remedy];
     return !damaged;
 }
 
@@ -189,6 +198,7 @@ static bool load_run(struct stmt *stmt, struct run *run)
     run->ended_ms = stmt_next_int(stmt);
     run->silent_since_ms = stmt_next_int(stmt);
     run->told_ms = stmt_next_int(stmt);
+    run->is_remedied = stmt_next_bool(stmt);
     return !damaged;
 }
 

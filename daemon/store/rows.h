@@ -8,6 +8,15 @@
 /* Binds what changes of a phase, for phase_insert and phase_save. */
 void rows_bind_phase(struct stmt *stmt, const struct phase *phase);
 
+/* What is stored of the remedies; JSON's null for none. A new reference. */
+json_t *rows_remedies(const struct phase *phase);
+/* Reads that; NULL is none. False: it is damaged. */
+bool rows_load_remedies(const json_t *json, struct phase *phase);
+/* Binds what the spec says of a phase and params may change, for phase_insert and phase_replan.
+ * `resolved` is the document it comes from. -EINVAL: the phase is not in there. */
+int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
+                   struct error *err);
+
 /* {value, stored name} of enum run_wish; none is NULL. */
 #define RUN_WISHES(X)                                                                              \
     X(WISH_CANCEL, "cancel")                                                                       \

@@ -26,6 +26,7 @@ struct core_config;
 struct core_effect;
 struct error;
 struct metrics;
+struct phase;
 struct store;
 struct workflow;
 
@@ -221,6 +222,32 @@ int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts
 /* Adds the verdict of a guard. -EINVAL: it is none; the transaction is still good. */
 int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, int64_t time_ms,
                     struct error *err);
+
+/* What a workflow was made of, and what remedies have changed since. */
+struct store_source {
+    char *file, *spec; /* its name, its text */
+    json_t *set;       /* object; NULL: none */
+    json_t *changes;   /* [{"phase", "param", "value"}], in the order in which they add up */
+};
+
+/* -ENOENT. The result is the caller's to store_source_fini(). */
+int store_source_load(struct store *store, uint64_t workflow, struct store_source *ret_source,
+                      struct error *err);
+void store_source_fini(struct store_source *source);
+
+/* A remedy that is taken. All borrowed. */
+struct store_remedy {
+    uint64_t run; /* that failed */
+    const char *cause, *resume;
+    unsigned number, times; /* of how many for this cause */
+    const json_t *changes;  /* [{"param", "from", "to"}] */
+};
+
+int store_remedy_add(struct store *store, const struct store_remedy *remedy, int64_t time_ms,
+                     struct error *err);
+/* Writes anew what the spec says of a phase: `phase` has it already, `resolved` is the document. */
+int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
+                       struct error *err);
 
 /* {symbol, stored name}: what a line of history is about. */
 #define STORE_EVENTS(X)                                                                            \

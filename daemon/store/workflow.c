@@ -66,22 +66,22 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     stmt_bind_json(stmt, ":failures", failures);
     stmt_bind_int(stmt, ":losses", phase->losses);
     stmt_bind_int(stmt, ":stalls", phase->stalls);
+    json_t *remedies = rows_remedies(phase);
+    stmt_bind_json(stmt, ":remedies", remedies);
+    if (phase->remedy)
+        stmt_bind_int(stmt, ":remedy", phase->remedy - phase->remedies);
+    json_decref(remedies);
     json_decref(failures);
 }
 
-static int workflow_insert_phase(struct store *store, const struct phase *phase,
-                                 const json_t *resolved, struct error *err)
+int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
+                   struct error *err)
 {
     const json_t *spec = workflow_phase_spec(resolved, phase);
     if (!spec)
         return error_set(err, -EINVAL, "the resolved workflow has no phase %s", phase->name);
     struct workflow_price price = workflow_price(resolved, phase);
     const json_t *progress = json_object_get(spec, "progress");
-    struct stmt *stmt = store_stmt(store, Q_PHASE_INSERT);
-    rows_bind_phase(stmt, phase);
-    stmt_bind_id(stmt, ":workflow", phase->workflow->id);
-    stmt_bind_int(stmt, ":position", phase->index);
-    stmt_bind_text(stmt, ":name", phase->name);
     stmt_bind_text(stmt, ":promote", phase->promote_manual ? "manual" : "auto");
     stmt_bind_text(stmt, ":on_fail", phase->fail_finally ? "fail" : "hold");
     stmt_bind_int(stmt, ":has_checkpoint", phase->has_checkpoint);
@@ -97,6 +97,22 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
     stmt_bind_real(stmt, ":usd_per_node_hour", price.usd_per_node_hour);
     stmt_bind_real(stmt, ":usd_per_gpu_hour", price.usd_per_gpu_hour);
     stmt_bind_json(stmt, ":spec", spec);
+    return 0;
+}
+
+static int workflow_insert_phase(struct store *store, const struct phase *phase,
+                                 const json_t *resolved, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_INSERT);
+    int result = rows_bind_plan(stmt, phase, resolved, err);
+    if (result < 0) {
+        stmt_reset(stmt);
+        return result;
+    }
+    rows_bind_phase(stmt, phase);
+    stmt_bind_id(stmt, ":workflow", phase->workflow->id);
+    stmt_bind_int(stmt, ":position", phase->index);
+    stmt_bind_text(stmt, ":name", phase->name);
     return stmt_run(stmt, err);
 }
 

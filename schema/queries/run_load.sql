@@ -1,6 +1,7 @@
 SELECT phase.position, run.job, run.id, run.attempt, run.state, run.outcome, run.cause, run.message,
        run.in_place, run.begun, run.wish, run.resume_path, run.resume_step, run.last_step,
-       run.exit_code, run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told
+       run.exit_code, run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told,
+       EXISTS (SELECT 1 FROM remedy WHERE remedy.run = run.id)
   FROM phase
   JOIN run ON run.phase = phase.id
  WHERE phase.workflow = :workflow

@@ -202,3 +202,19 @@ struct run *record_add_run(struct record *record, struct phase *phase, uint64_t 
     record_save_run(record, new_run);
     return new_run;
 }
+
+void record_add_remedy(struct record *record, uint64_t run)
+{
+    struct error err;
+    json_t *changes = json_pack("[{s:s, s:i, s:i}]", "param", "micro_batch", "from", 32, "to", 16);
+    struct store_remedy remedy = {.run = run,
+                                  .cause = "oom",
+                                  .resume = "checkpoint",
+                                  .number = 1,
+                                  .times = 2,
+                                  .changes = changes};
+    record_begin(record);
+    assert_int_equal(store_remedy_add(record->store, &remedy, 1790000000005, &err), 0);
+    record_commit(record);
+    json_decref(changes);
+}

@@ -49,5 +49,7 @@ void record_insert(struct record *record, const struct workflow *workflow);
 /* Gives the phase a run in a new job, with these ids; both are saved too. */
 struct run *record_add_run(struct record *record, struct phase *phase, uint64_t run, uint64_t job);
 void record_save_run(struct record *record, struct run *run);
+/* Records that its failure was answered by a micro_batch of 16 instead of 32. */
+void record_add_remedy(struct record *record, uint64_t run);
 
 #endif

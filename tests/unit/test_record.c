@@ -42,6 +42,12 @@ static void fill(struct record *record, struct workflow *workflow)
     phase->losses = 2;
     phase->stalls = 3;
     phase->is_overridden = true;
+    phase->remedies = calloc(2, sizeof *phase->remedies);
+    assert_non_null(phase->remedies);
+    phase->remedies[0] = (struct remedy){strdup("oom"), REMEDY_CHECKPOINT, 2, 1};
+    phase->remedies[1] = (struct remedy){strdup("grad_cap"), REMEDY_PREVIOUS, 1, 1};
+    phase->remedy_count = 2;
+    phase->remedy = &phase->remedies[1];
     struct run *run = record_add_run(record, phase, 31, 41);
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_FAILED;
@@ -59,6 +65,7 @@ static void fill(struct record *record, struct workflow *workflow)
     run->ended_ms = 1790000000003;
     run->silent_since_ms = 1790000000004;
     run->told_ms = 1790000000005;
+    run->is_remedied = true;
     struct job *job = run->job;
     job->slurm_id = UINT32_MAX;
     job->ended = true;
@@ -72,6 +79,7 @@ static void fill(struct record *record, struct workflow *workflow)
     job->ended_ms = 1790000000008;
     job->absent_since_ms = 1790000000009;
     record_save_run(record, run);
+    record_add_remedy(record, run->id);
     record_add_run(record, phase, 32, 42); /* the newest, with next to nothing known of it */
     struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
     record_apply(record, &save);
@@ -95,6 +103,15 @@ static void assert_same_phase(const struct phase *first, const struct phase *sec
     for (size_t i = 0; i < a.after_count; i++)
         assert_int_equal(a.after[i], b.after[i]);
     assert_int_equal(a.run ? a.run->id : 0, b.run ? b.run->id : 0);
+    assert_int_equal(a.remedy_count, b.remedy_count);
+    for (size_t i = 0; i < a.remedy_count; i++) {
+        assert_string_equal(a.remedies[i].cause, b.remedies[i].cause);
+        assert_int_equal(a.remedies[i].resume, b.remedies[i].resume);
+        assert_int_equal(a.remedies[i].times, b.remedies[i].times);
+        assert_int_equal(a.remedies[i].used, b.remedies[i].used);
+    }
+    assert_int_equal(a.remedy ? a.remedy - a.remedies : -1, b.remedy ? b.remedy - b.remedies : -1);
+    a.remedies = b.remedies = a.remedy = b.remedy = NULL;
     ASSERT_SAME_TEXT(a.name, b.name);
     ASSERT_SAME_TEXT(a.gpu_type, b.gpu_type);
     ASSERT_SAME_TEXT(a.slurm_options, b.slurm_options);

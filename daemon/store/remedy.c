@@ -1,0 +1,134 @@
+/* Remedies: what was changed, from what text, and what a phase is with other params. */
+#include "daemon/store/rows.h"
+#include "daemon/store/store_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Of a phase ------------------------------------------------------------------------------ */
+
+json_t *rows_remedies(const struct phase *phase)
+{
+    if (phase->remedy_count == 0)
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < phase->remedy_count; i++) {
+        const struct remedy *remedy = &phase->remedies[i];
+        json_array_append_new(list,
+                              json_pack("{s:s, s:i, s:i, s:s}", "cause", remedy->cause, "times",
+                                        (int)remedy->times, "used", (int)remedy->used, "resume",
+                                        remedy_resume_name(remedy->resume)));
+    }
+    return list;
+}
+
+bool rows_load_remedies(const json_t *json, struct phase *phase)
+{
+    size_t i;
+    const json_t *row;
+    if (!json)
+        return true;
+    phase->remedies = calloc(json_array_size(json) + 1, sizeof *phase->remedies);
+    if (!phase->remedies)
+        abort();
+    json_array_foreach((json_t *)json, i, row)
+    {
+        const char *cause = json_string_value(json_object_get(row, "cause"));
+        const char *resume = json_string_value(json_object_get(row, "resume"));
+        int parsed = resume ? remedy_resume_parse(resume) : -1;
+        if (!cause || parsed < 0)
+            return false;
+        char *copy = strdup(cause);
+        if (!copy)
+            abort();
+        phase->remedies[phase->remedy_count++] = (struct remedy){
+            .cause = copy,
+            .resume = (enum remedy_resume)parsed,
+            .times = (unsigned)json_integer_value(json_object_get(row, "times")),
+            .used = (unsigned)json_integer_value(json_object_get(row, "used")),
+        };
+    }
+    return true;
+}
+
+int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
+                       struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_REPLAN);
+    int result = rows_bind_plan(stmt, phase, resolved, err);
+    if (result < 0) {
+        stmt_reset(stmt);
+        return result;
+    }
+    stmt_bind_id(stmt, ":id", phase->id);
+    return stmt_run(stmt, err);
+}
+
+/* --- Of a workflow ----------------------------------------------------------------------------
+ */
+
+int store_remedy_add(struct store *store, const struct store_remedy *remedy, int64_t time_ms,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_REMEDY_INSERT);
+    stmt_bind_id(stmt, ":run", remedy->run);
+    stmt_bind_text(stmt, ":cause", remedy->cause);
+    stmt_bind_int(stmt, ":number", remedy->number);
+    stmt_bind_int(stmt, ":times", remedy->times);
+    stmt_bind_text(stmt, ":resume", remedy->resume);
+    stmt_bind_json(stmt, ":changes", remedy->changes);
+    stmt_bind_int(stmt, ":time", time_ms);
+    return stmt_run(stmt, err);
+}
+
+static int load_changes(struct store *store, uint64_t workflow, json_t *changes, struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_REMEDY_LIST);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        json_t *phase = json_string(stmt_next_text(stmt)), *list = stmt_next_json(stmt), *change;
+        size_t i;
+        json_array_foreach(list, i, change)
+            json_array_append_new(changes, json_pack("{s:O, s:O, s:O}", "phase", phase, "param",
+                                                     json_object_get(change, "param"), "value",
+                                                     json_object_get(change, "to")));
+        json_decref(phase);
+        json_decref(list);
+    }
+    return result;
+}
+
+int store_source_load(struct store *store, uint64_t workflow, struct store_source *ret_source,
+                      struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SOURCE_LOAD);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
+    if (result < 0)
+        return result;
+    struct store_source source = {.changes = json_array()};
+    source.file = stmt_next_copy(stmt);
+    source.spec = stmt_next_copy(stmt);
+    source.set = stmt_next_json(stmt);
+    stmt_reset(stmt);
+    result = load_changes(store, workflow, source.changes, err);
+    if (result < 0)
+        store_source_fini(&source);
+    else
+        *ret_source = source;
+    return result;
+}
+
+void store_source_fini(struct store_source *source)
+{
+    free(source->file);
+    free(source->spec);
+    json_decref(source->set);
+    json_decref(source->changes);
+    *source = (struct store_source){0};
+}

@@ -1,0 +1,3 @@
+SELECT file, spec, overrides
+  FROM workflow
+ WHERE id = :workflow

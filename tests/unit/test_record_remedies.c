@@ -1,0 +1,74 @@
+/* Remedies in the record: what was changed, and what a phase is from then on. */
+#include "tests/unit/record.h"
+#include "tests/unit/unit.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void what_a_workflow_was_made_of_comes_with_all_changes_in_order(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store_source source;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    struct run *run = record_add_run(&record, &workflow->phases[1], 31, 41);
+    record_add_remedy(&record, run->id);
+    run = record_add_run(&record, &workflow->phases[0], 32, 42);
+    record_add_remedy(&record, run->id);
+    assert_int_equal(store_source_load(record.store, 7, &source, &err), 0);
+    char *changes = json_dumps(source.changes, JSON_COMPACT);
+    assert_string_equal(changes,
+                        "[{\"phase\":\"train\",\"param\":\"micro_batch\",\"value\":16},"
+                        "{\"phase\":\"validate\",\"param\":\"micro_batch\",\"value\":16}]");
+    assert_non_null(source.spec);
+    free(changes);
+    store_source_fini(&source);
+    assert_int_equal(store_source_load(record.store, 8, &source, &err), -ENOENT);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_phase_with_other_params_is_written_anew(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    struct phase *phase = &workflow->phases[0];
+    struct phase plan = *phase;
+    plan.gpus_per_node = 16;
+    plan.gpu_type = "h200";
+    plan.time_s = 60;
+    phase_adopt(phase, &plan);
+    json_t *resolved = json_pack("{s:{s:f}, s:[{s:s, s:{s:i}}]}", "price", "per_gpu_hour", 3.5,
+                                 "phases", "name", "validate", "progress", "total", 5000);
+    record_begin(&record);
+    assert_int_equal(store_phase_replan(record.store, phase, resolved, &err), 0);
+    assert_int_equal(store_phase_replan(record.store, &workflow->phases[1], resolved, &err),
+                     -EINVAL); /* not in there */
+    record_commit(&record);
+    record_assert(&record,
+                  "SELECT gpus_per_node || ' ' || gpu_type || ' ' || time_s || ' ' || total || ' ' "
+                  "|| usd_per_gpu_hour || ' ' || spec FROM phase WHERE name = 'validate'",
+                  "16 h200 60 5000.0 3.5 {\"name\":\"validate\",\"progress\":{\"total\":5000}}");
+    json_decref(resolved);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_workflow_was_made_of_comes_with_all_changes_in_order),
+        cmocka_unit_test(a_phase_with_other_params_is_written_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
