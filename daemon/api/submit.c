@@ -3,8 +3,8 @@
  * in the one transaction of the turn that takes them, or not at all. */
 #include "daemon/api/inside.h"
 
-#include "daemon/api/plan.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/plan.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/spec/spec.h"
@@ -312,7 +312,7 @@ static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *w
     json_t *value, *resolved = NULL;
     json_object_foreach((json_t *)set, name, value) texts[count++] =
         text_format("%s=%s", name, json_string_value(value));
-    struct spec_overrides overrides = {(const char *const *)texts, count};
+    struct spec_overrides overrides = {.texts = (const char *const *)texts, .count = count};
     struct spec_problems problems = {0};
     if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,
                    &problems) < 0) {

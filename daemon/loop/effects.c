@@ -8,6 +8,7 @@
 #include "daemon/loop/judge.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
+#include "daemon/loop/remedy.h"
 #include "daemon/loop/resume.h"
 #include "daemon/loop/job_order.h"
 #include "daemon/slurm/cluster.h"
@@ -220,6 +221,15 @@ static int carry_judge(struct loop *loop, struct duty *duty)
     return CARRIED_LATER_MS + FOLDER_RETRY_MS;
 }
 
+static int carry_remedy(struct loop *loop, struct duty *duty)
+{
+    struct error err;
+    if (remedy_work_out(loop, duty->effect.phase, &err) == 0)
+        return CARRIED_OUT;
+    log_line("could not work out a remedy for phase %s: %s", duty->effect.phase->name, err.message);
+    return CARRIED_LATER_MS + FOLDER_RETRY_MS;
+}
+
 static int carry_tell(struct loop *loop, struct duty *duty)
 {
     (void)duty; /* that it stands is what loop_command() looks for */
@@ -258,6 +268,7 @@ static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
     [FX_BEGIN_JOB] = carry_begin,
     [FX_READ_OUTCOME] = carry_read_outcome,
     [FX_JUDGE] = carry_judge,
+    [FX_REMEDY] = carry_remedy,
     [FX_TELL_STOP] = carry_tell,
     [FX_TELL_NEXT] = carry_tell_next,
     [FX_TELL_END] = carry_tell,

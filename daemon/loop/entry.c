@@ -285,6 +285,7 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     ret_event->ended_ms = time_ms_of(json, "ended");
     ret_event->step = integer_of(json, "last_step", -1);
     ret_event->node = text_of(json, "node");
+    ret_event->checks = text_of(json_object_get(json, "guard"), "name");
     ret_event->requeues = json_is_true(json_object_get(json, "requeues"));
     ret_event->message = message ? message : "";
     return true;

@@ -26,6 +26,7 @@ struct judgement {
     uint64_t workflow, phase, run;
     json_t *verdicts;
     struct text failed, insufficient, broken; /* the names of the checks */
+    struct text checks; /* those that failed, with commas and nothing else between */
     char message[REASON_MAX];
 };
 
@@ -141,6 +142,8 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
                              : verdict.outcome == CHECK_INSUFFICIENT ? &judgement->insufficient
                                                                      : &judgement->broken;
         text_addf(names, "%s%s", names->size ? ", " : "", name);
+        if (verdict.outcome == CHECK_FAILED)
+            text_addf(&judgement->checks, "%s%s", judgement->checks.size ? "," : "", name);
     }
     verdict_fini(&verdict);
 }
@@ -205,6 +208,7 @@ static void judgement_free(struct loop_item *item)
     text_fini(&judgement->failed);
     text_fini(&judgement->insufficient);
     text_fini(&judgement->broken);
+    text_fini(&judgement->checks);
     free(judgement);
 }
 
@@ -232,6 +236,7 @@ int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
                                .workflow = phase->workflow,
                                .phase = phase,
                                .gate = conclude(judgement),
+                               .checks = text_string(&judgement->checks),
                                .message = judgement->message};
     loop_post_item(loop, &judgement->item, &event);
     return 0;

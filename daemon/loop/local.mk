@@ -13,7 +13,9 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/map.c daemon/loop/map.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
+	daemon/loop/plan.c daemon/loop/plan.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
+	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
 	daemon/loop/results.c \
 	daemon/loop/resume.c daemon/loop/resume.h \

@@ -27,6 +27,7 @@ struct post *post_new(struct loop_item *item, const struct core_event *event)
     post->event.seen.reason = own(&post->texts[2], event->seen.reason);
     post->event.seen.nodes = own(&post->texts[3], event->seen.nodes);
     post->event.node = own(&post->texts[4], event->node);
+    post->event.checks = own(&post->texts[5], event->checks);
     return post;
 }
 

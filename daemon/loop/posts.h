@@ -13,7 +13,7 @@ struct post {
     struct loop_item *item;
     struct core_event event;
     bool has_event;
-    char *texts[5]; /* owned: what the event's pointers mean */
+    char *texts[6]; /* owned: what the event's pointers mean */
 };
 
 /* A queue, which owns what is in it. */

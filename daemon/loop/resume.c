@@ -15,134 +15,218 @@
 
 enum { SEARCH_STEPS_MAX = 8 }; /* that a message names */
 
-struct choice {
-    const struct run *run;
-    json_t *seen;            /* paths as keys: a file that was written again is its newest alone */
-    json_t *chosen, *second; /* what to take, and what to take where there is nothing else */
+/* A checkpoint of the record, with copies of its texts. */
+struct row {
+    char *path;
+    uint64_t run;
+    int64_t step, bytes, time_ms;
+    json_t *paths;
+    bool is_file;  /* the newest that was told of this path: what lies there now */
+    bool is_ahead; /* it leads to where the phase is */
 };
 
-static bool is_whole(const struct store_checkpoint *checkpoint)
+/* Those of a phase, newest step first. */
+struct rows {
+    struct row *items;
+    size_t count;
+};
+
+static bool is_whole(const struct row *row)
 {
     int64_t bytes = 0;
     size_t i;
     json_t *path;
-    if (!checkpoint->paths)
-        bytes = file_measure(checkpoint->path);
-    json_array_foreach((json_t *)checkpoint->paths, i, path)
+    if (!row->paths)
+        bytes = file_measure(row->path);
+    json_array_foreach(row->paths, i, path)
     {
         int64_t more = json_is_string(path) ? file_measure(json_string_value(path)) : -1;
         bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
     }
-    return bytes >= 0 && (checkpoint->bytes < 0 || bytes == checkpoint->bytes);
+    return bytes >= 0 && (row->bytes < 0 || bytes == row->bytes);
+}
+
+static void rows_fini(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        free(rows->items[i].path);
+        json_decref(rows->items[i].paths);
+    }
+    free(rows->items);
+    *rows = (struct rows){0};
+}
+
+static int rows_add(void *arg, const struct store_checkpoint *checkpoint)
+{
+    struct rows *rows = arg;
+    if ((rows->count & (rows->count + 1)) == 0) { /* a power of two, less one */
+        rows->items = realloc(rows->items, 2 * (rows->count + 1) * sizeof *rows->items);
+        if (!rows->items)
+            abort();
+    }
+    rows->items[rows->count++] = (struct row){
+        .path = text_format("%s", checkpoint->path),
+        .run = checkpoint->run,
+        .step = checkpoint->step,
+        .bytes = checkpoint->bytes,
+        .time_ms = checkpoint->time_ms,
+        .paths = json_incref((json_t *)checkpoint->paths),
+    };
+    return 0;
+}
+
+static int rows_load(struct store *store, uint64_t phase, struct rows *rows, struct error *err)
+{
+    int status = store_checkpoints(store, phase, rows_add, rows, err);
+    json_t *seen = json_object();
+    for (size_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->items[i];
+        row->is_file = !json_object_get(seen, row->path);
+        (void)json_object_set_new(seen, row->path, json_true());
+    }
+    json_decref(seen);
+    return status;
+}
+
+static bool rows_have(const struct rows *rows, uint64_t run, const char *path)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->items[i].run == run && text_equal(rows->items[i].path, path))
+            return true;
+    return false;
+}
+
+/* Marks what leads to the checkpoint at `path`: of the run that wrote it what is not newer, of the
+ * run that this one resumed from what that took over, and so on. What was made before a run that
+ * began anew is of no use, although it may lie there still. `before` is among the workflow's runs.
+ */
+static void rows_mark(struct rows *rows, const struct phase *phase, size_t before, const char *path,
+                      int64_t step)
+{
+    const struct workflow *workflow = phase->workflow;
+    while (path && before-- > 0) {
+        const struct run *run = workflow->runs[before];
+        if (run->phase != phase || !rows_have(rows, run->id, path))
+            continue;
+        for (size_t i = 0; i < rows->count; i++)
+            if (rows->items[i].run == run->id && rows->items[i].step <= step)
+                rows->items[i].is_ahead = true;
+        path = run->resume_path;
+        step = run->resume_step;
+    }
 }
 
 /* Whether a program that began with this checkpoint failed before its first step; it may have been
  * written again since. */
-static bool has_failed(const struct run *run, const struct store_checkpoint *checkpoint)
+static bool has_failed(const struct run *run, const struct row *row)
 {
     const struct workflow *workflow = run->phase->workflow;
     for (size_t i = 0; i < workflow->run_count; i++) {
         const struct run *before = workflow->runs[i];
         if (before->phase == run->phase && before != run && before->outcome == OUTCOME_FAILED &&
-            before->cause == CAUSE_EXIT && before->resume_path &&
-            text_equal(before->resume_path, checkpoint->path) &&
-            before->ended_ms >= checkpoint->time_ms && before->last_step <= before->resume_step)
+            before->cause == CAUSE_EXIT && !before->is_remedied && before->resume_path &&
+            text_equal(before->resume_path, row->path) && before->ended_ms >= row->time_ms &&
+            before->last_step <= before->resume_step)
             return true;
     }
     return false;
 }
 
-static json_t *reference(const struct store_checkpoint *checkpoint)
+static json_t *reference(const char *path, int64_t step)
 {
-    return json_pack("{s:s, s:I}", "path", checkpoint->path, "step", (json_int_t)checkpoint->step);
+    return json_pack("{s:s, s:I}", "path", path, "step", (json_int_t)step);
 }
 
-/* Newest first; returns 1 when there is no need to look further. */
-static int consider(void *arg, const struct store_checkpoint *checkpoint)
+static size_t run_index(const struct run *run)
 {
-    struct choice *choice = arg;
-    if (checkpoint->step > choice->run->resume_step)
-        return 0; /* a person wants it from an earlier one */
-    bool is_old = json_object_get(choice->seen, checkpoint->path) != NULL;
-    (void)json_object_set_new(choice->seen, checkpoint->path, json_true());
-    if (is_old || !is_whole(checkpoint))
-        return 0;
-    if (!choice->run->phase->is_chosen && has_failed(choice->run, checkpoint)) {
-        if (!choice->second)
-            choice->second = reference(checkpoint);
-        return 0;
-    }
-    choice->chosen = reference(checkpoint);
-    return 1;
+    const struct workflow *workflow = run->phase->workflow;
+    size_t index = 0;
+    while (index < workflow->run_count && workflow->runs[index] != run)
+        index++;
+    return index;
 }
 
 int resume_choose(struct store *store, const struct run *run, json_t **ret_resume,
                   struct error *err)
 {
-    struct choice choice = {.run = run};
-    int status = 0;
-    if (run->resume_path) {
-        choice.seen = json_object();
-        status = store_checkpoints(store, run->phase->id, consider, &choice, err);
-        json_decref(choice.seen);
+    struct rows rows = {0};
+    const struct row *chosen = NULL, *second = NULL;
+    int status = run->resume_path ? rows_load(store, run->phase->id, &rows, err) : 0;
+    rows_mark(&rows, run->phase, run_index(run), run->resume_path, run->resume_step);
+    for (size_t i = 0; i < rows.count && !chosen; i++) {
+        const struct row *row = &rows.items[i];
+        if (!row->is_file || !row->is_ahead || !is_whole(row))
+            continue;
+        if (run->phase->is_chosen || !has_failed(run, row))
+            chosen = row;
+        else if (!second)
+            second = row;
     }
-    if (status < 0) {
-        json_decref(choice.second);
-        return status;
-    }
-    *ret_resume = choice.chosen ? choice.chosen : choice.second ? choice.second : json_null();
-    if (choice.chosen)
-        json_decref(choice.second);
-    return 0;
+    if (!chosen)
+        chosen = second;
+    if (status == 0)
+        *ret_resume = chosen ? reference(chosen->path, chosen->step) : json_null();
+    rows_fini(&rows);
+    return status;
 }
 
-/* A person's choice. */
-struct search {
-    const char *from; /* a step or a path */
-    json_t *seen, *found;
-    struct text steps; /* of those that are whole */
-    unsigned count;
-};
-
-static int match(void *arg, const struct store_checkpoint *checkpoint)
+int resume_previous(struct store *store, const struct phase *phase, json_t **ret_resume,
+                    struct error *err)
 {
-    struct search *search = arg;
-    char step[24];
-    bool is_old = json_object_get(search->seen, checkpoint->path) != NULL;
-    (void)json_object_set_new(search->seen, checkpoint->path, json_true());
-    if (is_old || !is_whole(checkpoint))
-        return 0;
-    (void)snprintf(step, sizeof step, "%" PRId64, checkpoint->step);
-    if (text_equal(step, search->from) || text_equal(checkpoint->path, search->from)) {
-        search->found = reference(checkpoint);
-        return 1;
+    struct rows rows = {0};
+    const struct row *newest = NULL, *previous = NULL;
+    int status = phase->checkpoint_path ? rows_load(store, phase->id, &rows, err) : 0;
+    rows_mark(&rows, phase, phase->workflow->run_count, phase->checkpoint_path,
+              phase->checkpoint_step);
+    for (size_t i = 0; i < rows.count && !previous; i++) {
+        const struct row *row = &rows.items[i];
+        if (!row->is_file || !row->is_ahead || !is_whole(row))
+            continue;
+        if (!newest)
+            newest = row;
+        else if (row->step < newest->step)
+            previous = row;
     }
-    if (search->count++ < SEARCH_STEPS_MAX)
-        text_addf(&search->steps, "%s%s", search->steps.size ? ", " : "", step);
-    return 0;
+    if (status == 0)
+        *ret_resume = previous ? reference(previous->path, previous->step) : json_null();
+    rows_fini(&rows);
+    return status;
 }
 
+/* A person's choice: among all, also those that were left behind. */
 int resume_find(struct store *store, const struct phase *phase, const char *from,
                 json_t **ret_found, struct error *err)
 {
     if (text_equal(from, "start")) {
-        *ret_found = json_pack("{s:s, s:i}", "path", "", "step", 0);
+        *ret_found = reference("", 0);
         return 0;
     }
-    struct search search = {.from = from, .seen = json_object()};
-    int status = store_checkpoints(store, phase->id, match, &search, err);
-    if (status >= 0 && search.found)
-        *ret_found = search.found;
-    else if (status >= 0)
+    struct rows rows = {0};
+    struct text steps = {0}; /* of those that are whole */
+    unsigned count = 0;
+    json_t *found = NULL;
+    int status = rows_load(store, phase->id, &rows, err);
+    for (size_t i = 0; status == 0 && i < rows.count && !found; i++) {
+        const struct row *row = &rows.items[i];
+        char step[24];
+        if (!row->is_file || !is_whole(row))
+            continue;
+        (void)snprintf(step, sizeof step, "%" PRId64, row->step);
+        if (text_equal(step, from) || text_equal(row->path, from))
+            found = reference(row->path, row->step);
+        else if (count++ < SEARCH_STEPS_MAX)
+            text_addf(&steps, "%s%s", steps.size ? ", " : "", step);
+    }
+    if (found)
+        *ret_found = found;
+    else if (status == 0)
         status =
             error_set(err, -ENOENT, "phase %s has no whole checkpoint %s; it has %s%s", phase->name,
-                      from, search.count ? text_string(&search.steps) : "none: retry --from start",
-                      search.count > SEARCH_STEPS_MAX ? " and older ones"
-                      : search.count                  ? " (steps), and start"
-                                                      : "");
-    else
-        json_decref(search.found);
-    json_decref(search.seen);
-    text_fini(&search.steps);
-    return status < 0 ? status : 0;
+                      from, count ? text_string(&steps) : "none: retry --from start",
+                      count > SEARCH_STEPS_MAX ? " and older ones"
+                      : count                  ? " (steps), and start"
+                                               : "");
+    rows_fini(&rows);
+    text_fini(&steps);
+    return status;
 }

@@ -3,6 +3,7 @@
  * The core names the newest one that was told. When the run's folder is made, the files are looked
  * at: one that is not there any more, or has not its size any more, is passed over for the one
  * before; likewise one from which an earlier run made no step before its program failed. What was
+ * made before the phase was begun anew counts no more, however new its steps. What was
  * chosen stands in run.json, and the core learns it when the run starts. */
 #ifndef PHASED_DAEMON_LOOP_RESUME_H
 #define PHASED_DAEMON_LOOP_RESUME_H
@@ -17,6 +18,11 @@ struct store;
 /* {"path", "step"}, or JSON's null: from the start; a new reference. Fails as the record does. */
 int resume_choose(struct store *store, const struct run *run, json_t **ret_resume,
                   struct error *err);
+
+/* The whole checkpoint before the newest one that leads to where the phase is; JSON's null: there
+ * is none before it. A new reference. */
+int resume_previous(struct store *store, const struct phase *phase, json_t **ret_resume,
+                    struct error *err);
 
 /* What a person means by `from`: "start", the step of a recorded checkpoint, or its path; likewise
  * a new reference, with an empty path for the start. -ENOENT: no such one is whole; the message

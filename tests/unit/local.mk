@@ -218,3 +218,16 @@ tests_unit_test_daemon_nodes_LDADD = $(DAEMON_WORLD_LDADD)
 UNIT_TESTS += tests/unit/test_hang
 tests_unit_test_hang_SOURCES = tests/unit/test_hang.c
 tests_unit_test_hang_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_core_remedy
+tests_unit_test_core_remedy_SOURCES = tests/unit/test_core_remedy.c $(CORE_WORLD)
+tests_unit_test_core_remedy_LDADD = $(CORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_remedies
+tests_unit_test_remedies_SOURCES = tests/unit/test_remedies.c
+tests_unit_test_remedies_LDADD = $(UNIT_LDADD)
+
+UNIT_TESTS += tests/unit/test_record_remedies
+tests_unit_test_record_remedies_SOURCES = tests/unit/test_record_remedies.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_remedies_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_remedies_LDADD = $(STORE_LDADD)

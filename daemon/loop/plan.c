@@ -1,5 +1,5 @@
 /* What the core must know of each phase. */
-#include "daemon/api/plan.h"
+#include "daemon/loop/plan.h"
 
 #include "daemon/core/model.h"
 #include "lib/error.h"
@@ -42,6 +42,43 @@ static void plan_resources(struct phase *phase, const struct phase_spec *spec)
     phase->time_s = resources->time_s;
 }
 
+/* What allocations must have alike, so that one fits the other. */
+static char *plan_slurm_options(const struct phase_spec *spec)
+{
+    json_t *options = json_copy((json_t *)spec->slurm);
+    if (spec->resources.mem_mb)
+        (void)json_object_set_new(options, "mem", json_integer((json_int_t)spec->resources.mem_mb));
+    char *text = json_dumps(options, JSON_COMPACT | JSON_SORT_KEYS);
+    if (!text)
+        abort();
+    json_decref(options);
+    return text;
+}
+
+static void plan_remedies(struct phase *phase, const struct phase_spec *spec)
+{
+    const char *cause;
+    json_t *list, *remedy;
+    size_t i;
+    json_object_foreach((json_t *)spec->remedies, cause, list)
+    {
+        json_array_foreach(list, i, remedy)
+        {
+            const char *resume = json_string_value(json_object_get(remedy, "resume"));
+            int parsed = resume ? remedy_resume_parse(resume) : REMEDY_CHECKPOINT;
+            phase->remedies =
+                realloc(phase->remedies, (phase->remedy_count + 1) * sizeof *phase->remedies);
+            if (!phase->remedies)
+                abort();
+            phase->remedies[phase->remedy_count++] = (struct remedy){
+                .cause = text_format("%s", cause),
+                .times = (unsigned)json_integer_value(json_object_get(remedy, "times")),
+                .resume = parsed < 0 ? REMEDY_CHECKPOINT : (enum remedy_resume)parsed,
+            };
+        }
+    }
+}
+
 static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *json,
                       struct error *err)
 {
@@ -56,9 +93,8 @@ static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *js
     phase->linger_s = spec.linger_s;
     phase->promote_manual = spec.promote == PHASE_PROMOTE_MANUAL;
     phase->fail_finally = spec.on_fail == PHASE_ON_FAIL_FAIL;
-    phase->slurm_options = json_dumps(spec.slurm, JSON_COMPACT | JSON_SORT_KEYS);
-    if (!phase->slurm_options)
-        abort();
+    phase->slurm_options = plan_slurm_options(&spec);
+    plan_remedies(phase, &spec);
     status = plan_after(workflow, phase, &spec, err);
     phase_spec_fini(&spec);
     return status;

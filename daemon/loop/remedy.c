@@ -1,0 +1,223 @@
+/* From the record to other params, and back into it. */
+#include "daemon/loop/remedy.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/loop/plan.h"
+#include "daemon/loop/resume.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/spec/phase.h"
+#include "lib/spec/remedies.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is worked out, until it is recorded. */
+struct cure {
+    struct loop_item item;
+    struct phase *phase;
+    uint64_t run; /* that failed */
+    char *cause;
+    const char *resume;
+    unsigned number, times;
+    json_t *spec;     /* the phase so far */
+    json_t *changes;  /* [{"param", "from", "to"}] */
+    json_t *resolved; /* the workflow from now on */
+    struct workflow *plan;
+    json_t *previous; /* the checkpoint before the newest, or JSON's null */
+    char message[REASON_MAX];
+};
+
+static void cure_free(struct loop_item *item)
+{
+    struct cure *cure = (struct cure *)item;
+    free(cure->cause);
+    json_decref(cure->spec);
+    json_decref(cure->changes);
+    json_decref(cure->resolved);
+    json_decref(cure->previous);
+    workflow_free(cure->plan);
+    free(cure);
+}
+
+/* Comes after the core's decision, in the same turn. What a person has cancelled in between keeps
+ * its params. */
+static int cure_write(struct loop_item *item, struct store *store, struct error *err)
+{
+    const struct cure *cure = (struct cure *)item;
+    const struct workflow *workflow = cure->phase->workflow;
+    if (!cure->plan || cure->phase->run->id == cure->run)
+        return 0;
+    struct store_remedy remedy = {.run = cure->run,
+                                  .cause = cure->cause,
+                                  .resume = cure->resume,
+                                  .number = cure->number,
+                                  .times = cure->times,
+                                  .changes = cure->changes};
+    int status = store_remedy_add(store, &remedy, loop_now_ms(), err);
+    for (size_t i = cure->phase->index; status == 0 && i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (phase == cure->phase || !phase->run) /* as the core does */
+            status = store_phase_replan(store, phase, cure->resolved, err);
+    }
+    return status;
+}
+
+/* The `set` of the remedy at this place among all of the phase; NULL: none. */
+static const json_t *find_set(const json_t *spec, size_t place)
+{
+    const char *cause;
+    json_t *list;
+    json_object_foreach(json_object_get(spec, "remedies"), cause, list)
+    {
+        if (place < json_array_size(list))
+            return json_object_get(json_array_get(list, place), "set");
+        place -= json_array_size(list);
+    }
+    return NULL;
+}
+
+/* "micro_batch 32 → 16, grad_accum 2 → 4" */
+static void describe(struct cure *cure)
+{
+    struct text text = {0};
+    const json_t *change;
+    size_t i;
+    json_array_foreach(cure->changes, i, change)
+    {
+        text_addf(&text, "%s%s ", i ? ", " : "",
+                  json_string_value(json_object_get(change, "param")));
+        phase_value_text(json_object_get(change, "from"), &text);
+        text_add(&text, " → ");
+        phase_value_text(json_object_get(change, "to"), &text);
+    }
+    (void)snprintf(cure->message, sizeof cure->message, "%s",
+                   text.size ? text_string(&text) : "the same params");
+    text_fini(&text);
+}
+
+/* -EINVAL with what is wrong, for people. */
+static int compute_changes(struct cure *cure, const json_t *set, struct error *err)
+{
+    const json_t *params = json_object_get(cure->spec, "params");
+    json_t *values = NULL, *value;
+    const char *name;
+    int status = remedies_compute(params, set, &values, err);
+    if (status < 0)
+        return status;
+    json_object_foreach(values, name, value)(void)
+        json_array_append_new(cure->changes, json_pack("{s:s, s:O, s:O}", "param", name, "from",
+                                                       json_object_get(params, name), "to", value));
+    json_decref(values);
+    describe(cure);
+    return 0;
+}
+
+static const struct spec_problem *first_error(const struct spec_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        if (problems->items[i].severity == SPEC_ERROR)
+            return &problems->items[i];
+    return NULL;
+}
+
+/* Reads the workflow's text with all that was set: at its submission, by earlier remedies, and by
+ * this one. */
+static int resolve(struct cure *cure, const struct store_source *source, struct error *err)
+{
+    const char *name;
+    json_t *value, *change, *changes = json_deep_copy(source->changes);
+    size_t count = 0, i;
+    char **texts = calloc(json_object_size(source->set) + 1, sizeof *texts);
+    if (!texts || !changes)
+        abort();
+    json_object_foreach(source->set, name, value) texts[count++] =
+        text_format("%s=%s", name, json_string_value(value));
+    json_array_foreach(cure->changes, i, change)(void)
+        json_array_append_new(changes, json_pack("{s:s, s:O, s:O}", "phase", cure->phase->name,
+                                                 "param", json_object_get(change, "param"), "value",
+                                                 json_object_get(change, "to")));
+    struct spec_overrides overrides = {
+        .texts = (const char *const *)texts, .count = count, .changes = changes};
+    struct spec_problems problems = {0};
+    int status = spec_parse(source->file, source->spec, strlen(source->spec), &overrides,
+                            &cure->resolved, &problems);
+    if (status < 0) {
+        cure->resolved = NULL;
+        const struct spec_problem *first = first_error(&problems);
+        status = error_set(err, -EINVAL, "with %.100s: %s%s%s", cure->message,
+                           first ? first->path : "", first && *first->path ? ": " : "",
+                           first ? first->message : "the workflow cannot be read");
+    }
+    spec_problems_fini(&problems);
+    for (size_t at = 0; at < count; at++)
+        free(texts[at]);
+    free(texts);
+    json_decref(changes);
+    return status;
+}
+
+/* -EINVAL: it is impossible, as the message says. Others: the record could not be read. */
+static int work_out(struct cure *cure, struct store *store, struct error *err)
+{
+    const struct phase *phase = cure->phase;
+    struct store_source source = {0};
+    int status = store_phase_spec(store, phase->id, &cure->spec, err);
+    if (status == 0)
+        status = store_source_load(store, phase->workflow->id, &source, err);
+    if (status == 0 && phase->remedy->resume == REMEDY_PREVIOUS)
+        status = resume_previous(store, phase, &cure->previous, err);
+    if (status < 0)
+        goto out;
+    const json_t *set = find_set(cure->spec, (size_t)(phase->remedy - phase->remedies));
+    status = compute_changes(cure, set, err);
+    if (status == 0)
+        status = resolve(cure, &source, err);
+    if (status == 0)
+        status = plan_workflow(cure->resolved, &cure->plan, err);
+    if (status == 0 && cure->plan->phase_count != phase->workflow->phase_count)
+        status = error_set(err, -EINVAL, "the workflow is read as another one now");
+    if (status < 0) { /* and trying again would not help */
+        workflow_free(cure->plan);
+        cure->plan = NULL;
+        status = -EINVAL;
+    }
+out:
+    store_source_fini(&source);
+    return status;
+}
+
+int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err)
+{
+    struct cure *cure = calloc(1, sizeof *cure);
+    if (!cure)
+        abort();
+    const struct remedy *remedy = phase->remedy;
+    cure->item = (struct loop_item){.write = cure_write, .free = cure_free};
+    cure->phase = phase;
+    cure->run = phase->run->id;
+    cure->cause = text_format("%s", remedy->cause);
+    cure->resume = remedy_resume_name(remedy->resume);
+    cure->changes = json_array();
+    phase_count_remedies(phase, remedy->cause, &cure->number, &cure->times);
+    int status = work_out(cure, loop_store(loop), err);
+    if (status < 0 && status != -EINVAL) {
+        cure_free(&cure->item);
+        return status;
+    }
+    struct core_event event = {
+        .kind = EV_REMEDIED,
+        .workflow = phase->workflow,
+        .phase = phase,
+        .plan = cure->plan,
+        .message = status < 0 ? err->message : cure->message,
+        .path = json_string_value(json_object_get(cure->previous, "path")),
+        .step = json_integer_value(json_object_get(cure->previous, "step")),
+    };
+    loop_post_item(loop, &cure->item, &event);
+    return 0;
+}
