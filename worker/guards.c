@@ -167,6 +167,18 @@ void guards_add(struct guards *guards, int64_t step, double time_s,
         metrics_add(guards->metrics, value->name, step, time_s, value->value);
 }
 
+void guards_sample(struct guards *guards, double time_s, const struct extract_value *value)
+{
+    struct wanted *wanted = guards_find(guards, value->name);
+    if (!wanted)
+        return;
+    wanted->has_come = true;
+    if (!wanted->is_kept)
+        return;
+    guards->has_news = true;
+    metrics_add_sample(guards->metrics, value->name, guards->step, time_s, value->value);
+}
+
 /* Evaluates one guard. Returns true when it stops the run. */
 static bool guard_judge(struct guard *guard, const struct expr_scope *scope, guards_verdict *told,
                         void *context, json_t **ret_verdict, char **ret_message)

@@ -23,6 +23,9 @@ void guards_free(struct guards *guards);
 void guards_add(struct guards *guards, int64_t step, double time_s,
                 const struct extract_value *value);
 
+/* Likewise of what is sampled by the clock: a value beside the others of the newest step. */
+void guards_sample(struct guards *guards, double time_s, const struct extract_value *value);
+
 enum guards_judgement { GUARDS_FINE, GUARDS_FAILED, GUARDS_NAN };
 
 /* A verdict that is to be recorded; borrowed during the call. */

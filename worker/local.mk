@@ -53,9 +53,12 @@ worker_libworker_a_SOURCES = \
 	worker/scontrol.c worker/scontrol.h \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
+	worker/telemetry/gpu_metrics.c worker/telemetry/gpu_metrics.h \
 	worker/telemetry/means.c worker/telemetry/means.h \
 	worker/telemetry/second.c worker/telemetry/second.h \
-	worker/telemetry/watch.h \
+	worker/telemetry/reader.c worker/telemetry/reader.h \
+	worker/telemetry/sampler.c worker/telemetry/sampler.h \
+	worker/telemetry/watch.c worker/telemetry/watch.h \
 	worker/transfer.c worker/transfer.h \
 	worker/vigil.c worker/vigil.h
 WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \

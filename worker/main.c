@@ -5,6 +5,7 @@
 #include "worker/channel.h"
 #include "worker/lead.h"
 #include "worker/metrics/extract_main.h"
+#include "worker/telemetry/sampler.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ static const char usage[] =
     "       phase-worker node JOB_DIR              the agent of one node\n"
     "       phase-worker metric [step=N] NAME=NUMBER...\n"
     "       phase-worker checkpoint PATH --step N\n"
-    "       phase-worker extract [OPTION]... < LOG\n";
+    "       phase-worker extract [OPTION]... < LOG\n"
+    "       phase-worker gpus [OPTION]...\n";
 
 static int main_wrong_usage(void)
 {
@@ -34,6 +36,8 @@ int main(int argc, char **argv)
         return channel_checkpoint_main(argc - 1, argv + 1);
     if (text_equal(verb, "extract"))
         return extract_main(argc - 1, argv + 1);
+    if (text_equal(verb, "gpus"))
+        return sampler_main(argc - 1, argv + 1);
     bool is_lead = text_equal(verb, "lead");
     if ((!is_lead && !text_equal(verb, "node")) || argc != 3)
         return main_wrong_usage();

@@ -188,8 +188,9 @@ static void node_run_go(struct node_run *run)
     vigil_close(run->vigil);
     run->vigil = NULL;
     node_run_end_check(run);
+    bool is_bad = run->crew && (crew_failed(run->crew) || crew_was_cut_off(run->crew));
     if (run->observer)
-        observer_look_last(run->observer);
+        observer_look_last(run->observer, is_bad ? OBSERVER_ENDED_BADLY : OBSERVER_ENDED_WELL);
     if (run->crew)
         node_run_warn_of_lost_lines(run);
     if (!run->assignment || run->assignment->nodes == 1)
@@ -300,6 +301,8 @@ static int node_run_start_crew(struct node_run *run, struct error *err)
         return result;
     place.groups = run->groups;
     const struct observer_options observed = {
+        .loop = run->options.loop,
+        .program = run->options.program,
         .assignment = assignment,
         .environment = &run->environment,
         .journal = run->journal,

@@ -13,6 +13,8 @@
 #include "worker/metrics/extract.h"
 #include "worker/rows.h"
 #include "worker/tail.h"
+#include "worker/telemetry/gpu_metrics.h"
+#include "worker/telemetry/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +28,8 @@ enum {
 struct observer {
     struct observer_options options;
     struct rows rows;
+    struct gpu_metrics gpus;
+    struct watch *watch; /* NULL also without GPUs */
     struct guards *guards;
     struct extract *extract; /* NULL where metrics are not this node's business */
     bool extracts_file;      /* from `file`, not from the output */
@@ -185,6 +189,42 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     return result;
 }
 
+static void observer_second(void *context, const struct gpu_second *second)
+{
+    struct observer *observer = context;
+    gpu_metrics_add(&observer->gpus, second);
+}
+
+/* Without samples a run is as good as with them. */
+static void observer_open_watch(struct observer *observer)
+{
+    struct error err;
+    const struct watch_options options = {
+        .loop = observer->options.loop,
+        .journal = observer->options.journal,
+        .second = observer_second,
+        .context = observer,
+        .program = observer->options.program,
+        .environment = observer->options.environment->entries,
+    };
+    if (observer->options.assignment->gpus == 0 ||
+        watch_open(&options, &observer->watch, &err) == 0)
+        return;
+    char *message = text_format("GPUs are not sampled: %s", err.message);
+    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
+                json_pack("{s:s}", "message", message));
+    free(message);
+}
+
+static void observer_end_watch(struct observer *observer, enum observer_fate fate)
+{
+    watch_tell_rest(observer->watch);
+    if (fate == OBSERVER_ENDED_BADLY || observer->is_stopped)
+        watch_tell_last_minute(observer->watch);
+    watch_close(observer->watch);
+    observer->watch = NULL;
+}
+
 int observer_new(const struct observer_options *options, struct observer **ret_observer,
                  struct error *err)
 {
@@ -208,6 +248,12 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     observer->rows.journal = options->journal;
     observer->rows.guards = observer->guards;
     observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
+    observer->gpus = (struct gpu_metrics){
+        .rows = &observer->rows,
+        .is_told = options->is_first_node,
+        .begin_step = assignment->resume_step,
+    };
+    observer_open_watch(observer);
     *ret_observer = observer;
     return 0;
 }
@@ -216,6 +262,7 @@ void observer_free(struct observer *observer)
 {
     if (!observer)
         return;
+    watch_close(observer->watch);
     rows_fini(&observer->rows);
     guards_free(observer->guards);
     extract_free(observer->extract);
@@ -230,6 +277,11 @@ void observer_feed(struct observer *observer, const char *data, size_t size)
 {
     if (observer->extract && !observer->extracts_file)
         extract_feed(observer->extract, data, size);
+}
+
+const struct gpu_second *observer_gpus(const struct observer *observer)
+{
+    return watch_latest(observer->watch);
 }
 
 static void observer_look_at_files(struct observer *observer)
@@ -269,12 +321,13 @@ void observer_look(struct observer *observer)
     }
 }
 
-void observer_look_last(struct observer *observer)
+void observer_look_last(struct observer *observer, enum observer_fate fate)
 {
     observer_look_at_files(observer);
     lines_end(&observer->channel_lines, observer_channel_line, observer);
     if (observer->extract)
         extract_end(observer->extract);
+    observer_end_watch(observer, fate);
     rows_flush(&observer->rows);
     observer_judge(observer);
 }

@@ -1,6 +1,6 @@
 /* What a node's agent observes of a run: metrics in the output of the first rank or in a file, what
- * scripts tell through the channel, checkpoints, and the guards on all that. It ends in the
- * journal; what must stop the run is told to the owner.
+ * scripts tell through the channel, checkpoints, the GPUs, and the guards on all that. It ends in
+ * the journal; what must stop the run is told to the owner.
  *
  * Output and checkpoints are the first node's business; the channel is every node's. */
 #ifndef PHASED_WORKER_OBSERVER_H
@@ -12,10 +12,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <uv.h>
 
 struct assignment;
 struct environment;
 struct error;
+struct gpu_second;
 struct journal;
 struct observer;
 
@@ -23,6 +25,8 @@ enum observer_stop_cause { OBSERVER_STOP_GUARD, OBSERVER_STOP_NAN };
 
 /* All borrowed until observer_free(). */
 struct observer_options {
+    uv_loop_t *loop;
+    const char *program; /* path of phase-worker */
     const struct assignment *assignment;
     const struct environment *environment; /* for $PHASED_ in paths */
     struct journal *journal;
@@ -45,11 +49,20 @@ void observer_free(struct observer *observer);
 /* What the first rank of the run printed. */
 void observer_feed(struct observer *observer, const char *data, size_t size);
 
+/* What this node's GPUs did in the newest second; NULL where that is not known. Borrowed until the
+ * loop goes on. */
+const struct gpu_second *observer_gpus(const struct observer *observer);
+
 /* Looks at files, judges guards, writes the journal. Called a few times a second. */
 void observer_look(struct observer *observer);
 
+enum observer_fate {
+    OBSERVER_ENDED_WELL,
+    OBSERVER_ENDED_BADLY, /* ranks failed or were cut off: the GPUs' last seconds are told too */
+};
+
 /* All processes of this node have ended: the same once more, with what had no line end yet. */
-void observer_look_last(struct observer *observer);
+void observer_look_last(struct observer *observer, enum observer_fate fate);
 
 /* All processes of the run have ended: the last look at checkpoints. */
 void observer_end(struct observer *observer, enum checkpoints_end end);

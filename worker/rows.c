@@ -32,31 +32,46 @@ static void rows_end_entry(struct rows *rows)
     rows->unflushed++;
 }
 
-static bool rows_fits(const struct rows *rows, int64_t step, const struct extract_row *row)
+static bool rows_fits(const struct rows *rows, int64_t step, const struct extract_value *values,
+                      size_t count)
 {
     if (!rows->values || rows->step != step)
         return false;
-    for (size_t i = 0; i < row->count; i++)
-        if (json_object_get(rows->values, row->values[i].name))
+    for (size_t i = 0; i < count; i++)
+        if (json_object_get(rows->values, values[i].name))
             return false;
     return true;
+}
+
+/* Puts values into the entry of this step, which is begun where there is none that they fit in. */
+static void rows_note(struct rows *rows, int64_t step, const struct extract_value *values,
+                      size_t count)
+{
+    if (!rows_fits(rows, step, values, count)) {
+        rows_end_entry(rows);
+        rows->values = json_object();
+        rows->step = step;
+    }
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(rows->values, values[i].name, rows_number(values[i].value));
+}
+
+void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract_value *values,
+                      size_t count)
+{
+    rows_note(rows, rows->has_row ? rows->last_step : otherwise, values, count);
 }
 
 void rows_add(struct rows *rows, const struct extract_row *row)
 {
     int64_t step = row->has_step || !rows->has_step ? row->step : rows->last_step;
     double time_s = (double)(clock_steady_ms() - rows->began_ms) / 1000;
+    rows->has_row = true;
     rows->has_step |= row->has_step;
     rows->last_step = step;
-    if (!rows_fits(rows, step, row)) {
-        rows_end_entry(rows);
-        rows->values = json_object();
-        rows->step = step;
-    }
-    for (size_t i = 0; i < row->count; i++) {
-        json_object_set_new(rows->values, row->values[i].name, rows_number(row->values[i].value));
+    rows_note(rows, step, row->values, row->count);
+    for (size_t i = 0; i < row->count; i++)
         guards_add(rows->guards, step, time_s, &row->values[i]);
-    }
     if (rows->unflushed >= ROWS_UNFLUSHED_MAX)
         rows_flush(rows);
 }

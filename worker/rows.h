@@ -5,9 +5,11 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct extract_row;
+struct extract_value;
 struct guards;
 struct journal;
 
@@ -15,7 +17,8 @@ struct rows {
     struct journal *journal; /* borrowed */
     struct guards *guards;   /* borrowed */
     int64_t began_ms;        /* when the ranks started, on the steady clock */
-    bool has_step;           /* any row came with a step */
+    bool has_row;            /* any came */
+    bool has_step;           /* with a step */
     int64_t last_step;       /* the newest step seen */
     json_t *values;          /* of `step`, not yet in the journal; or NULL */
     int64_t step;
@@ -23,6 +26,10 @@ struct rows {
 };
 
 void rows_add(struct rows *rows, const struct extract_row *row);
+/* Puts values into the journal at the newest step, or at `otherwise` when there was none yet. The
+ * guards have them already. */
+void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract_value *values,
+                      size_t count);
 /* Puts what waits into the journal, and writes the journal. */
 void rows_flush(struct rows *rows);
 void rows_fini(struct rows *rows);

@@ -16,7 +16,8 @@ struct series {
     char *name;
     struct metrics_row *rows;
     size_t count, capacity;
-    size_t sorted; /* so many rows at the front are sorted, each step once */
+    size_t sorted;   /* so many rows at the front are sorted, each step once */
+    bool is_sampled; /* ... or as often as it came */
 };
 
 struct metrics {
@@ -111,8 +112,10 @@ static void series_sort(struct series *series)
     size_t f = 0, t = 0, count = 0;
     while (f < front_count || t < tail_count) {
         bool from_tail = f == front_count || (t < tail_count && tail[t].step <= front[f].step);
+        if (series->is_sampled && f < front_count && t < tail_count)
+            from_tail = tail[t].step < front[f].step;
         struct metrics_row row = from_tail ? tail[t++] : front[f++];
-        if (count && merged[count - 1].step == row.step) {
+        if (!series->is_sampled && count && merged[count - 1].step == row.step) {
             if (from_tail)
                 merged[count - 1] = row;
             continue;
@@ -176,12 +179,29 @@ void metrics_free(struct metrics *metrics)
     free(metrics);
 }
 
+static struct series *metrics_series_of(struct metrics *metrics, const char *name)
+{
+    size_t slot = *metrics_slot(metrics, name);
+    return slot ? &metrics->series[slot - 1] : metrics_make_series(metrics, name);
+}
+
+void metrics_add_sample(struct metrics *metrics, const char *name, int64_t step, double time_s,
+                        double value)
+{
+    struct metrics_row row = {.step = step, .time_s = time_s, .value = value};
+    struct series *series = metrics_series_of(metrics, name);
+    bool in_order = series->sorted == series->count &&
+                    (!series->count || series->rows[series->count - 1].step <= step);
+    series->is_sampled = true;
+    series_append(series, row);
+    series->sorted += in_order;
+}
+
 void metrics_add(struct metrics *metrics, const char *name, int64_t step, double time_s,
                  double value)
 {
     struct metrics_row row = {.step = step, .time_s = time_s, .value = value};
-    size_t slot = *metrics_slot(metrics, name);
-    struct series *series = slot ? &metrics->series[slot - 1] : metrics_make_series(metrics, name);
+    struct series *series = metrics_series_of(metrics, name);
     bool in_order = series->sorted == series->count &&
                     (!series->count || series->rows[series->count - 1].step < step);
     if (in_order) {

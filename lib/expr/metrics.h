@@ -2,7 +2,8 @@
  * expressions read.
  *
  * A series is sorted by step and holds a step once: a run that resumed repeats steps, and what it
- * says last about a step is what counts. Times are seconds since a beginning that the caller
+ * says last about a step is what counts. What is sampled by the clock (metrics_add_sample) may hold
+ * a step many times, in the order of time. Times are seconds since a beginning that the caller
  * chooses, the same for all series of a store; `skip: 3m` and `over: 2m` are read on them. Values
  * may be NaN or infinite. Names are kept as given. Not for more than one thread. */
 #ifndef PHASED_LIB_EXPR_METRICS_H
@@ -31,6 +32,10 @@ void metrics_free(struct metrics *metrics);
 /* Adds a row, or replaces the series' row of that step. Quick in any order of steps. */
 void metrics_add(struct metrics *metrics, const char *name, int64_t step, double time_s,
                  double value);
+
+/* Adds a row beside those of the same step, to a series that has such rows only. */
+void metrics_add_sample(struct metrics *metrics, const char *name, int64_t step, double time_s,
+                        double value);
 
 /* The series of that name; one without rows when it never came. */
 struct metrics_series metrics_find(struct metrics *metrics, const char *name);

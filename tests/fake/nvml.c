@@ -5,8 +5,16 @@
  * remapping, a failed one, a process, memory in use, a dead link; `crowd=2`: it has more processes
  * than asked for; `action=2`: it asks for a reset; `plain`: nothing optional is supported; `loud`:
  * init prints; `unloaded`, `broken`, `hang`, `die`: what init does. For one node, say n2,
- * FAKE_NVML_n2 replaces it. With FAKE_NVML_OLD defined the library has only the symbols of an old
- * driver. */
+ * FAKE_NVML_n2 replaces it.
+ *
+ * Of what changes with time: `util=50`: percent of all GPUs, 97 otherwise; `idle=2`: GPU 2 has 0;
+ * `power=300`, `used=70000`: W, MiB, of all; `hot=2`: GPU 2 is held back by its heat; `xid=79`:
+ * GPU 1 reports it, once a number; `mute`: nothing answers that is asked every second; `nogpm`:
+ * none of GPM. Where FAKE_NVML_FILE names a file, all words are read from it, at every call: so a
+ * test says when what happens.
+ *
+ * With FAKE_NVML_OLD defined the library has only the symbols of an old driver. */
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +28,7 @@ enum {
     NOT_SUPPORTED = 3,
     INSUFFICIENT_SIZE = 7,
     NOT_LOADED = 9,
+    TIMED_OUT = 10,
     LOST = 15,
     UNKNOWN = 999
 };
@@ -51,9 +60,24 @@ struct field {
 
 static char devices[8];
 
-/* What is wrong: on this node, or on all. */
+/* What the file says, which is read at every call. */
+static const char *script_of_file(const char *path)
+{
+    static char words[256];
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    words[fread(words, 1, sizeof words - 1, file)] = '\0';
+    words[strcspn(words, "\n")] = '\0';
+    fclose(file);
+    return words;
+}
+
+/* What is wrong: now, on this node, or on all. */
 static const char *script_of_node(void)
 {
+    if (getenv("FAKE_NVML_FILE"))
+        return script_of_file(getenv("FAKE_NVML_FILE"));
     const char *node = getenv("SLURMD_NODENAME"), *script;
     char name[80];
     snprintf(name, sizeof name, "FAKE_NVML_%s", node ? node : "");
@@ -128,6 +152,12 @@ EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size)
 
 #ifndef FAKE_NVML_OLD
 
+static int said_or(const char *word, int otherwise)
+{
+    int number = said(word);
+    return number >= 0 ? number : otherwise;
+}
+
 EXPORT const char *nvmlErrorString(int status);
 EXPORT const char *nvmlErrorString(int status)
 {
@@ -153,7 +183,9 @@ EXPORT int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory *memory)
     if (said("falls") == index_of(device))
         return LOST;
     memory->total = 140000ULL << 20;
-    memory->used = (said("memory") == index_of(device) ? 9000ULL : 4ULL) << 20;
+    memory->used =
+        (said("memory") == index_of(device) ? 9000ULL : (unsigned long long)said_or("used", 4))
+        << 20;
     return SUCCESS;
 }
 
@@ -180,9 +212,9 @@ EXPORT int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter,
 {
     if (said("plain") > 0)
         return NOT_SUPPORTED;
-    if (type != 1 || counter != 0)
+    if (type > 1 || counter != 0)
         return INVALID;
-    *count = said("ecc") == index_of(device) ? 5 : 0;
+    *count = type == 1 && said("ecc") == index_of(device) ? 5 : 0;
     return SUCCESS;
 }
 
@@ -203,8 +235,10 @@ EXPORT int nvmlDeviceGetFieldValues(void *device, int count, struct field *field
 EXPORT int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields)
 {
     for (int i = 0; i < count; i++) {
-        fields[i].status = fields[i].id == 230 && said("plain") < 0 ? SUCCESS : NOT_SUPPORTED;
-        fields[i].value = said("action") == index_of(device);
+        bool is_known = (fields[i].id == 230 || fields[i].id == 82) && said("plain") < 0;
+        fields[i].status = is_known ? SUCCESS : NOT_SUPPORTED;
+        fields[i].value =
+            fields[i].id == 82 ? 71 : (unsigned long long)(said("action") == index_of(device));
     }
     return SUCCESS;
 }
@@ -217,6 +251,147 @@ EXPORT int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *is_active)
     if (link >= 18)
         return INVALID;
     *is_active = said("links") != index_of(device) || link != 7;
+    return SUCCESS;
+}
+
+/* --- What changes with time ------------------------------------------------------------------ */
+
+struct utilization {
+    unsigned gpu, memory;
+};
+
+struct event {
+    void *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct gpm_support {
+    unsigned version, is_supported;
+};
+
+struct gpm_metric {
+    unsigned id;
+    int status;
+    double value;
+    char *short_name, *long_name, *unit;
+};
+
+struct gpm_metrics {
+    unsigned version, count;
+    void *before, *after;
+    struct gpm_metric metrics[98];
+};
+
+EXPORT int nvmlDeviceGetUtilizationRates(void *device, struct utilization *utilization);
+EXPORT int nvmlDeviceGetUtilizationRates(void *device, struct utilization *utilization)
+{
+    while (said("mute") > 0)
+        (void)poll(NULL, 0, 20);
+    if (said("lost") == index_of(device))
+        return LOST;
+    utilization->gpu = said("idle") == index_of(device) ? 0 : (unsigned)said_or("util", 97);
+    utilization->memory = utilization->gpu / 2;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts);
+EXPORT int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts)
+{
+    *milliwatts = 1000 * (unsigned)(said_or("power", 650) + index_of(device)) + 40;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius);
+EXPORT int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+{
+    if (sensor != 0)
+        return INVALID;
+    *celsius = said("hot") == index_of(device) ? 91 : 60 + (unsigned)index_of(device);
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *megahertz);
+EXPORT int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *megahertz)
+{
+    if (said("plain") > 0)
+        return NOT_SUPPORTED;
+    *megahertz = clock == 2 ? 3201 : said("hot") == index_of(device) ? 1200 : 1980;
+    return SUCCESS;
+}
+
+/* The old name alone, as drivers before 535 have it. */
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons)
+{
+    *reasons = said("hot") == index_of(device) ? 0x20 : 0;
+    return SUCCESS;
+}
+
+EXPORT int nvmlEventSetCreate(void **set);
+EXPORT int nvmlEventSetCreate(void **set)
+{
+    *set = devices;
+    return said("plain") > 0 ? NOT_SUPPORTED : SUCCESS;
+}
+
+EXPORT int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set);
+EXPORT int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
+{
+    (void)device;
+    return types == 8 && set == devices ? SUCCESS : INVALID;
+}
+
+EXPORT int nvmlEventSetWait_v2(void *set, struct event *event, unsigned timeout_ms);
+EXPORT int nvmlEventSetWait_v2(void *set, struct event *event, unsigned timeout_ms)
+{
+    static int told = -1;
+    int number = said("xid");
+    (void)set;
+    (void)timeout_ms;
+    if (number < 0 || number == told)
+        return TIMED_OUT;
+    told = number;
+    *event = (struct event){.device = devices + 1, .type = 8, .data = (unsigned long long)number};
+    return SUCCESS;
+}
+
+EXPORT int nvmlGpmQueryDeviceSupport(void *device, struct gpm_support *support);
+EXPORT int nvmlGpmQueryDeviceSupport(void *device, struct gpm_support *support)
+{
+    (void)device;
+    support->is_supported = said("nogpm") < 0 && said("plain") < 0;
+    return support->version == 1 ? SUCCESS : INVALID;
+}
+
+EXPORT int nvmlGpmSampleAlloc(void **sample);
+EXPORT int nvmlGpmSampleAlloc(void **sample)
+{
+    static char samples[64];
+    static unsigned count;
+    *sample = samples + count++ % sizeof samples;
+    return SUCCESS;
+}
+
+EXPORT int nvmlGpmSampleGet(void *device, void *sample);
+EXPORT int nvmlGpmSampleGet(void *device, void *sample)
+{
+    (void)device;
+    *(char *)sample = 1;
+    return SUCCESS;
+}
+
+EXPORT int nvmlGpmMetricsGet(struct gpm_metrics *metrics);
+EXPORT int nvmlGpmMetricsGet(struct gpm_metrics *metrics)
+{
+    if (metrics->version != 1 || metrics->before == metrics->after ||
+        !*(const char *)metrics->before || !*(const char *)metrics->after)
+        return INVALID;
+    for (unsigned i = 0; i < metrics->count; i++) {
+        struct gpm_metric *metric = &metrics->metrics[i];
+        metric->status = metric->id == 2 || metric->id == 5 ? SUCCESS : NOT_SUPPORTED;
+        metric->value = metric->id == 5 ? 41.5 : 88;
+    }
     return SUCCESS;
 }
 

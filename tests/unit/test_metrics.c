@@ -55,6 +55,22 @@ static void of_a_repeated_step_the_last_row_counts(void **state)
     }
 }
 
+static void what_is_sampled_may_have_a_step_many_times(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t step;
+        double value;
+    } added[] = {{1, 5}, {1, 4}, {3, 3}, {3, 2}, {2, 9}, {1, 8}, {2, 7}};
+    struct metrics *metrics = metrics_new();
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        metrics_add_sample(metrics, "m", added[i].step, (double)i, added[i].value);
+    assert_rows(metrics, "m", "1:5 1:4 1:8 2:9 2:7 3:3 3:2");
+    metrics_add_sample(metrics, "m", 3, 7, 1);
+    assert_rows(metrics, "m", "1:5 1:4 1:8 2:9 2:7 3:3 3:2 3:1");
+    metrics_free(metrics);
+}
+
 /* The oracle is an array indexed by step. */
 static void any_order_of_a_million_rows_ends_sorted(void **state)
 {
@@ -116,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_never_came_has_no_rows),
         cmocka_unit_test(of_a_repeated_step_the_last_row_counts),
+        cmocka_unit_test(what_is_sampled_may_have_a_step_many_times),
         cmocka_unit_test(any_order_of_a_million_rows_ends_sorted),
         cmocka_unit_test(a_million_rows_backwards_are_no_burden),
         cmocka_unit_test(names_are_kept_in_order_of_arrival),

@@ -1,10 +1,19 @@
 /* Telemetry: seconds of GPUs as JSON, and brought together. */
 #include "tests/unit/unit.h"
 
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/guards.h"
+#include "worker/journal.h"
+#include "worker/metrics/extract.h"
+#include "worker/rows.h"
+#include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/means.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct gpu_second second_of(const char *text)
 {
@@ -89,6 +98,143 @@ static void other_gpus_begin_anew(void **state)
     expect_json(&mean, SECOND_SHORT, "{\"gpus\":[1],\"util\":[70]}");
 }
 
+/* --- Metrics --------------------------------------------------------------------------------- */
+
+/* A run whose guards take the mean of gpu_util. */
+struct world {
+    char folder[32];
+    char *path;
+    json_t *spec;
+    struct journal *journal;
+    struct guards *guards;
+    struct rows rows;
+    struct gpu_metrics gpus;
+};
+
+static void world_init(struct world *world, const char *guard)
+{
+    struct error err;
+    *world = (struct world){.folder = "/tmp/phased-test-XXXXXX"};
+    assert_non_null(mkdtemp(world->folder));
+    world->path = text_format("%s/n1.jsonl", world->folder);
+    world->journal = journal_open(world->path);
+    world->spec = json_pack("{s:{s:{s:s, s:i}}}", "guards", "busy", "value", guard, "at_least", 50);
+    assert_int_equal(guards_new(world->spec, 7, &world->guards, &err), 0);
+    world->rows = (struct rows){
+        .journal = world->journal, .guards = world->guards, .began_ms = clock_steady_ms()};
+    world->gpus = (struct gpu_metrics){.rows = &world->rows, .is_told = true, .begin_step = 7};
+}
+
+static void world_fini(struct world *world)
+{
+    rows_fini(&world->rows);
+    guards_free(world->guards);
+    journal_close(world->journal);
+    json_decref(world->spec);
+    assert_int_equal(unlink(world->path), 0);
+    assert_int_equal(rmdir(world->folder), 0);
+    free(world->path);
+}
+
+/* So many seconds in which one GPU does this. */
+static void world_pass(struct world *world, unsigned seconds, double util)
+{
+    const unsigned gpus[] = {0, 1};
+    struct gpu_second second;
+    second_init(&second, gpus, 2);
+    second.values[GPU_UTIL][0] = util;
+    second.values[GPU_MEMORY][0] = 1000 + util;
+    second.values[GPU_MEMORY][1] = 2000;
+    for (unsigned i = 0; i < seconds; i++)
+        gpu_metrics_add(&world->gpus, &second);
+}
+
+static void world_step(struct world *world, int64_t step)
+{
+    const struct extract_value value = {"loss", 1};
+    const struct extract_row row = {.has_step = true, .step = step, .values = &value, .count = 1};
+    rows_add(&world->rows, &row);
+}
+
+static bool world_entry(void *context, const json_t *entry)
+{
+    char *values = json_dumps(json_object_get(entry, "values"), JSON_REAL_PRECISION(6));
+    text_addf(context, "%d %s; ", (int)json_integer_value(json_object_get(entry, "step")), values);
+    free(values);
+    return true;
+}
+
+static void expect_metrics(struct world *world, const char *expected)
+{
+    struct text text = {0};
+    rows_flush(&world->rows);
+    journal_visit(world->path, "metric", world_entry, &text);
+    assert_string_equal(text_string(&text), expected);
+    text_fini(&text);
+}
+
+static void a_row_of_the_newest_step_has_the_mean_of_ten_seconds(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "mean(gpu_util)");
+    world_step(&world, 10);
+    world_pass(&world, 5, 80);
+    world_step(&world, 11);
+    world_pass(&world, 5, 90);
+    world_step(&world, 12);
+    world_pass(&world, 9, 20);
+    expect_metrics(&world, "10 {\"loss\": 1.0}; "
+                           "11 {\"loss\": 1.0, \"gpu_util\": 85.0, \"gpu_mem_gb\": 2.1}; "
+                           "12 {\"loss\": 1.0}; ");
+    world_pass(&world, 1, 30);
+    expect_metrics(&world, "10 {\"loss\": 1.0}; "
+                           "11 {\"loss\": 1.0, \"gpu_util\": 85.0, \"gpu_mem_gb\": 2.1}; "
+                           "12 {\"loss\": 1.0}; 12 {\"gpu_util\": 21.0, \"gpu_mem_gb\": 2.1}; ");
+    world_fini(&world);
+}
+
+static void without_steps_the_row_has_the_mean_of_all_the_time(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "mean(gpu_util)");
+    world_pass(&world, 10, 90);
+    world_pass(&world, 10, 70);
+    world_pass(&world, 10, 20);
+    expect_metrics(&world, "7 {\"gpu_util\": 90.0, \"gpu_mem_gb\": 2.1}; "
+                           "7 {\"gpu_util\": 80.0, \"gpu_mem_gb\": 2.1}; "
+                           "7 {\"gpu_util\": 60.0, \"gpu_mem_gb\": 2.1}; ");
+    world_fini(&world);
+}
+
+static void note_nothing(void *context, json_t *verdict)
+{
+    (void)context;
+    (void)verdict;
+}
+
+static void guards_judge_every_second_also_of_one_step(void **state)
+{
+    (void)state;
+    struct world world;
+    json_t *verdict;
+    char *message = NULL;
+    world_init(&world, "min(gpu_util)");
+    world_step(&world, 10);
+    world_pass(&world, 3, 90);
+    assert_int_equal(guards_judge(world.guards, 3, note_nothing, NULL, &verdict, &message),
+                     GUARDS_FINE);
+    world_pass(&world, 1, 40);
+    world_pass(&world, 3, 90);
+    assert_int_equal(guards_judge(world.guards, 7, note_nothing, NULL, &verdict, &message),
+                     GUARDS_FAILED);
+    assert_string_equal(message, "guard failed: busy 40 is below 50 (steps 10..10)");
+    json_decref(verdict);
+    free(message);
+    world_fini(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +242,9 @@ int main(void)
         cmocka_unit_test(what_is_no_second_is_refused),
         cmocka_unit_test(seconds_are_brought_together_by_the_kind_of_column),
         cmocka_unit_test(other_gpus_begin_anew),
+        cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
+        cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
+        cmocka_unit_test(guards_judge_every_second_also_of_one_step),
     };
     return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);
 }

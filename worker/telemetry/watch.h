@@ -20,7 +20,7 @@ struct error;
 struct journal;
 struct watch;
 
-/* All borrowed until watch_close(), but for `program` and what comes after it. */
+/* All borrowed until watch_close(), but for the last two. */
 struct watch_options {
     uv_loop_t *loop;
     struct journal *journal;
@@ -30,8 +30,8 @@ struct watch_options {
     void (*model)(void *context, const char *model);
     void *context;
     const char *program; /* path of phase-worker */
-    const char *nvml;    /* the driver's library; NULL: the usual one */
-    const char *devices; /* CUDA_VISIBLE_DEVICES of the allocation; NULL: all that there are */
+    /* Of the ranks: what finds the driver for them finds it for the sampler. */
+    char *const *environment;
 };
 
 /* Before the ranks start: the process is for a moment no subreaper. */

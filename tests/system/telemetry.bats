@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# Telemetry of a run without Slurm: the lead, an agent and its sampler, with a scripted driver
+# (tests/fake/nvml.c) that does what the test writes into a file.
+
+load worker/helpers
+
+setup() {
+    worker_setup
+    driver=${BIN:-$source_dir/build/bin}/../tests/fake/libnvidia-ml.so
+    drive ""
+}
+
+teardown() {
+    worker_teardown
+}
+
+# drive WORDS: what the GPUs do from now on.
+drive() {
+    echo "$1" >"$home/.words"
+    mv "$home/.words" "$home/words"
+}
+
+# new_gpu_run SPEC-MEMBERS: run 1, whose GPUs the scripted driver has.
+new_gpu_run() {
+    new_run 1 "{\"env\": {\"PHASED_NVML\": \"$driver\", \"FAKE_NVML_FILE\": \"$home/words\"},
+        \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\", $1}"
+}
+
+# Runs until the test makes a file.
+until_told="\"run\": \"until [ -e $BATS_TEST_TMPDIR/enough ]; do sleep 0.05; done\""
+
+told() {
+    journal 1 n1 "$1" | grep -q .
+}
+
+# warned TEXT: a warning of the node contains it.
+warned() {
+    told "select(.type == \"warning\" and (.message | contains(\"$1\")))"
+}
+
+sampler_is_gone() {
+    ! grep -lzFsx -- --detach /proc/[0-9]*/cmdline | cut -d/ -f3 |
+        while read -r pid; do grep -lzFs "$home" "/proc/$pid/environ"; done | grep -q .
+}
+
+@test "a guard on gpu_util watches the GPUs, and stops a run whose GPUs become idle" {
+    new_gpu_run "$until_told, \"guards\": {
+        \"busy\": {\"value\": \"last(gpu_util)\", \"at_least\": 50},
+        \"cool\": {\"value\": \"max(gpu_power_w)\", \"at_most\": 600, \"else\": \"warn\"},
+        \"room\": {\"value\": \"gpu_mem_gb\", \"at_most\": 120}}"
+    drive used=70000
+    start_lead 1
+    await told 'select(.type == "guard" and .verdict.name == "cool" and .verdict.outcome == "failed")'
+    drive util=12
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .guard.name, .guard.value]')" = '["failed","guard","busy",12]' ]
+    # The node's eight were told, with a mean and, since it failed, its last seconds.
+    [ "$(journal 1 n1 'select(.type == "gpus") | [(.gpus | length), .models[7], .memory_mib[0]]')" = '[8,"NVIDIA H200",140000]' ]
+    [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 10) | .power_w[7]' | sort -u)" = 657 ]
+    [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .util[0]' | tail -n 1)" = 12 ]
+    [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .util[0]' | head -n 1)" = 97 ]
+    [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1) | .tensor_active[0]' | tail -n 1)" = 42 ]
+    await sampler_is_gone
+}
+
+@test "a GPU that falls off the bus and an Xid are told, and the others are still sampled" {
+    new_gpu_run "$until_told, \"guards\": {
+        \"seen\": {\"value\": \"count(gpu_util)\", \"at_most\": 2, \"else\": \"warn\"}}"
+    drive xid=79
+    start_lead 1
+    await warned "GPU 1 reported Xid 79"
+    drive lost=3
+    await warned "GPU 3 is no longer sampled: GPU is lost"
+    await told 'select(.type == "guard")'
+    : >"$BATS_TEST_TMPDIR/enough"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    # A run that ends well has no last seconds; its mean has what there was of each GPU.
+    [ "$(journal 1 n1 'select(.type == "sample" and .seconds == 1)' | wc -l)" = 0 ]
+    [ "$(journal 1 n1 'select(.type == "sample") | .xid[1]' | tail -n 1)" = 79 ]
+    [ "$(journal 1 n1 'select(.type == "sample") | .util[4]' | tail -n 1)" = 97 ]
+    await sampler_is_gone
+}
+
+@test "a driver that does not answer is told once, and the run goes on to its end" {
+    new_gpu_run "$until_told"
+    start_lead 1
+    await told 'select(.type == "gpus")'
+    drive mute
+    WAIT_S=60 await warned "the driver of the GPUs has not answered for"
+    : >"$BATS_TEST_TMPDIR/enough"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    await sampler_is_gone
+}
+
+@test "where there is no driver there are no samples, and nothing is said of it" {
+    new_run 1 '{"env": {"PHASED_NVML": "/nowhere/libnvidia-ml.so.1"}, "run": "echo step=1 loss=1"}'
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(journal 1 n1 .type | sort -u | xargs)" = "exited metric ranks" ]
+    [ "$(journal 1 n1 'select(.type == "metric") | .values | keys[]')" = loss ]
+}

@@ -1,0 +1,321 @@
+/* Reading GPUs. */
+#include "worker/telemetry/reader.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/nvml.h"
+#include "worker/telemetry/second.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READER_TEXT_SIZE = 96, READER_EVENTS_MAX = 64 };
+
+struct reader_gpu {
+    unsigned number;
+    void *device;
+    bool is_lost;
+    double xid;                   /* NaN: none yet */
+    void *gpm_before, *gpm_after; /* samples of counters; NULL: not supported */
+    bool has_before;
+    double *values[GPU_COLUMN_COUNT]; /* in the second that is being read */
+};
+
+struct reader {
+    struct nvml nvml;
+    struct reader_listener listener;
+    void *events; /* or NULL */
+    unsigned count;
+    struct reader_gpu gpus[SECOND_GPUS_MAX];
+    struct nvml_gpm_metrics gpm; /* too large for a stack */
+};
+
+/* Any call may be the first to find that the GPU is gone. */
+static bool reader_ok(struct reader *reader, struct reader_gpu *gpu, int status)
+{
+    bool is_lost = status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED;
+    if (is_lost && !gpu->is_lost) {
+        gpu->is_lost = true;
+        reader->listener.lost(reader->listener.context, gpu->number,
+                              nvml_message(&reader->nvml, status));
+    }
+    return status == NVML_SUCCESS;
+}
+
+/* --- Which GPUs ------------------------------------------------------------------------------ */
+
+static bool reader_has_uuid(struct reader *reader, void *device, const char *item, size_t size)
+{
+    char uuid[READER_TEXT_SIZE];
+    return reader->nvml.uuid && reader->nvml.uuid(device, uuid, sizeof uuid) == NVML_SUCCESS &&
+           size >= strlen("GPU-x") && strncmp(uuid, item, size) == 0;
+}
+
+/* Whether the list names this GPU: by its number, or as much of its UUID as tells it apart. */
+static bool reader_is_meant(struct reader *reader, const char *devices, unsigned number,
+                            void *device)
+{
+    for (const char *item = devices; item && *item;) {
+        size_t size = strcspn(item, ",");
+        char *end;
+        unsigned long named = strtoul(item, &end, 10);
+        if (end == item + size && size && named == number)
+            return true;
+        if (text_starts(item, "GPU-") && reader_has_uuid(reader, device, item, size))
+            return true;
+        item += size + (item[size] == ',');
+    }
+    return !devices;
+}
+
+static void reader_open_gpm(struct reader *reader, struct reader_gpu *gpu)
+{
+    const struct nvml *nvml = &reader->nvml;
+    struct nvml_gpm_support support = {.version = NVML_GPM_VERSION};
+    if (!nvml->gpm_support || !nvml->gpm_new || !nvml->gpm_sample || !nvml->gpm_metrics ||
+        !reader_ok(reader, gpu, nvml->gpm_support(gpu->device, &support)) || !support.is_supported)
+        return;
+    void *before = NULL, *after = NULL;
+    if (nvml->gpm_new(&before) != NVML_SUCCESS || nvml->gpm_new(&after) != NVML_SUCCESS)
+        return; /* never freed: the process ends with the reader */
+    gpu->gpm_before = before;
+    gpu->gpm_after = after;
+}
+
+static void reader_open_gpus(struct reader *reader, const char *devices, unsigned count)
+{
+    const struct nvml *nvml = &reader->nvml;
+    if (nvml->events_new && nvml->events_register && nvml->events_wait &&
+        nvml->events_new(&reader->events) != NVML_SUCCESS)
+        reader->events = NULL;
+    for (unsigned number = 0; number < count && reader->count < SECOND_GPUS_MAX; number++) {
+        struct reader_gpu *gpu = &reader->gpus[reader->count];
+        *gpu = (struct reader_gpu){.number = number, .xid = NAN};
+        int status = nvml->handle(number, &gpu->device);
+        /* One that is lost is ours only where all are: nothing can be asked of it. */
+        if (status == NVML_SUCCESS ? !reader_is_meant(reader, devices, number, gpu->device)
+                                   : devices != NULL)
+            continue;
+        reader->count++;
+        gpu->is_lost = false;
+        if (status != NVML_SUCCESS) {
+            (void)reader_ok(reader, gpu, NVML_GPU_IS_LOST);
+            continue;
+        }
+        reader_open_gpm(reader, gpu);
+        if (reader->events)
+            (void)nvml->events_register(gpu->device, NVML_EVENT_XID, reader->events);
+    }
+}
+
+int reader_open(const char *path, const char *devices, const struct reader_listener *listener,
+                struct reader **ret_reader, struct error *err)
+{
+    struct reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        abort();
+    reader->listener = *listener;
+    unsigned count = 0;
+    int result = nvml_load(path, &reader->nvml, err) < 0 ? -ENODEV : 0;
+    if (result < 0)
+        goto out;
+    int status = reader->nvml.init();
+    if (status != NVML_SUCCESS) {
+        result = error_set(err, status == NVML_DRIVER_NOT_LOADED ? -ENODEV : -EIO, "nvmlInit: %s",
+                           nvml_message(&reader->nvml, status));
+        goto out;
+    }
+    status = reader->nvml.count(&count);
+    if (status != NVML_SUCCESS) {
+        result =
+            error_set(err, -EIO, "nvmlDeviceGetCount: %s", nvml_message(&reader->nvml, status));
+        goto out;
+    }
+    reader_open_gpus(reader, devices, count);
+    if (!reader->count)
+        result = error_set(err, -ENODEV, "none of %u GPUs is allocated", count);
+out:
+    if (result < 0) {
+        reader_close(reader);
+        return result;
+    }
+    *ret_reader = reader;
+    return 0;
+}
+
+void reader_close(struct reader *reader)
+{
+    free(reader);
+}
+
+/* The newer version counts as used only what programs use. */
+static int reader_memory(const struct nvml *nvml, void *device, unsigned long long *ret_used,
+                         unsigned long long *ret_total)
+{
+    struct nvml_memory_v2 v2 = {.version = NVML_MEMORY_V2};
+    struct nvml_memory v1 = {0};
+    int status = nvml->memory_v2 ? nvml->memory_v2(device, &v2) : NVML_NOT_SUPPORTED;
+    bool is_old = status != NVML_SUCCESS && nvml->memory;
+    if (is_old)
+        status = nvml->memory(device, &v1);
+    *ret_used = is_old ? v1.used : v2.used;
+    *ret_total = is_old ? v1.total : v2.total;
+    return status;
+}
+
+static void reader_append(json_t *list, json_t *value)
+{
+    json_array_append_new(list, value ? value : json_null()); /* also what is not UTF-8 */
+}
+
+json_t *reader_devices(const struct reader *reader)
+{
+    const struct nvml *nvml = &reader->nvml;
+    json_t *gpus = json_array(), *models = json_array(), *uuids = json_array();
+    json_t *memory_mib = json_array();
+    for (unsigned i = 0; i < reader->count; i++) {
+        const struct reader_gpu *gpu = &reader->gpus[i];
+        char text[READER_TEXT_SIZE];
+        unsigned long long used, total;
+        json_t *model = NULL, *uuid = NULL, *mib = NULL;
+        if (!gpu->is_lost && nvml->name &&
+            nvml->name(gpu->device, text, sizeof text) == NVML_SUCCESS)
+            model = json_string(text);
+        if (!gpu->is_lost && nvml->uuid &&
+            nvml->uuid(gpu->device, text, sizeof text) == NVML_SUCCESS)
+            uuid = json_string(text);
+        if (!gpu->is_lost && reader_memory(nvml, gpu->device, &used, &total) == NVML_SUCCESS)
+            mib = json_integer((json_int_t)(total >> 20));
+        reader_append(gpus, json_integer((json_int_t)gpu->number));
+        reader_append(models, model);
+        reader_append(uuids, uuid);
+        reader_append(memory_mib, mib);
+    }
+    return json_pack("{s:{s:o, s:o, s:o, s:o}}", "devices", "gpus", gpus, "models", models, "uuids",
+                     uuids, "memory_mib", memory_mib);
+}
+
+/* --- One second ------------------------------------------------------------------------------ */
+
+static void reader_read_load(struct reader *reader, struct reader_gpu *gpu)
+{
+    const struct nvml *nvml = &reader->nvml;
+    struct nvml_utilization utilization;
+    unsigned long long used, total;
+    unsigned milliwatts;
+    if (nvml->utilization && reader_ok(reader, gpu, nvml->utilization(gpu->device, &utilization))) {
+        *gpu->values[GPU_UTIL] = utilization.gpu;
+        *gpu->values[GPU_MEMORY_UTIL] = utilization.memory;
+    }
+    if (reader_ok(reader, gpu, reader_memory(nvml, gpu->device, &used, &total)))
+        *gpu->values[GPU_MEMORY] = (double)(used >> 20);
+    if (nvml->power && reader_ok(reader, gpu, nvml->power(gpu->device, &milliwatts)))
+        *gpu->values[GPU_POWER] = milliwatts / 1000.0;
+}
+
+static void reader_read_state(struct reader *reader, struct reader_gpu *gpu)
+{
+    const struct nvml *nvml = &reader->nvml;
+    struct nvml_field field = {.id = NVML_FIELD_MEMORY_TEMPERATURE};
+    unsigned number;
+    unsigned long long bits;
+    if (nvml->temperature &&
+        reader_ok(reader, gpu, nvml->temperature(gpu->device, NVML_TEMPERATURE_GPU, &number)))
+        *gpu->values[GPU_TEMPERATURE] = number;
+    if (nvml->fields && reader_ok(reader, gpu, nvml->fields(gpu->device, 1, &field)) &&
+        reader_ok(reader, gpu, field.status))
+        *gpu->values[GPU_MEMORY_TEMPERATURE] = field.value.as_unsigned;
+    if (nvml->clock && reader_ok(reader, gpu, nvml->clock(gpu->device, NVML_CLOCK_SM, &number)))
+        *gpu->values[GPU_SM_CLOCK] = number;
+    if (nvml->clock && reader_ok(reader, gpu, nvml->clock(gpu->device, NVML_CLOCK_MEMORY, &number)))
+        *gpu->values[GPU_MEMORY_CLOCK] = number;
+    int (*reasons)(void *, unsigned long long *) =
+        nvml->clock_reasons ? nvml->clock_reasons : nvml->throttle_reasons;
+    if (reasons && reader_ok(reader, gpu, reasons(gpu->device, &bits)))
+        *gpu->values[GPU_CLOCK_REASONS] = (double)bits;
+}
+
+static void reader_read_errors(struct reader *reader, struct reader_gpu *gpu)
+{
+    static const struct {
+        int kind;
+        enum gpu_column column;
+    } rows[] = {{NVML_ECC_CORRECTED, GPU_ECC_CORRECTED},
+                {NVML_ECC_UNCORRECTED, GPU_ECC_UNCORRECTED}};
+    unsigned long long count;
+    for (size_t i = 0; reader->nvml.ecc && i < sizeof rows / sizeof *rows; i++)
+        if (reader_ok(reader, gpu,
+                      reader->nvml.ecc(gpu->device, rows[i].kind, NVML_ECC_VOLATILE, &count)))
+            *gpu->values[rows[i].column] = (double)count;
+    *gpu->values[GPU_XID] = gpu->xid;
+}
+
+/* GPM compares the counters of two moments: now, and a second ago. */
+static void reader_read_gpm(struct reader *reader, struct reader_gpu *gpu)
+{
+    static const struct {
+        unsigned id;
+        enum gpu_column column;
+    } rows[] = {{NVML_GPM_SM_ACTIVE, GPU_SM_ACTIVE},
+                {NVML_GPM_TENSOR_ACTIVE, GPU_TENSOR_ACTIVE},
+                {NVML_GPM_DRAM_ACTIVE, GPU_DRAM_ACTIVE}};
+    enum { COUNT = sizeof rows / sizeof *rows };
+    struct nvml_gpm_metrics *gpm = &reader->gpm;
+    if (!gpu->gpm_before ||
+        !reader_ok(reader, gpu, reader->nvml.gpm_sample(gpu->device, gpu->gpm_after))) {
+        gpu->has_before = false;
+        return;
+    }
+    gpm->version = NVML_GPM_VERSION;
+    gpm->count = COUNT;
+    gpm->before = gpu->gpm_before;
+    gpm->after = gpu->gpm_after;
+    for (unsigned i = 0; i < COUNT; i++)
+        gpm->metrics[i] = (struct nvml_gpm_metric){.id = rows[i].id};
+    bool is_read = gpu->has_before && reader_ok(reader, gpu, reader->nvml.gpm_metrics(gpm));
+    for (unsigned i = 0; is_read && i < COUNT; i++)
+        if (gpm->metrics[i].status == NVML_SUCCESS && isfinite(gpm->metrics[i].value))
+            *gpu->values[rows[i].column] = gpm->metrics[i].value;
+    gpu->gpm_after = gpu->gpm_before;
+    gpu->gpm_before = gpm->after;
+    gpu->has_before = true;
+}
+
+static void reader_read_events(struct reader *reader)
+{
+    struct nvml_event event;
+    for (unsigned i = 0; reader->events && i < READER_EVENTS_MAX; i++) {
+        int status = reader->nvml.events_wait(reader->events, &event, 0);
+        if (status != NVML_SUCCESS)
+            return;
+        for (unsigned gpu = 0; gpu < reader->count; gpu++) {
+            struct reader_gpu *found = &reader->gpus[gpu];
+            if (found->device != event.device || !(event.type & NVML_EVENT_XID))
+                continue;
+            found->xid = (double)event.data;
+            reader->listener.xid(reader->listener.context, found->number, (unsigned)event.data);
+        }
+    }
+}
+
+void reader_read(struct reader *reader, struct gpu_second *ret_second)
+{
+    unsigned numbers[SECOND_GPUS_MAX];
+    for (unsigned i = 0; i < reader->count; i++)
+        numbers[i] = reader->gpus[i].number;
+    second_init(ret_second, numbers, reader->count);
+    reader_read_events(reader);
+    for (unsigned i = 0; i < reader->count; i++) {
+        struct reader_gpu *gpu = &reader->gpus[i];
+        if (gpu->is_lost)
+            continue;
+        for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+            gpu->values[column] = &ret_second->values[column][i];
+        reader_read_load(reader, gpu);
+        reader_read_state(reader, gpu);
+        reader_read_errors(reader, gpu);
+        reader_read_gpm(reader, gpu);
+    }
+}

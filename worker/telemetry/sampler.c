@@ -1,0 +1,178 @@
+/* The sampler. It has one thread, in which a call into the driver may stay for ever. */
+#include "worker/telemetry/sampler.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/telemetry/reader.h"
+#include "worker/telemetry/second.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAMPLER_EVERY_MS = 1000 };
+
+struct sampler {
+    unsigned seconds; /* 0: for ever */
+    const char *nvml, *devices;
+    bool is_detached;
+    int output;
+    bool is_over; /* nobody reads */
+};
+
+static const char sampler_usage[] =
+    "usage: phase-worker gpus [OPTION]...\n"
+    "Prints what the GPUs of this node do, a line of JSON a second.\n"
+    "\n"
+    "  --seconds N      end after so many\n"
+    "  --devices LIST   these, by number or UUID; default CUDA_VISIBLE_DEVICES\n"
+    "  --nvml PATH      the driver's library; default PHASED_NVML\n"
+    "  --detach         go on as a process of its own until standard input ends\n"
+    "  -h, --help\n";
+
+static void sampler_print(struct sampler *sampler, json_t *json)
+{
+    char *dump = json_dumps(json, JSON_REAL_PRECISION(15) | JSON_COMPACT);
+    char *line = text_format("%s\n", dump);
+    size_t size = strlen(line);
+    for (size_t done = 0; done < size && !sampler->is_over;) {
+        ssize_t count = write(sampler->output, line + done, size - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        sampler->is_over = count <= 0;
+        done += (size_t)(count > 0 ? count : 0);
+    }
+    free(line);
+    free(dump);
+    json_decref(json);
+}
+
+static void sampler_lost(void *context, unsigned gpu, const char *why)
+{
+    sampler_print(context, json_pack("{s:i, s:s}", "lost", (int)gpu, "why", why));
+}
+
+static void sampler_xid(void *context, unsigned gpu, unsigned number)
+{
+    sampler_print(context, json_pack("{s:i, s:i}", "xid", (int)number, "gpu", (int)gpu));
+}
+
+/* Waits for the next second, or for the end of standard input, which is the agent's. */
+static void sampler_wait(struct sampler *sampler, int64_t until_ms)
+{
+    int64_t left_ms;
+    while (!sampler->is_over && (left_ms = until_ms - clock_steady_ms()) > 0) {
+        struct pollfd input = {.fd = sampler->is_detached ? STDIN_FILENO : -1, .events = POLLIN};
+        char byte;
+        if (poll(&input, 1, (int)left_ms) > 0)
+            sampler->is_over = read(STDIN_FILENO, &byte, 1) <= 0;
+    }
+}
+
+static void sampler_run(struct sampler *sampler, struct reader *reader)
+{
+    int64_t next_ms = clock_steady_ms();
+    for (unsigned i = 0; !sampler->is_over && (!sampler->seconds || i < sampler->seconds); i++) {
+        struct gpu_second second;
+        if (i > 0)
+            sampler_wait(sampler, next_ms);
+        reader_read(reader, &second);
+        second.time_s = clock_calendar_s();
+        sampler_print(sampler, second_to_json(&second, SECOND_EXACT));
+        /* What was missed is not caught up with. */
+        int64_t now_ms = clock_steady_ms();
+        next_ms += SAMPLER_EVERY_MS;
+        if (next_ms < now_ms)
+            next_ms = now_ms;
+    }
+}
+
+/* The driver's library may print: not into what is read as lines. And a process that hangs in the
+ * kernel must not hold open what srun waits for. */
+static int sampler_keep_output(struct sampler *sampler)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sampler->output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (nowhere < 0 || sampler->output < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+        (sampler->is_detached && dup2(nowhere, STDERR_FILENO) < 0))
+        return -errno;
+    return 0;
+}
+
+/* Returns in the process that goes on; the one that was started ends at once, and what it leaves
+ * is no child of who started it. */
+static int sampler_detach(void)
+{
+    static const int deaf[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
+    pid_t child = fork();
+    if (child < 0)
+        return -errno;
+    if (child > 0)
+        _exit(0);
+    for (size_t i = 0; i < sizeof deaf / sizeof *deaf; i++)
+        (void)signal(deaf[i], SIG_IGN); /* cannot fail for these */
+    return 0;
+}
+
+static int sampler_options(struct sampler *sampler, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seconds", required_argument, NULL, 's'}, {"devices", required_argument, NULL, 'l'},
+        {"nvml", required_argument, NULL, 'n'},    {"detach", no_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},          {0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+        if (option == 'h') {
+            (void)fputs(sampler_usage, stdout); /* nobody to tell */
+            return 1;
+        }
+        if (option == 's')
+            sampler->seconds = (unsigned)strtoul(optarg, NULL, 10);
+        else if (option == 'l')
+            sampler->devices = optarg;
+        else if (option == 'n')
+            sampler->nvml = optarg;
+        else if (option == 'd')
+            sampler->is_detached = true;
+        else
+            return -EINVAL;
+    }
+    return optind == argc ? 0 : -EINVAL;
+}
+
+int sampler_main(int argc, char **argv)
+{
+    struct sampler sampler = {.nvml = getenv("PHASED_NVML"),
+                              .devices = getenv("CUDA_VISIBLE_DEVICES")};
+    struct error err;
+    struct reader *reader;
+    int result = sampler_options(&sampler, argc, argv);
+    if (result > 0)
+        return 0;
+    if (result < 0) {
+        (void)fputs(sampler_usage, stderr); /* nobody to tell */
+        return 2;
+    }
+    if ((sampler.is_detached && sampler_detach() < 0) || sampler_keep_output(&sampler) < 0)
+        return 1;
+    if (sampler.is_detached)
+        sampler_print(&sampler, json_pack("{s:i}", "pid", (int)getpid()));
+    const struct reader_listener listener = {sampler_lost, sampler_xid, &sampler};
+    result = reader_open(sampler.nvml, sampler.devices, &listener, &reader, &err);
+    if (result < 0) {
+        const char *what = result == -ENODEV ? "absent" : "trouble";
+        sampler_print(&sampler, json_pack("{s:s}", what, err.message));
+        return 1;
+    }
+    sampler_print(&sampler, reader_devices(reader));
+    sampler_run(&sampler, reader);
+    reader_close(reader);
+    return 0;
+}

@@ -1,0 +1,296 @@
+/* Watching the GPUs from the agent. */
+#include "worker/telemetry/watch.h"
+
+#include "lib/error.h"
+#include "worker/clock.h"
+#include "worker/journal.h"
+#include "worker/lines.h"
+#include "worker/telemetry/means.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    WATCH_LINE_MAX = 65536,
+    WATCH_READ_SIZE = 16384,
+    WATCH_LOOK_MS = 1000,
+    WATCH_FIRST_MS = 90000, /* the driver may take long to wake eight GPUs up */
+    WATCH_SILENCE_MS = 10000,
+    WATCH_LATEST_MS = 5000,
+    WATCH_LAST_SECONDS = 60,
+    WATCH_FINE_S = 10, /* of an entry, ... */
+    WATCH_FINE_FOR_MS = 600000,
+    WATCH_COARSE_S = 60, /* ... and later */
+};
+
+struct watch {
+    struct watch_options options;
+    uv_pipe_t output; /* the sampler's */
+    uv_timer_t timer;
+    int input; /* the sampler's standard input: it ends when this is closed */
+    pid_t pid; /* its own; 0: not told yet */
+    unsigned handles;
+    struct lines lines;
+    char buffer[WATCH_READ_SIZE];
+    int64_t began_ms, heard_ms; /* on the steady clock */
+    bool has_second, is_silent, is_over;
+    struct means means;
+    int64_t from_s; /* of what is in them */
+    unsigned span_s;
+    struct gpu_second last[WATCH_LAST_SECONDS]; /* a ring */
+    unsigned last_count, last_at;               /* `last_at` is the newest */
+};
+
+static void __attribute__((format(printf, 2, 3)))
+watch_warn(struct watch *watch, const char *format, ...)
+{
+    char message[256];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments); /* may be cut */
+    va_end(arguments);
+    json_t *members = json_pack("{s:s}", "message", message);
+    if (members)
+        journal_add(watch->options.journal, JOURNAL_STATE, "warning", members);
+}
+
+/* --- Into the journal ------------------------------------------------------------------------ */
+
+static void watch_tell(struct watch *watch, const struct gpu_second *second, int64_t from_s,
+                       unsigned seconds)
+{
+    json_t *members = second_to_json(second, SECOND_SHORT);
+    json_object_set_new(members, "from", json_integer((json_int_t)from_s));
+    json_object_set_new(members, "seconds", json_integer((json_int_t)seconds));
+    journal_add(watch->options.journal, JOURNAL_FACT, "sample", members);
+}
+
+void watch_tell_rest(struct watch *watch)
+{
+    struct gpu_second mean;
+    if (watch && means_take(&watch->means, &mean))
+        watch_tell(watch, &mean, watch->from_s, watch->span_s);
+}
+
+void watch_tell_last_minute(struct watch *watch)
+{
+    for (unsigned i = watch ? watch->last_count : 0; i-- > 0;) {
+        unsigned at = (watch->last_at + WATCH_LAST_SECONDS - i) % WATCH_LAST_SECONDS;
+        const struct gpu_second *second = &watch->last[at];
+        watch_tell(watch, second, (int64_t)floor(second->time_s), 1);
+    }
+    if (watch)
+        watch->last_count = 0; /* they are told once */
+}
+
+/* Spans begin at whole multiples of their length, so that those of all nodes lie side by side. */
+static void watch_add(struct watch *watch, const struct gpu_second *second)
+{
+    watch->has_second = true;
+    bool is_fine = clock_steady_ms() - watch->began_ms < WATCH_FINE_FOR_MS;
+    unsigned span_s = is_fine ? WATCH_FINE_S : WATCH_COARSE_S;
+    int64_t now_s = (int64_t)floor(second->time_s), from_s = now_s - now_s % span_s;
+    if (watch->means.seconds && (from_s != watch->from_s || span_s != watch->span_s))
+        watch_tell_rest(watch);
+    watch->from_s = from_s;
+    watch->span_s = span_s;
+    means_add(&watch->means, second);
+    watch->last_at = (watch->last_at + 1) % WATCH_LAST_SECONDS;
+    watch->last[watch->last_at] = *second;
+    if (watch->last_count < WATCH_LAST_SECONDS)
+        watch->last_count++;
+}
+
+/* --- What the sampler tells ------------------------------------------------------------------ */
+
+static void watch_devices(struct watch *watch, json_t *devices)
+{
+    size_t i;
+    json_t *model;
+    journal_add(watch->options.journal, JOURNAL_STATE, "gpus", json_incref(devices));
+    json_array_foreach(json_object_get(devices, "models"), i, model)
+    {
+        if (!json_is_string(model) || !watch->options.model)
+            continue;
+        watch->options.model(watch->options.context, json_string_value(model));
+        return;
+    }
+}
+
+static void watch_told(struct watch *watch, const json_t *json)
+{
+    const char *trouble = json_string_value(json_object_get(json, "trouble"));
+    json_t *devices = json_object_get(json, "devices");
+    const json_t *lost = json_object_get(json, "lost"), *xid = json_object_get(json, "xid");
+    const json_t *pid = json_object_get(json, "pid");
+    const char *why = json_string_value(json_object_get(json, "why"));
+    struct gpu_second second;
+    if (json_is_integer(pid)) {
+        watch->pid = (pid_t)json_integer_value(pid);
+    } else if (devices) {
+        watch_devices(watch, devices);
+    } else if (json_is_integer(lost)) {
+        watch_warn(watch, "GPU %d is no longer sampled: %s", (int)json_integer_value(lost),
+                   why ? why : "it is lost");
+    } else if (json_is_integer(xid)) {
+        watch_warn(watch, "GPU %d reported Xid %d",
+                   (int)json_integer_value(json_object_get(json, "gpu")),
+                   (int)json_integer_value(xid));
+    } else if (trouble) {
+        watch_warn(watch, "GPUs are not sampled: %s", trouble);
+    } else if (second_from_json(json, &second)) {
+        watch_add(watch, &second);
+        if (watch->options.second)
+            watch->options.second(watch->options.context, &second);
+    } else {
+        watch->is_over = json_object_get(json, "absent") != NULL;
+    }
+    watch->is_over |= trouble != NULL;
+}
+
+static void watch_line(void *context, const char *line, size_t size)
+{
+    struct watch *watch = context;
+    json_t *json = json_loadb(line, size, 0, NULL);
+    watch->heard_ms = clock_steady_ms();
+    if (watch->is_silent)
+        watch_warn(watch, "the driver of the GPUs answers again");
+    watch->is_silent = false;
+    if (json_is_object(json))
+        watch_told(watch, json);
+    json_decref(json);
+}
+
+static void watch_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
+{
+    struct watch *watch = handle->data;
+    (void)suggested;
+    *ret_buffer = uv_buf_init(watch->buffer, sizeof watch->buffer);
+}
+
+static void watch_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct watch *watch = stream->data;
+    if (size > 0)
+        lines_feed(&watch->lines, buffer->base, (size_t)size, watch_line, watch);
+    if (size >= 0)
+        return;
+    uv_read_stop(stream);
+    if (!watch->is_over)
+        watch_warn(watch, "GPUs are not sampled any more: the process that did it ended");
+    watch->is_over = true;
+}
+
+static void watch_look_done(uv_timer_t *timer)
+{
+    struct watch *watch = timer->data;
+    int64_t allowed_ms = watch->has_second ? WATCH_SILENCE_MS : WATCH_FIRST_MS;
+    if (watch->is_over || watch->is_silent || clock_steady_ms() - watch->heard_ms < allowed_ms)
+        return;
+    watch->is_silent = true;
+    watch_warn(watch,
+               "the driver of the GPUs has not answered for %d s; they are not sampled meanwhile, "
+               "and the run goes on",
+               (int)(allowed_ms / 1000));
+}
+
+/* --- The process ----------------------------------------------------------------------------- */
+
+/* Starts the sampler, which detaches itself at once. */
+static int watch_spawn(const struct watch_options *options, int input, int output,
+                       struct error *err)
+{
+    char *const argv[] = {"phase-worker", "gpus", "--detach", NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int status = 0;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    /* What the process leaves would otherwise become this one's child. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+    int result = posix_spawn(&pid, options->program, &actions, NULL, argv, options->environment);
+    while (result == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* it could be set before */
+    posix_spawn_file_actions_destroy(&actions);
+    if (result != 0)
+        return error_set(err, -result, "could not start %s: %s", options->program,
+                         strerror(result));
+    return 0;
+}
+
+static void watch_handle_closed(uv_handle_t *handle)
+{
+    struct watch *watch = handle->data;
+    if (--watch->handles)
+        return;
+    lines_fini(&watch->lines);
+    free(watch);
+}
+
+int watch_open(const struct watch_options *options, struct watch **ret_watch, struct error *err)
+{
+    int input[2] = {-1, -1}, output[2] = {-1, -1};
+    if (pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0) {
+        int result = error_set(err, -errno, "could not make a pipe: %s", strerror(errno));
+        if (input[0] >= 0) {
+            close(input[0]);
+            close(input[1]);
+        }
+        return result;
+    }
+    int result = watch_spawn(options, input[0], output[1], err);
+    close(input[0]);
+    close(output[1]);
+    if (result < 0) {
+        close(input[1]);
+        close(output[0]);
+        return result;
+    }
+    struct watch *watch = calloc(1, sizeof *watch);
+    if (!watch)
+        abort();
+    watch->options = *options;
+    watch->input = input[1];
+    watch->lines.size_max = WATCH_LINE_MAX;
+    watch->began_ms = watch->heard_ms = clock_steady_ms();
+    watch->handles = 2;
+    watch->output.data = watch->timer.data = watch;
+    uv_pipe_init(options->loop, &watch->output, 0);
+    uv_timer_init(options->loop, &watch->timer);
+    (void)uv_pipe_open(&watch->output, output[0]); /* a pipe of our own: it cannot fail */
+    uv_read_start((uv_stream_t *)&watch->output, watch_read_start, watch_read_done);
+    uv_timer_start(&watch->timer, watch_look_done, WATCH_LOOK_MS, WATCH_LOOK_MS);
+    *ret_watch = watch;
+    return 0;
+}
+
+const struct gpu_second *watch_latest(const struct watch *watch)
+{
+    if (!watch || !watch->last_count || clock_steady_ms() - watch->heard_ms > WATCH_LATEST_MS)
+        return NULL;
+    return &watch->last[watch->last_at];
+}
+
+void watch_close(struct watch *watch)
+{
+    if (!watch)
+        return;
+    /* Its pipe is open, so the number is still its own. In the kernel even this does not end it. */
+    if (watch->is_silent && !watch->is_over && watch->pid > 0)
+        (void)kill(watch->pid, SIGKILL);
+    close(watch->input);
+    uv_close((uv_handle_t *)&watch->output, watch_handle_closed);
+    uv_close((uv_handle_t *)&watch->timer, watch_handle_closed);
+}
