@@ -45,8 +45,6 @@ struct nodecheck_command {
     char driver_ms[16], gpus[16], model[NODECHECK_MODEL_SIZE];
 };
 
-extern char **environ;
-
 static void nodecheck_closed(uv_handle_t *handle)
 {
     struct nodecheck *check = handle->data;

@@ -177,6 +177,19 @@ xid() {
     [[ $output != *"no thresholds for this model"* ]]
 }
 
+@test "the example of a prolog drains a node only for what has failed" {
+    export PATH=$BIN:$DIR:$PATH SLURMD_NODENAME=n7 SLURM_JOB_GPUS=0,5
+    printf '#!/bin/bash\necho "$*" >>%s/scontrol.log\n' "$DIR" >"$DIR/scontrol"
+    chmod +x "$DIR/scontrol"
+    FAKE_NVML=ecc=4 run -0 "$SRC/etc/prolog/preflight" # another job's GPU
+    PHASED_NVML=/nonexistent.so run -0 "$SRC/etc/prolog/preflight"
+    FAKE_NVML=count=0 SLURM_JOB_GPUS='' run -0 "$SRC/etc/prolog/preflight"
+    [ ! -e "$DIR/scontrol.log" ]
+    FAKE_NVML=ecc=5 run -1 "$SRC/etc/prolog/preflight"
+    [ "$(cat "$DIR/scontrol.log")" = \
+        "update NodeName=n7 State=DRAIN Reason=preflight: ecc failed GPU 5: 5 uncorrected errors, at most 0" ]
+}
+
 @test "mistakes in the thresholds are told with their places" {
     printf 'memory_used_mib: much\nmodels:\n  - nvlinks: 18\nspeed: 3\n' >"$DIR/thresholds.yaml"
     run -2 preflight
