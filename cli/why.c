@@ -24,6 +24,7 @@ enum {
     WHY_RUNS_MAX = 10, /* and the rest is counted: one screen */
     WHY_LINES_MAX = 10,
     WHY_TAIL_BYTES = 16384, /* in which these lines are looked for */
+    WHY_LOGS_MAX = 64,      /* that are searched for a line */
 };
 
 struct why {
@@ -206,13 +207,36 @@ static void why_write_runs(const struct why *why, struct text *text)
 /* --- The failed one ----------------------------------------------------------------------------
  */
 
-/* The log that tells most: of the rank that the message names, else the first. */
+/* The end of a log. False: it cannot be read. */
+static bool why_read_tail(const json_t *log, char ret_data[WHY_TAIL_BYTES + 1])
+{
+    const char *path = field_text(log, "path");
+    FILE *file = path[0] ? fopen(path, "re") : NULL;
+    if (!file)
+        return false;
+    if (fseek(file, -WHY_TAIL_BYTES, SEEK_END) < 0)
+        rewind(file); /* it is shorter */
+    size_t size = fread(ret_data, 1, WHY_TAIL_BYTES, file);
+    (void)fclose(file); /* it was only read */
+    ret_data[size] = '\0';
+    return true;
+}
+
+/* The log that tells most: the one with the line by which the failure is known, else of the rank
+ * that the message names, else the first. */
 static const json_t *why_find_log(const struct why *why)
 {
     const json_t *logs = json_object_get(why->logs, "logs"), *log;
     const char *message = field_text(why->run, "message");
+    const char *known = field_text(json_object_get(why->run, "failure"), "line");
+    char data[WHY_TAIL_BYTES + 1];
     unsigned rank;
     size_t i;
+    json_array_foreach(logs, i, log)
+    {
+        if (known[0] && i < WHY_LOGS_MAX && why_read_tail(log, data) && strstr(data, known))
+            return log;
+    }
     if (sscanf(message, "rank %9u", &rank) == 1)
         json_array_foreach(logs, i, log)
         {
@@ -223,10 +247,10 @@ static const json_t *why_find_log(const struct why *why)
 }
 
 /* Where the last lines begin. */
-static const char *why_last_lines(const char *data, size_t size)
+static const char *why_last_lines(const char *data)
 {
-    const char *at = data + size;
-    if (size && at[-1] == '\n')
+    const char *at = data + strlen(data);
+    if (at > data && at[-1] == '\n')
         at--;
     for (unsigned lines = 0; at > data; at--)
         if (at[-1] == '\n' && ++lines == WHY_LINES_MAX)
@@ -237,18 +261,12 @@ static const char *why_last_lines(const char *data, size_t size)
 static void why_write_log(const struct why *why, struct text *text)
 {
     const json_t *log = why_find_log(why);
-    const char *path = field_text(log, "path");
     char data[WHY_TAIL_BYTES + 1];
-    FILE *file = path[0] ? fopen(path, "re") : NULL;
-    if (!file)
+    if (!why_read_tail(log, data))
         return;
-    if (fseek(file, -WHY_TAIL_BYTES, SEEK_END) < 0)
-        rewind(file); /* it is shorter */
-    size_t size = fread(data, 1, WHY_TAIL_BYTES, file);
-    (void)fclose(file); /* it was only read */
-    data[size] = '\0';
-    text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"), path);
-    for (const char *line = why_last_lines(data, size); *line;) {
+    text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"),
+              field_text(log, "path"));
+    for (const char *line = why_last_lines(data); *line;) {
         size_t length = strcspn(line, "\n");
         char *copy = text_format("%.*s", (int)length, line);
         text_add(text, "    ");
@@ -312,6 +330,35 @@ static void why_write_warnings(const struct why *why, struct text *text)
     }
 }
 
+/* What was recognised, and what to do about it. */
+static void why_write_advice(const struct why *why, struct text *text)
+{
+    const json_t *failure = json_object_get(why->run, "failure");
+    const char *advice = field_text(failure, "advice"), *blame = field_text(failure, "blame");
+    const char *cause = field_text(why->run, "cause"), *node = field_text(failure, "node");
+    struct text line = {0};
+    if (!json_is_object(failure))
+        return;
+    if (advice[0]) {
+        text_addf(&line, "advice: %s", advice);
+        if (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0)
+            text_addf(&line, "; or let phased do it: remedies: {%s: ...}", cause);
+        text_add(text, "  ");
+        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        text_add(text, "\n");
+    }
+    text_clear(&line);
+    text_addf(&line, "known as %s", field_text(failure, "name"));
+    if (strcmp(blame, "code") == 0)
+        text_add(&line, "; to blame: the code or its params");
+    else if (strcmp(blame, "node") == 0)
+        text_addf(&line, "; to blame: the node %s, which new jobs are kept away from", node);
+    text_add(text, "  ");
+    terminal_add_cut(text, text_string(&line), SIZE_MAX);
+    text_add(text, "\n");
+    text_fini(&line);
+}
+
 static void why_write_failure(const struct why *why, struct text *text)
 {
     const char *outcome = field_text(why->run, "outcome"), *cause = field_text(why->run, "cause");
@@ -331,6 +378,7 @@ static void why_write_failure(const struct why *why, struct text *text)
         terminal_add_cut(text, field_text(why->run, "message"), SIZE_MAX);
         text_add(text, "\n");
     }
+    why_write_advice(why, text);
     why_write_guards(why, text);
     why_write_warnings(why, text);
     evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);

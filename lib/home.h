@@ -16,6 +16,7 @@ struct error;
     X(lock, "phased.lock")              /* locked by the one daemon of this home */                \
     X(log, "phased.log")                /* what the daemon says */                                 \
     X(daemon_file, "daemon.json")       /* where the daemon listens for workers */                 \
+    X(failures, "failures.yaml")        /* the user's own: phased-failures(5) */                   \
     X(runs, "runs")                     /* a folder for each workflow, job and run */              \
     X(sandbox, "sandbox")               /* the private Slurm, where there is one */                \
     X(slurm_conf, "sandbox/slurm.conf") /* its configuration */

@@ -53,6 +53,30 @@ CREATE TABLE evidence (
 
 -- Failures.
 
+CREATE TABLE failure (
+    -- What was recognised of why a run failed, by a line that it printed.
+    run    INTEGER PRIMARY KEY REFERENCES run DEFERRABLE INITIALLY DEFERRED,
+    name   TEXT NOT NULL, -- of the entry in the catalogue: cuda_oom
+    cause  TEXT NOT NULL, -- of the run's failure, which follows from it
+    line   TEXT NOT NULL, -- as it was printed, shortened
+    rank   INTEGER,       -- which printed it; NULL: not known
+    node   TEXT,          -- likewise
+    advice TEXT,
+    blame  TEXT NOT NULL CHECK (blame IN ('none', 'node', 'code'))
+) STRICT;
+
+CREATE INDEX failure_name ON failure (name);
+
+CREATE VIEW v_failure AS
+    -- What was recognised of failed runs.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           failure.name, failure.cause, failure.blame, failure.rank, failure.node, failure.line,
+           datetime(run.ended / 1000, 'unixepoch') AS ended,
+           run.id AS run
+      FROM failure
+      JOIN run ON run.id = failure.run
+      JOIN phase ON phase.id = run.phase;
+
 -- Remedies.
 
 -- What the spec says is to be tried, and how often it was: [{"cause": "oom", "times": 2, "used": 1,

@@ -10,6 +10,8 @@ QUERIES = \
 	schema/queries/evidence_put.sql \
 	schema/queries/events_after.sql \
 	schema/queries/events_of_workflow.sql \
+	schema/queries/failure_answer.sql \
+	schema/queries/failure_put.sql \
 	schema/queries/gate_answer.sql \
 	schema/queries/gate_checks.sql \
 	schema/queries/gate_run.sql \

@@ -111,8 +111,8 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
         status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
         goto out;
-    status = folder_make_run(folder, loop->config.home, run, ret_launch, notes->secret_text, resume,
-                             ret_is_begun, err);
+    status = folder_make_run(folder, loop->config.home, run, ret_launch, failures_get(loop, run),
+                             notes->secret_text, resume, ret_is_begun, err);
     if (status < 0)
         store_launch_fini(ret_launch);
     else if (run->resume_path && json_is_null(resume) && !*ret_is_begun)

@@ -121,7 +121,8 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
 }
 
 static char *run_json(const struct folder *folder, const struct home *home, const struct run *run,
-                      const struct store_launch *launch, const json_t *resume)
+                      const struct store_launch *launch, const json_t *failures,
+                      const json_t *resume)
 {
     const struct phase *phase = run->phase;
     json_t *json = json_object();
@@ -139,6 +140,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "spec", json_incref(launch->spec));
     add(json, "inputs", inputs_json(folder, phase));
     add(json, "resume", json_incref((json_t *)resume));
+    add(json, "failures", json_incref((json_t *)failures));
     add(json, "linger_s", json_integer(phase->linger_s));
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
@@ -237,8 +239,8 @@ static int make_whole(const struct folder *folder, const struct run *run, const 
 }
 
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
-                    const struct store_launch *launch, const char *secret, const json_t *resume,
-                    bool *ret_is_begun, struct error *err)
+                    const struct store_launch *launch, const json_t *failures, const char *secret,
+                    const json_t *resume, bool *ret_is_begun, struct error *err)
 {
     json_t *begun = NULL;
     int status = make(folder->workflow, err);
@@ -248,7 +250,7 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
         status = take_over(folder, run, &begun, err);
     if (status < 0)
         return status;
-    char *json = run_json(folder, home, run, launch, begun ? begun : resume);
+    char *json = run_json(folder, home, run, launch, failures, begun ? begun : resume);
     if (access(folder->run, F_OK) == 0)
         status = write_run(folder->run, false, secret, json, err);
     else

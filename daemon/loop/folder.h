@@ -24,13 +24,13 @@ struct folder {
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);
 void folder_fini(struct folder *folder);
 
-/* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start), and
- * the secret. Where the lead of its job has begun the run already, `ret_is_begun`, the folder is
- * taken over, and what the run resumes from stays as it is. What the lead of some other job has
- * begun in this place is set aside. */
+/* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start) and
+ * holds the catalogue of `failures`, and the secret. Where the lead of its job has begun the run
+ * already, `ret_is_begun`, the folder is taken over, and what the run resumes from stays as it is.
+ * What the lead of some other job has begun in this place is set aside. */
 int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
-                    const struct store_launch *launch, const char *secret, const json_t *resume,
-                    bool *ret_is_begun, struct error *err);
+                    const struct store_launch *launch, const json_t *failures, const char *secret,
+                    const json_t *resume, bool *ret_is_begun, struct error *err);
 /* What the run that is made there resumes from: an object, or JSON's null; NULL when that cannot be
  * read. A new reference. */
 json_t *folder_resume(const struct folder *folder);

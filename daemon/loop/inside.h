@@ -3,6 +3,7 @@
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
+#include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/map.h"
 #include "daemon/loop/outbox.h"
@@ -53,6 +54,7 @@ struct loop {
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct poller poller;
+    struct failures failures;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
     int64_t looked_ms;  /* when the core was last asked for its deadline */

@@ -77,7 +77,11 @@ static void post_end(struct loop *loop, struct notes *notes, struct run *run, co
     notes->has_ended = true;
     event.workflow = run->phase->workflow;
     event.run = run;
-    loop_post(loop, &event);
+    struct loop_item *failure = failures_item(run, outcome);
+    if (failure)
+        loop_post_item(loop, failure, &event);
+    else
+        loop_post(loop, &event);
 }
 
 static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_t *outcome)

@@ -4,6 +4,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \
 	daemon/loop/entry.c daemon/loop/entry.h \
+	daemon/loop/failures.c daemon/loop/failures.h \
 	daemon/loop/folder.c daemon/loop/folder.h \
 	daemon/loop/inside.h \
 	daemon/loop/journal.c daemon/loop/journal.h \

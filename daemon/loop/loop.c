@@ -456,6 +456,7 @@ static void loop_free(struct loop *loop)
     map_fini(&loop->jobs);
     map_fini(&loop->owners);
     map_fini(&loop->notes);
+    failures_fini(&loop->failures);
     free(loop->finals);
     core_free(loop->core);
     free(loop);

@@ -309,6 +309,18 @@ static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evide
     return result;
 }
 
+/* JSON's null where nothing was recognised. */
+static int answer_failure(struct store *store, uint64_t run, json_t **ret_failure,
+                          struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_FAILURE_ANSWER);
+    stmt_bind_id(stmt, ":run", run);
+    int result = answer_one(stmt, ret_failure, err);
+    if (result == -ENOENT)
+        *ret_failure = json_null();
+    return result == -ENOENT ? 0 : result;
+}
+
 static int answer_warnings(struct store *store, uint64_t run, json_t **ret_warnings,
                            struct error *err)
 {
@@ -325,35 +337,37 @@ static int answer_warnings(struct store *store, uint64_t run, json_t **ret_warni
     return result;
 }
 
+static int answer_guards(struct store *store, uint64_t run, json_t **ret_guards, struct error *err)
+{
+    return answer_checks(store, Q_GUARD_CHECKS, run, ret_guards, err);
+}
+
 int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                json_t **ret_json, struct error *err)
 {
+    static const struct {
+        const char *name;
+        int (*answer)(struct store *store, uint64_t run, json_t **ret_json, struct error *err);
+    } parts[] = {
+        {"guards", answer_guards},     {"evidence", answer_evidence},
+        {"warnings", answer_warnings}, {"preflight", answer_preflight},
+        {"failure", answer_failure},
+    };
     uint64_t id;
-    json_t *run = NULL, *guards = NULL, *evidence = NULL, *warnings = NULL, *preflight = NULL;
+    json_t *run = NULL, *part;
     int result = answer_run_id(store, workflow, phase, attempt, &id, err);
     if (result == 0)
         result = answer_run_by_id(store, id, &run, err);
-    if (result == 0)
-        result = answer_checks(store, Q_GUARD_CHECKS, id, &guards, err);
-    if (result == 0)
-        result = answer_evidence(store, id, &evidence, err);
-    if (result == 0)
-        result = answer_warnings(store, id, &warnings, err);
-    if (result == 0)
-        result = answer_preflight(store, id, &preflight, err);
-    if (result < 0) {
-        json_decref(run);
-        json_decref(guards);
-        json_decref(evidence);
-        json_decref(warnings);
-        return result;
+    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
+        result = parts[i].answer(store, id, &part, err);
+        if (result == 0)
+            json_object_set_new(run, parts[i].name, part);
     }
-    json_object_set_new(run, "guards", guards);
-    json_object_set_new(run, "evidence", evidence);
-    json_object_set_new(run, "warnings", warnings);
-    json_object_set_new(run, "preflight", preflight);
-    *ret_json = run;
-    return 0;
+    if (result < 0)
+        json_decref(run);
+    else
+        *ret_json = run;
+    return result;
 }
 
 /* Which run the newest verdicts of a phase are about; 0: it was not judged yet. */

@@ -30,7 +30,8 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, int6
 /* {"runs": [RUN]}, newest first, at most `limit`; workflow 0: of all. */
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
                 struct error *err);
-/* RUN with its `guards`, `evidence`, `warnings` and what `preflight` found on its nodes. */
+/* RUN with its `failure`, `guards`, `evidence`, `warnings` and what `preflight` found on its nodes.
+ */
 int answer_run(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                json_t **ret_json, struct error *err);
 /* [{"node", "level", "observed", "outcome", "reason", "seconds", "time", "excluded_until"}], those

@@ -1,7 +1,8 @@
 /* What stands beside a run: the key of its messages, how far its journals were read, checkpoints,
- * verdicts. */
+ * verdicts, what was recognised of its failure. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,6 +120,28 @@ int store_evidence_put(struct store *store, uint64_t run, const char *node, cons
     stmt_bind_real(stmt, ":silent", json_is_number(silent) ? json_number_value(silent) : NAN);
     stmt_bind_text(stmt, ":summary", json_string_value(json_object_get(evidence, "summary")));
     stmt_bind_json(stmt, ":evidence", evidence);
+    return stmt_run(stmt, err);
+}
+
+int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
+                      struct error *err)
+{
+    const char *name, *line, *blame, *advice;
+    const json_t *rank = json_object_get(failure, "rank"), *node = json_object_get(failure, "node");
+    if (json_unpack((json_t *)failure, "{s:s, s:s, s:s, s:s}", "name", &name, "line", &line,
+                    "blame", &blame, "advice", &advice) < 0 ||
+        !(text_equal(blame, "none") || text_equal(blame, "node") || text_equal(blame, "code")))
+        return error_set(err, -EINVAL, "no failure");
+    struct stmt *stmt = store_stmt(store, Q_FAILURE_PUT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":name", name);
+    stmt_bind_text(stmt, ":cause", cause);
+    stmt_bind_text(stmt, ":line", line);
+    if (json_is_integer(rank))
+        stmt_bind_int(stmt, ":rank", json_integer_value(rank));
+    stmt_bind_text(stmt, ":node", json_string_value(node));
+    stmt_bind_words(stmt, ":advice", advice);
+    stmt_bind_text(stmt, ":blame", blame);
     return stmt_run(stmt, err);
 }
 

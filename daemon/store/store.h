@@ -168,6 +168,11 @@ int store_checkpoints(struct store *store, uint64_t phase,
 int store_evidence_put(struct store *store, uint64_t run, const char *node, const json_t *evidence,
                        int64_t time_ms, struct error *err);
 
+/* What was recognised of why a run failed: the `failure` of its outcome, and the cause. -EINVAL: it
+ * is none; the transaction is still good. */
+int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
+                      struct error *err);
+
 /* --- Nodes ----------------------------------------------------------------------------------- */
 
 enum {

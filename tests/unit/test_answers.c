@@ -137,14 +137,42 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     assert_int_equal(answer_phase(record.store, 7, "validate", now_ms, &json, &err), 0);
     assert_json(json, "{" PHASE_VALIDATE ", 'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
-    assert_json(json, "{" RUN_1_MEMBERS
-                      ", 'guards': [], 'evidence': [], 'warnings': [], 'preflight': []}");
+    assert_json(
+        json, "{" RUN_1_MEMBERS
+              ", 'guards': [], 'evidence': [], 'warnings': [], 'preflight': [], 'failure': null}");
     assert_int_equal(answer_runs(record.store, 7, 10, &json, &err), 0);
     assert_json(json, "{'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_runs(record.store, 0, 1, &json, &err), 0);
     assert_json(json, "{'runs': [" RUN_2 "]}");
     assert_int_equal(answer_runs(record.store, 8, 10, &json, &err), 0);
     assert_json(json, "{'runs': []}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_run_tells_what_was_recognised_of_its_failure(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json, *failure;
+    record_open(&record);
+    struct workflow *workflow = seven(&record);
+    failure = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s}", "name", "cuda_oom", "line", "OOM", "rank",
+                        0, "node", "n2", "advice", "less", "blame", "code");
+    assert_int_equal(store_begin(record.store, &err), 0);
+    assert_int_equal(store_failure_put(record.store, 11, failure, "oom", &err), 0);
+    json_object_set_new(failure, "rank", json_null()); /* told again */
+    assert_int_equal(store_failure_put(record.store, 11, failure, "oom", &err), 0);
+    json_object_set_new(failure, "blame", json_string("weather"));
+    assert_int_equal(store_failure_put(record.store, 11, failure, "oom", &err), -EINVAL);
+    assert_int_equal(store_commit(record.store, &err), 0);
+    assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
+    assert_json(json_incref(json_object_get(json, "failure")),
+                "{'name': 'cuda_oom', 'line': 'OOM', 'rank': null, 'node': 'n2', 'advice': 'less',"
+                " 'blame': 'code'}");
+    json_decref(json);
+    json_decref(failure);
     workflow_free(workflow);
     record_close(&record);
 }
@@ -565,6 +593,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
+        cmocka_unit_test(a_run_tells_what_was_recognised_of_its_failure),
         cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),

@@ -1,0 +1,1 @@
+SELECT name, line, rank, node, advice, blame FROM failure WHERE run = :run

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# Why a run failed is recognised by what it printed, and the cause follows from that.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# One phase that fails: failing RESOURCES LAUNCH <SCRIPT.
+failing() {
+    cat <<SPEC
+name: failing
+phases:
+  a:
+    resources: {$1, time: 10m}
+    launch: $2
+    preflight: off
+    run: |
+$(sed 's/^/      /')
+SPEC
+}
+
+# failed WORKFLOW: waits for the end of its first run, and prints its outcome, a member a word.
+failed() {
+    local run="$PHASED_HOME/runs/$1/a/1"
+    eventually 60 test -s "$run/outcome.json"
+    eventually 30 state "$1" held
+    jq -r '[.cause, .failure.name, .failure.rank, .failure.node, .failure.blame, .node] | map(. // "-" | tostring) | join(" ")' \
+        "$run/outcome.json"
+}
+
+# What torch prints when a rank runs out of memory.
+torch_oom() {
+    cat <<'LOG'
+Traceback (most recent call last):
+  File "/home/u/train.py", line 212, in <module>
+    loss.backward()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.11 GiB.
+LOG
+}
+
+@test "a rank out of GPU memory is oom, though others fail first of what follows" {
+    phasectl daemon start
+    torch_oom >"$PHASED_HOME/oom"
+    workflow=$(failing 'nodes: 2, gpus: h100:2' rank <<SCRIPT | submit
+if [ \$RANK = 3 ]; then
+    cat $PHASED_HOME/oom >&2
+    touch \$PHASED_OUT/printed
+    exec sleep 600 # as a process that cannot end while its peers wait
+fi
+until [ -e \$PHASED_OUT/printed ]; do sleep 0.05; done
+[ \$RANK = 1 ] || exec sleep 600
+echo 'torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error'
+exit 1
+SCRIPT
+    )
+    [ "$(failed "$workflow")" = 'oom cuda_oom 3 n2 code -' ]
+    [ "$(record 'SELECT cause FROM run')" = oom ]
+    [ "$(record 'SELECT name || rank || node || cause FROM v_failure')" = cuda_oom3n2oom ]
+
+    run phasectl why "$workflow"
+    [[ $output == *"$workflow/a#1 failed: oom"* ]]
+    [[ $output == *'out of GPU memory on rank 3 (n2): torch.OutOfMemoryError: CUDA out of memory.'* ]]
+    [[ $output == *'advice: a smaller micro-batch'*'remedies: {oom: ...}'* ]]
+    [[ $output == *'known as cuda_oom; to blame: the code or its params'* ]]
+    [[ $output == *'the last lines of rank 3,'* ]]
+    curl -s --unix-socket "$PHASED_HOME/phased.sock" "http://phased/v1/workflows/$workflow/phases/a/runs/1" |
+        jq -e '.failure | .name == "cuda_oom" and .rank == 3 and .node == "n2" and .blame == "code"'
+}
+
+@test "torchrun's ranks are told by what they print; what is not known stays an exit" {
+    phasectl daemon start
+    workflow=$(failing 'nodes: 1, gpus: h100:2' node <<'SCRIPT' | submit
+echo '[rank1]: ValueError: no such column'
+echo 'torch.distributed.elastic.multiprocessing.errors.ChildFailedError:'
+exit 1
+SCRIPT
+    )
+    [ "$(failed "$workflow")" = 'exit python 1 n1 code -' ]
+    [[ $(record 'SELECT message FROM run') == 'Python exception on rank 1 (n1): [rank1]: ValueError: no such column' ]]
+
+    workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'echo nothing to see; exit 3' | submit)
+    [ "$(failed "$workflow")" = 'exit - - - - -' ]
+    [[ $(record "SELECT message FROM run ORDER BY id DESC LIMIT 1") == 'the command on n1 exited with code 3: nothing to see' ]]
+}
+
+@test "a node that lost a GPU is left out of what follows" {
+    phasectl daemon start
+    workflow=$(failing 'nodes: 1, gpus: h100:1' node <<'SCRIPT' | submit
+echo "$SLURMD_NODENAME" >>"$PHASED_OUT/nodes"
+[ "$SLURMD_NODENAME" = n1 ] || exit 0
+echo 'RuntimeError: CUDA error: uncorrectable ECC error encountered'
+exit 1
+SCRIPT
+    )
+    eventually 90 state "$workflow" succeeded
+    [ "$(paste -sd' ' "$PHASED_HOME/runs/$workflow/a/out/nodes")" = 'n1 n2' ]
+    [ "$(record "SELECT cause FROM run WHERE attempt = 1")" = node_fail ]
+    [ "$(record 'SELECT node || cause FROM v_node')" = n1node_fail ]
+    run phasectl why "$workflow/a#1"
+    [[ $output == *'to blame: the node n1, which new jobs are kept away from'* ]]
+}
+
+@test "a rank that a signal ended is told by that" {
+    phasectl daemon start
+    workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'kill -SEGV $$' | submit)
+    [ "$(failed "$workflow")" = 'exit segmentation_fault - n1 code -' ]
+    [[ $(record 'SELECT message FROM run') == 'segmentation fault on n1: was killed by signal 11 (Segmentation fault)' ]]
+}
+
+@test "one's own file is read when it changes, and what is wrong in it is told" {
+    phasectl daemon start
+    cat >"$PHASED_HOME/failures.yaml" <<'YAML'
+loader:
+  title: the loader is stuck
+  pattern: 'loader \d+ is stuck'
+  cause: nan # any cause, so that it is seen to follow
+  advice: fewer workers
+broken: {pattern: 'x('}
+YAML
+    workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'echo loader 7 is stuck; exit 1' | submit)
+    [ "$(failed "$workflow")" = 'nan loader - n1 none -' ]
+    [[ $(record "SELECT message FROM event WHERE type = 'warning'") == \
+        "left out of what is known of failures: $PHASED_HOME/failures.yaml:6:"*': broken.pattern: the pattern is wrong: missing closing parenthesis' ]]
+
+    echo 'not: [yaml' >"$PHASED_HOME/failures.yaml"
+    workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'echo OSError: [Errno 122] Disk quota exceeded; exit 1' | submit)
+    [ "$(failed "$workflow")" = 'exit disk_quota - n1 code -' ]
+    grep -q "failures.yaml:2:" "$PHASED_HOME/phased.log"
+
+    # The daemon starts with it, too, and recovers when it is repaired.
+    phasectl daemon stop
+    phasectl daemon start
+    echo 'mine: {pattern: loader, cause: oom}' >"$PHASED_HOME/failures.yaml"
+    workflow=$(failing 'nodes: 1, gpus: h100:1' node <<<'echo loader; exit 1' | submit)
+    [ "$(failed "$workflow")" = 'oom mine - n1 none -' ]
+}
