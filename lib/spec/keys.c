@@ -23,7 +23,7 @@ static const struct keys_row keys_phase_rows[] = {
     {"remedies", KEYS_SUPPORTED}, {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
     {"pack", KEYS_LATER},         {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
     {"shard", KEYS_LATER},        {"join", KEYS_LATER},          {"until", KEYS_LATER},
-    {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_LATER},
+    {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
     {"idle", KEYS_LATER},         {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
     {"code", KEYS_LATER},         {"outputs", KEYS_LATER},       {"budget", KEYS_LATER},
 };

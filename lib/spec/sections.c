@@ -12,6 +12,7 @@
 #include "lib/spec/remedies.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
+#include "lib/spec/watch.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -389,6 +390,7 @@ void sections_read(const struct sections *sections, json_t *json)
     sections_set(json, "guards",
                  checks_read(sections->scope, node_get(sections->phase, "guards"), gate));
     sections_read_rest(sections, json);
+    watch_read(sections->scope, sections->phase, json);
     preflight_read(sections->scope, sections->phase, json);
     sections_set(json, "remedies",
                  remedies_read(sections->scope, node_get(sections->phase, "remedies"), gate,

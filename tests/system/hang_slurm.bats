@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# Runs that hang, on a real Slurm: what follows, and what a person sees.
+
+load phased
+
+setup_file() {
+    sandbox_up
+}
+
+teardown_file() {
+    sandbox_down
+}
+
+setup() {
+    home_up
+    phasectl daemon start
+}
+
+teardown() {
+    home_down
+}
+
+# A training that saves each step. HANGS says how many of its runs hang, after three steps.
+training() {
+    cat <<SPEC
+name: hanging
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    hang: 3s
+    checkpoint: {path: "\$PHASED_OUT/step_{step}", save_time: 5s}
+    progress: {step: step, total: 12}
+    run: |
+      run=\$(find "\$PHASED_OUT" -name "began_*" | wc -l)
+      touch "\$PHASED_OUT/began_\$run"
+      for i in 1 2 3; do
+        step=\$((\${PHASED_RESUME_STEP:-0} + i))
+        echo "step=\$step loss=1"
+        echo \$step >"\$PHASED_OUT/step_\$step"
+        sleep 0.5
+      done
+      sleep 2.1 # two looks make a checkpoint whole
+      [ \$run -ge $1 ] || exec sleep 1000
+SPEC
+}
+
+@test "a run that hangs is followed by one from its newest checkpoint, and why shows what it did" {
+    id=$(training 1 | submit)
+    eventually 90 state "$id" succeeded
+    [ "$(record "SELECT outcome || ' ' || ifnull(cause, '') || ' ' || resume_step FROM run ORDER BY attempt" | paste -sd,)" = \
+        "failed hang -1,succeeded  3" ]
+    [ "$(record "SELECT node || ' ' || (silent >= 3) FROM evidence")" = "$(record 'SELECT nodes FROM run LIMIT 1') 1" ]
+    why=$(phasectl why "$id/train")
+    [[ $why == *"failed: hang"* ]]
+    [[ $why == *"no output, metric or checkpoint for "*" s (limit 3 s): on "*" sleep of rank 0"* ]]
+    [[ $why == *"showed nothing for "*" s: sleep of rank 0"* ]]
+    grep -qE '^ +[0-9]+ +0 +S +0% +1 +[0-9]+ +clock_nanosleep.* sleep 1000$' <<<"$why"
+}
+
+@test "a program that hangs again and again is held" {
+    id=$(training 9 | submit)
+    eventually 180 state "$id" held
+    [ "$(record "SELECT count(*) FROM run WHERE outcome = 'failed' AND cause = 'hang'")" = 3 ]
+    [[ $(phasectl status "$id" --json | jq -r '.phases[0].reason') == "hang again: no output, metric or checkpoint"* ]]
+}
+
+@test "a job that Slurm suspends is not taken for one that hangs" {
+    id=$(training 0 | sed 's/^      sleep 2.1.*/      for i in {1..10}; do sleep 0.5; echo alive; done/' | submit)
+    eventually 60 test -e "$PHASED_HOME/runs/$id/train/out/step_3"
+    job=$(record 'SELECT slurm_id FROM job')
+    scontrol suspend "$job"
+    sleep 6 # twice the limit
+    scontrol resume "$job"
+    eventually 60 state "$id" succeeded
+    [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+}

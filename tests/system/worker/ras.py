@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""Stands in for the RAS service of a program with NCCL: answers one client, and prints what it was
+asked. As `silent` it takes the connection and says nothing."""
+import socket
+import sys
+import time
+
+server = socket.create_server(("127.0.0.1", 0))
+with open(sys.argv[1], "w", encoding="ascii") as file:
+    file.write(str(server.getsockname()[1]))
+client, _ = server.accept()
+if sys.argv[2:] == ["silent"]:
+    time.sleep(60)
+lines = client.makefile("r", encoding="ascii")
+asked = []
+for answer in ("SERVER PROTOCOL 2\n", "OK\n", None):
+    asked.append(lines.readline().rstrip("\n"))
+    if answer:
+        client.sendall(answer.encode())
+print("|".join(asked), flush=True)
+client.sendall(b"Job summary\n  Rank 3 has launched ")
+time.sleep(0.1)
+client.sendall(b"7 of 8 operations\n")
+client.close()
