@@ -22,6 +22,7 @@ enum {
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
     CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach this node as it did another */
+    CREW_TERM_MS = 5000,        /* between TERM and KILL, half of the time where that is less */
     CREW_KILL_AGAIN_MS = 200,   /* a process that forked meanwhile was missed */
     CREW_UNKILLABLE_MS = 10000, /* after that, a process hangs in the kernel: go on without */
     CREW_EXIT_BY_SIGNAL = 128,  /* a shell's exit code for a command that a signal ended */
@@ -122,13 +123,29 @@ static void crew_ladder_done(uv_timer_t *timer)
     uv_timer_start(&crew->ladder, crew_ladder_done, CREW_KILL_AGAIN_MS, 0);
 }
 
+/* TERM, where programs are told to stop by another signal: one that has not heeded that may still
+ * let go of its GPUs and peers more gently than KILL does. */
+static void crew_term_done(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    int64_t left_ms = crew->kill_ms - clock_steady_ms();
+    crew->was_cut_off = true; /* it may be writing */
+    (void)processes_signal_all(SIGTERM);
+    uv_timer_start(timer, crew_ladder_done, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
+}
+
 static void crew_kill_within(struct crew *crew, int64_t delay_ms)
 {
     int64_t kill_ms = clock_steady_ms() + delay_ms;
     if (crew->is_killing || crew->is_gone || (crew->kill_ms && crew->kill_ms <= kill_ms))
         return;
     crew->kill_ms = kill_ms;
-    uv_timer_start(&crew->ladder, crew_ladder_done, (uint64_t)delay_ms, 0);
+    bool is_told_otherwise = crew->options.assignment->stop_signal != SIGTERM && !crew->is_clearing;
+    int64_t term_ms = delay_ms / 2 < CREW_TERM_MS ? delay_ms / 2 : CREW_TERM_MS;
+    if (is_told_otherwise && term_ms > 0)
+        uv_timer_start(&crew->ladder, crew_term_done, (uint64_t)(delay_ms - term_ms), 0);
+    else
+        uv_timer_start(&crew->ladder, crew_ladder_done, (uint64_t)delay_ms, 0);
 }
 
 /* To each rank's process group; launchers pass it on to the sessions that they have made. */

@@ -47,7 +47,8 @@ struct crew_options {
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err);
 
 /* The program's stop signal now, unless Slurm has just sent the same to all processes, and KILL
- * after `seconds`. A later call can only bring the KILL nearer. */
+ * after `seconds`; where that signal is not TERM, TERM to all in the seconds before. A later call
+ * can only bring the KILL nearer. */
 void crew_stop(struct crew *crew, unsigned seconds);
 /* The same where Slurm is sending SIGTERM to all processes of the step, and has reached another
  * node first: a program that stops at SIGTERM is given it only if Slurm's does not come. Some take

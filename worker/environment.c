@@ -260,6 +260,8 @@ void environment_build(struct environment *environment, const struct assignment 
                        const struct environment_place *place, char *const *job)
 {
     unsigned local = assignment->gpus ? assignment->gpus : 1;
+    /* Python keeps back what it prints into a pipe: for minutes, where a step prints a line. */
+    environment_set(environment, "PYTHONUNBUFFERED", "1");
     environment_add_captured(environment, assignment->environment);
     environment_add_job(environment, job);
     environment_add_phased(environment, assignment, place);

@@ -31,3 +31,127 @@ evidence() {
         '[0,"sleep 1000","S","clock_nanosleep"]' ]
     [ "$(record 1 n1 'select(.type == "evidence") | .summary')" = "$(outcome 1 .evidence.nodes.n1)" ]
 }
+
+@test "a program that spins is told from one that sleeps" {
+    new_run 1 "{$hang, \"run\": $(script 'while :; do :; done')}"
+    start_lead 1
+    await_lead 1
+    [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*" of rank 0 (pid "*") spins"* ]]
+    [ "$(evidence 1 n1 '[.processes[] | select(.cpu > 0.5) | .rank]')" = '[0]' ]
+}
+
+@test "what the kernel does not let go is named, and is gone in the end" {
+    # A process waits uninterruptibly for a child of vfork() that does not go on.
+    new_run 1 "{$hang, \"run\": $(script 'exec python3 -c "
+import ctypes
+c = ctypes.CDLL(None)
+c.vfork()
+c.pause()
+"')}"
+    start_lead 1
+    await_lead 1
+    [[ $(outcome 1 .evidence.nodes.n1) == "python3 of rank 0 (pid "*") waits uninterruptibly"*"1 are stuck" ]]
+    [ "$(evidence 1 n1 '[.processes[] | select(.state == "D") | [.name, .command]]')" = '[["python3",null]]' ]
+    await no_process_names "PHASED_RUN_DIR=$home/phase/1"
+}
+
+@test "one that ignores TERM is killed" {
+    new_run 1 "{$hang, \"run\": $(script 'trap "" TERM; echo up; while :; do sleep 1 || true; done')}"
+    start_lead 1
+    WAIT_S=40 await_lead 1
+    [ "$(outcome 1 '[.cause, .last_step]')" = '["hang",null]' ]
+    [ "$(journal 1 n1 'select(.type == "exited") | [.ranks[].signal]')" = "[9]" ]
+    await no_process_names "PHASED_RUN_DIR=$home/phase/1"
+}
+
+@test "TERM comes before KILL where the program stops at another signal" {
+    new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}\", \"stop_signal\": \"USR1\", \"save_time_s\": 5},
+        \"run\": $(script 'exec python3 -c "
+import signal, sys, time
+signal.signal(signal.SIGUSR1, lambda *_: print(\"usr1\"))
+signal.signal(signal.SIGTERM, lambda *_: (print(\"term\"), sys.exit(0)))
+while True: time.sleep(100)
+"')}"
+    start_lead 1
+    WAIT_S=40 await_lead 1
+    [ "$(outcome 1 .cause)" = hang ]
+    [ "$(cut -d' ' -f2- "$home/phase/1/log/rank-0.log" | xargs)" = "usr1 term" ]
+}
+
+@test "children that were forked away are looked at, and gone in the end" {
+    new_run 1 "{$hang, \"run\": $(script '(setsid bash -c "trap \"\" TERM HUP; (sleep 1000 & sleep 1001 & wait) & disown" >/dev/null 2>&1 &)
+        exec sleep 1002')}"
+    start_lead 1
+    WAIT_S=40 await_lead 1
+    [ "$(evidence 1 n1 '[.processes[] | select(.name == "sleep") | [.command, .rank]] | sort')" = \
+        '[["sleep 1000",null],["sleep 1001",null],["sleep 1002",0]]' ]
+    no_process_names "PHASED_RUN_DIR=$home/phase/1"
+}
+
+@test "a run hangs only when no node shows anything" {
+    new_run 1 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1},
+        \"run\": $(script 'echo up; for i in {1..25}; do sleep 0.2; [ "$RANK" != 1 ] || echo alive; done')}"
+    start_lead 1 3
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    new_run 2 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1}, \"run\": $(script '[ "$RANK" != 2 ] || exit 0; exec sleep 1000')}"
+    start_lead 2 3
+    await_lead 1
+    [ "$(outcome 2 '[.cause, (.evidence.nodes | keys), .evidence.unanswered]')" = '["hang",["n1","n2"],[]]' ]
+    [ "$(evidence 2 n2 '.processes[0].command')" = "sleep 1000" ]
+}
+
+@test "a checkpoint that grows is no hang, whatever it is called meanwhile" {
+    new_run 1 "{$hang, \"checkpoint\": {\"path\": \"\$PHASED_OUT/c_{step}/model.pt\"},
+        \"run\": $(script 'echo step=1 loss=1; mkdir -p $PHASED_OUT/saving.tmp
+        for i in {1..25}; do echo more >>$PHASED_OUT/saving.tmp/model.pt; sleep 0.2; done
+        mv $PHASED_OUT/saving.tmp $PHASED_OUT/c_1')}"
+    start_lead 1
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(journal 1 n1 'select(.type == "checkpoint") | .step')" = 1 ]
+}
+
+@test "processes that somebody has stopped do not hang" {
+    new_run 1 "{$hang, \"run\": $(script 'echo $$ >$PHASED_OUT/pid; sleep 0.3; echo went on')}"
+    start_lead 1
+    await test -s "$home/out/pid"
+    kill -STOP "$(cat "$home/out/pid")"
+    await grep -q 'stopped by a signal' "$home/phase/1/journal/n1.jsonl"
+    sleep 3 # more than the limit
+    kill -CONT "$(cat "$home/out/pid")"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(journal 1 n1 'select(.type == "warning")' | wc -l)" = 1 ]
+}
+
+@test "silence is allowed where hang is off, and where there are no GPUs" {
+    new_run 1 "{\"hang_s\": 0, \"run\": $(script 'sleep 3')}"
+    start_lead 1
+    await_lead
+    new_run 2 "{\"hang_s\": null, \"resources\": {\"nodes\": 1, \"gpus\": 0}, \"run\": $(script 'sleep 3')}"
+    start_lead 2
+    await_lead
+    [ "$(outcome 1 .outcome) $(outcome 2 .outcome)" = "succeeded succeeded" ]
+}
+
+@test "NCCL is asked where it listens" {
+    "$fakes/ras.py" "$home/port" >"$home/ras.log" 2>&1 3>&- &
+    ras=$!
+    await test -s "$home/port"
+    new_run 1 "{$hang, \"env\": {\"NCCL_RAS_ADDR\": \"localhost:$(cat "$home/port")\"}, \"run\": $(script 'exec sleep 1000')}"
+    start_lead 1
+    await_lead 1
+    wait "$ras"
+    [ "$(evidence 1 n1 .nccl)" = "$(printf 'Job summary\n  Rank 3 has launched 7 of 8 operations\n')" ]
+    [ "$(cat "$home/ras.log")" = "CLIENT PROTOCOL 2|TIMEOUT 3|VERBOSE STATUS" ]
+    # Whoever listens there and says nothing is not waited for.
+    "$fakes/ras.py" "$home/port2" silent >/dev/null 2>&1 3>&- &
+    ras=$!
+    await test -s "$home/port2"
+    new_run 2 "{$hang, \"env\": {\"NCCL_RAS_ADDR\": \"127.0.0.1:$(cat "$home/port2")\"}, \"run\": $(script 'exec sleep 1000')}"
+    start_lead 2
+    await_lead 1
+    kill "$ras"
+    [ "$(evidence 2 n1 '[(.processes | length), .nccl]')" = '[1,null]' ]
+}
