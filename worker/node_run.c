@@ -3,7 +3,6 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
-#include "lib/place.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -42,7 +41,6 @@ struct node_run {
     struct environment environment;
     struct groups *groups;   /* of launch: group, else NULL */
     struct nodecheck *check; /* the preflight; NULL: not begun, or none */
-    char *checker;           /* its program */
     bool is_fit;             /* the lead says that all nodes are */
     struct journal *journal; /* this and the next three: NULL where the run has no ranks */
     struct link *link;
@@ -393,11 +391,8 @@ static void node_run_check(struct node_run *run)
         return;
     const struct nodecheck_options options = {
         .loop = run->options.loop,
-        .program = run->checker,
-        .level = run->assignment->preflight,
-        .gpus = run->assignment->gpus,
-        .gpu_type = run->assignment->gpu_type,
-        .deadline_ms = NODECHECK_MS,
+        .assignment = run->assignment,
+        .node_index = run->options.node_index,
         .done = node_run_checked,
         .context = run,
     };
@@ -473,7 +468,6 @@ struct node_run *node_run_start(const struct node_run_options *options)
     run->run_dir = text_format("%s", options->run_dir);
     run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
     run->log_folder = text_format("%s/log", options->run_dir);
-    run->checker = place_program("phase-preflight");
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         char *folder = text_format("%s/%s", options->run_dir, folders[i]);
         (void)file_make_folders(folder, 0700, NULL); /* what is missing is seen when it is used */
@@ -578,7 +572,6 @@ static void node_run_closed(uv_handle_t *handle)
     free(run->run_dir);
     free(run->channel);
     free(run->log_folder);
-    free(run->checker);
     free(run);
 }
 

@@ -2,15 +2,20 @@
  * this one. */
 #include "worker/nodecheck.h"
 
+#include "lib/file.h"
+#include "lib/place.h"
 #include "lib/text.h"
+#include "worker/assignment.h"
 #include "worker/clock.h"
 #include "worker/nodecheck_report.h"
 #include "worker/processes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +23,20 @@
 #include <unistd.h>
 
 enum {
-    NODECHECK_AGAIN_MS = 2000, /* between tries */
+    NODECHECK_QUICK_MS = 30000, /* for all tries */
+    NODECHECK_FULL_MS = 90000,
+    NODECHECK_DRIVER_MS = 15000, /* for the driver to wake up eight GPUs, should they sleep */
+    NODECHECK_AGAIN_MS = 2000,   /* between tries */
     NODECHECK_TRIES = 3,
     NODECHECK_KILLED_MS = 1000, /* for a killed one to be gone, unless it hangs in the kernel */
     NODECHECK_OUTPUT_MAX = 65536,
-    NODECHECK_ARGUMENTS = 12,
+    NODECHECK_ARGUMENTS = 24,
 };
 
 struct nodecheck {
     struct nodecheck_options options;
-    int64_t start_ms;
+    char *program;
+    int64_t start_ms, limit_ms;
     unsigned tries;
     pid_t pid; /* 0: none runs */
     int status;
@@ -40,9 +49,10 @@ struct nodecheck {
     char buffer[4096];
 };
 
+/* Owns its words. */
 struct nodecheck_command {
-    const char *arguments[NODECHECK_ARGUMENTS];
-    char driver_ms[16], gpus[16], model[NODECHECK_MODEL_SIZE];
+    char *words[NODECHECK_ARGUMENTS];
+    size_t count;
 };
 
 static void nodecheck_closed(uv_handle_t *handle)
@@ -52,6 +62,7 @@ static void nodecheck_closed(uv_handle_t *handle)
         return;
     text_fini(&check->text);
     free(check->failed);
+    free(check->program);
     free(check);
 }
 
@@ -67,7 +78,7 @@ static void nodecheck_try(uv_timer_t *timer);
 
 static int64_t nodecheck_left_ms(const struct nodecheck *check)
 {
-    int64_t left = check->start_ms + check->options.deadline_ms - clock_steady_ms();
+    int64_t left = check->start_ms + check->limit_ms - clock_steady_ms();
     return left > 0 ? left : 0;
 }
 
@@ -79,9 +90,9 @@ static void nodecheck_tell(struct nodecheck *check)
         .status = check->status,
         .is_late = check->is_late,
         .failed = check->failed,
-        .limit_s = (double)check->options.deadline_ms / 1000,
+        .limit_s = (double)check->limit_ms / 1000,
     };
-    json_t *report = nodecheck_report(check->options.level, &end);
+    json_t *report = nodecheck_report(check->options.assignment->preflight, &end);
     bool has_time = nodecheck_left_ms(check) > 2 * NODECHECK_AGAIN_MS;
     if (check->tries < NODECHECK_TRIES && has_time && nodecheck_may_pass_later(report)) {
         json_decref(report);
@@ -147,35 +158,61 @@ static void nodecheck_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_
     nodecheck_look(check);
 }
 
+__attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck_command *command,
+                                                                const char *format, ...)
+{
+    struct text word = {0};
+    va_list args;
+    assert(command->count + 1 < NODECHECK_ARGUMENTS); /* and the NULL */
+    va_start(args, format);
+    text_addv(&word, format, args);
+    va_end(args);
+    command->words[command->count++] = text_steal(&word);
+}
+
+/* Which GPUs work together, of all nodes: that is what the full level measures. */
+static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck_command *command)
+{
+    const struct assignment *assignment = check->options.assignment;
+    char *groups = nodecheck_groups(&assignment->parallel);
+    if (groups) {
+        nodecheck_add(command, "--groups");
+        nodecheck_add(command, "%s", groups);
+    }
+    free(groups);
+    if (assignment->nodes < 2)
+        return;
+    char *folder = text_format("%s/preflight/%u", assignment->run_dir, check->tries);
+    (void)file_make_folders(folder, 0700, NULL); /* else the row says that it is not there */
+    nodecheck_add(command, "--nodes=%u", assignment->nodes);
+    nodecheck_add(command, "--node=%u", check->options.node_index);
+    nodecheck_add(command, "--rendezvous=%s", folder);
+    free(folder);
+}
+
 /* What the agent itself has is Slurm's: the devices, the number of GPUs, the folder for scratch. */
 static void nodecheck_command(const struct nodecheck *check, struct nodecheck_command *command)
 {
-    const struct nodecheck_options *options = &check->options;
-    size_t count = 0;
-    (void)snprintf(command->driver_ms, sizeof(command->driver_ms), "%d",
-                   NODECHECK_DRIVER_MS); /* it fits */
-    command->arguments[count++] = options->program;
-    command->arguments[count++] = "--json";
-    command->arguments[count++] = "--level";
-    command->arguments[count++] = options->level;
-    command->arguments[count++] = "--deadline-ms";
-    command->arguments[count++] = command->driver_ms;
-    if (!getenv("SLURM_GPUS_ON_NODE")) {
-        (void)snprintf(command->gpus, sizeof(command->gpus), "%u", options->gpus); /* it fits */
-        command->arguments[count++] = "--gpus";
-        command->arguments[count++] = command->gpus;
-    }
-    if (options->gpu_type && nodecheck_model(options->gpu_type, command->model)) {
-        command->arguments[count++] = "--model";
-        command->arguments[count++] = command->model;
-    }
-    command->arguments[count] = NULL;
+    const struct assignment *assignment = check->options.assignment;
+    bool is_full = text_equal(assignment->preflight, "full");
+    char model[NODECHECK_MODEL_SIZE];
+    nodecheck_add(command, "%s", check->program);
+    nodecheck_add(command, "--json");
+    nodecheck_add(command, "--level=%s", assignment->preflight);
+    nodecheck_add(command, "--deadline-ms=%d", NODECHECK_DRIVER_MS);
+    /* A job may have more than this run of it needs, as after a promotion in place. */
+    if (is_full || !getenv("SLURM_GPUS_ON_NODE"))
+        nodecheck_add(command, "--gpus=%u", assignment->gpus);
+    if (assignment->gpu_type && nodecheck_model(assignment->gpu_type, model))
+        nodecheck_add(command, "--model=%s", model);
+    if (is_full)
+        nodecheck_add_layout(check, command);
 }
 
 /* Returns 0 or an errno. `output` becomes its standard output. */
 static int nodecheck_spawn(struct nodecheck *check, int output)
 {
-    struct nodecheck_command command;
+    struct nodecheck_command command = {0};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -190,10 +227,12 @@ static int nodecheck_spawn(struct nodecheck *check, int output)
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    int result = posix_spawn(&check->pid, check->options.program, &files, &attributes,
-                             (char *const *)command.arguments, environ);
+    int result =
+        posix_spawn(&check->pid, check->program, &files, &attributes, command.words, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
+    for (size_t i = 0; i < command.count; i++)
+        free(command.words[i]);
     if (result != 0)
         check->pid = 0;
     return result;
@@ -230,7 +269,7 @@ static void nodecheck_try(uv_timer_t *timer)
         uv_timer_start(timer, nodecheck_late, (uint64_t)nodecheck_left_ms(check), 0);
         return;
     }
-    check->failed = text_format("could not start %s: %s", check->options.program, strerror(result));
+    check->failed = text_format("could not start %s: %s", check->program, strerror(result));
     nodecheck_tell(check);
 }
 
@@ -240,6 +279,9 @@ struct nodecheck *nodecheck_start(const struct nodecheck_options *options)
     if (!check)
         abort();
     check->options = *options;
+    check->program = place_program("phase-preflight");
+    check->limit_ms =
+        text_equal(options->assignment->preflight, "full") ? NODECHECK_FULL_MS : NODECHECK_QUICK_MS;
     check->start_ms = clock_steady_ms();
     uv_timer_init(options->loop, &check->timer);
     check->timer.data = check;

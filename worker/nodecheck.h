@@ -9,24 +9,17 @@
 #define PHASED_WORKER_NODECHECK_H
 
 #include <jansson.h>
-#include <stdint.h>
 #include <uv.h>
 
 struct nodecheck;
 
-enum {
-    NODECHECK_MS = 30000,        /* for all tries */
-    NODECHECK_DRIVER_MS = 15000, /* for the driver to wake up eight GPUs, should they sleep */
-};
+struct assignment;
 
 /* Borrowed until it is closed. */
 struct nodecheck_options {
     uv_loop_t *loop;
-    const char *program;  /* phase-preflight */
-    const char *level;    /* quick */
-    unsigned gpus;        /* allocated, where Slurm does not say how many */
-    const char *gpu_type; /* Slurm's name for them; NULL: any */
-    int64_t deadline_ms;  /* NODECHECK_MS */
+    const struct assignment *assignment; /* with a level of preflight */
+    unsigned node_index;
     /* Once, and not before nodecheck_start() has returned, with a new reference: what
      * nodecheck_report() makes, and `seconds`. */
     void (*done)(void *context, json_t *report);

@@ -2,10 +2,12 @@
 #include "worker/nodecheck_report.h"
 
 #include "lib/text.h"
+#include "worker/placement.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -125,4 +127,36 @@ bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
     for (size_t i = 0; i <= size; i++)
         ret_model[i] = (char)toupper((unsigned char)gpu_type[i]);
     return true;
+}
+
+/* The ranks of each group: `size` of them, `stride` apart; the firsts of groups are those ranks
+ * whose place in the group is 0. */
+static void nodecheck_add_groups(struct text *text, const char *name, unsigned total, unsigned size,
+                                 unsigned stride)
+{
+    const char *between = "";
+    text_addf(text, "%s%s:", text->size ? ";" : "", name);
+    for (unsigned first = 0; first < total; first++) {
+        if (first / stride % size != 0)
+            continue;
+        text_add(text, between);
+        between = "/";
+        for (unsigned i = 0; i < size; i++)
+            text_addf(text, "%s%u", i ? "," : "", first + i * stride);
+    }
+}
+
+char *nodecheck_groups(const struct placement_sizes *sizes)
+{
+    struct text text = {0};
+    unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
+    /* As worker/placement.h numbers the ranks: tensor neighbours first, data next. */
+    if (sizes->tensor > 1)
+        nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);
+    if (total && sizes->data > 1)
+        nodecheck_add_groups(&text, "data", total, sizes->data, sizes->tensor);
+    if (text.size)
+        return text_steal(&text);
+    text_fini(&text);
+    return NULL;
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct placement_sizes;
+
 enum { NODECHECK_REASON_MAX = 180, NODECHECK_MODEL_SIZE = 8 };
 
 /* How the program ended. */
@@ -29,5 +31,10 @@ bool nodecheck_may_pass_later(const json_t *report);
 /* The part of NVML's name of a GPU that Slurm's type of it promises: "H100" for "h100". False where
  * the type is a name of the site's own, which promises nothing. */
 bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE]);
+
+/* The ranks that reduce together, as phase-preflight's --groups wants them: those of tensor groups,
+ * then those of data groups, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". NULL where there are none, or
+ * nothing is said of them. The caller's to free(). */
+char *nodecheck_groups(const struct placement_sizes *sizes);
 
 #endif

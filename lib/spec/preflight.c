@@ -5,7 +5,6 @@
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
-#include "lib/text.h"
 
 #include <stdbool.h>
 
@@ -16,17 +15,9 @@ static const char *preflight_default(const json_t *phase)
     return json_integer_value(json_object_get(resources, "gpus")) > 0 ? "quick" : "off";
 }
 
-static const char *preflight_level(struct scope *scope, const struct node *node)
-{
-    static const char *const levels[] = {"off", "quick", "full"};
-    const char *level = scalar_choice(scope, node, levels, sizeof levels / sizeof levels[0]);
-    if (level && text_equal(level, "full"))
-        node_problem(scope->problems, node, "full: not supported yet");
-    return level;
-}
-
 void preflight_read(struct scope *scope, const struct node *phase, json_t *json)
 {
+    static const char *const levels[] = {"off", "quick", "full"};
     const struct node *node = node_get(phase, "preflight"), *level = node;
     const char *word = NULL;
     bool is_observed = false;
@@ -38,7 +29,7 @@ void preflight_read(struct scope *scope, const struct node *phase, json_t *json)
             (void)scalar_boolean(scope, observe, &is_observed); /* told, and the phase is dropped */
     }
     if (level)
-        word = preflight_level(scope, level);
+        word = scalar_choice(scope, level, levels, sizeof levels / sizeof levels[0]);
     (void)json_object_set_new(json, "preflight",
                               json_string(word ? word : preflight_default(json)));
     (void)json_object_set_new(json, "preflight_observe", json_boolean(is_observed));

@@ -84,6 +84,37 @@ preflight_of() {
     [ "$(outcome 2 .outcome)" = succeeded ]
 }
 
+@test "the full level measures in the groups of the run" {
+    cat >"$home/gpu" <<'STUB'
+#!/bin/bash
+row=$2
+echo "$*" >>"$FAKE_HOME/asked-$row"
+for gpu in 0 1 2 3 4 5 6 7; do
+    case $row in
+    hbm) printf '%s\n' "hbm_copy_gbps $gpu 0 3100" "hbm_triad_gbps $gpu 0 3000" ;;
+    matrix) echo "matrix_tflops $gpu 0 700" ;;
+    copies) printf '%s\n' "host_to_device_gbps $gpu 0 ${SLOW:-55}" "device_to_host_gbps $gpu 0 54" ;;
+    peers) for to in 0 1 2 3 4 5 6 7; do [ $to = $gpu ] || echo "peer_gbps $gpu $to 380"; done ;;
+    esac
+done
+[ $row = allreduce ] && printf '%s\n' 'allreduce_gbps 0 0 470' 'allreduce_gbps 0 1 460' \
+    'allreduce_gbps 1 0 400' 'allreduce_gbps 1 1 400' 'allreduce_gbps 1 2 400' 'allreduce_gbps 1 3 400'
+echo end
+STUB
+    chmod +x "$home/gpu"
+    export PHASED_PREFLIGHT_GPU=$home/gpu
+    quick_run 1 1 '{"preflight": "full", "parallel": {"tensor": 4, "pipeline": 1, "data": 2}}'
+    start_lead 1
+    await_lead
+    [ "$(preflight_of 1 n1)" = "full passed: " ]
+    [[ $(journal 1 n1 'select(.type == "preflight").rows[] | select(.name == "allreduce") | .text') == *"tensor 460 GB/s"* ]]
+    [[ $(cat "$home/asked-allreduce") == *"0-3"*"4-7"* || $(cat "$home/asked-allreduce") == *"0,1,2,3"* ]]
+    quick_run 2 1 '{"preflight": "full", "parallel": {"tensor": 4, "pipeline": 1, "data": 2}}'
+    SLOW=9 start_lead 2
+    await_lead 1
+    [[ $(outcome 2 .message) == "n1: copies: GPU 0: to the GPU 9 GB/s, at least"* ]]
+}
+
 # A folder with phase-worker and this phase-preflight beside it.
 own_preflight() {
     mkdir "$home/bin"

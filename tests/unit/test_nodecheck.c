@@ -4,6 +4,7 @@
 #include "lib/text.h"
 #include "worker/fitness.h"
 #include "worker/nodecheck_report.h"
+#include "worker/placement.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -144,6 +145,31 @@ static void a_type_of_slurm_promises_a_model_only_where_it_is_nvidias_name(void 
     }
 }
 
+static void groups_are_the_ranks_that_reduce_together(void **state)
+{
+    static const struct {
+        struct placement_sizes sizes;
+        const char *groups; /* NULL: none */
+    } rows[] = {
+        {{0, 0, 0}, NULL},
+        {{1, 4, 1}, NULL},
+        {{4, 1, 1}, "tensor:0,1,2,3"},
+        {{1, 1, 4}, "data:0,1,2,3"},
+        {{4, 1, 2}, "tensor:0,1,2,3/4,5,6,7;data:0,4/1,5/2,6/3,7"},
+        {{2, 2, 2}, "tensor:0,1/2,3/4,5/6,7;data:0,2/1,3/4,6/5,7"},
+        {{1, 2, 2}, "data:0,1/2,3"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *groups = nodecheck_groups(&rows[i].sizes);
+        if (rows[i].groups)
+            assert_string_equal(groups, rows[i].groups);
+        else
+            assert_null(groups);
+        free(groups);
+    }
+}
+
 static void a_verdict_that_is_not_known_could_not_tell(void **state)
 {
     (void)state;
@@ -241,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_long_reason_is_cut_between_letters),
         cmocka_unit_test(only_leftovers_may_pass_later),
         cmocka_unit_test(a_type_of_slurm_promises_a_model_only_where_it_is_nvidias_name),
+        cmocka_unit_test(groups_are_the_ranks_that_reduce_together),
         cmocka_unit_test(a_verdict_that_is_not_known_could_not_tell),
         cmocka_unit_test(failures_of_several_nodes_are_told_together),
         cmocka_unit_test(there_is_at_most_one_note),
