@@ -1,11 +1,14 @@
 # tests/bench: figures beside their references; built and run by `./quickstart bench`, not by check.
-EXTRA_PROGRAMS += tests/bench/bench_reference tests/bench/bench_client tests/bench/bench_printer
+EXTRA_PROGRAMS += tests/bench/bench_reference tests/bench/bench_client tests/bench/bench_printer \
+	tests/bench/bench_failures
 tests_bench_bench_reference_SOURCES = tests/bench/reference.c
 tests_bench_bench_reference_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_bench_bench_reference_LDADD = lib/libphased.a $(SLURM_LIBS) $(SQLITE_LIBS)
 tests_bench_bench_client_SOURCES = tests/bench/client.c
 tests_bench_bench_client_LDADD = lib/libphased.a $(CURL_LIBS) $(SODIUM_LIBS) $(JANSSON_LIBS)
 tests_bench_bench_printer_SOURCES = tests/bench/printer.c
+tests_bench_bench_failures_SOURCES = tests/bench/failures.c
+tests_bench_bench_failures_LDADD = $(WORKER_LIBS) $(FYAML_LIBS)
 EXTRA_DIST += tests/bench/run tests/bench/README.md tests/bench/fill.sql
 
 bench-programs: $(EXTRA_PROGRAMS) $(bin_PROGRAMS)
