@@ -5,6 +5,7 @@ bin_phasectl_SOURCES = \
 	cli/check.c \
 	cli/cli.h cli/main.c \
 	cli/daemon.c \
+	cli/failures.c \
 	cli/gate.c \
 	cli/logs.c \
 	cli/metrics.c \

@@ -44,6 +44,11 @@ const struct verb verbs[] = {
      "does\n"
      "so again within a week. `add` leaves one out because you want it, `clear` uses it again.\n"
      "Jobs that wait in Slurm's queue already are not changed.\n"},
+    {"failures", failures_verb, "[LOG...] [options]",
+     "list what is known of failures, or say what a log tells",
+     "A run that failed is recognised by what it printed: phased-failures(5). Entries of your own\n"
+     "stand in failures.yaml in the home; with a LOG you can try them. Exits with 1 if an entry is\n"
+     "wrong; the daemon leaves it out.\n"},
     {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
      "With a sandbox in the home and no SLURM_CONF, `start` uses the sandbox.\n"},

@@ -28,6 +28,7 @@ int action_verb(struct cli *cli, char **words);
 int retry_verb(struct cli *cli, char **words);
 int runs_verb(struct cli *cli, char **words);
 int nodes_verb(struct cli *cli, char **words);
+int failures_verb(struct cli *cli, char **words);
 int daemon_verb(struct cli *cli, char **words);
 int sandbox_verb(struct cli *cli, char **words);
 

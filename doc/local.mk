@@ -5,5 +5,6 @@ dist_man_MANS += \
 	doc/man/phase-worker.1 \
 	doc/man/phased.1 \
 	doc/man/phasectl.1 \
+	doc/man/phased-failures.5 \
 	doc/man/phased-spec.5
 EXTRA_DIST += doc/api.md doc/protocol.md doc/what-happens-when.md

@@ -110,6 +110,27 @@ SCRIPT
     [[ $(record 'SELECT message FROM run') == 'segmentation fault on n1: was killed by signal 11 (Segmentation fault)' ]]
 }
 
+@test "what is known is listed, and tried on logs, without a daemon" {
+    [ "$(phasectl failures --json | jq -r 'map(select(.name == "cuda_oom")) | .[0] | .cause + " " + .blame')" = 'oom code' ]
+    torch_oom >"$PHASED_HOME/log"
+    echo 'all is well' >"$PHASED_HOME/other"
+    run phasectl failures "$PHASED_HOME/log" "$PHASED_HOME/other"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "$PHASED_HOME/log: cuda_oom, cause oom, to blame: code" ]
+    [[ ${lines[1]} == '  out of GPU memory: torch.OutOfMemoryError: CUDA out of memory.'* ]]
+    [ "${lines[3]}" = "$PHASED_HOME/other: nothing that is known" ]
+
+    echo 'well: {pattern: all is well, blame: node}' >"$PHASED_HOME/failures.yaml"
+    run phasectl failures "$PHASED_HOME/other" "$PHASED_HOME/none"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$PHASED_HOME/failures.yaml:1:37: well.blame: a node is to blame for the causes"* ]]
+    [[ $output == *"cannot read $PHASED_HOME/none: No such file or directory"* ]]
+    echo 'well: {pattern: all is well}' >"$PHASED_HOME/failures.yaml"
+    run phasectl failures "$PHASED_HOME/other"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "$PHASED_HOME/other: well, cause exit, to blame: none" ]
+}
+
 @test "one's own file is read when it changes, and what is wrong in it is told" {
     phasectl daemon start
     cat >"$PHASED_HOME/failures.yaml" <<'YAML'

@@ -1,0 +1,152 @@
+/* phasectl failures: what is known of failures, with the entries of one's own, and trying it on
+ * logs. Without the daemon, which reads the same. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+#include "lib/failures/catalogue.h"
+#include "lib/failures/recognizer.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAILURES_LOG_MAX = 256 * 1024 }; /* of a log's end: as a node keeps of a rank */
+
+/* What is wrong in the user's file. */
+static int failures_print_problems(const struct spec_problems *problems)
+{
+    struct text text = {0};
+    spec_problems_text(problems, &text);
+    if (!problems->file && problems->count)
+        (void)fputs("phasectl: ", stderr);
+    (void)fputs(text_string(&text), stderr);
+    text_fini(&text);
+    return problems->error_count ? CLI_FAILED : CLI_OK;
+}
+
+static void failures_list(const struct cli *cli, const json_t *catalogue)
+{
+    static const struct table_column columns[] = {
+        {"NAME", TABLE_LEFT, false},  {"CAUSE", TABLE_LEFT, false}, {"BLAME", TABLE_LEFT, false},
+        {"TELLS", TABLE_LEFT, false}, {"TITLE", TABLE_LEFT, true},
+    };
+    const json_t *entry;
+    size_t i;
+    struct table table;
+    struct text text = {0};
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    json_array_foreach(catalogue, i, entry)
+    {
+        table_add(&table, COLOUR_PLAIN, field_text(entry, "name"));
+        table_add(&table, COLOUR_PLAIN, field_text(entry, "cause"));
+        table_add(&table, COLOUR_PLAIN, field_text(entry, "blame"));
+        table_add(&table, COLOUR_PLAIN, field_text(entry, "tells"));
+        table_add(&table, COLOUR_PLAIN, field_text(entry, "title"));
+    }
+    table_write(&table, &cli->out, 0, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    table_fini(&table);
+    text_fini(&text);
+}
+
+/* The end of a log; the caller's to free(). */
+static int failures_read_log(const char *path, char **ret_data, size_t *ret_size, struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    char *data = malloc(FAILURES_LOG_MAX);
+    if (!data)
+        abort();
+    if (!file) {
+        free(data);
+        return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
+    }
+    if (fseek(file, -FAILURES_LOG_MAX, SEEK_END) < 0)
+        rewind(file); /* it is shorter, or cannot be sought in */
+    *ret_size = fread(data, 1, FAILURES_LOG_MAX, file);
+    bool has_failed = ferror(file) != 0;
+    (void)fclose(file); /* it was only read */
+    if (has_failed) {
+        free(data);
+        return error_set(err, -EIO, "cannot read %s", path);
+    }
+    *ret_data = data;
+    return 0;
+}
+
+static void failures_print(const char *path, const struct finding *finding, struct text *text)
+{
+    const json_t *entry = finding->entry;
+    text_addf(text, "%s: ", path);
+    if (!entry) {
+        text_add(text, "nothing that is known\n");
+        return;
+    }
+    text_addf(text, "%s, cause %s, to blame: %s\n  %s: ", field_text(entry, "name"),
+              field_text(entry, "cause"), field_text(entry, "blame"), field_text(entry, "title"));
+    terminal_add_cut(text, finding->line, SIZE_MAX);
+    text_add(text, "\n");
+    if (field_text(entry, "advice")[0])
+        text_addf(text, "  advice: %s\n", field_text(entry, "advice"));
+}
+
+static int failures_try(const json_t *catalogue, const struct arguments *logs)
+{
+    struct recognizer *recognizer = recognizer_new(catalogue);
+    struct text text = {0};
+    int status = CLI_OK;
+    for (size_t i = 0; i < logs->count; i++) {
+        struct finding finding = {0};
+        struct error err;
+        char *data = NULL;
+        size_t size = 0;
+        if (failures_read_log(logs->items[i], &data, &size, &err) < 0) {
+            status = cli_fail(&err);
+            continue;
+        }
+        (void)recognizer_look(recognizer, data, size, &finding); /* no entry: nothing is known */
+        failures_print(logs->items[i], &finding, &text);
+        free(data);
+    }
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    recognizer_free(recognizer);
+    return status;
+}
+
+int failures_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const char *file = cli->home.failures;
+    const struct option_rule rules[] = {
+        {.name = "file",
+         .value = "FILE",
+         .text = &file,
+         .help = "entries of your own (default: failures.yaml in the home)"},
+        {.name = "json", .flag = &as_json, .help = "print the list as JSON"},
+        {0},
+    };
+    struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    struct spec_problems problems = {0};
+    json_t *catalogue = catalogue_load(file, &problems);
+    status = failures_print_problems(&problems);
+    int tried = CLI_OK;
+    if (arguments.count)
+        tried = failures_try(catalogue, &arguments);
+    else if (as_json)
+        client_print_json(catalogue);
+    else
+        failures_list(cli, catalogue);
+    json_decref(catalogue);
+    spec_problems_fini(&problems);
+    return status == CLI_OK ? tried : status;
+}
