@@ -13,7 +13,7 @@ tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)
 
 MODEL_TESTS = tests/unit/test_model tests/unit/test_model_kernels \
-	tests/unit/test_model_checkpoint tests/unit/test_model_ranks
+	tests/unit/test_model_checkpoint tests/unit/test_model_ranks tests/unit/test_model_decode
 MODEL_LDADD = worker/model/libmodel.a $(UNIT_LDADD)
 UNIT_TESTS += $(MODEL_TESTS)
 tests_unit_test_model_SOURCES = tests/unit/test_model.c
@@ -24,8 +24,10 @@ tests_unit_test_model_checkpoint_SOURCES = tests/unit/test_model_checkpoint.c
 tests_unit_test_model_checkpoint_LDADD = $(MODEL_LDADD)
 tests_unit_test_model_ranks_SOURCES = tests/unit/test_model_ranks.c
 tests_unit_test_model_ranks_LDADD = $(MODEL_LDADD)
-TESTS += tests/unit/test_model_train.bats
-EXTRA_DIST += tests/unit/test_model_train.bats
+tests_unit_test_model_decode_SOURCES = tests/unit/test_model_decode.c
+tests_unit_test_model_decode_LDADD = $(MODEL_LDADD)
+TESTS += tests/unit/test_model_train.bats tests/unit/test_model_generate.bats
+EXTRA_DIST += tests/unit/test_model_train.bats tests/unit/test_model_generate.bats
 
 UNIT_TESTS += tests/unit/test_mac
 tests_unit_test_mac_SOURCES = tests/unit/test_mac.c

@@ -267,8 +267,6 @@ near() {
     usage train 32
     usage
     usage tarin
-    run -1 "$BIN/phase-model" generate
-    [[ $output == 'phase-model: generate: not supported yet' ]]
 }
 
 @test "--help names every option with its default" {

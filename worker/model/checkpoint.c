@@ -100,18 +100,47 @@ static int check_shape(const char *path, const struct checkpoint_header *header,
     return 0;
 }
 
+static int check_header(const char *path, const struct checkpoint_header *header, struct error *err)
+{
+    if (memcmp(header->magic, magic, sizeof magic) != 0)
+        return error_set(err, -EINVAL, "cannot resume from %s: not a checkpoint", path);
+    if (header->version != CHECKPOINT_VERSION)
+        return error_set(err, -EINVAL, "cannot resume from %s: version %u, this program reads %d",
+                         path, header->version, CHECKPOINT_VERSION);
+    return 0;
+}
+
+int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct error *err)
+{
+    struct checkpoint_header header = {0};
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
+    (void)fread(&header, sizeof header, 1, file); /* too short a file has no header */
+    (void)fclose(file);                           /* nothing was written */
+    int result = check_header(path, &header, err);
+    struct model_shape shape = {header.width, header.depth, header.heads, header.loops};
+    if (result < 0)
+        return result;
+    if (!shape.heads || !shape.width || shape.width % shape.heads || !shape.depth ||
+        shape.depth > MODEL_DEPTH_MAX || !shape.loops || shape.loops > MODEL_LOOPS_MAX ||
+        shape.width > MODEL_WIDTH_MAX || header.vocabulary != MODEL_VOCABULARY)
+        return error_set(err, -EINVAL, "cannot read %s: there is no such model", path);
+    *ret_shape = shape;
+    return 0;
+}
+
 /* A shape that differs is told before a size that differs: it is the reason of it. */
 static int check_file(const char *path, const char *data, size_t size, const struct model *model,
                       struct error *err)
 {
     struct checkpoint_header header;
-    if (size < sizeof header || memcmp(data, magic, sizeof magic) != 0)
+    if (size < sizeof header)
         return error_set(err, -EINVAL, "cannot resume from %s: not a checkpoint", path);
     memcpy(&header, data, sizeof header);
-    if (header.version != CHECKPOINT_VERSION)
-        return error_set(err, -EINVAL, "cannot resume from %s: version %u, this program reads %d",
-                         path, header.version, CHECKPOINT_VERSION);
-    int result = check_shape(path, &header, model, err);
+    int result = check_header(path, &header, err);
+    if (result == 0)
+        result = check_shape(path, &header, model, err);
     if (result < 0)
         return result;
     if (size != file_size(model))

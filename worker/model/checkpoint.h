@@ -15,6 +15,7 @@
 
 struct error;
 struct model;
+struct model_shape;
 
 enum { CHECKPOINT_VERSION = 1, CHECKPOINT_CHECKSUM = 32 };
 
@@ -39,6 +40,9 @@ struct checkpoint_position {
  * free(). */
 int checkpoint_save(const char *folder, const struct model *model,
                     const struct checkpoint_position *position, char **ret_path, struct error *err);
+
+/* The shape of the model in a file, of which it reads the header alone. */
+int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct error *err);
 
 /* Fills the weights and moments of a model of the same shape. Refuses, with the model untouched, a
  * file that is cut short, altered or of another shape. ret_checksum may be NULL. */

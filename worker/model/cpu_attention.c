@@ -6,6 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+/* What a score loses with each place of distance. */
+static float slope_of(size_t head)
+{
+    return ldexpf(4.0f, -(int)head);
+}
+
 /* One head of one sequence within the packed arrays. */
 struct head {
     size_t qkv;   /* offset of its first query in qkv; keys and values are 1 and 2 widths on */
@@ -24,7 +30,7 @@ static struct head head_at(const struct kernel_attention_shape *shape, size_t se
         .y = first_row * shape->width + index * width,
         .p = (sequence_index * shape->heads + index) * shape->sequence * shape->sequence,
         .width = width,
-        .slope = ldexpf(4.0f, -(int)index),
+        .slope = slope_of(index),
     };
 }
 
@@ -99,6 +105,18 @@ void kernel_attention(float *y, float *ret_p, const float *qkv, float *scratch,
             attend(y, ret_p + head.p, qkv, scratch, shape, &head);
         }
     }
+}
+
+void kernel_attention_newest(float *y, const float *query, const float *keys, const float *values,
+                             float *scratch, size_t count, size_t head, size_t width)
+{
+    float scale = 1.0f / sqrtf((float)width);
+    for (size_t s = 0; s < count; s++)
+        scratch[s] = cpu_dot(query, keys + s * width, width) * scale -
+                     slope_of(head) * (float)(count - 1 - s);
+    (void)cpu_softmax(scratch, count); /* its return is for losses */
+    kernel_product(y, width, (struct kernel_view){scratch, count, 1}, values, width, 1, count,
+                   width, KERNEL_SET);
 }
 
 void kernel_attention_backward(float *dqkv, const float *dy, const float *p, const float *qkv,

@@ -58,7 +58,12 @@ void kernel_attention(float *y, float *ret_p, const float *qkv, float *scratch,
 void kernel_attention_backward(float *dqkv, const float *dy, const float *p, const float *qkv,
                                float *scratch, const struct kernel_attention_shape *shape);
 
-/* y = max(x, 0)^2. */
+/* The same for the newest of `count` tokens alone and one head, whose keys and values are kept:
+ * y[width] from query[width], keys and values[count x width]; `scratch` holds `count` floats. */
+void kernel_attention_newest(float *y, const float *query, const float *keys, const float *values,
+                             float *scratch, size_t count, size_t head, size_t width);
+
+/* y = max(x, 0)^2; y may be x. */
 void kernel_relu2(float *y, const float *x, size_t count);
 /* dx may be dy. */
 void kernel_relu2_backward(float *dx, const float *dy, const float *x, size_t count);

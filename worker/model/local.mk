@@ -11,9 +11,13 @@ worker_model_libmodel_a_SOURCES = \
 	worker/model/ranks.c worker/model/ranks.h \
 	worker/model/wire.c worker/model/wire.h \
 	worker/model/stop.c worker/model/stop.h \
+	worker/model/arguments.c worker/model/arguments.h \
 	worker/model/options.c worker/model/options.h \
+	worker/model/group.c worker/model/group.h \
+	worker/model/decode.c worker/model/decode.h \
+	worker/model/generate.c worker/model/generate.h \
 	worker/model/train.c worker/model/train.h
-MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(SODIUM_LIBS) -lm
+MODEL_LIBS = worker/model/libmodel.a lib/libphased.a $(JANSSON_LIBS) $(SODIUM_LIBS) -lm
 
 bin_PROGRAMS += bin/phase-model
 bin_phase_model_SOURCES = worker/model/main.c

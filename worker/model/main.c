@@ -2,6 +2,8 @@
 #include "config.h"
 #include "lib/error.h"
 #include "lib/text.h"
+#include "worker/model/arguments.h"
+#include "worker/model/generate.h"
 #include "worker/model/options.h"
 #include "worker/model/ranks.h"
 #include "worker/model/stop.h"
@@ -13,8 +15,9 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-static const char usage[] = "Usage: phase-model train [OPTION VALUE]... | --help | --version\n"
-                            "`phase-model train --help` lists the options.\n";
+static const char usage[] =
+    "Usage: phase-model train|generate [OPTION VALUE]... | --help | --version\n"
+    "`phase-model train --help` and `phase-model generate --help` list the options.\n";
 
 static int fail(const struct error *err, int status)
 {
@@ -45,6 +48,22 @@ static int command_train(int count, char **arguments)
     return EXIT_OK;
 }
 
+static int command_generate(int count, char **arguments)
+{
+    struct generate_options options;
+    struct error err;
+    int wish = generate_parse(&options, count, arguments, &err);
+    if (wish < 0)
+        return fail(&err, wish == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+    if (wish == ARGUMENTS_HELP) {
+        generate_print_help(stdout);
+        return EXIT_OK;
+    }
+    stop_install();
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    return generate_run(&options, &err) < 0 ? fail(&err, EXIT_FAILED) : EXIT_OK;
+}
+
 int main(int count, char **arguments)
 {
     struct error err;
@@ -55,6 +74,8 @@ int main(int count, char **arguments)
     }
     if (text_equal(command, "train"))
         return command_train(count - 2, arguments + 2);
+    if (text_equal(command, "generate"))
+        return command_generate(count - 2, arguments + 2);
     if (text_equal(command, "--version")) {
         printf("phase-model %s\n", PACKAGE_VERSION);
         return EXIT_OK;
@@ -62,10 +83,6 @@ int main(int count, char **arguments)
     if (text_equal(command, "--help") || text_equal(command, "-h")) {
         fputs(usage, stdout);
         return EXIT_OK;
-    }
-    if (text_equal(command, "generate")) {
-        error_set(&err, -ENOSYS, "generate: not supported yet");
-        return fail(&err, EXIT_FAILED);
     }
     error_set(&err, -EINVAL, "%s: no such command", *command ? command : "nothing asked for");
     if (!*command)

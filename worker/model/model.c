@@ -25,7 +25,6 @@ enum {
     BLOCK_DOWN,
     BLOCK_TENSORS,
 };
-enum { MLP_RATIO = 4 };
 
 /* What one application of one block keeps for its backward pass. */
 struct block_kept {
@@ -78,8 +77,9 @@ static void lay_out(struct model *model)
         add_tensor(model, "qkv", width * 3 * width, MODEL_MATRIX, spread);
         add_tensor(model, "out", width * width, MODEL_MATRIX, spread / writers);
         add_tensor(model, "norm2", width, MODEL_GAIN, 0);
-        add_tensor(model, "up", width * MLP_RATIO * width, MODEL_MATRIX, spread);
-        add_tensor(model, "down", MLP_RATIO * width * width, MODEL_MATRIX, spread / 2 / writers);
+        add_tensor(model, "up", width * MODEL_MLP_RATIO * width, MODEL_MATRIX, spread);
+        add_tensor(model, "down", MODEL_MLP_RATIO * width * width, MODEL_MATRIX,
+                   spread / 2 / writers);
     }
 }
 
@@ -115,8 +115,8 @@ static void place_block(struct block_kept *kept, struct arena *arena,
         .middle = arena_take(arena, area),
         .norm2 = arena_take(arena, area),
         .scale2 = arena_take(arena, rows),
-        .up = arena_take(arena, MLP_RATIO * area),
-        .act = arena_take(arena, MLP_RATIO * area),
+        .up = arena_take(arena, MODEL_MLP_RATIO * area),
+        .act = arena_take(arena, MODEL_MLP_RATIO * area),
         .input = arena_take(arena, area),
     };
 }
@@ -138,9 +138,9 @@ static void place_activations(const struct model *model, struct arena *arena)
     kept->dmiddle = arena_take(arena, area);
     kept->dnormed = arena_take(arena, area);
     kept->dqkv = arena_take(arena, 3 * area);
-    kept->dwide = arena_take(arena, MLP_RATIO * area);
+    kept->dwide = arena_take(arena, MODEL_MLP_RATIO * area);
     kept->scratch = arena_take(arena, kernel_attention_scratch(&attention));
-    size_t widest = (size_t)shape->width * MLP_RATIO;
+    size_t widest = (size_t)shape->width * MODEL_MLP_RATIO;
     widest = widest > MODEL_VOCABULARY ? widest : MODEL_VOCABULARY;
     kept->transposed = arena_take(arena, shape->width * widest);
 }
@@ -227,6 +227,28 @@ static float *whole_part(const struct model *model, float *array, size_t part)
     return array + model->tensors[part].offset;
 }
 
+struct model_block model_block(const struct model *model, size_t layer)
+{
+    return (struct model_block){
+        .norm1 = block_part(model, model->weights, layer, BLOCK_NORM1),
+        .qkv = block_part(model, model->weights, layer, BLOCK_QKV),
+        .out = block_part(model, model->weights, layer, BLOCK_OUT),
+        .norm2 = block_part(model, model->weights, layer, BLOCK_NORM2),
+        .up = block_part(model, model->weights, layer, BLOCK_UP),
+        .down = block_part(model, model->weights, layer, BLOCK_DOWN),
+    };
+}
+
+const float *model_tokens(const struct model *model)
+{
+    return whole_part(model, model->weights, TENSOR_TOKENS);
+}
+
+const float *model_head(const struct model *model)
+{
+    return whole_part(model, model->weights, TENSOR_HEAD);
+}
+
 /* state = state + attention(norm(state)), then state = state + mlp(norm(state)). */
 static void block_forward(struct model *model, struct block_kept *kept, size_t layer,
                           const float *input, float *output, size_t batch)
@@ -245,9 +267,9 @@ static void block_forward(struct model *model, struct block_kept *kept, size_t l
     kernel_sum(kept->middle, kept->middle, input, area);
 
     kernel_rmsnorm(kept->norm2, kept->scale2, kept->middle, weights[BLOCK_NORM2], rows, width);
-    kernel_matmul(kept->up, kept->norm2, weights[BLOCK_UP], rows, width, MLP_RATIO * width);
-    kernel_relu2(kept->act, kept->up, MLP_RATIO * area);
-    kernel_matmul(output, kept->act, weights[BLOCK_DOWN], rows, MLP_RATIO * width, width);
+    kernel_matmul(kept->up, kept->norm2, weights[BLOCK_UP], rows, width, MODEL_MLP_RATIO * width);
+    kernel_relu2(kept->act, kept->up, MODEL_MLP_RATIO * area);
+    kernel_matmul(output, kept->act, weights[BLOCK_DOWN], rows, MODEL_MLP_RATIO * width, width);
     kernel_sum(output, output, kept->middle, area);
 }
 
@@ -267,10 +289,10 @@ static void block_backward(struct model *model, const struct block_kept *kept, s
     float *transposed = temporary->transposed;
 
     kernel_matmul_backward(dwide, gradient[BLOCK_DOWN], dstate, kept->act, weights[BLOCK_DOWN],
-                           transposed, rows, MLP_RATIO * width, width);
-    kernel_relu2_backward(dwide, dwide, kept->up, MLP_RATIO * area);
+                           transposed, rows, MODEL_MLP_RATIO * width, width);
+    kernel_relu2_backward(dwide, dwide, kept->up, MODEL_MLP_RATIO * area);
     kernel_matmul_backward(dnormed, gradient[BLOCK_UP], dwide, kept->norm2, weights[BLOCK_UP],
-                           transposed, rows, width, MLP_RATIO * width);
+                           transposed, rows, width, MODEL_MLP_RATIO * width);
     kernel_rmsnorm_backward(dstate, gradient[BLOCK_NORM2], dnormed, kept->middle,
                             weights[BLOCK_NORM2], kept->scale2, rows, width);
 

@@ -21,6 +21,8 @@ enum {
     MODEL_VOCABULARY = 256, /* bytes */
     MODEL_LOOPS_MAX = 16,
     MODEL_DEPTH_MAX = 256,
+    MODEL_WIDTH_MAX = 8192,
+    MODEL_MLP_RATIO = 4, /* the MLP's inside is so many times as wide as the state */
 };
 
 /* What the weights depend on; fixed for the life of a model and its checkpoints. width % heads is
@@ -82,6 +84,17 @@ void model_learn(struct model *model, const uint8_t *ids, const uint8_t *targets
 /* Forward alone: adds to losses[loop] the sum of its tokens' losses. */
 void model_evaluate(struct model *model, const uint8_t *ids, const uint8_t *targets, size_t batch,
                     double *losses);
+
+/* The weights of one block: gains norm1, norm2[width], matrices qkv[width x 3 width] (queries, keys
+ * and values side by side, each by heads), out[width x width], up[width x 4 width] and
+ * down[4 width x width]. Borrowed from the model. */
+struct model_block {
+    const float *norm1, *qkv, *out, *norm2, *up, *down;
+};
+struct model_block model_block(const struct model *model, size_t layer);
+/* tokens[MODEL_VOCABULARY x width] and head[width x MODEL_VOCABULARY]. */
+const float *model_tokens(const struct model *model);
+const float *model_head(const struct model *model);
 
 /* One AdamW step; `step` counts from 1. */
 void model_update(struct model *model, uint64_t step, const struct model_rates *rates);

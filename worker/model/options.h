@@ -1,5 +1,4 @@
-/* What `phase-model train` is asked to do. One table holds every option's name, bounds, default and
- * help, so that what is parsed and what --help prints cannot differ. */
+/* What `phase-model train` is asked to do. */
 #ifndef PHASED_WORKER_MODEL_OPTIONS_H
 #define PHASED_WORKER_MODEL_OPTIONS_H
 
@@ -9,7 +8,7 @@
 struct error;
 
 struct options {
-    const char *data, *out, *resume; /* borrowed from the arguments */
+    const char *data, *out, *resume, *preset; /* borrowed from the arguments */
     uint64_t iterations, device_batch_size, grad_accum, sequence_length;
     uint64_t depth, width, heads, loops;
     double matrix_lr, embedding_lr, weight_base, grad_clip, weight_decay;

@@ -78,7 +78,7 @@ static int load(struct train *train, struct error *err)
 static void take_fingerprint(const struct train *train, uint8_t fingerprint[RANKS_FINGERPRINT])
 {
     struct options numbers = *train->options;
-    numbers.data = numbers.out = numbers.resume = NULL;
+    numbers.data = numbers.out = numbers.resume = numbers.preset = NULL;
     crypto_generichash_state state;
     /* None of these can fail on fixed sizes. */
     (void)crypto_generichash_init(&state, NULL, 0, RANKS_FINGERPRINT);

@@ -1,0 +1,129 @@
+# phase-model generate as a program: the same text from any group, stopping, going on, damage.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    SHARED=$(mktemp -d /tmp/phased-test-XXXXXX)
+    export BIN SHARED
+    unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
+    "$BIN/phase-model" train --out "$SHARED" --iterations 60 --device-batch-size 8 --depth 2 --heads 4 \
+        --save-every 0 --eval-every 0 >/dev/null
+    {
+        sed 's/^ *//' /usr/share/common-licenses/GPL-3 | head -n 37
+        printf 'r\xc3\xa9sum\xc3\xa9\n\xff\xfe bytes\nno end'
+    } >"$SHARED/lines"
+    generate "$SHARED/reference.jsonl" >/dev/null
+}
+teardown_file() { rm -rf "$SHARED"; }
+
+setup() { DIR=$(mktemp -d /tmp/phased-test-XXXXXX); }
+teardown() {
+    [ -z "${CHILD:-}" ] || kill -KILL "$CHILD" 2>/dev/null || true
+    rm -rf "$DIR"
+}
+
+# generate OUTPUT [OPTION...]
+generate() {
+    local output=$1
+    shift
+    "$BIN/phase-model" generate --model "$SHARED/step_000060.ckpt" --input "$SHARED/lines" \
+        --output "$output" --bytes 40 "$@"
+}
+
+# A longer task, in the background: CHILD.
+start_long() {
+    for _ in $(seq 50); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
+    "$BIN/phase-model" generate --model "$SHARED/step_000060.ckpt" --input "$DIR/lines" \
+        --output "$DIR/long.jsonl" --bytes 40 "$@" >"$DIR/log" 2>&1 &
+    CHILD=$!
+    until grep -q '^step' "$DIR/log"; do
+        kill -0 "$CHILD"
+        sleep 0.02
+    done
+}
+
+@test "groups of 1, 2 and 4 and all sizes of batch write the same bytes" {
+    local tp batch
+    for tp in 1 2 4; do
+        for batch in 1 3 64; do
+            generate "$DIR/$tp-$batch" --tp $tp --batch-size $batch >/dev/null
+            cmp "$SHARED/reference.jsonl" "$DIR/$tp-$batch"
+        done
+    done
+}
+
+@test "each line is JSON, in the order of the input, with its prompt and some text" {
+    [ "$(jq -c .line "$SHARED/reference.jsonl" | paste -sd' ')" = "$(seq -s' ' 0 39)" ]
+    [ "$(jq -r 'select(.line == 37) | .prompt' "$SHARED/reference.jsonl")" = résumé ]
+    [ "$(jq -r 'select(.line == 38) | .prompt' "$SHARED/reference.jsonl")" = '�� bytes' ]
+    [ "$(jq -r 'select(.line == 39) | .prompt' "$SHARED/reference.jsonl")" = 'no end' ]
+    [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 20' "$SHARED/reference.jsonl")" = true ]
+}
+
+@test "it goes on after the last whole line, by another group, to the same end" {
+    local size
+    size=$(stat -c %s "$SHARED/reference.jsonl")
+    for part in 0 1 $((size / 2)) $((size - 1)) "$size"; do
+        head -c "$part" "$SHARED/reference.jsonl" >"$DIR/out"
+        generate "$DIR/out" --tp 2 --batch-size 7 >"$DIR/log"
+        cmp "$SHARED/reference.jsonl" "$DIR/out"
+    done
+    run -0 generate "$DIR/out"
+    [ "${lines[0]}" = "resumed after 40 lines of $DIR/out" ]
+}
+
+@test "a signal stops it after the lines at work, and the next run ends as an undisturbed one" {
+    start_long --tp 2
+    kill -TERM "$CHILD"
+    wait "$CHILD"
+    tail -n 1 "$DIR/log" | grep -Eq "^stopped after [0-9]+ of 2000 lines"
+    [ "$(wc -l <"$DIR/long.jsonl")" -lt 2000 ]
+    generate "$DIR/long.jsonl" --input "$DIR/lines" --tp 4 --batch-size 64 >/dev/null
+    generate "$DIR/whole.jsonl" --input "$DIR/lines" --batch-size 64 >/dev/null
+    cmp "$DIR/long.jsonl" "$DIR/whole.jsonl"
+}
+
+@test "a rank that is killed ends the group with a reason, and leaves whole lines" {
+    start_long --tp 4
+    pkill -KILL -P "$CHILD" -n
+    run wait "$CHILD"
+    [ "$status" -eq 1 ]
+    grep -Eq '^phase-model: rank [123] of the group died of signal 9$' "$DIR/log"
+    run pgrep -P "$CHILD"
+    [ -z "$output" ]
+    generate "$DIR/long.jsonl" --input "$DIR/lines" --batch-size 64 | grep -q '^resumed after'
+    [ "$(wc -l <"$DIR/long.jsonl")" -eq 2000 ]
+}
+
+refused() {
+    local reason=$1
+    shift
+    run generate "$@"
+    [ "$status" -ne 0 ]
+    [[ $output == *"$reason"* ]]
+}
+
+@test "what cannot be is refused with a reason, and the output is left alone" {
+    refused "--tp 3: not a power of two" "$DIR/out" --tp 3
+    refused "--tp 8: the model has 4 heads" "$DIR/out" --tp 8
+    refused "--model is missing" "$DIR/out" --model ''
+    refused "/nowhere" "$DIR/out" --model /nowhere
+    refused "not a checkpoint" "$DIR/out" --model "$SHARED/lines"
+    refused "/nowhere" "$DIR/out" --input /nowhere
+    refused "/nowhere/out" /nowhere/out
+    head -c 5000 "$SHARED/step_000060.ckpt" >"$DIR/cut"
+    refused "cannot resume from $DIR/cut" "$DIR/out" --model "$DIR/cut"
+    [ ! -e "$DIR/out" ]
+    echo 'something else' >"$DIR/out"
+    refused "its last line is not one that was made of" "$DIR/out"
+    [ "$(cat "$DIR/out")" = 'something else' ]
+    tail -n 3 "$SHARED/reference.jsonl" >"$DIR/out"
+    refused "its last line is not one that was made of" "$DIR/out"
+}
+
+@test "--help names every option with its default" {
+    run -0 "$BIN/phase-model" generate --help
+    [[ $output == *'--bytes N '*'[64]'* ]]
+    [ "$(grep -c '^  --' <<<"$output")" -eq 7 ]
+}

@@ -1,0 +1,383 @@
+/* The loop of generating: lines in, a batch at a time, JSON lines out. All ranks of the group read
+ * the same lines and come to the same bytes; the first writes them. */
+#include "worker/model/generate.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/model/arguments.h"
+#include "worker/model/checkpoint.h"
+#include "worker/model/decode.h"
+#include "worker/model/group.h"
+#include "worker/model/model.h"
+#include "worker/model/stop.h"
+#include "worker/model/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { INPUT_MAX = 1 << 30, BATCH_MAX = 256, TEXT_MAX = 8192 };
+
+#define AT(member) offsetof(struct generate_options, member)
+
+static const struct argument table[] = {
+    {"model", "FILE", ARGUMENT_TEXT, AT(model), 0, 0, "", "checkpoint of train; needed"},
+    {"input", "FILE", ARGUMENT_TEXT, AT(input), 0, 0, "", "a line a prompt; needed"},
+    {"output", "FILE", ARGUMENT_TEXT, AT(output), 0, 0, "",
+     "JSON lines, gone on with if they are there; needed"},
+    {"tp", "N", ARGUMENT_WHOLE, AT(tensor), 1, GROUP_SIZE_MAX, "1",
+     "processes that share each matrix; a power of two that divides the heads"},
+    {"batch-size", "N", ARGUMENT_WHOLE, AT(batch), 1, BATCH_MAX, "8", "lines at once"},
+    {"context", "N", ARGUMENT_WHOLE, AT(context), 1, TEXT_MAX, "256",
+     "bytes of a prompt that are read: its last"},
+    {"bytes", "N", ARGUMENT_WHOLE, AT(bytes), 1, TEXT_MAX, "64",
+     "bytes to write at most; a line's end ends it"},
+    {0},
+};
+
+struct prompt {
+    const uint8_t *bytes; /* into the input */
+    size_t size;
+};
+
+struct generate {
+    const struct generate_options *options;
+    struct model model;
+    struct group group;
+    struct decode *decode;
+    char *input;
+    struct prompt *prompts;
+    size_t count, done;
+    int output;       /* of the first rank */
+    size_t generated; /* bytes, since the start */
+};
+
+/* One sequence while it is written. */
+struct sequence {
+    const uint8_t *prompt;
+    size_t prompt_size;
+    uint8_t text[TEXT_MAX];
+    size_t size;
+    bool has_ended;
+};
+
+int generate_parse(struct generate_options *options, int count, char **arguments, struct error *err)
+{
+    *options = (struct generate_options){0};
+    int result = arguments_read(table, options, count, arguments, err);
+    if (result != 0)
+        return result;
+    const char *const needed[] = {options->model, options->input, options->output};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!*needed[i])
+            return error_set(err, -EINVAL, "--%s is missing", table[i].name);
+    if (options->tensor & (options->tensor - 1))
+        return error_set(err, -ERANGE, "--tp %" PRIu64 ": not a power of two", options->tensor);
+    return 0;
+}
+
+void generate_print_help(FILE *stream)
+{
+    fputs("Usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
+          "\n"
+          "Goes on writing where each line ends, on CPUs. Options, with their defaults in\n"
+          "brackets:\n\n",
+          stream);
+    arguments_print(table, stream);
+    fputs("\n"
+          "SIGTERM, SIGUSR1 and SIGUSR2 stop it after the lines at work; the same command goes on\n"
+          "with the next ones. Each batch prints a line with step (lines done) and tok/sec.\n",
+          stream);
+}
+
+static int load(struct generate *generate, struct error *err)
+{
+    const char *path = generate->options->model;
+    struct model_shape shape;
+    struct checkpoint_position position;
+    int result = checkpoint_shape(path, &shape, err);
+    if (result < 0)
+        return result;
+    unsigned tensor = (unsigned)generate->options->tensor;
+    if (shape.heads % tensor || (shape.heads & (shape.heads - 1)))
+        return error_set(err, -ERANGE,
+                         "--tp %u: the model has %u heads; their number must be a power of two "
+                         "that --tp divides",
+                         tensor, shape.heads);
+    model_init(&generate->model, &shape, 1, 1); /* it is only decoded */
+    return checkpoint_load(path, &generate->model, &position, NULL, err);
+}
+
+static int read_prompts(struct generate *generate, struct error *err)
+{
+    size_t size;
+    int result = file_read(generate->options->input, INPUT_MAX, &generate->input, &size, err);
+    if (result < 0)
+        return result;
+    const char *at = generate->input, *end = at + size;
+    for (const char *line = at; line < end; generate->count++) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        line = stop ? stop + 1 : end;
+    }
+    generate->prompts = calloc(generate->count + 1, sizeof *generate->prompts);
+    if (!generate->prompts)
+        abort();
+    for (size_t i = 0; i < generate->count; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        generate->prompts[i] = (struct prompt){(const uint8_t *)at, length};
+        at = stop ? stop + 1 : end;
+    }
+    return 0;
+}
+
+static int check_last(const struct generate *generate, const char *line, size_t size,
+                      struct error *err)
+{
+    json_t *last = json_loadb(line, size, 0, NULL);
+    json_int_t number = json_integer_value(json_object_get(last, "line"));
+    bool is_ours = json_is_integer(json_object_get(last, "line"));
+    json_decref(last);
+    if (!is_ours || number + 1 != (json_int_t)generate->done || generate->done > generate->count)
+        return error_set(err, -EINVAL,
+                         "cannot go on with %s: its last line is not one that was made of %s",
+                         generate->options->output, generate->options->input);
+    return 0;
+}
+
+/* Counts the lines that are there, and removes half a one. */
+static int open_output(struct generate *generate, struct error *err)
+{
+    const char *path = generate->options->output;
+    char *data = NULL;
+    size_t size = 0, last = 0, whole = 0;
+    int result = access(path, F_OK) == 0 ? file_read(path, INPUT_MAX, &data, &size, err) : 0;
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < size; i++)
+        if (data[i] == '\n') {
+            last = whole;
+            whole = i + 1;
+            generate->done++;
+        }
+    if (generate->done)
+        result = check_last(generate, data + last, whole - last, err);
+    free(data);
+    if (result < 0)
+        return result;
+    generate->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (generate->output < 0 || ftruncate(generate->output, (off_t)whole) < 0)
+        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* Bytes as a string of JSON; what is no UTF-8 becomes U+FFFD. */
+static json_t *make_string(const uint8_t *bytes, size_t size)
+{
+    json_t *whole = json_stringn((const char *)bytes, size);
+    struct text text = {0};
+    for (size_t i = 0; !whole && i < size;) {
+        size_t length = size - i < 4 ? size - i : 4;
+        json_t *character = NULL;
+        while (length && !(character = json_stringn((const char *)bytes + i, length)))
+            length--;
+        json_decref(character);
+        text_add_bytes(&text, length ? (const char *)bytes + i : "\xEF\xBF\xBD",
+                       length ? length : 3);
+        i += length ? length : 1;
+    }
+    if (!whole)
+        whole = json_stringn(text_string(&text), text.size);
+    text_fini(&text);
+    return whole;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+    while (size) {
+        ssize_t done = write(fd, data, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -errno;
+        data += done;
+        size -= (size_t)done;
+    }
+    return 0;
+}
+
+static int write_batch(struct generate *generate, const struct sequence *sequences, size_t batch,
+                       struct error *err)
+{
+    struct text text = {0};
+    for (size_t i = 0; i < batch; i++) {
+        const struct prompt *prompt = &generate->prompts[generate->done + i];
+        json_t *line = json_pack("{s:I, s:o, s:o}", "line", (json_int_t)(generate->done + i),
+                                 "prompt", make_string(prompt->bytes, prompt->size), "text",
+                                 make_string(sequences[i].text, sequences[i].size));
+        char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
+        if (!dump)
+            abort();
+        text_addf(&text, "%s\n", dump);
+        free(dump);
+        json_decref(line);
+    }
+    int result = write_all(generate->output, text_string(&text), text.size);
+    text_fini(&text);
+    if (result < 0)
+        return error_set(err, result, "cannot write %s: %s", generate->options->output,
+                         strerror(-result));
+    return 0;
+}
+
+static uint8_t most_likely(const float *logits)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < MODEL_VOCABULARY; i++)
+        if (logits[i] > logits[best])
+            best = i;
+    return (uint8_t)best;
+}
+
+/* Takes the byte after what was fed, where the prompt is over. */
+static void take_byte(const struct generate *generate, struct sequence *sequence, uint8_t byte)
+{
+    sequence->has_ended |= byte == '\n' || sequence->size == generate->options->bytes;
+    if (!sequence->has_ended)
+        sequence->text[sequence->size++] = byte;
+    sequence->has_ended |= sequence->size == generate->options->bytes;
+}
+
+/* An empty line goes on from a line's end. */
+static void begin_sequence(const struct generate *generate, struct sequence *sequence,
+                           const struct prompt *prompt)
+{
+    size_t context = (size_t)generate->options->context;
+    size_t size = prompt->size < context ? prompt->size : context;
+    *sequence = (struct sequence){
+        .prompt = size ? prompt->bytes + prompt->size - size : (const uint8_t *)"\n",
+        .prompt_size = size ? size : 1,
+    };
+}
+
+static int write_sequences(struct generate *generate, struct sequence *sequences, size_t batch,
+                           struct error *err)
+{
+    uint8_t ids[BATCH_MAX];
+    bool has_more = true;
+    decode_begin(generate->decode, batch);
+    for (size_t position = 0; has_more; position++) {
+        const float *logits;
+        for (size_t i = 0; i < batch; i++) {
+            const struct sequence *sequence = &sequences[i];
+            size_t written = position - sequence->prompt_size;
+            ids[i] = position < sequence->prompt_size ? sequence->prompt[position]
+                     : written < sequence->size       ? sequence->text[written]
+                                                      : 0; /* it has ended */
+        }
+        int result = decode_step(generate->decode, ids, &logits, err);
+        if (result < 0)
+            return result;
+        has_more = false;
+        for (size_t i = 0; i < batch; i++) {
+            if (position + 1 >= sequences[i].prompt_size && !sequences[i].has_ended)
+                take_byte(generate, &sequences[i], most_likely(logits + i * MODEL_VOCABULARY));
+            has_more |= !sequences[i].has_ended;
+        }
+    }
+    return 0;
+}
+
+static void print_line(struct generate *generate, const struct sequence *sequences, size_t batch,
+                       int64_t began_ms)
+{
+    for (size_t i = 0; i < batch; i++)
+        generate->generated += sequences[i].size;
+    double seconds = (double)(wire_now_ms() - began_ms) / 1000;
+    printf("step %zu/%zu | tok/sec %.0f\n", generate->done, generate->count,
+           (double)generate->generated / (seconds > 0 ? seconds : 1e-3));
+}
+
+/* The wish to stop of any rank reaches all before the same batch. */
+static int agree_to_go_on(struct generate *generate, bool *ret_goes_on, struct error *err)
+{
+    float wish = stop_is_wanted();
+    int result = group_sum(&generate->group, &wish, 1, err);
+    *ret_goes_on = !(wish > 0) && generate->done < generate->count;
+    return result;
+}
+
+static int run_group(struct generate *generate, struct error *err)
+{
+    size_t batch_max = (size_t)generate->options->batch;
+    int64_t began_ms = wire_now_ms();
+    struct sequence *sequences = calloc(batch_max, sizeof *sequences);
+    bool goes_on;
+    if (!sequences)
+        abort();
+    int result = agree_to_go_on(generate, &goes_on, err);
+    while (result == 0 && goes_on) {
+        size_t left = generate->count - generate->done;
+        size_t batch = left < batch_max ? left : batch_max;
+        for (size_t i = 0; i < batch; i++)
+            begin_sequence(generate, &sequences[i], &generate->prompts[generate->done + i]);
+        result = write_sequences(generate, sequences, batch, err);
+        if (result == 0 && generate->group.rank == 0)
+            result = write_batch(generate, sequences, batch, err);
+        if (result < 0)
+            break;
+        generate->done += batch;
+        if (generate->group.rank == 0)
+            print_line(generate, sequences, batch, began_ms);
+        result = agree_to_go_on(generate, &goes_on, err);
+    }
+    free(sequences);
+    return result;
+}
+
+static int generate_all(struct generate *generate, struct error *err)
+{
+    const struct generate_options *options = generate->options;
+    if (generate->done)
+        printf("resumed after %zu lines of %s\n", generate->done, options->output);
+    int result = group_fork(&generate->group, (unsigned)options->tensor, err);
+    if (result == 0) {
+        generate->decode = decode_new(&generate->model, &generate->group, (size_t)options->batch,
+                                      (size_t)(options->context + options->bytes));
+        result = run_group(generate, err);
+        decode_free(generate->decode);
+    }
+    result = group_end(&generate->group, result, err); /* here the other ranks end */
+    if (result == 0 && fsync(generate->output) < 0 && errno != EINVAL && errno != EROFS)
+        result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
+    if (result == 0)
+        printf("%s after %zu of %zu lines: %s\n",
+               generate->done < generate->count ? "stopped" : "finished", generate->done,
+               generate->count, options->output);
+    return result;
+}
+
+int generate_run(const struct generate_options *options, struct error *err)
+{
+    struct generate generate = {.options = options, .output = -1};
+    int result = load(&generate, err);
+    if (result == 0)
+        result = read_prompts(&generate, err);
+    if (result == 0)
+        result = open_output(&generate, err);
+    if (result == 0)
+        result = generate_all(&generate, err);
+    if (generate.output >= 0 && close(generate.output) < 0 && result == 0)
+        result = error_set(err, -errno, "cannot write %s: %s", options->output, strerror(errno));
+    free(generate.prompts);
+    free(generate.input);
+    model_fini(&generate.model);
+    return result;
+}
