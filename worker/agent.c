@@ -130,6 +130,8 @@ static void agent_command(void *context, const char *line, size_t size)
         node_run_examine(agent->run);
     else if (text_equal(line, "testify"))
         node_run_testify(agent->run);
+    else if (text_equal(line, "join"))
+        node_run_join(agent->run);
     else if (text_equal(line, "finish"))
         node_run_finish(agent->run);
 }

@@ -9,6 +9,7 @@
  *   kill               KILL now
  *   examine            the run may hang: look, and report
  *   testify            it hangs: put what was found into the journal
+ *   join               all groups have succeeded: the first node joins what they have made
  *   finish             the run is gone on all nodes: tell its end
  *   end                leave
  *

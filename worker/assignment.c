@@ -71,6 +71,8 @@ static int assignment_read_parallel(struct assignment *assignment, struct error 
     if (result == 0 && is_group && (group == 0 || assignment->gpus % group))
         return error_set(err, -EINVAL, "spec: %u GPUs of a node are no whole number of groups",
                          assignment->gpus);
+    if (result == 0 && !is_group && (assignment->shard_input || assignment->join))
+        return error_set(err, -EINVAL, "spec: shard and join need launch: group");
     return result;
 }
 
@@ -108,6 +110,10 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     assignment_read_preflight(assignment);
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");
+    const json_t *shard = json_object_get(assignment->spec, "shard");
+    assignment->shard_input = assignment_string(shard, "input");
+    assignment->join = assignment_string(assignment->spec, "join");
+    assignment->outputs = json_object_get(assignment->spec, "outputs");
     int result = assignment_read_parallel(assignment, err);
     return result < 0 ? result : assignment_read_checkpoint(assignment, err);
 }
@@ -134,6 +140,7 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     assignment->environment = environment;
     assignment->spec = spec;
     assignment->inputs = json_object_get(json, "inputs");
+    assignment->is_anew = json_is_true(json_object_get(json, "anew"));
     assignment->linger_s = assignment_number(json, "linger_s", 0);
     assignment->umask = assignment_number(json, "umask", -1);
     const json_t *resume = json_object_get(json, "resume");

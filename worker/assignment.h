@@ -33,6 +33,10 @@ struct assignment {
     struct placement_sizes parallel;
     const char *preflight;   /* its level; NULL: none */
     bool preflight_observes; /* what it finds is only reported */
+    const char *shard_input; /* a path, which may hold $PHASED_; NULL: nothing is split */
+    const char *join;        /* a script for when all groups have succeeded, or NULL */
+    const json_t *outputs;   /* paths below out_dir that must be there in the end; may be NULL */
+    bool is_anew;            /* the phase begins from the start: what was done before is void */
     int umask;               /* -1: leave */
     int linger_s;
     const char *checkpoint_path; /* pattern, or NULL */

@@ -21,6 +21,7 @@
 enum {
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
+    CREW_TELL_MS = 50,          /* between looks for successes to tell, after the first */
     CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach this node as it did another */
     CREW_TERM_MS = 5000,        /* between TERM and KILL, half of the time where that is less */
     CREW_KILL_AGAIN_MS = 200,   /* a process that forked meanwhile was missed */
@@ -33,6 +34,8 @@ struct crew_member {
     struct crew *crew;
     struct crew_rank rank;
     bool has_ended;
+    bool is_untold;   /* it has ended well, and that is held back */
+    int64_t ended_ms; /* if so */
     uv_pipe_t output;
     bool is_open;
     struct ranklog *log;
@@ -50,8 +53,9 @@ struct crew {
     bool was_helper_stopped;          /* a process that is no rank died of the stop signal */
     struct memory_kills memory_kills; /* at the start */
     const struct crew_rank *failed;
-    bool is_held; /* the failure is not told yet */
-    uv_timer_t ladder, holder, expecter;
+    bool is_held;    /* the failure is not told yet */
+    unsigned untold; /* successes that are not told yet */
+    uv_timer_t ladder, holder, expecter, teller;
     int64_t kill_ms; /* when KILL is due, or was first sent */
     unsigned handles;
     uint64_t printed; /* pieces of output */
@@ -100,6 +104,7 @@ static void crew_go(struct crew *crew)
     uv_timer_stop(&crew->ladder);
     uv_timer_stop(&crew->holder);
     uv_timer_stop(&crew->expecter);
+    uv_timer_stop(&crew->teller);
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);
     crew->options.gone(crew->options.context);
@@ -204,7 +209,7 @@ static void crew_check(struct crew *crew)
             return;
         has_output |= crew->members[i].is_open;
     }
-    if (crew->is_gone || crew->is_held)
+    if (crew->is_gone || crew->is_held || crew->untold)
         return;
     if (!crew->has_children && !has_output)
         crew_go(crew);
@@ -223,6 +228,36 @@ static void crew_hold_done(uv_timer_t *timer)
     if (!crew->is_stopping && !crew->was_terminated)
         crew->options.failed(crew->options.context, crew->failed);
     crew_check(crew);
+}
+
+/* Tells of the successes that are old enough. */
+static void crew_tell_done(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    int64_t now_ms = clock_steady_ms();
+    bool is_asked = (crew->is_stopping && !crew->is_clearing) || crew->was_terminated;
+    for (unsigned i = 0; i < crew->count; i++) {
+        struct crew_member *member = &crew->members[i];
+        if (!member->is_untold || now_ms - member->ended_ms < CREW_HOLD_MS)
+            continue;
+        member->is_untold = false;
+        crew->untold--;
+        if (!is_asked)
+            crew->options.succeeded(crew->options.context, &member->rank);
+    }
+    if (crew->untold)
+        uv_timer_start(&crew->teller, crew_tell_done, CREW_TELL_MS, 0);
+    crew_check(crew);
+}
+
+static void crew_hold_success(struct crew *crew, struct crew_member *member)
+{
+    if (!crew->options.succeeded || crew->is_stopping || crew->was_terminated)
+        return;
+    member->is_untold = true;
+    member->ended_ms = clock_steady_ms();
+    if (crew->untold++ == 0)
+        uv_timer_start(&crew->teller, crew_tell_done, CREW_HOLD_MS, 0);
 }
 
 /* Whether it died of what it was told. */
@@ -261,6 +296,8 @@ static void crew_member_ended(struct crew *crew, struct crew_member *member, int
         crew->was_cut_off = true;
     if (is_failure && !crew->is_stopping)
         crew_note_end(crew, member);
+    if (!is_failure)
+        crew_hold_success(crew, member);
     if (!is_failure || crew->failed)
         return;
     crew->failed = &member->rank;
@@ -305,7 +342,7 @@ static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
     if (size > 0) {
         crew->printed++;
         ranklog_feed(member->log, buffer->base, (size_t)size);
-        if (member->rank.local_rank == 0)
+        if (member == crew->members)
             crew->options.printed(crew->options.context, buffer->base, (size_t)size);
     } else if (size < 0) {
         crew_close_output(member);
@@ -315,20 +352,20 @@ static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
 
 /* --- Start and close ------------------------------------------------------------------------- */
 
-static int crew_start_member(struct crew *crew, struct rank_start *start, unsigned i,
+static int crew_start_member(struct crew *crew, struct rank_start *start, unsigned local_rank,
                              struct error *err)
 {
     const struct crew_options *options = &crew->options;
-    struct crew_member *member = &crew->members[i];
+    struct crew_member *member = &crew->members[crew->count];
     int output;
-    environment_set_rank(options->environment, options->assignment, options->place, i);
+    environment_set_rank(options->environment, options->assignment, options->place, local_rank);
     start->environment = options->environment->entries;
     int result = rank_spawn(start, &member->rank.pid, &output, err);
     if (result < 0)
         return result;
     member->crew = crew;
-    member->rank.local_rank = i;
-    member->rank.rank = options->place->node_index * options->place->ranks_per_node + i;
+    member->rank.local_rank = local_rank;
+    member->rank.rank = options->first_rank + local_rank;
     member->log = ranklog_open(options->log_folder, member->rank.rank, 0);
     crew->count++;
     crew->has_children = true;
@@ -344,23 +381,29 @@ static int crew_start_member(struct crew *crew, struct rank_start *start, unsign
     return 0;
 }
 
+static struct crew *crew_new(const struct crew_options *options)
+{
+    struct crew *crew = calloc(1, sizeof(*crew));
+    if (!crew || !(crew->members = calloc(options->count, sizeof(*crew->members))))
+        abort();
+    crew->options = *options;
+    uv_timer_t *const timers[] = {&crew->ladder, &crew->holder, &crew->expecter, &crew->teller};
+    for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+        uv_timer_init(options->loop, timers[i]);
+        timers[i]->data = crew;
+        crew->handles++;
+    }
+    return crew;
+}
+
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err)
 {
     const struct assignment *assignment = options->assignment;
-    unsigned count = options->place->ranks_per_node;
-    struct crew *crew = calloc(1, sizeof(*crew));
-    char *script = text_format("%s/run.sh", assignment->run_dir);
+    struct crew *crew = crew_new(options);
+    char *script = text_format("%s/%s", assignment->run_dir, options->script);
     struct text workdir = {0};
     int result = 0;
-    if (!crew || !(crew->members = calloc(count, sizeof(*crew->members))))
-        abort();
-    crew->options = *options;
     memory_kills_read("", &crew->memory_kills);
-    uv_timer_init(options->loop, &crew->ladder);
-    uv_timer_init(options->loop, &crew->holder);
-    uv_timer_init(options->loop, &crew->expecter);
-    crew->ladder.data = crew->holder.data = crew->expecter.data = crew;
-    crew->handles = 3;
     if (assignment->workdir)
         environment_expand(options->environment, assignment->workdir, &workdir);
     struct rank_start start = {
@@ -369,11 +412,12 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
         .umask = assignment->umask,
         .ignores_term = assignment->stop_signal != SIGTERM,
     };
-    for (unsigned i = 0; i < count && result == 0; i++)
-        result = crew_start_member(crew, &start, i, err);
+    for (unsigned i = 0; i < options->count && result == 0; i++)
+        if (!options->is_over || !options->is_over(options->context, i))
+            result = crew_start_member(crew, &start, i, err);
     if (result < 0 && crew->count)
         crew_kill(crew);
-    else if (result < 0)
+    else if (crew->count == 0)
         crew->is_gone = true;
     free(script);
     text_fini(&workdir);
@@ -421,8 +465,11 @@ bool crew_was_cut_off(const struct crew *crew)
     return crew->was_cut_off || (crew->was_helper_stopped && has_dead_rank);
 }
 
-char *crew_last_line(const struct crew *crew, unsigned i)
+char *crew_last_line(const struct crew *crew, const struct crew_rank *rank)
 {
+    unsigned i = 0;
+    while (&crew->members[i].rank != rank)
+        i++;
     return ranklog_last_line(crew->members[i].log);
 }
 
@@ -448,4 +495,5 @@ void crew_close(struct crew *crew)
     uv_close((uv_handle_t *)&crew->ladder, crew_timer_closed);
     uv_close((uv_handle_t *)&crew->holder, crew_timer_closed);
     uv_close((uv_handle_t *)&crew->expecter, crew_timer_closed);
+    uv_close((uv_handle_t *)&crew->teller, crew_timer_closed);
 }

@@ -3,9 +3,9 @@
  *
  * A crew is gone when each rank has ended, no process that any of them started is left, and their
  * output has been read to its end. What a rank leaves behind when all have ended by themselves is
- * told to end, and killed 2 s later. A rank's failure is held back for 0.3 s: Slurm signals all
- * processes of a step at once when it preempts, so a rank may die of that a moment before the agent
- * learns of it. */
+ * told to end, and killed 2 s later. A rank's failure, or success where that is asked for, is held
+ * back for 0.3 s: Slurm signals all processes of a step at once when it preempts, so a rank may end
+ * of that a moment before the agent learns of it. */
 #ifndef PHASED_WORKER_CREW_H
 #define PHASED_WORKER_CREW_H
 
@@ -32,18 +32,24 @@ struct crew_options {
     const struct assignment *assignment;
     struct environment *environment; /* what the ranks have in common */
     const struct environment_place *place;
+    const char *script; /* the name of a file in the run's folder */
+    unsigned first_rank, count;
+    bool (*is_over)(void *context, unsigned local_rank); /* NULL, or: this one is not started */
     const char *log_folder;
-    /* The node's first rank printed this. */
+    /* The first one started here printed this. */
     void (*printed)(void *context, const char *data, size_t size);
     /* A rank failed and was not being stopped; once, for the first one. */
     void (*failed)(void *context, const struct crew_rank *rank);
+    /* NULL, or: a rank has ended well by itself, and not because it was stopped. */
+    void (*succeeded)(void *context, const struct crew_rank *rank);
     /* The crew is gone; the last call. */
     void (*gone)(void *context);
     void *context;
 };
 
-/* Starts all ranks. When one cannot be started those before it are killed; the crew is there all
- * the same, and is gone as soon as they are. */
+/* Starts the ranks. When one cannot be started those before it are killed; the crew is there all
+ * the same, and is gone as soon as they are. With nothing to start it is gone at once, and `gone`
+ * is not called. */
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err);
 
 /* The program's stop signal now, unless Slurm has just sent the same to all processes, and KILL
@@ -80,8 +86,8 @@ const struct crew_rank *crew_failed(const struct crew *crew);
  */
 bool crew_was_cut_off(const struct crew *crew);
 
-/* The last line that the i-th rank printed, as ranklog_last_line(); the caller's to free(). */
-char *crew_last_line(const struct crew *crew, unsigned i);
+/* The last line that a rank of the crew printed, as ranklog_last_line(); the caller's to free(). */
+char *crew_last_line(const struct crew *crew, const struct crew_rank *rank);
 
 /* The newest lines of the i-th rank, as ranklog_recent(), and how it ended where no program says
  * it: killed by a signal, or by the kernel's OOM killer. */

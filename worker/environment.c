@@ -3,6 +3,7 @@
 
 #include "worker/assignment.h"
 #include "worker/groups.h"
+#include "worker/shards.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -217,6 +218,8 @@ static void environment_add_phased(struct environment *environment,
     if (assignment->resume)
         environment_setf(environment, "PHASED_RESUME_STEP", "%lld",
                          (long long)assignment->resume_step);
+    if (assignment->shard_input)
+        environment_setf(environment, "PHASED_SHARDS", "%u", assignment->parallel.data);
     environment_add_inputs(environment, assignment->inputs);
 }
 
@@ -286,6 +289,10 @@ void environment_set_rank(struct environment *environment, const struct assignme
     unsigned local = place->ranks_per_node, rank = place->node_index * local + local_rank;
     if (place->groups)
         groups_set_environment(place->groups, environment, rank, local_rank);
+    if (place->shards) {
+        environment_setf(environment, "PHASED_SHARD", "%u", rank);
+        environment_set(environment, "PHASED_SHARD_FILE", shards_file(place->shards, local_rank));
+    }
     if (assignment->launch != ASSIGNMENT_LAUNCH_RANK)
         return;
     environment_setf(environment, "RANK", "%u", rank);

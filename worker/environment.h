@@ -10,6 +10,7 @@
 
 struct assignment;
 struct groups;
+struct shards;
 
 struct environment {
     char **entries; /* "NAME=value", NULL-terminated: what execve() takes */
@@ -26,6 +27,7 @@ struct environment_place {
     const char *channel;         /* file for what scripts tell, see channel.h */
     const char *program;         /* path of phase-worker itself, or NULL */
     const struct groups *groups; /* of launch: group, or NULL */
+    const struct shards *shards; /* of its groups, or NULL */
 };
 
 void environment_fini(struct environment *environment);

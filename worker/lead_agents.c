@@ -21,7 +21,7 @@ void lead_begin(struct lead *lead)
             json_array_append_new(nodes, json_string(lead->agents[i].node));
     }
     lead->state = LEAD_RUNNING;
-    lead->is_killing = lead->hang.is_asked = false;
+    lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
     uv_timer_stop(&lead->timer);
     lead->turn++;
     step_send(lead->step, "start %s", run->assignment->run_dir);
@@ -49,8 +49,16 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     for (unsigned i = 0; i < lead->count; i++)
         gone += lead->agents[i].is_gone;
     lead_hang_gone(lead);
-    if (gone == lead->count)
+    if (gone < lead->count)
+        return;
+    bool is_good = !lead->run->is_decided && !lead->is_asking;
+    if (lead->run->assignment->join && is_good && !lead->is_joining) {
+        lead->is_joining = true;
+        lead->agents[0].is_gone = false; /* the first node has to be gone once more */
+        step_send(lead->step, "join");
+    } else {
         step_send(lead->step, "finish");
+    }
 }
 
 static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const json_t *report)

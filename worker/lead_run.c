@@ -12,11 +12,14 @@
 #include "worker/journal.h"
 #include "worker/link.h"
 #include "worker/posthumous.h"
+#include "worker/shards.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LEAD_RUN_STOP_S = 10 };
 
@@ -26,10 +29,18 @@ static int64_t lead_run_environment(const char *name)
     return value ? strtoll(value, NULL, 10) : 0;
 }
 
+static int lead_run_write_script(const struct lead_run *run, const char *name, const char *script,
+                                 struct error *err)
+{
+    char *path = text_format("%s/%s", run->assignment->run_dir, name);
+    int result = file_replace(path, script, strlen(script), 0600, err);
+    free(path);
+    return result;
+}
+
 static int lead_run_prepare(const struct lead_run *run, struct error *err)
 {
     static const char *const folders[] = {"journal", "log", "channel"};
-    const char *script = run->assignment->script;
     int result = 0;
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && result == 0; i++) {
         char *folder = text_format("%s/%s", run->assignment->run_dir, folders[i]);
@@ -40,9 +51,9 @@ static int lead_run_prepare(const struct lead_run *run, struct error *err)
         result = file_make_folders(run->assignment->out_dir, 0700, err);
     if (result < 0)
         return result;
-    char *path = text_format("%s/run.sh", run->assignment->run_dir);
-    result = file_replace(path, script, strlen(script), 0600, err);
-    free(path);
+    result = lead_run_write_script(run, "run.sh", run->assignment->script, err);
+    if (result == 0 && run->assignment->join)
+        result = lead_run_write_script(run, "join.sh", run->assignment->join, err);
     return result;
 }
 
@@ -189,6 +200,8 @@ bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const ch
         (void)snprintf(who, sizeof(who), "rank %d", (int)json_integer_value(rank)); /* fits */
     if (json_is_integer(group))
         (void)snprintf(who, sizeof(who), "group %d", (int)json_integer_value(group)); /* fits */
+    if (json_is_true(json_object_get(failed, "join")))
+        (void)snprintf(who, sizeof(who), "join"); /* fits */
     if (number)
         (void)snprintf(how, sizeof(how), "was killed by signal %d (%s)", number,
                        strsignal(number)); /* fits */
@@ -295,6 +308,7 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
         outcome->has_step = true;
         outcome->last_step = json_integer_value(step);
     }
+    run->shards += (unsigned)json_integer_value(json_object_get(report, "shards"));
     if (json_is_integer(saved) && json_integer_value(saved) > run->saved_step)
         run->saved_step = json_integer_value(saved);
     if (json_is_object(failed) && !run->failed) {
@@ -331,11 +345,37 @@ static bool lead_run_goes_on(const struct lead_run *run)
            (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
 
+/* Decides that the run has failed where something it should have made is not there. */
+static void lead_run_check_outputs(struct lead_run *run)
+{
+    const char *out_dir = run->assignment->out_dir;
+    size_t i;
+    json_t *output;
+    json_array_foreach((json_t *)run->assignment->outputs, i, output)
+    {
+        const char *name = json_string_value(output);
+        char *path = text_format("%s/%s", out_dir, name ? name : "");
+        char *end = strrchr(path, '/');
+        *end = '\0';
+        DIR *folder = opendir(path); /* NFS looks anew then for what another node has written */
+        *end = '/';
+        if (folder)
+            closedir(folder);
+        if (access(path, F_OK) < 0)
+            (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT,
+                                  "outputs: no %s in %s: %s", name ? name : "file", out_dir,
+                                  strerror(errno));
+        free(path);
+    }
+}
+
 void lead_run_end(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
     if (run->failed)
         (void)lead_run_decide_failed(run, run->failed, run->failed_node);
+    if (!run->is_decided)
+        lead_run_check_outputs(run);
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
     /* Also of a hang: who waits for a rank that is out of memory hangs. */
     bool is_open =
@@ -343,6 +383,13 @@ void lead_run_end(struct lead_run *run)
         (outcome->cause == OUTCOME_CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
     if (run->failure && is_open)
         failure_apply(run->assignment, run->failure, run->failure_node, outcome);
+    if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
+        shards_remove_all(run->assignment->run_dir);
+    /* A run that has done shards has got on, though its programs count no steps. */
+    if (!outcome->has_step && run->shards) {
+        outcome->has_step = true;
+        outcome->last_step = run->shards;
+    }
     if (outcome->ended == 0)
         outcome->ended = clock_calendar_s();
     outcome->requeues = lead_run_goes_on(run);

@@ -24,6 +24,7 @@ struct lead_run {
     char *command_file; /* the link's */
     struct outcome outcome;
     int64_t saved_step; /* of the newest checkpoint, as the nodes told at their end; or -1 */
+    unsigned shards;    /* how many were done in it */
     bool is_decided;
     json_t *failed; /* the first rank that failed, as its node told at its end; or NULL */
     char *failed_node;
@@ -87,7 +88,8 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
 void lead_run_add_lost(struct lead_run *run, const char *node);
 
 /* Ends the run: the last entry, and outcome.json. When nothing was decided, a rank that failed
- * does; otherwise it has succeeded. What was recognised of a failure says its cause. */
+ * does, or an output that is not there; otherwise it has succeeded. What was recognised of a
+ * failure says its cause. */
 void lead_run_end(struct lead_run *run);
 /* Tries again to write outcome.json, if that failed. */
 int lead_run_write(struct lead_run *run, struct error *err);

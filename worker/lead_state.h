@@ -75,6 +75,7 @@ struct lead {
     struct lead_hang hang;
     int64_t interrupted_ms;       /* when a stop from outside began */
     bool is_killing;              /* the ladder's last rung */
+    bool is_joining;              /* the first node was told to */
     int64_t waiting_ms, heard_ms; /* since when, and when the daemon was last there */
     int64_t write_by_ms;          /* until when to try to write the outcome */
     enum lead_requeue requeue;

@@ -35,7 +35,7 @@ worker_libworker_a_SOURCES = \
 	worker/nodecheck.c worker/nodecheck.h \
 	worker/nodecheck_report.c worker/nodecheck_report.h \
 	worker/memory_kills.c worker/memory_kills.h \
-	worker/node_run.c worker/node_run.h \
+	worker/node_run.c worker/node_run.h worker/node_run_start.c worker/node_run_state.h \
 	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \
 	worker/outcome.c worker/outcome.h \
@@ -51,6 +51,8 @@ worker_libworker_a_SOURCES = \
 	worker/requeue.c worker/requeue.h \
 	worker/rows.c worker/rows.h \
 	worker/scontrol.c worker/scontrol.h \
+	worker/shards.c worker/shards.h \
+	worker/split.c worker/split.h \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
 	worker/telemetry/gpu_metrics.c worker/telemetry/gpu_metrics.h \

@@ -5,8 +5,8 @@
  * Starting waits for the preflights of all nodes, where the run has one (node_run_go_on), and for
  * files that other nodes write. Gone: no process of the run is left here and the
  * journal holds all that was observed. When all nodes are gone the owner says so
- * (node_run_finish), and the run ends here with its last journal entry; a run on one node does so
- * by itself.
+ * (node_run_finish), and the run ends here with its last journal entry; a run on one node that has
+ * nothing to join does so by itself.
  *
  * What happens is reported to the owner as JSON objects (a new reference each), which the agent
  * hands to the lead:
@@ -14,15 +14,16 @@
  *   {"report": "preflight", "turn": 1, "outcome", "reason"}
  *   {"report": "started", "turn": 1, "time": 1790000000.1}
  *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
- *   {"report": "failed", "turn", "failed": {"rank" or "group", "code", "signal", "line"},
- *    "failure"}                                         the first one here; of a node's only
- *                                                       process neither "rank" nor "group";
- *                                                       `failure`: what is known of it, or null
+ *   {"report": "failed", "turn", "failed": {"rank" or "group" or "join", "code", "signal",
+ *    "line"}, "failure"}                                the first one here; of a node's only
+ *                                                       process none of the three; `failure`: what
+ *                                                       is known of it, or null
  *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
  *   {"report": "silent" | "examined", "turn", ...}    as worker/vigil.h has them
  *   {"report": "gone", "turn"}
  *   {"report": "ended", "turn", "final", "ended", "last_step" and "checkpoint" (a step) or null,
- * "failed" and "failure" as above or null, "idle": true where the run has no ranks here}
+ * "failed" and "failure" as above or null, "idle": true where the run has no ranks here, "shards":
+ * how many were done}
  *
  * They are short enough for srun to pass them on in one piece (REPORT_MAX). */
 #ifndef PHASED_WORKER_NODE_RUN_H
@@ -74,6 +75,10 @@ void node_run_terminated(struct node_run *run);
 
 /* Takes the ends of children: call it at each SIGCHLD. */
 void node_run_reap(struct node_run *run);
+
+/* All groups have succeeded, on all nodes: what they have made is joined, on the first one. It is
+ * gone again when that is done. */
+void node_run_join(struct node_run *run);
 
 /* The run is gone on all nodes. */
 void node_run_finish(struct node_run *run);
