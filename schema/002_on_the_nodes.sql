@@ -38,6 +38,59 @@ CREATE VIEW v_preflight AS
 
 -- Telemetry.
 
+CREATE TABLE gpu (
+    -- A GPU that a run had on a node.
+    id         INTEGER PRIMARY KEY,
+    run        INTEGER NOT NULL REFERENCES run DEFERRABLE INITIALLY DEFERRED,
+    node       TEXT NOT NULL,
+    number     INTEGER NOT NULL, -- the driver's, in the order of the bus
+    model      TEXT,             -- as the driver names it
+    uuid       TEXT,             -- likewise: by it a card is known again
+    memory_mib INTEGER,          -- that it has
+    UNIQUE (run, node, number)
+) STRICT;
+
+CREATE TABLE sample (
+    -- What a GPU did, as means of 1, 10 or 60 s. What the driver does not tell is NULL.
+    gpu                  INTEGER NOT NULL REFERENCES gpu DEFERRABLE INITIALLY DEFERRED,
+    seconds              INTEGER NOT NULL CHECK (seconds IN (1, 10, 60)), -- that it stands for
+    time                 INTEGER NOT NULL, -- when they began
+    util                 INTEGER,          -- percent of the time in which a kernel ran
+    memory_util          INTEGER,          -- percent of the time in which memory was read or written
+    memory_mib           INTEGER,          -- in use, the highest
+    power_w              INTEGER,          -- W
+    temperature_c        INTEGER,          -- degrees Celsius, the highest
+    memory_temperature_c INTEGER,          -- likewise of its memory
+    sm_clock_mhz         INTEGER,          -- of the processors
+    memory_clock_mhz     INTEGER,          -- of the memory
+    clock_reasons        INTEGER,          -- what held the clocks back: all bits of NVML that were set
+    ecc_corrected        INTEGER,          -- errors of memory since the driver was loaded
+    ecc_uncorrected      INTEGER,          -- likewise
+    xid                  INTEGER,          -- the last one that was reported since the run began
+    sm_active            INTEGER,          -- percent of the cycles in which processors had work
+    tensor_active        INTEGER,          -- likewise tensor cores
+    dram_active          INTEGER,          -- likewise the memory
+    PRIMARY KEY (gpu, seconds, time)
+) STRICT, WITHOUT ROWID;
+
+-- Those that are made coarser as they age.
+CREATE INDEX sample_fine ON sample (time) WHERE seconds < 60;
+
+CREATE VIEW v_sample AS
+    -- What the GPUs of runs did, with addresses.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           gpu.node, gpu.number, sample.seconds,
+           datetime(sample.time / 1000, 'unixepoch') AS time,
+           sample.util, sample.memory_util, sample.memory_mib, sample.power_w,
+           sample.temperature_c, sample.memory_temperature_c, sample.sm_clock_mhz, sample.memory_clock_mhz,
+           sample.clock_reasons, sample.ecc_corrected, sample.ecc_uncorrected, sample.xid,
+           sample.sm_active, sample.tensor_active, sample.dram_active,
+           gpu.model, gpu.run
+      FROM sample
+      JOIN gpu ON gpu.id = sample.gpu
+      JOIN run ON run.id = gpu.run
+      JOIN phase ON phase.id = run.phase;
+
 -- Hangs.
 
 CREATE TABLE evidence (

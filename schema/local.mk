@@ -61,6 +61,12 @@ QUERIES = \
 	schema/queries/secret_get.sql \
 	schema/queries/run_nodes_set.sql \
 	schema/queries/guard_checks.sql \
+	schema/queries/gpu_put.sql \
+	schema/queries/gpus_answer.sql \
+	schema/queries/sample_coarsen.sql \
+	schema/queries/sample_drop.sql \
+	schema/queries/sample_oldest.sql \
+	schema/queries/sample_put.sql \
 	schema/queries/secret_set.sql \
 	schema/queries/source_load.sql \
 	schema/queries/verdict_delete.sql \

@@ -128,6 +128,18 @@ void read_metrics(struct call *call)
     call_answer(call, status, json, &err);
 }
 
+void read_gpus(struct call *call)
+{
+    uint64_t run;
+    json_t *json = NULL;
+    struct error err;
+    int status = answer_run_id(store_of(call), call->address.workflow, call->address.phase,
+                               call->address.attempt, &run, &err);
+    if (status == 0)
+        status = answer_gpus(store_of(call), run, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
 /* --- Logs ---------------------------------------------------------------------------------------
  */
 

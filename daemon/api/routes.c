@@ -25,6 +25,7 @@ static const struct route person_routes[] = {
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/gate", read_gate},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}", read_run},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/metrics", read_metrics},
+    {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/gpus", read_gpus},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}/logs", read_logs},
     {"POST", "/v1/workflows/{workflow}/{verb}", control_post},
     {"POST", "/v1/workflows/{workflow}/phases/{phase}/{verb}", control_post},

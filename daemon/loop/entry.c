@@ -201,6 +201,19 @@ static int write_preflight(const json_t *entry, const struct entry_origin *origi
     return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
 }
 
+static int write_gpus(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                      struct error *err)
+{
+    return store_gpus_put(store, origin->run, origin->node, entry, err);
+}
+
+static int write_sample(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                        struct error *err)
+{
+    int status = store_samples_put(store, origin->run, origin->node, entry, err);
+    return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
+}
+
 static int write_warning(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
@@ -311,6 +324,8 @@ static const struct {
     [ENTRY_EXITED] = {"exited", NULL, NULL},
     [ENTRY_ENDED] = {"ended", NULL, tell_ended},
     [ENTRY_EVIDENCE] = {"evidence", write_evidence, NULL},
+    [ENTRY_GPUS] = {"gpus", write_gpus, NULL},
+    [ENTRY_SAMPLE] = {"sample", write_sample, NULL},
     [ENTRY_UNKNOWN] = {"", write_strange, NULL},
 };
 

@@ -29,6 +29,8 @@ enum entry_type {
     ENTRY_EXITED,
     ENTRY_ENDED,
     ENTRY_EVIDENCE,
+    ENTRY_GPUS,
+    ENTRY_SAMPLE,
     ENTRY_UNKNOWN,
 };
 

@@ -1,6 +1,7 @@
 # daemon/loop: the only place that decides when things happen.
 noinst_LIBRARIES += daemon/loop/libloop.a
 daemon_loop_libloop_a_SOURCES = \
+	daemon/loop/ageing.c daemon/loop/ageing.h \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \
 	daemon/loop/entry.c daemon/loop/entry.h \

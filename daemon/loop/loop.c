@@ -1,4 +1,5 @@
 /* The turn: drain what was posted, step, commit once, then answer and carry out. */
+#include "daemon/loop/ageing.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/unheard.h"
 
@@ -328,6 +329,7 @@ static void on_alarm(uv_timer_t *timer)
     struct loop *loop = timer->data;
     int64_t now_ms = loop_now_ms();
     unheard_look(loop, now_ms);
+    ageing_look(loop, now_ms);
     if (loop->time_ms > now_ms)
         loop->time_ms = 0; /* the clock was set back */
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
@@ -358,7 +360,7 @@ static void set_alarm(struct loop *loop)
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
-        due_ms = earlier(due_ms, loop->unheard_ms);
+        due_ms = earlier(due_ms, earlier(loop->unheard_ms, loop->ageing_ms));
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
@@ -470,6 +472,7 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     loop->config = *config;
     loop->results_ms = INT64_MAX;
     loop->unheard_ms = loop_now_ms() + UNHEARD_LOOK_MS;
+    loop->ageing_ms = loop_now_ms() + AGEING_EVERY_MS;
     posts_init(&loop->queue);
     posts_init(&loop->batch);
     int status = load(loop, err);

@@ -14,6 +14,7 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/run.c \
 	daemon/store/metric.c \
 	daemon/store/preflight.c \
+	daemon/store/sample.c \
 	daemon/store/row_json.c daemon/store/row_json.h daemon/store/rows.h \
 	daemon/store/nodes.c daemon/store/nodes.h \
 	daemon/store/answers.c daemon/store/answers.h \

@@ -219,6 +219,19 @@ enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* the rest is left out */
 int store_preflight_add(struct store *store, const struct store_preflight *preflight,
                         struct error *err);
 
+/* --- What GPUs did --------------------------------------------------------------------------- */
+
+/* Writes the GPUs of a run's node: the journal's `gpus` entry (doc/protocol.md). */
+int store_gpus_put(struct store *store, uint64_t run, const char *node, const json_t *devices,
+                   struct error *err);
+/* Writes its `sample` entry, of GPUs that are known. -EINVAL: it is none; the transaction is still
+ * good. */
+int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
+                      struct error *err);
+/* Makes samples coarser that are more than a day old: minutes of tens of seconds, and single
+ * seconds are dropped. Some of them, where there are many: call it again later. */
+int store_samples_age(struct store *store, int64_t now_ms, struct error *err);
+
 /* --- Decisions ------------------------------------------------------------------------------- */
 
 /* Replaces the verdicts on a run's gate by this list of what verdict_to_json() makes. */

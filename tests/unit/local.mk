@@ -119,6 +119,11 @@ tests_unit_test_record_metrics_SOURCES = tests/unit/test_record_metrics.c $(STOR
 tests_unit_test_record_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_metrics_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_record_gpus
+tests_unit_test_record_gpus_SOURCES = tests/unit/test_record_gpus.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_gpus_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_gpus_LDADD = $(STORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_record_preflight
 tests_unit_test_record_preflight_SOURCES = tests/unit/test_record_preflight.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_preflight_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

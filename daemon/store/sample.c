@@ -1,0 +1,132 @@
+/* GPUs and what they did. */
+#include "daemon/store/answers.h"
+#include "daemon/store/row_json.h"
+#include "daemon/store/store_private.h"
+#include "lib/gpu_columns.h"
+
+#include <errno.h>
+#include <math.h>
+
+enum {
+    SAMPLES_FINE_MS = 24 * 3600 * 1000, /* then minutes are enough */
+    SAMPLES_AGED_AT_ONCE = 100000,      /* rows: a few tenths of a second */
+    SAMPLES_MINUTE_MS = 60000,
+};
+
+static const char *const sample_parameters[GPU_COLUMN_COUNT] = {
+#define X(symbol, name, kind, dcgm, what) ":" #name,
+    GPU_COLUMNS(X)
+#undef X
+};
+
+static void bind_element(struct stmt *stmt, const char *name, const json_t *list, size_t i)
+{
+    const json_t *value = json_array_get(list, i);
+    if (json_is_string(value))
+        stmt_bind_text(stmt, name, json_string_value(value));
+    else if (json_is_number(value))
+        stmt_bind_int(stmt, name, (int64_t)round(json_number_value(value)));
+    else
+        stmt_bind_text(stmt, name, NULL);
+}
+
+int store_gpus_put(struct store *store, uint64_t run, const char *node, const json_t *devices,
+                   struct error *err)
+{
+    const json_t *numbers = json_object_get(devices, "gpus");
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(numbers); i++) {
+        struct stmt *stmt = store_stmt(store, Q_GPU_PUT);
+        stmt_bind_id(stmt, ":run", run);
+        stmt_bind_text(stmt, ":node", node);
+        stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(numbers, i)));
+        bind_element(stmt, ":model", json_object_get(devices, "models"), i);
+        bind_element(stmt, ":uuid", json_object_get(devices, "uuids"), i);
+        bind_element(stmt, ":memory_mib", json_object_get(devices, "memory_mib"), i);
+        result = stmt_run(stmt, err);
+    }
+    return result;
+}
+
+int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
+                      struct error *err)
+{
+    const json_t *numbers = json_object_get(sample, "gpus");
+    int64_t seconds = json_integer_value(json_object_get(sample, "seconds"));
+    int64_t from_s = json_integer_value(json_object_get(sample, "from"));
+    int result = 0;
+    if ((seconds != 1 && seconds != 10 && seconds != 60) || from_s <= 0 || from_s > INT32_MAX * 8LL)
+        return error_set(err, -EINVAL, "it is no sample");
+    for (size_t i = 0; result == 0 && i < json_array_size(numbers); i++) {
+        struct stmt *stmt = store_stmt(store, Q_SAMPLE_PUT);
+        stmt_bind_id(stmt, ":run", run);
+        stmt_bind_text(stmt, ":node", node);
+        stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(numbers, i)));
+        stmt_bind_int(stmt, ":seconds", seconds);
+        stmt_bind_int(stmt, ":time", 1000 * from_s);
+        for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
+            const char *name = sample_parameters[column];
+            bind_element(stmt, name, json_object_get(sample, name + 1), i);
+        }
+        result = stmt_run(stmt, err);
+    }
+    return result;
+}
+
+/* Before which time rows are made coarser now; 0: none are old enough. */
+static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_before_ms,
+                          struct error *err)
+{
+    static const int64_t counts[] = {SAMPLES_AGED_AT_ONCE, 0};
+    int64_t befores_ms[] = {0, 0};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct stmt *stmt = store_stmt(store, Q_SAMPLE_OLDEST);
+        stmt_bind_int(stmt, ":before", limit_ms);
+        stmt_bind_int(stmt, ":count", counts[i]);
+        int result = stmt_step(stmt, err);
+        if (result < 0)
+            return result;
+        if (result > 0) {
+            befores_ms[i] = stmt_next_int(stmt);
+            stmt_reset(stmt);
+        }
+    }
+    bool is_much = befores_ms[0] != 0, is_any = befores_ms[1] != 0;
+    /* Whole minutes, and at least one: a part would be taken for all of it. */
+    int64_t before_ms = is_much ? befores_ms[0] : limit_ms;
+    before_ms -= before_ms % SAMPLES_MINUTE_MS;
+    if (is_any && before_ms <= befores_ms[1])
+        before_ms = befores_ms[1] - befores_ms[1] % SAMPLES_MINUTE_MS + SAMPLES_MINUTE_MS;
+    *ret_before_ms = is_any ? before_ms : 0;
+    return 0;
+}
+
+int store_samples_age(struct store *store, int64_t now_ms, struct error *err)
+{
+    int64_t limit_ms = now_ms - SAMPLES_FINE_MS, before_ms;
+    int result = samples_before(store, limit_ms - limit_ms % SAMPLES_MINUTE_MS, &before_ms, err);
+    if (result < 0 || before_ms == 0)
+        return result;
+    static const enum query steps[] = {Q_SAMPLE_COARSEN, Q_SAMPLE_DROP};
+    for (size_t i = 0; result == 0 && i < sizeof steps / sizeof *steps; i++) {
+        struct stmt *stmt = store_stmt(store, steps[i]);
+        stmt_bind_int(stmt, ":before", before_ms);
+        result = stmt_run(stmt, err);
+    }
+    return result;
+}
+
+int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
+{
+    int result;
+    json_t *gpus = json_array();
+    struct stmt *stmt = store_stmt(store, Q_GPUS_ANSWER);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0)
+        json_array_append_new(gpus, row_json(stmt));
+    if (result < 0)
+        json_decref(gpus);
+    else
+        *ret_json = json_pack("{s:o}", "gpus", gpus);
+    return result;
+}

@@ -1,0 +1,2 @@
+DELETE FROM sample
+ WHERE seconds < 60 AND time < :before

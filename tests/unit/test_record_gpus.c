@@ -1,0 +1,202 @@
+/* GPUs in the record: what they are, what they did, and how that grows coarser. */
+#include "tests/unit/record.h"
+
+#include "daemon/store/answers.h"
+#include "lib/gpu_columns.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { DAY_S = 86400, HOUR_S = 3600, EARLY_S = 1790000040 }; /* a whole minute */
+
+static struct workflow *begin_run(struct record *record)
+{
+    record_open(record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(record, workflow);
+    (void)record_add_run(record, &workflow->phases[0], 1, 1);
+    return workflow;
+}
+
+static void put_gpus(struct record *record)
+{
+    struct error err;
+    json_t *devices = json_loads("{\"gpus\": [0, 3], \"models\": [\"NVIDIA H200\", null], "
+                                 "\"uuids\": [\"GPU-1\", null], \"memory_mib\": [143771, null]}",
+                                 0, NULL);
+    record_begin(record);
+    assert_int_equal(store_gpus_put(record->store, 1, "n1", devices, &err), 0);
+    record_commit(record);
+    json_decref(devices);
+}
+
+static int put_text(struct record *record, const char *text)
+{
+    struct error err;
+    json_t *sample = json_loads(text, 0, NULL);
+    assert_non_null(sample);
+    int result = store_samples_put(record->store, 1, "n1", sample, &err);
+    json_decref(sample);
+    return result;
+}
+
+static void put_sample(struct record *record, int64_t from_s, int seconds, int util)
+{
+    char *text = text_format("{\"from\": %lld, \"seconds\": %d, \"gpus\": [0, 3], \"util\": "
+                             "[%d, 0], \"memory_mib\": [%d, 9], \"clock_reasons\": [%d, 0]}",
+                             (long long)from_s, seconds, util, 1000 + util, util % 2 ? 4 : 32);
+    assert_int_equal(put_text(record, text), 0);
+    free(text);
+}
+
+static void the_columns_of_the_record_are_those_that_are_sampled(void **state)
+{
+    (void)state;
+    struct record record;
+    workflow_free(begin_run(&record));
+    record_assert(&record,
+                  "SELECT group_concat(name, ' ') FROM pragma_table_info('sample') "
+                  " WHERE name NOT IN ('gpu', 'seconds', 'time')",
+                  "util memory_util memory_mib power_w temperature_c memory_temperature_c "
+                  "sm_clock_mhz memory_clock_mhz clock_reasons ecc_corrected ecc_uncorrected xid "
+                  "sm_active tensor_active dram_active");
+    static const char *const names[] = {
+#define X(symbol, name, kind, dcgm, what) #name,
+        GPU_COLUMNS(X)
+#undef X
+    };
+    struct text list = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        text_addf(&list, "%s%s", i ? " " : "", names[i]);
+    record_assert(&record,
+                  "SELECT group_concat(name, ' ') FROM pragma_table_info('sample') "
+                  " WHERE name NOT IN ('gpu', 'seconds', 'time')",
+                  text_string(&list));
+    text_fini(&list);
+    record_close(&record);
+}
+
+static void what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json;
+    workflow_free(begin_run(&record));
+    put_gpus(&record);
+    record_begin(&record);
+    put_sample(&record, EARLY_S, 60, 90);
+    put_sample(&record, EARLY_S + 60, 10, 70);
+    put_sample(&record, EARLY_S + 65, 1, 5); /* the last seconds of a failed run */
+    assert_int_equal(put_text(&record, "{\"from\": 1790000040, \"seconds\": 7, \"gpus\": [0]}"),
+                     -EINVAL);
+    record_commit(&record);
+    assert_int_equal(answer_gpus(record.store, 1, &json, &err), 0);
+    const json_t *gpus = json_object_get(json, "gpus"), *gpu = json_array_get(gpus, 0);
+    assert_int_equal(json_array_size(gpus), 2);
+    assert_string_equal(json_string_value(json_object_get(gpu, "model")), "NVIDIA H200");
+    assert_int_equal(json_integer_value(json_object_get(gpu, "util")), 70);
+    assert_int_equal(json_integer_value(json_object_get(gpu, "seconds")), 10);
+    assert_true(json_is_null(json_object_get(gpu, "power_w")));
+    gpu = json_array_get(gpus, 1);
+    assert_int_equal(json_integer_value(json_object_get(gpu, "gpu")), 3);
+    assert_true(json_is_null(json_object_get(gpu, "model")));
+    json_decref(json);
+    record_assert(&record, "SELECT address, node, number, util FROM v_sample WHERE seconds = 60",
+                  "7/validate#1,7/validate#1");
+    record_close(&record);
+}
+
+static void after_a_day_ten_seconds_become_minutes_and_seconds_go(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    workflow_free(begin_run(&record));
+    put_gpus(&record);
+    record_begin(&record);
+    for (int i = 0; i < 12; i++)
+        put_sample(&record, EARLY_S + 10 * i, 10, i < 6 ? 90 + i : 20);
+    put_sample(&record, EARLY_S + 60, 60, 33); /* the agent's own */
+    put_sample(&record, EARLY_S + 119, 1, 1);
+    put_sample(&record, EARLY_S + HOUR_S, 10, 50);
+    record_commit(&record);
+    /* Not a second too early. */
+    record_begin(&record);
+    assert_int_equal(store_samples_age(record.store, 1000LL * (EARLY_S + DAY_S - 1), &err), 0);
+    record_commit(&record);
+    record_assert(&record, "SELECT count(*) FROM sample WHERE seconds = 10", "26");
+    record_begin(&record);
+    assert_int_equal(store_samples_age(record.store, 1000LL * (EARLY_S + DAY_S + 180), &err), 0);
+    record_commit(&record);
+    record_assert(&record, "SELECT count(*) FROM sample WHERE seconds < 60", "2");
+    record_assert(&record,
+                  "SELECT util || ' ' || memory_mib || ' ' || clock_reasons FROM v_sample "
+                  " WHERE number = 0 AND seconds = 60 ORDER BY time",
+                  "93 1095 36,33 1033 4");
+    record_close(&record);
+}
+
+/* Eight GPUs for so many days, minute by minute, as a long run has them. */
+static void a_gpu_and_day_of_minutes_is_small(void **state)
+{
+    (void)state;
+    enum { GPUS = 8, BYTES_MAX = 150000 };
+    struct record record;
+    struct error err;
+    workflow_free(begin_run(&record));
+    json_t *numbers = json_array();
+    for (int gpu = 0; gpu < GPUS; gpu++)
+        json_array_append_new(numbers, json_integer(gpu));
+    json_t *devices = json_pack("{s:O}", "gpus", numbers);
+    record_begin(&record);
+    assert_int_equal(store_gpus_put(record.store, 1, "n1", devices, &err), 0);
+    record_commit(&record);
+    record_reopen(&record);
+    char *before = record_ask(&record, "SELECT page_count * page_size FROM pragma_page_count, "
+                                       "pragma_page_size");
+    record_begin(&record);
+    for (int minute = 0; minute < DAY_S / 60; minute++) {
+        json_t *sample = json_pack("{s:I, s:i, s:O}", "from", (json_int_t)EARLY_S + 60LL * minute,
+                                   "seconds", 60, "gpus", numbers);
+        static const int values[GPU_COLUMN_COUNT] = {97, 55, 131072, 655, 64, 71, 1905, 3201,
+                                                     4,  0,  0,      0,   92, 41, 60};
+        static const char *const names[] = {
+#define X(symbol, name, kind, dcgm, what) #name,
+            GPU_COLUMNS(X)
+#undef X
+        };
+        for (int column = 0; column < GPU_COLUMN_COUNT; column++) {
+            json_t *list = json_array();
+            for (int gpu = 0; gpu < GPUS; gpu++)
+                json_array_append_new(list, json_integer(values[column]));
+            json_object_set_new(sample, names[column], list);
+        }
+        assert_int_equal(store_samples_put(record.store, 1, "n1", sample, &err), 0);
+        json_decref(sample);
+    }
+    record_commit(&record);
+    record_reopen(&record);
+    char *after = record_ask(&record, "SELECT page_count * page_size FROM pragma_page_count, "
+                                      "pragma_page_size");
+    long bytes = (strtol(after, NULL, 10) - strtol(before, NULL, 10)) / GPUS;
+    print_message("# a GPU and day of minutes takes %ld bytes of the record\n", bytes);
+    assert_in_range(bytes, 1440, BYTES_MAX);
+    free(before);
+    free(after);
+    json_decref(devices);
+    json_decref(numbers);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_columns_of_the_record_are_those_that_are_sampled),
+        cmocka_unit_test(what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null),
+        cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_go),
+        cmocka_unit_test(a_gpu_and_day_of_minutes_is_small),
+    };
+    return cmocka_run_group_tests_name("gpus of the record", tests, NULL, NULL);
+}
