@@ -26,8 +26,8 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/slurm_faults.bats tests/system/training.bash \
 	tests/system/unheard.bats tests/system/failover.bats
 
-TESTS += tests/system/failures.bats
-EXTRA_DIST += tests/system/failures.bats
+TESTS += tests/system/failures.bats tests/system/worker_failure.bats
+EXTRA_DIST += tests/system/failures.bats tests/system/worker_failure.bats
 TESTS += tests/system/layouts.bats
 EXTRA_DIST += tests/system/layouts.bats
 TESTS += tests/system/nodes.bats tests/system/preflight.bats tests/system/storm.bats

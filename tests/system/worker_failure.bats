@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# Why a run failed, where no line of a program says it: the kernel's OOM killer, Slurm's word on a
+# lost step, ranks and nodes that tell more than the one that failed first. Without Slurm.
+
+load worker/helpers
+
+setup() {
+    worker_setup
+    catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | jq -c '{failures: .}')
+}
+
+teardown() {
+    worker_teardown
+    [ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || true
+}
+
+# A cgroup with 150 MB of memory; skips the test where one cannot be had.
+small_group() {
+    local of limit
+    of=$(sed -nE 's/^[0-9]+:([a-z,]*,)?memory(,[a-z,]*)?:(.*)$/\3/p' /proc/self/cgroup)
+    if [ -n "$of" ]; then
+        group=/sys/fs/cgroup/memory$of/phased-test-$$ limit=memory.limit_in_bytes
+    else
+        group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/phased-test-$$ limit=memory.max
+    fi
+    mkdir "$group" 2>/dev/null || { group= && skip 'no cgroup can be made here'; }
+    { echo 150000000 >"$group/$limit"; } 2>/dev/null || skip 'the memory of a cgroup cannot be limited here'
+}
+
+@test "a rank that the kernel's OOM killer ended is oom, though it said nothing" {
+    small_group
+    new_run 1 "{\"run\": $(script 'exec python3 -c "x = bytearray(2 ** 30)"')}" "$catalogue"
+    # As Slurm does: the lead and all that it starts are in the job's cgroup.
+    mkdir "$home/bin"
+    printf '#!/bin/bash\necho $$ >"%s/cgroup.procs"\nexec "%s/srun" "$@"\n' "$group" "$fakes" >"$home/bin/srun"
+    chmod +x "$home/bin/srun"
+    lead_path=$home/bin:$PATH start_lead 1
+    WAIT_S=60 await_lead 1
+    [ "$(outcome 1 '[.cause, .signal, .failure.name, .failure.rank, .failure.node, .failure.blame]')" = \
+        '["oom",9,"host_oom",0,"n1","code"]' ]
+    [ "$(outcome 1 .message)" = \
+        "out of host memory on rank 0 (n1): was killed by signal 9 (Killed): a process was killed by the kernel's OOM killer" ]
+}
+
+@test "a rank that somebody else killed is not oom" {
+    new_run 1 "{\"run\": $(script 'kill -KILL $$')}" "$catalogue"
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.cause, .failure.name, .failure.line]')" = '["exit","killed","was killed by signal 9 (Killed)"]' ]
+}
+
+@test "a step that Slurm killed for its memory is oom, and no node is to blame" {
+    new_run 1 '{"run": "true"}' "$catalogue"
+    export FAKE_SRUN_ERROR='n1: task 0: Out Of Memory'
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.cause, .failure.name, .node]')" = '["oom","host_oom",null]' ]
+    export FAKE_SRUN_ERROR='n1: task 0: Killed'
+    new_run 2 '{"run": "true"}' "$catalogue"
+    start_lead 2
+    await_lead 1
+    [ "$(outcome 2 '[.failure, .node]')" = '[null,"n1"]' ]
+}
+
+@test "the node that tells the cause counts, not the one that failed first, nor what was printed at the stop" {
+    new_run 1 "{\"resources\": {\"nodes\": 2, \"gpus\": 2}, \"run\": $(script '
+        trap "echo ValueError: told to stop; exit 1" TERM
+        case $RANK in
+        0) until [ -e "$PHASED_OUT/printed" ]; do sleep 0.05; done
+           echo "ncclRemoteError: remote process exited or there was a network error"; exit 1 ;;
+        3) echo "RuntimeError: CUDA error: uncorrectable ECC error encountered"; sleep 0.2; touch "$PHASED_OUT/printed" ;;
+        esac
+        while :; do sleep 0.1; done')}" "$catalogue"
+    start_lead 1 2
+    await_lead 1
+    [ "$(outcome 1 '[.cause, .failure.name, .failure.rank, .failure.node, .node]')" = '["node_fail","gpu_ecc",3,"n2","n2"]' ]
+    [ "$(outcome 1 .exit_code)" = 1 ]
+}
+
+@test "a full disk costs lines of the log, not what is recognised" {
+    mkdir -p "$home/phase/1/log"
+    new_run 1 "{\"run\": $(script 'echo OSError: [Errno 28] No space left on device; exit 1')}" "$catalogue"
+    ln -s /dev/full "$home/phase/1/log/rank-0.log"
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.cause, .failure.name]')" = '["exit","no_space"]' ]
+}
+
+@test "a run that was stopped from outside has no failure, whatever its ranks printed" {
+    new_run 1 "{\"run\": $(script 'trap "exit 1" TERM; echo CUDA out of memory; echo step=1 loss=1; while :; do sleep 0.1; done')}" \
+        "$catalogue"
+    start_daemon
+    start_lead 1
+    await grep -q 'step=1' "$home/phase/1/log/rank-0.log"
+    command_lead 1 1 '{"verb": "stop", "why": "cancelled"}'
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .failure]')" = '["cancelled",null,null]' ]
+}
