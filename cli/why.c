@@ -341,7 +341,8 @@ static void why_write_advice(const struct why *why, struct text *text)
         return;
     if (advice[0]) {
         text_addf(&line, "advice: %s", advice);
-        if (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0)
+        bool is_held = strcmp(field_text(why->phase, "state"), "held") == 0;
+        if (is_held && (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0))
             text_addf(&line, "; or let phased do it: remedies: {%s: ...}", cause);
         text_add(text, "  ");
         terminal_add_cut(text, text_string(&line), SIZE_MAX);

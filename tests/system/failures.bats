@@ -70,6 +70,25 @@ SCRIPT
         jq -e '.failure | .name == "cuda_oom" and .rank == 3 and .node == "n2" and .blame == "code"'
 }
 
+@test "what was recognised is answered by the remedy for its cause" {
+    phasectl daemon start
+    torch_oom >"$PHASED_HOME/oom"
+    workflow=$(submit <<SPEC
+name: smaller
+phases:
+  a:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    preflight: off
+    params: {batch: 8}
+    run: '[ "\$batch" -le 2 ] || { cat $PHASED_HOME/oom; exit 1; }'
+    remedies: {oom: {set: {batch: batch / 2}, times: 2}}
+SPEC
+    )
+    eventually 60 state "$workflow" succeeded
+    [ "$(record "SELECT group_concat(ifnull(cause, outcome)) FROM run")" = oom,oom,succeeded ]
+}
+
 @test "torchrun's ranks are told by what they print; what is not known stays an exit" {
     phasectl daemon start
     workflow=$(failing 'nodes: 1, gpus: h100:2' node <<'SCRIPT' | submit
