@@ -29,6 +29,7 @@ cli_libcli_a_SOURCES = \
 	cli/event.c cli/event.h \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
+	cli/remedy.c cli/remedy.h \
 	cli/format.c cli/format.h \
 	cli/live.c cli/live.h \
 	cli/options.c cli/options.h \

@@ -2,6 +2,7 @@
 #include "cli/view.h"
 
 #include "cli/field.h"
+#include "cli/remedy.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "lib/text.h"
@@ -205,6 +206,17 @@ static void view_steps(const json_t *run, struct text *text)
         text_addf(text, "%.0f-%.0f", first, last);
 }
 
+/* What was done about its failure comes first: the outcome says already that there was one. */
+static void view_message(const json_t *run, struct text *text)
+{
+    const char *message = field_text(run, "message");
+    size_t size = text->size;
+    if (json_is_object(json_object_get(run, "remedy")))
+        text_add(text, "→ ");
+    (void)remedy_add(run, text); /* nothing, then */
+    text_addf(text, "%s%s", text->size > size && message[0] ? "; " : "", message);
+}
+
 void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text)
 {
     static const struct table_column columns[] = {
@@ -236,7 +248,7 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
                   format_time(field_number(run, "started"), (time_t)now, buffer));
         table_add(&table, COLOUR_PLAIN, format_duration(view_run_duration(run, now), buffer));
         view_cell(&table, run, view_steps);
-        table_add(&table, COLOUR_PLAIN, field_text(run, "message"));
+        view_cell(&table, run, view_message);
     }
     table_write(&table, terminal, 0, text);
     table_fini(&table);

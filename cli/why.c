@@ -6,6 +6,7 @@
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/options.h"
+#include "cli/remedy.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
@@ -202,6 +203,29 @@ static void why_write_runs(const struct why *why, struct text *text)
     if (count > WHY_RUNS_MAX)
         text_addf(text, "... and %zu before: phasectl runs %s\n", count - WHY_RUNS_MAX,
                   field_text(why->phase, "address"));
+}
+
+/* Which failures were answered by other params. */
+static void why_write_remedies(const struct why *why, struct text *text)
+{
+    const json_t *run;
+    bool is_first = true;
+    size_t i;
+    json_array_foreach(json_object_get(why->phase, "runs"), i, run)
+    {
+        const char *cause = field_text(run, "cause");
+        struct text line = {0};
+        if (i == WHY_RUNS_MAX)
+            break;
+        text_addf(&line, "%s: %s → ", field_text(run, "address"), cause[0] ? cause : "gate");
+        if (remedy_add(run, &line)) {
+            text_add(text, is_first ? "\n" : "");
+            terminal_add_cut(text, text_string(&line), SIZE_MAX);
+            text_add(text, "\n");
+            is_first = false;
+        }
+        text_fini(&line);
+    }
 }
 
 /* --- The failed one ----------------------------------------------------------------------------
@@ -435,6 +459,7 @@ static void why_write(const struct why *why, struct text *text)
     terminal_colour(&why->cli->out, text, view_colour(state), state);
     text_addf(text, "%s%s\n", reason[0] ? ": " : "", reason);
     why_write_runs(why, text);
+    why_write_remedies(why, text);
     why_write_failure(why, text);
     why_write_gate(why, text);
     why_write_next(why, text);

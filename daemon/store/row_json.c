@@ -37,6 +37,10 @@ static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
         return json_real(sqlite3_column_double(row, column));
     case SQLITE_TEXT: {
         const char *text = (const char *)sqlite3_column_text(row, column);
+        if (kind == '}') {
+            json_t *json = json_loads(text, 0, NULL);
+            return json ? json : json_null();
+        }
         return kind == ']' ? nodes_expand(text) : row_json_text(text);
     }
     default:
@@ -50,7 +54,7 @@ json_t *row_json(const struct stmt *stmt)
     for (int i = 0; i < sqlite3_column_count(stmt->sqlite); i++) {
         const char *column = sqlite3_column_name(stmt->sqlite, i);
         char name[ROW_JSON_NAME_SIZE];
-        size_t size = strcspn(column, "?[");
+        size_t size = strcspn(column, "?[{");
         assert(size < sizeof name);
         (void)snprintf(name, sizeof name, "%.*s", (int)size, column);
         char kind = column[size] ? column[strlen(column) - 1] : '\0';

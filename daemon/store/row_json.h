@@ -3,7 +3,8 @@
  * A column is a member, and the end of its name may say more about it:
  *
  *   name?    true or false
- *   name[]   a list of names: nodes as Slurm abbreviates them, or others with commas */
+ *   name[]   a list of names: nodes as Slurm abbreviates them, or others with commas
+ *   name{}   JSON */
 #ifndef PHASED_DAEMON_STORE_ROW_JSON_H
 #define PHASED_DAEMON_STORE_ROW_JSON_H
 

@@ -40,3 +40,6 @@ EXTRA_DIST += tests/system/daemon.bats
 
 TESTS += tests/system/python.bats
 EXTRA_DIST += tests/system/python.bats
+
+TESTS += tests/system/remedies.bats
+EXTRA_DIST += tests/system/remedies.bats

@@ -2,6 +2,7 @@
 #include "tests/unit/record.h"
 #include "tests/unit/unit.h"
 
+#include "daemon/store/answers.h"
 #include "daemon/store/store_private.h"
 #include "lib/error.h"
 
@@ -64,11 +65,34 @@ static void a_phase_with_other_params_is_written_anew(void **state)
     record_close(&record);
 }
 
+static void a_run_tells_what_answered_its_failure(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *run = NULL;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    (void)record_add_run(&record, &workflow->phases[0], 31, 41);
+    record_add_remedy(&record, 31);
+    assert_int_equal(answer_run(record.store, 7, "validate", 1, &run, &err), 0);
+    char *remedy = json_dumps(json_object_get(run, "remedy"), JSON_COMPACT);
+    assert_string_equal(remedy, "{\"cause\":\"oom\",\"number\":1,\"times\":2,\"resume\":"
+                                "\"checkpoint\",\"changes\":[{\"param\":\"micro_batch\",\"from\":"
+                                "32,\"to\":16}]}");
+    free(remedy);
+    json_decref(run);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_workflow_was_made_of_comes_with_all_changes_in_order),
         cmocka_unit_test(a_phase_with_other_params_is_written_anew),
+        cmocka_unit_test(a_run_tells_what_answered_its_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# Failures that are answered by other params: what the next run is given, where it runs and from where
+# it goes on, that none is tried too often, and that a daemon which dies over one works it out once more.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# needs_less REMEDIES [GPUS]: a training that fits with a micro-batch of 8 or tp of 4.
+needs_less() {
+    cat <<SPEC
+name: remedy
+phases:
+  train:
+    resources: {nodes: 1, gpus: ${2:-h100:1}, time: 30m}
+    params: {micro_batch: 32, grad_accum: =64 / micro_batch, tp: 1}
+    preflight: off
+    run: |
+      echo "\$SLURM_JOB_ID \$micro_batch \$grad_accum \$tp" >>"\$PHASED_OUT/executed"
+      if [ \$micro_batch -gt 8 ] && [ \$tp -lt 4 ]; then
+        echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.' >&2
+        exit 1
+      fi
+      echo step=1 loss=2
+    checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    remedies: $1
+  after:
+    after: train
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    preflight: off
+    params: {batch: =train.micro_batch}
+    run: echo "\$batch" >"\$PHASED_OUT/batch"
+SPEC
+}
+
+# What each execution was given, without its job.
+given() {
+    cut -d' ' -f2- "$PHASED_HOME/runs/1/train/out/executed" | paste -sd,
+}
+
+jobs_of_train() {
+    cut -d' ' -f1 "$PHASED_HOME/runs/1/train/out/executed" | uniq | wc -l
+}
+
+daemon_is_gone() {
+    ! daemon_pid
+}
+
+@test "out of memory: the micro-batch is halved until it fits, in the same allocation" {
+    phasectl daemon start
+    needs_less '{oom: {set: {micro_batch: micro_batch / 2}, times: 3}}' | submit
+    eventually 90 state 1 succeeded
+    [ "$(given)" = '32 2 1,16 4 1,8 8 1' ]
+    [ "$(jobs_of_train)" = 1 ]
+    [ "$(record 'SELECT cause, number, times, changes FROM remedy ORDER BY id' | paste -sd' ')" = \
+        'oom|1|3|[{"param":"micro_batch","from":32,"to":16}] oom|2|3|[{"param":"micro_batch","from":16,"to":8}]' ]
+    # A phase that refers to the param was given what it became.
+    [ "$(cat "$PHASED_HOME/runs/1/after/out/batch")" = 8 ]
+    run phasectl why 1/train
+    [[ $output == *"1/train#1: oom → micro_batch 32 → 16 (remedy oom 1 of 3)"* ]]
+    [[ $output == *"1/train#2: oom → micro_batch 16 → 8 (remedy oom 2 of 3)"* ]]
+    run phasectl runs 1/train
+    [[ $output == *"micro_batch 16 → 8 (remedy oom 2 of 3)"* ]]
+}
+
+@test "used up: the next remedy is taken, and then a person is asked" {
+    phasectl daemon start
+    needs_less '{oom: [{set: {micro_batch: micro_batch / 2}}, {set: {micro_batch: 10}}]}' | submit
+    eventually 90 state 1/train held
+    [ "$(given)" = '32 2 1,16 4 1,10 6.4 1' ]
+    [[ $(phasectl status 1/train --json | jq -r .reason) == *"its remedies are used up"* ]]
+    phasectl retry 1/train
+    eventually 60 state 1/train held
+    [ "$(given)" = '32 2 1,16 4 1,10 6.4 1,10 6.4 1' ]
+}
+
+@test "more GPUs are submitted anew" {
+    phasectl daemon start
+    needs_less '{oom: {set: {tp: tp * 2}, times: 4}}' 'h100:$tp' | submit
+    eventually 90 state 1 succeeded
+    [ "$(given)" = '32 2 1,32 2 2,32 2 4' ]
+    [ "$(record "SELECT job.gpus_per_node FROM job JOIN run ON run.job = job.id JOIN phase ON phase.id = run.phase
+                 WHERE phase.name = 'train' ORDER BY run.id" | paste -sd' ')" = '1 2 4' ]
+}
+
+@test "a failed check of the gate lets the phase go on for longer" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: gate
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    preflight: off
+    params: {iterations: 10}
+    run: |
+      from=${PHASED_RESUME_STEP:-0}
+      echo "$from $iterations" >>"$PHASED_OUT/executed"
+      for i in $(seq $((from + 1)) $iterations); do echo step=$i loss=$((100 - i)); done
+      echo $iterations >"$PHASED_OUT/step_$iterations.ckpt"
+    progress: {total: $iterations}
+    checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    gate: {low: {value: last(loss), at_most: 80}}
+    remedies: {low: {set: {iterations: iterations + 10}, times: 5}}
+SPEC
+    eventually 90 state 1 succeeded
+    [ "$(paste -sd, "$PHASED_HOME/runs/1/train/out/executed")" = '0 10,10 20' ]
+    [ "$(record 'SELECT total FROM phase')" = 20.0 ]
+}
+
+# recorded_step STEP: whether a checkpoint of it is in the record.
+recorded_step() {
+    [ "$(record "SELECT count(*) FROM checkpoint WHERE step = $1")" = 1 ]
+}
+
+@test "a run that is begun anew never falls back on what was there before" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: anew
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    preflight: off
+    params: {lr: 0.4}
+    run: |
+      echo "${PHASED_RESUME_STEP:-start} $lr" >>"$PHASED_OUT/executed"
+      runs=$(wc -l <"$PHASED_OUT/executed")
+      case $runs in
+      1) for i in 20 40; do echo $i >"$PHASED_OUT/step_$i.ckpt"; sleep 3; done
+         echo step=41 grad=50; exec sleep 600;;
+      2) echo 50 >"$PHASED_OUT/step_50.ckpt"; echo step=51 loss=1; until [ -e "$PHASED_OUT/seen" ]; do sleep 0.1; done
+         rm "$PHASED_OUT/step_50.ckpt"; exit 1;;
+      *) echo step=300 loss=1;;
+      esac
+    checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    guards: {cap: {value: max(grad), at_most: 20}}
+    remedies:
+      cap: {set: {lr: lr / 2}, resume: start}
+      exit: {set: {lr: lr / 2}}
+SPEC
+    eventually 60 recorded_step 50
+    touch "$PHASED_HOME/runs/1/train/out/seen"
+    eventually 90 state 1 succeeded
+    # What the second run wrote is gone: nothing leads to where it was, whatever lies there.
+    [ "$(paste -sd, "$PHASED_HOME/runs/1/train/out/executed")" = 'start 0.4,start 0.2,start 0.1' ]
+    [ "$(record 'SELECT step FROM checkpoint ORDER BY step' | paste -sd' ')" = '20 40 50' ]
+}
+
+# crash_at POINT: the daemon dies there, once in the life of a remedied workflow.
+crash_at() {
+    PHASED_CRASH=$1 phasectl daemon start
+    needs_less '{oom: {set: {micro_batch: micro_batch / 4}, times: 2}}' | submit
+    eventually 60 daemon_is_gone
+    phasectl daemon start
+    eventually 90 state 1 succeeded
+    [ "$(given)" = '32 2 1,8 8 1' ]
+    [ "$(record 'SELECT count(*) FROM remedy')" = 1 ]
+    [ "$(record "SELECT remedies FROM phase WHERE name = 'train'" | jq -r '.[0].used')" = 1 ]
+}
+
+@test "a daemon that dies before a remedy is worked out works it out" { crash_at remedy:1:before; }
+@test "a daemon that dies when a remedy was worked out does so again" { crash_at remedy:1:after; }
