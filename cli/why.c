@@ -31,7 +31,8 @@ enum {
 struct why {
     struct cli *cli;
     json_t *phase;
-    json_t *run; /* the one that is explained, in full; NULL: none failed */
+    json_t *run;    /* the one that is explained, in full; NULL: none failed */
+    json_t *newest; /* another one, that has not failed, in full; NULL: there is none */
     json_t *logs, *gate;
 };
 
@@ -103,6 +104,10 @@ static int why_ask(struct why *why, struct address *address, struct error *err)
     if (code == 0)
         code = why_get(why->cli, &phase, "/gate", &why->gate, err);
     struct address run = phase;
+    run.attempt = (uint32_t)field_integer(json_object_get(why->phase, "run"), "attempt");
+    if (code == 0 && run.attempt && !why_is_failure(json_object_get(why->phase, "run")) &&
+        run.attempt != address->attempt)
+        code = why_get(why->cli, &run, "", &why->newest, err);
     run.attempt = address->attempt ? address->attempt : why_find_attempt(why->phase);
     if (code < 0 || !run.attempt)
         return code;
@@ -342,11 +347,11 @@ static void why_write_preflight(const struct why *why, struct text *text)
     }
 }
 
-static void why_write_warnings(const struct why *why, struct text *text)
+static void why_write_warnings(const json_t *run, struct text *text)
 {
     const json_t *warning;
     size_t i;
-    json_array_foreach(json_object_get(why->run, "warnings"), i, warning)
+    json_array_foreach(json_object_get(run, "warnings"), i, warning)
     {
         text_add(text, "  warning: ");
         terminal_add_cut(text, field_text(warning, "message"), SIZE_MAX);
@@ -405,7 +410,7 @@ static void why_write_failure(const struct why *why, struct text *text)
     }
     why_write_advice(why, text);
     why_write_guards(why, text);
-    why_write_warnings(why, text);
+    why_write_warnings(why->run, text);
     evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);
     why_write_log(why, text);
 }
@@ -450,6 +455,7 @@ static void why_write_next(const struct why *why, struct text *text)
     } else {
         text_addf(text, "%s is %s\n", field_text(why->phase, "address"), phase_state);
     }
+    why_write_warnings(why->newest, text);
 }
 
 static void why_write(const struct why *why, struct text *text)
@@ -488,6 +494,7 @@ int why_verb(struct cli *cli, char **words)
     }
     json_decref(why.phase);
     json_decref(why.run);
+    json_decref(why.newest);
     json_decref(why.logs);
     json_decref(why.gate);
     return status;

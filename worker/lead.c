@@ -285,7 +285,8 @@ static void lead_init(struct lead *lead, const char *job_dir)
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
     lead->agents = calloc(lead->count, sizeof(*lead->agents));
-    if (!lead->agents)
+    lead->paces = calloc(lead->count, sizeof(*lead->paces));
+    if (!lead->agents || !lead->paces)
         abort();
     (void)signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&lead->loop);
@@ -313,6 +314,7 @@ static void lead_fini(struct lead *lead)
         free(lead->agents[i].summary);
     }
     free(lead->agents);
+    free(lead->paces);
     lead_checks_forget(lead);
     free(lead->program);
 }

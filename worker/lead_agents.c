@@ -3,8 +3,10 @@
 
 #include "lib/text.h"
 #include "worker/assignment.h"
+#include "worker/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* All agents are there, and a run is open. */
 void lead_begin(struct lead *lead)
@@ -17,6 +19,7 @@ void lead_begin(struct lead *lead)
     json_t *nodes = json_array();
     for (unsigned i = 0; i < lead->count; i++) {
         lead->agents[i].is_gone = lead->agents[i].is_ended = false;
+        lead->paces[i] = (struct pace_node){0};
         if (i < run->assignment->nodes)
             json_array_append_new(nodes, json_string(lead->agents[i].node));
     }
@@ -105,6 +108,21 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
+/* A straggler is told of; what to do about it only a person can know. */
+static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *report)
+{
+    double steps_per_s = json_number_value(json_object_get(report, "steps_per_s"));
+    unsigned fastest;
+    if (!pace_compare(lead->paces, lead->count, index, steps_per_s, clock_steady_ms(), &fastest))
+        return;
+    double best = lead->paces[fastest].steps_per_s;
+    char *message = text_format("%s is a straggler: %.3g steps/s, %.2f of what %s makes (%.3g)",
+                                lead->agents[index].node, steps_per_s, steps_per_s / best,
+                                lead->agents[fastest].node, best);
+    lead_run_tell(lead->run, "warning", json_pack("{s:s}", "message", message));
+    free(message);
+}
+
 void lead_reported(void *context, const json_t *report)
 {
     struct lead *lead = context;
@@ -136,6 +154,8 @@ void lead_reported(void *context, const json_t *report)
         lead_checks_add(lead, agent, report);
     else if (text_equal(name, "guard"))
         lead_agent_guard(lead, report);
+    else if (text_equal(name, "pace"))
+        lead_agent_pace(lead, (unsigned)index, report);
     else if (text_equal(name, "silent"))
         lead_hang_silent(lead, agent, report);
     else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))

@@ -13,6 +13,7 @@
 #include "worker/commands.h"
 #include "worker/fitness.h"
 #include "worker/lead_run.h"
+#include "worker/pace.h"
 #include "worker/step.h"
 
 #include <stdbool.h>
@@ -64,6 +65,7 @@ struct lead {
     unsigned turn;          /* how many runs the agents were told to start */
     struct step *step;      /* NULL once it has ended */
     struct lead_agent *agents;
+    struct pace_node *paces; /* of the agents' nodes, in this run */
     unsigned count, ready;
     bool is_checking; /* the ranks wait for the preflights of all nodes */
     struct fitness fitness;

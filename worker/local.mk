@@ -39,6 +39,7 @@ worker_libworker_a_SOURCES = \
 	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \
 	worker/outcome.c worker/outcome.h \
+	worker/pace.c worker/pace.h \
 	worker/placement.c worker/placement.h \
 	worker/posthumous.c worker/posthumous.h \
 	worker/processes.c worker/processes.h \

@@ -75,8 +75,7 @@ static void node_run_guard(void *context, enum observer_stop_cause cause, const 
 static void node_run_printed(void *context, const char *data, size_t size)
 {
     struct node_run *run = context;
-    if (run->options.node_index == 0)
-        observer_feed(run->observer, data, size);
+    observer_feed(run->observer, data, size);
 }
 
 static void node_run_failed(void *context, const struct crew_rank *rank)

@@ -40,6 +40,8 @@ struct observer {
     bool has_saved;
     int64_t saved_step; /* of the newest checkpoint that was told */
     uint64_t signs;     /* rows and checkpoints so far */
+    bool has_other_step;
+    int64_t other_step; /* the newest one, of a node that is not the first */
     bool is_stopped;    /* the owner was told to stop the run */
     bool has_looked_for_missing;
 };
@@ -49,6 +51,16 @@ static void observer_row(void *context, const struct extract_row *row)
     struct observer *observer = context;
     observer->signs++;
     rows_add(&observer->rows, row);
+}
+
+/* Of nodes other than the first only the steps count: how fast they come. */
+static void observer_step(void *context, const struct extract_row *row)
+{
+    struct observer *observer = context;
+    observer->signs++;
+    observer->has_other_step |= row->has_step;
+    if (row->has_step)
+        observer->other_step = row->step;
 }
 
 /* Of a checkpoint of several files all must be there at resume. NULL for one. */
@@ -164,7 +176,11 @@ static int observer_open_extract(struct observer *observer, struct error *err)
         return result;
     options.step_name =
         json_string_value(json_object_get(json_object_get(spec, "progress"), "step"));
-    result = extract_new(&options, observer_row, observer, &observer->extract, err);
+    bool is_first = observer->options.is_first_node;
+    if (!is_first && options.kind == EXTRACT_FILE)
+        return 0; /* all nodes would read the same file */
+    result = extract_new(&options, is_first ? observer_row : observer_step, observer,
+                         &observer->extract, err);
     if (result < 0 || options.kind != EXTRACT_FILE)
         return result;
     const char *pattern = json_string_value(json_object_get(metrics, "path"));
@@ -236,7 +252,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     observer->channel_lines.size_max = OBSERVER_LINE_MAX;
     const struct assignment *assignment = options->assignment;
     int result = guards_new(assignment->spec, assignment->resume_step, &observer->guards, err);
-    if (result == 0 && options->is_first_node)
+    if (result == 0)
         result = observer_open_extract(observer, err);
     if (result == 0 && options->is_first_node)
         result = observer_open_checkpoints(observer, err);
@@ -295,7 +311,8 @@ static void observer_look_at_files(struct observer *observer)
 static void observer_look_for_missing(struct observer *observer)
 {
     observer->has_looked_for_missing = true;
-    char *missing = observer->extract ? guards_missing(observer->guards) : NULL;
+    bool is_read = observer->extract && observer->options.is_first_node;
+    char *missing = is_read ? guards_missing(observer->guards) : NULL;
     if (missing && *missing) {
         char *message = text_format("in the first %d minutes no row came of: %s",
                                     OBSERVER_MISSING_MS / 60000, missing);
@@ -349,6 +366,14 @@ bool observer_last_step(const struct observer *observer, int64_t *ret_step)
     if (observer->rows.has_step)
         *ret_step = observer->rows.last_step;
     return observer->rows.has_step;
+}
+
+bool observer_newest_step(const struct observer *observer, int64_t *ret_step)
+{
+    if (!observer->has_other_step)
+        return observer_last_step(observer, ret_step);
+    *ret_step = observer->other_step;
+    return true;
 }
 
 bool observer_saved_step(const struct observer *observer, int64_t *ret_step)

@@ -2,7 +2,8 @@
  * scripts tell through the channel, checkpoints, the GPUs, and the guards on all that. It ends in
  * the journal; what must stop the run is told to the owner.
  *
- * Output and checkpoints are the first node's business; the channel is every node's. */
+ * Checkpoints and metrics in the output are the first node's business (of the others only steps are
+ * noted); the channel is every node's. */
 #ifndef PHASED_WORKER_OBSERVER_H
 #define PHASED_WORKER_OBSERVER_H
 
@@ -46,7 +47,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
                  struct error *err);
 void observer_free(struct observer *observer);
 
-/* What the first rank of the run printed. */
+/* What the first rank of this node printed. */
 void observer_feed(struct observer *observer, const char *data, size_t size);
 
 /* What this node's GPUs did in the newest second; NULL where that is not known. Borrowed until the
@@ -71,6 +72,8 @@ void observer_end(struct observer *observer, enum checkpoints_end end);
 uint64_t observer_signs(const struct observer *observer);
 /* False when no metric came with a step. */
 bool observer_last_step(const struct observer *observer, int64_t *ret_step);
+/* The same, also of a node that is not read for metrics, where its first rank prints steps. */
+bool observer_newest_step(const struct observer *observer, int64_t *ret_step);
 /* The step of the newest whole checkpoint. False when there was none. */
 bool observer_saved_step(const struct observer *observer, int64_t *ret_step);
 

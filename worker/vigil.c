@@ -9,6 +9,7 @@
 #include "worker/hang.h"
 #include "worker/journal.h"
 #include "worker/observer.h"
+#include "worker/pace.h"
 #include "worker/ras.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ enum {
 struct vigil {
     struct vigil_options options;
     struct hang hang;
+    struct pace pace;
     uint64_t printed, rows; /* how much of it there was at the look before */
     int64_t step;
     uint64_t growth; /* of the folder, when half of the time was over */
@@ -55,7 +57,7 @@ static enum hang_sign vigil_sign(struct vigil *vigil)
     uint64_t printed = crew_printed(vigil->options.crew);
     uint64_t rows = observer_signs(vigil->options.observer);
     int64_t step = vigil->step;
-    (void)observer_last_step(vigil->options.observer, &step); /* none yet */
+    (void)observer_newest_step(vigil->options.observer, &step); /* none yet */
     enum hang_sign sign = step != vigil->step                                ? HANG_STEP
                           : printed != vigil->printed || rows != vigil->rows ? HANG_LIFE
                                                                              : HANG_NOTHING;
@@ -111,11 +113,22 @@ static void vigil_tell_silence(struct vigil *vigil, int64_t now_ms)
                                     (double)limit_ms / 1000));
 }
 
+static void vigil_pace(struct vigil *vigil, int64_t now_ms)
+{
+    double steps_per_s;
+    pace_step(&vigil->pace, vigil->step, now_ms);
+    if (pace_take(&vigil->pace, &steps_per_s))
+        vigil->options.report(vigil->options.context, json_pack("{s:s, s:f}", "report", "pace",
+                                                                "steps_per_s", steps_per_s));
+}
+
 void vigil_look(struct vigil *vigil)
 {
     int64_t now_ms = clock_steady_ms();
     enum hang_sign sign = vigil_sign(vigil);
     hang_look(&vigil->hang, sign, now_ms);
+    if (sign == HANG_STEP)
+        vigil_pace(vigil, now_ms);
     if (sign != HANG_NOTHING) {
         vigil->told_ms = 0;
         vigil->has_growth = false;

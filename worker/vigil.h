@@ -1,5 +1,6 @@
-/* Watches for a hang on one node: counts signs of life, tells the lead of a silence that is longer
- * than allowed (hang.h), and looks at the processes when the lead asks.
+/* Watches how a run goes on on one node: how fast its steps come (pace.h), and whether it hangs:
+ * counts signs of life, tells the lead of a silence that is longer than allowed (hang.h), and looks
+ * at the processes when the lead asks.
  *
  * The lead decides, since a node alone cannot know: most ranks print nothing, and a run of several
  * nodes hangs only when none shows a sign. What is reported to it, with the members of
@@ -7,6 +8,8 @@
  *
  *   {"report": "silent", "seconds": 912.0, "limit": 900.0}      again while it lasts
  *   {"report": "examined", "seconds": 912.0, "summary": "..."}  the answer to vigil_examine()
+ *
+ *   {"report": "pace", "steps_per_s": 0.52}                     where steps are printed here
  *
  * Before a silence is told it is made sure that no checkpoint is just being written, and that the
  * processes were not stopped by a signal or a debugger. */

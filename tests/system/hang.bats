@@ -155,3 +155,16 @@ while True: time.sleep(100)
     kill "$ras"
     [ "$(evidence 2 n1 '[(.processes | length), .nccl]')" = '[1,null]' ]
 }
+
+@test "a node whose steps come slowly is a straggler" {
+    start_daemon
+    new_run 1 "{\"resources\": {\"nodes\": 3, \"gpus\": 1},
+        \"run\": $(script 'pause=(0.2 0.5 0.2)
+        for ((i = 1; SECONDS < 24; i++)); do echo "step=$i loss=1"; sleep ${pause[$RANK]}; done')}"
+    start_lead 1 3
+    WAIT_S=60 await_lead
+    [ "$(record 1 lead 'select(.type == "warning") | .message' | wc -l)" = 1 ]
+    [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 is a straggler: "*" steps/s, 0."*" of what n"[13]" makes "* ]]
+    # Only the first node is read for metrics.
+    [ "$(journal 1 n2 'select(.type == "metric")')$(journal 1 n3 'select(.type == "metric")')" = "" ]
+}

@@ -44,6 +44,10 @@ phases:
 SPEC
 }
 
+why_says() {
+    phasectl why "$1" | grep -qE "$2"
+}
+
 @test "a run that hangs is followed by one from its newest checkpoint, and why shows what it did" {
     id=$(training 1 | submit)
     eventually 90 state "$id" succeeded
@@ -73,4 +77,21 @@ SPEC
     scontrol resume "$job"
     eventually 60 state "$id" succeeded
     [ "$(record 'SELECT count(*) FROM run')" = 1 ]
+}
+
+@test "why names a straggler while the run goes on" {
+    id=$(submit <<'SPEC'
+name: slow
+phases:
+  train:
+    resources: {nodes: 2, gpus: h100:1, time: 30m}
+    launch: rank
+    run: |
+      pause=(0.2 1)
+      for ((i = 1; ; i++)); do echo "step=$i loss=1"; sleep ${pause[$RANK]}; done
+SPEC
+)
+    eventually 90 why_says "$id/train" '^  warning: n2 is a straggler: .* of what n1 makes'
+    phasectl cancel "$id"
+    eventually 60 state "$id" cancelled
 }

@@ -238,3 +238,7 @@ UNIT_TESTS += tests/unit/test_record_remedies
 tests_unit_test_record_remedies_SOURCES = tests/unit/test_record_remedies.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_remedies_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_remedies_LDADD = $(STORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_pace
+tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
+tests_unit_test_pace_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
