@@ -104,6 +104,7 @@ struct phase {
     char *checkpoint_path;
     int64_t checkpoint_step;
     bool is_chosen; /* a person wants exactly this one, until a run has begun; not stored */
+    bool is_anew;   /* the start was chosen, and nothing done before counts; likewise */
 
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */

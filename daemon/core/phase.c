@@ -191,6 +191,7 @@ void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at)
     char *copy = path[0] ? strdup(path) : NULL;
     if (path[0] && !copy)
         abort();
+    phase->is_anew = !copy;
     free(phase->checkpoint_path);
     phase->checkpoint_path = copy;
     phase->checkpoint_step = copy ? at : 0;

@@ -140,6 +140,8 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "spec", json_incref(launch->spec));
     add(json, "inputs", inputs_json(folder, phase));
     add(json, "resume", json_incref((json_t *)resume));
+    if (phase->is_anew)
+        add(json, "anew", json_true());
     add(json, "failures", json_incref((json_t *)failures));
     add(json, "linger_s", json_integer(phase->linger_s));
     char *text = json_dumps(json, JSON_COMPACT);

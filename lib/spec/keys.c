@@ -22,10 +22,10 @@ static const struct keys_row keys_phase_rows[] = {
     {"promote", KEYS_SUPPORTED},  {"on_fail", KEYS_SUPPORTED},   {"linger", KEYS_SUPPORTED},
     {"remedies", KEYS_SUPPORTED}, {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
     {"pack", KEYS_LATER},         {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
-    {"shard", KEYS_LATER},        {"join", KEYS_LATER},          {"until", KEYS_LATER},
+    {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_LATER},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
     {"idle", KEYS_LATER},         {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
-    {"code", KEYS_LATER},         {"outputs", KEYS_LATER},       {"budget", KEYS_LATER},
+    {"code", KEYS_LATER},         {"outputs", KEYS_SUPPORTED},   {"budget", KEYS_LATER},
 };
 
 static const struct keys_row keys_resources_rows[] = {
@@ -37,6 +37,11 @@ static const struct keys_row keys_parallel_rows[] = {
     {"tensor", KEYS_SUPPORTED},
     {"pipeline", KEYS_SUPPORTED},
     {"data", KEYS_SUPPORTED},
+};
+
+static const struct keys_row keys_shard_rows[] = {
+    {"input", KEYS_SUPPORTED},
+    {"by", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_checkpoint_rows[] = {
@@ -82,6 +87,7 @@ KEYS_OF(keys_workflow);
 KEYS_OF(keys_phase);
 KEYS_OF(keys_resources);
 KEYS_OF(keys_parallel);
+KEYS_OF(keys_shard);
 KEYS_OF(keys_checkpoint);
 KEYS_OF(keys_progress);
 KEYS_OF(keys_preflight);

@@ -15,6 +15,7 @@
 enum {
     LAYOUT_SIZE_MAX = 100000,  /* of one dimension: the product of three fits into 64 bits */
     LAYOUT_GROUPS_MAX = 10000, /* processes of `launch: group` */
+    LAYOUT_OUTPUTS_MAX = 1000,
 };
 
 struct layout {
@@ -203,6 +204,94 @@ static json_t *layout_read_parallel(const struct sections *sections, const char 
                      (json_int_t)layout.pipeline, "data", (json_int_t)layout.data);
 }
 
+/* --- shard, join, outputs ----------------------------------------------------------------------*/
+
+/* The entry at `key`, which only groups can have; NULL when there is none. */
+static const struct node *layout_of_groups(const struct sections *sections, const char *key,
+                                           const char *launch, const char *what)
+{
+    const struct node *node = node_get(sections->phase, key);
+    if (node && !text_equal(launch, "group") && !sections->lacks_base)
+        node_key_problem(sections->scope->problems, node, "%s: it needs launch: group", what);
+    return node;
+}
+
+static json_t *layout_read_shard(const struct sections *sections, const char *launch)
+{
+    static const char *const ways[] = {"lines"};
+    const struct node *map =
+        layout_of_groups(sections, "shard", launch, "splits the input among groups");
+    const struct node *input = node_get(map, "input"), *by = node_get(map, "by");
+    if (!map)
+        return json_null();
+    if (map->kind != NODE_MAP) {
+        node_problem(sections->scope->problems, map,
+                     "not a map (such as {input: prompts.txt, by: lines})");
+        return json_null();
+    }
+    keys_check(sections->scope->problems, map, &keys_shard);
+    if (!input && !sections->lacks_base && !keys_is_misspelt(map, &keys_shard, "input"))
+        node_missing(sections->scope->problems, map, "input", "missing: the file to be split");
+    const char *way = by ? scalar_choice(sections->scope, by, ways, 1) : ways[0];
+    char *path = input ? scalar_string(sections->scope, input) : NULL;
+    json_t *json = path && way ? json_pack("{ssss}", "input", path, "by", way) : json_null();
+    free(path);
+    return json;
+}
+
+static json_t *layout_read_join(const struct sections *sections, const char *launch)
+{
+    const struct node *node = layout_of_groups(sections, "join", launch, "runs once, after groups");
+    if (!node)
+        return json_null();
+    if (node->kind != NODE_SCALAR)
+        node_problem(sections->scope->problems, node, "not a text: a bash script (join: |)");
+    else if (!node->text[strspn(node->text, " \t\r\n")])
+        node_problem(sections->scope->problems, node, "empty");
+    else
+        scope_check_run(sections->scope, node);
+    return json_string(node->text);
+}
+
+/* Whether a path stays below the folder that it begins in. */
+static bool layout_is_below(const char *path)
+{
+    if (path[0] == '/' || path[0] == '$')
+        return false;
+    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
+            return false;
+    }
+    return true;
+}
+
+static void layout_add_output(const struct sections *sections, const struct node *node,
+                              json_t *outputs)
+{
+    char *name = scalar_string(sections->scope, node);
+    if (name && !layout_is_below(name))
+        node_problem(sections->scope->problems, node,
+                     "not a path below $PHASED_OUT (such as data.jsonl)");
+    else if (name)
+        (void)json_array_append_new(outputs, json_string(name));
+    free(name);
+}
+
+static json_t *layout_read_outputs(const struct sections *sections)
+{
+    const struct node *node = node_get(sections->phase, "outputs");
+    json_t *outputs = json_array();
+    if (node && node->kind == NODE_MAP)
+        node_problem(sections->scope->problems, node, "not a list of paths below $PHASED_OUT");
+    else if (node && node->kind == NODE_SCALAR)
+        layout_add_output(sections, node, outputs);
+    else if (node && node->count > LAYOUT_OUTPUTS_MAX)
+        node_problem(sections->scope->problems, node, "more than %d", LAYOUT_OUTPUTS_MAX);
+    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
+        layout_add_output(sections, node->items[i], outputs);
+    return outputs;
+}
+
 void layout_read(const struct sections *sections, json_t *phase)
 {
     json_t *resources = json_object_get(phase, "resources");
@@ -216,7 +305,7 @@ void layout_read(const struct sections *sections, json_t *phase)
     (void)json_object_set_new(resources, "gpus", json_integer(nodes.gpus));
     (void)json_object_set_new(phase, "launch", json_string(launch));
     (void)json_object_set_new(phase, "parallel", parallel);
-    (void)json_object_set_new(phase, "shard", json_null());
-    (void)json_object_set_new(phase, "join", json_null());
-    (void)json_object_set_new(phase, "outputs", json_array());
+    (void)json_object_set_new(phase, "shard", layout_read_shard(sections, launch));
+    (void)json_object_set_new(phase, "join", layout_read_join(sections, launch));
+    (void)json_object_set_new(phase, "outputs", layout_read_outputs(sections));
 }

@@ -56,7 +56,7 @@ def check_keys(schema):
         "workflow": schema, "phase": definitions["phase"], "resources": definitions["resources"],
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
         "metrics": metrics, "preflight": preflight,
-        "parallel": definitions["parallel"], "check_map": definitions["check"],
+        "parallel": definitions["parallel"], "shard": definitions["shard"], "check_map": definitions["check"],
         "remedy": definitions["remedy"],
     }
     for name, form in maps.items():

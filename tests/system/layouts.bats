@@ -149,3 +149,115 @@ meeting_points_are() {
     eventually 60 state "$workflow" held
     [ "$(record 'SELECT message FROM run')" = 'group 1 on n1 exited with code 3: out of luck' ]
 }
+
+# A phase of two groups that split an input of COUNT lines: sharded COUNT RUN [MORE]. Each group
+# leaves a line in `executed`, and its lines with a mark.
+sharded() {
+    seq "$1" >"$PHASED_HOME/input.txt"
+    cat <<SPEC
+name: sharded
+phases:
+  a:
+    resources: {nodes: ${NODES:-1}, gpus: h100:8, time: 10m}
+    launch: group
+    parallel: {tensor: 4}
+    params: {input: $PHASED_HOME/input.txt}
+    shard: {input: \$input, by: lines}
+    run: |
+      echo \$PHASED_SHARD >>\$PHASED_OUT/executed
+      echo "\$PHASED_SHARD of \$PHASED_SHARDS \$(xargs <\$PHASED_SHARD_FILE)" >\$PHASED_OUT/lines-\$PHASED_SHARD
+      $2
+      sed "s/^/\$PHASED_SHARD:/" \$PHASED_SHARD_FILE >\$PHASED_OUT/part-\$PHASED_SHARD.txt
+    join: |
+      echo join >>\$PHASED_OUT/executed
+      cat \$PHASED_OUT/part-?.txt >\$PHASED_OUT/all.txt
+      phase-worker metric valid=\$(wc -l <\$PHASED_OUT/all.txt) total=\$(wc -l <\$input)
+      ${3:-}
+    outputs: [all.txt]
+    gate: {success: {value: 100 * last(valid) / last(total), at_least: 100}}
+SPEC
+}
+
+executed() {
+    [ "$(sort "$PHASED_HOME/runs/$workflow/a/out/executed" | xargs)" = "$1" ]
+}
+
+@test "the input is split by lines among the groups of two nodes, and joined once" {
+    phasectl daemon start
+    workflow=$(NODES=2 sharded 10 : | submit)
+    eventually 60 state "$workflow" succeeded
+    out=$PHASED_HOME/runs/$workflow/a/out
+    [ "$(cat "$out"/lines-?)" = '0 of 4 1 2
+1 of 4 3 4 5
+2 of 4 6 7
+3 of 4 8 9 10' ]
+    [ "$(xargs <"$out/all.txt")" = '0:1 0:2 1:3 1:4 1:5 2:6 2:7 3:8 3:9 3:10' ]
+    executed '0 1 2 3 join'
+    [ "$(record 'SELECT value FROM verdict')" = 100.0 ]
+    [ ! -e "$PHASED_HOME/runs/$workflow/a/shards" ]
+}
+
+@test "only the shard that failed is run again, and with --from start all are" {
+    phasectl daemon start
+    workflow=$(sharded 6 'sleep $PHASED_SHARD; [ $PHASED_SHARD = 0 ] || [ -e $PHASED_OUT/lucky ] || exit 3' \
+        '[ -e $PHASED_OUT/joins ] || exit 4' | submit)
+    out=$PHASED_HOME/runs/$workflow/a/out
+    eventually 60 state "$workflow" held
+    executed '0 1'
+    [ "$(record 'SELECT message FROM run')" = 'group 1 on n1 exited with code 3' ]
+    touch "$out/lucky"
+    phasectl retry "$workflow/a"
+    eventually 60 executed '0 1 1 join'
+    eventually 60 state "$workflow" held
+    [ "$(record 'SELECT message FROM run ORDER BY id DESC LIMIT 1')" = 'join on n1 exited with code 4' ]
+    touch "$out/joins"
+    phasectl retry "$workflow/a" # nothing is left but to join
+    eventually 60 state "$workflow" succeeded
+    executed '0 1 1 join join'
+    [ "$(xargs <"$out/all.txt")" = '0:1 0:2 0:3 1:4 1:5 1:6' ]
+}
+
+@test "retry --from start does all shards again; so does a changed input" {
+    phasectl daemon start
+    workflow=$(sharded 4 'sleep $PHASED_SHARD; [ $PHASED_SHARD = 0 ] || exit 3' | submit)
+    eventually 60 state "$workflow" held
+    phasectl retry "$workflow/a" --from start
+    eventually 60 executed '0 0 1 1'
+    eventually 60 state "$workflow" held
+    sed -i 's/^1$/one/' "$PHASED_HOME/input.txt" # in the shard that is done
+    phasectl retry "$workflow/a"
+    eventually 60 executed '0 0 0 1 1 1'
+    eventually 60 state "$workflow" held
+    phasectl retry "$workflow/a"
+    eventually 60 executed '0 0 0 1 1 1 1'
+}
+
+@test "a preempted phase goes on with the shards that are not done" {
+    phasectl daemon start
+    workflow=$(NODES=4 sharded 16 'for i in {1..600}; do [ $PHASED_SHARD -lt 3 ] || [ -e $PHASED_OUT/go ] || sleep 0.1; done' |
+        sed 's/^phases:/slurm: {partition: preempt}\n&/' | submit)
+    out=$PHASED_HOME/runs/$workflow/a/out
+    eventually 60 executed '0 1 2 3 4 5 6 7'
+    eventually 60 eval "[ \$(ls $PHASED_HOME/runs/$workflow/a/shards | grep -c done) = 3 ]"
+    srun -p prod -N 4 --gres=gpu:h100:8 --job-name=preemptor true
+    eventually 60 eval "[ \$(record 'SELECT count(*) FROM run') = 2 ]"
+    [ "$(record 'SELECT outcome FROM run ORDER BY id LIMIT 1')" = preempted ]
+    touch "$out/go"
+    eventually 180 state "$workflow" succeeded
+    executed '0 1 2 3 3 4 4 5 5 6 6 7 7 join'
+    [ "$(cut -d: -f2 "$out/all.txt" | xargs)" = "$(seq 16 | xargs)" ]
+}
+
+@test "an output that is not there fails the phase, by its name" {
+    phasectl daemon start
+    workflow=$(sharded 2 : 'rm $PHASED_OUT/all.txt' | submit)
+    eventually 60 state "$workflow" held
+    [[ $(record 'SELECT message FROM run') == "outputs: no all.txt in $PHASED_HOME/"*": No such file or directory" ]]
+    [ "$(record 'SELECT cause FROM run')" = exit ]
+}
+
+@test "an input that is not there is named" {
+    phasectl daemon start
+    workflow=$(sharded 2 : | sed 's/input.txt}/no.txt}/' | submit)
+    eventually 60 eval "[[ \$(record 'SELECT message FROM run LIMIT 1') == *'shard.input $PHASED_HOME/no.txt: No such file or directory' ]]"
+}
