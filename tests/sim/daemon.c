@@ -382,7 +382,7 @@ static void daemon_poll(struct sim *sim)
     const struct workflow *workflow = daemon_workflow(sim);
     if (!slurm_answers(sim))
         return;
-    bool is_empty = sim_fault(sim, 30);
+    bool is_empty = sim->was_empty = sim_fault(sim, sim->was_empty ? 3 : 30);
     for (size_t i = 0; i < workflow->job_count; i++) {
         const struct job *job = workflow->jobs[i];
         const struct sim_job *found = NULL;

@@ -22,7 +22,7 @@ a lost job is never noticed|job.c|step->now_ms - job->absent_since_ms >= ABSENCE
 a phase goes on in an allocation of another shape|phase.c|phase->nodes != job->node_count \|\| |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has_begun|run->state == RUN_ENDED
-a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING) /* cancelled meanwhile */\n        return;|
+a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING \|\| phase->remedy) /* cancelled meanwhile, or news twice */\n        return;|
 absence counts although nobody looked|job.c|bool is_new = step->now_ms - job->absent_seen_ms > ABSENCE_GAP_MS;|bool is_new = false;
 a requeued job is followed by a second one|run.c|    if (run->requeues) {|    if (0) {
 phases side by side are submitted each on its own|beside.c|if (job_is_open(step, host, run, phase))|if (0)

@@ -130,6 +130,7 @@ struct sim {
     unsigned job_count;
     uint32_t next_job_id;
     int64_t controller_up_at;
+    bool was_empty; /* the newest list of jobs: such answers seldom come alone */
 
     struct sim_lead leads[SIM_LEADS_MAX];
     unsigned lead_count;
