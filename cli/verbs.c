@@ -40,14 +40,15 @@ const struct verb verbs[] = {
     {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
      "list, add or clear the nodes that jobs are kept away from",
-     "A node that takes a run down is left out for 2 hours, and for twice as long each time it "
-     "does\n"
-     "so again within a week. `add` leaves one out because you want it, `clear` uses it again.\n"
+     "A node that takes a run down is left out for 2 hours, and for twice as long each time it\n"
+     "does so again within a week. `add` leaves one out because you want it, `clear` uses it\n"
+     "again.\n"
      "Jobs that wait in Slurm's queue already are not changed.\n"},
     {"failures", failures_verb, "[LOG...] [options]",
      "list what is known of failures, or say what a log tells",
      "A run that failed is recognised by what it printed: phased-failures(5). Entries of your own\n"
-     "stand in failures.yaml in the home; with a LOG you can try them. Exits with 1 if an entry is\n"
+     "stand in failures.yaml in the home; with a LOG you can try them. Exits with 1 if an entry "
+     "is\n"
      "wrong; the daemon leaves it out.\n"},
     {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"

@@ -25,6 +25,10 @@ teardown() {
     home_down
 }
 
+no_job_is_left() {
+    [ -z "$(squeue -h -o %i)" ]
+}
+
 @test "a job that Slurm holds since a Prolog failed is replaced, and the next one runs elsewhere" {
     phasectl daemon start
     echo n1 >"$BROKEN"
@@ -32,7 +36,7 @@ teardown() {
     eventually 120 state "$workflow" succeeded
     [ "$(record 'SELECT outcome, cause FROM run WHERE attempt = 1')" = 'failed|launch' ]
     [ "$(record 'SELECT count(*) FROM run')" = 2 ]
-    [ -z "$(squeue -h -o %i)" ]
+    eventually 30 no_job_is_left
     same_weights "$workflow"
     [[ "$(phasectl why "$workflow/train")" = *"failed: launch"*"held by Slurm"* ]]
 }

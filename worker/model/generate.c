@@ -219,9 +219,10 @@ static int write_batch(struct generate *generate, const struct sequence *sequenc
     struct text text = {0};
     for (size_t i = 0; i < batch; i++) {
         const struct prompt *prompt = &generate->prompts[generate->done + i];
-        json_t *line = json_pack("{s:I, s:o, s:o}", "line", (json_int_t)(generate->done + i),
-                                 "prompt", make_string(prompt->bytes, prompt->size), "text",
-                                 make_string(sequences[i].text, sequences[i].size));
+        json_t *line =
+            json_pack("{s:I, s:o, s:o}", "line", (json_int_t)generate->done + (json_int_t)i,
+                      "prompt", make_string(prompt->bytes, prompt->size), "text",
+                      make_string(sequences[i].text, sequences[i].size));
         char *dump = line ? json_dumps(line, JSON_COMPACT) : NULL;
         if (!dump)
             abort();
