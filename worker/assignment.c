@@ -106,6 +106,7 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     /* What holds no GPUs costs little when it hangs, and often works in silence. */
     int otherwise = assignment->gpus ? HANG_AUTOMATIC : HANG_OFF;
     assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
+    assignment->idle_s = assignment_number(assignment->spec, "idle_s", 0);
     assignment->gpu_type = assignment_string(resources, "gpu_type");
     assignment_read_preflight(assignment);
     if (assignment->nodes == 0)

@@ -44,6 +44,7 @@ struct assignment {
     const char *stop_signal_name;
     int save_time_s; /* how long a stop at a boundary may take */
     unsigned keep;   /* checkpoints to keep; 0: all */
+    int idle_s;      /* how long GPUs may do nothing; 0: for ever */
     int hang_s;      /* how long a silence may be; HANG_OFF or HANG_AUTOMATIC (worker/hang.h) */
     struct mac_secret secret;
 };

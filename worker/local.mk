@@ -57,6 +57,7 @@ worker_libworker_a_SOURCES = \
 	worker/step.c worker/step.h \
 	worker/tail.c worker/tail.h \
 	worker/telemetry/gpu_metrics.c worker/telemetry/gpu_metrics.h \
+	worker/telemetry/idle.c worker/telemetry/idle.h \
 	worker/telemetry/means.c worker/telemetry/means.h \
 	worker/telemetry/second.c worker/telemetry/second.h \
 	worker/telemetry/reader.c worker/telemetry/reader.h \

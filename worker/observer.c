@@ -14,6 +14,7 @@
 #include "worker/rows.h"
 #include "worker/tail.h"
 #include "worker/telemetry/gpu_metrics.h"
+#include "worker/telemetry/idle.h"
 #include "worker/telemetry/watch.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct observer {
     struct observer_options options;
     struct rows rows;
     struct gpu_metrics gpus;
+    struct idle idle;
     struct watch *watch; /* NULL also without GPUs */
     struct guards *guards;
     struct extract *extract; /* NULL where metrics are not this node's business */
@@ -208,7 +210,13 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
 static void observer_second(void *context, const struct gpu_second *second)
 {
     struct observer *observer = context;
+    char *message = idle_add(&observer->idle, second);
     gpu_metrics_add(&observer->gpus, second);
+    if (!message)
+        return;
+    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
+                json_pack("{s:s}", "message", message));
+    free(message);
 }
 
 /* Without samples a run is as good as with them. */
@@ -269,6 +277,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
         .is_told = options->is_first_node,
         .begin_step = assignment->resume_step,
     };
+    idle_init(&observer->idle, (unsigned)assignment->idle_s);
     observer_open_watch(observer);
     *ret_observer = observer;
     return 0;

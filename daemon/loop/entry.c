@@ -214,13 +214,19 @@ static int write_sample(const json_t *entry, const struct entry_origin *origin, 
     return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
 }
 
+/* The lead names the nodes that it speaks of; a node speaks of itself. */
 static int write_warning(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
     const char *message = text_of(entry, "message");
     if (!message)
         return write_strange(entry, origin, store, err);
-    return write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+    if (text_equal(origin->node, "lead"))
+        return write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+    char *placed = text_format("%s: %s", origin->node, message);
+    int status = write_history(entry, origin, STORE_EVENT_WARNING, placed, store, err);
+    free(placed);
+    return status;
 }
 
 /* --- Events -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ static const struct keys_row keys_phase_rows[] = {
     {"pack", KEYS_LATER},         {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
     {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_LATER},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
-    {"idle", KEYS_LATER},         {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
+    {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
     {"code", KEYS_LATER},         {"outputs", KEYS_SUPPORTED},   {"budget", KEYS_LATER},
 };
 

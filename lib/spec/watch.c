@@ -1,4 +1,4 @@
-/* A duration, or off. */
+/* Durations, or off. */
 #include "lib/spec/watch.h"
 
 #include "lib/error.h"
@@ -9,6 +9,8 @@
 #include "lib/units.h"
 
 #include <stdlib.h>
+
+enum { IDLE_S = 600 };
 
 /* The seconds, 0 for off; JSON null where it is not given, or has had a problem. */
 static json_t *watch_time(struct scope *scope, const struct node *phase, const char *key)
@@ -32,5 +34,7 @@ static json_t *watch_time(struct scope *scope, const struct node *phase, const c
 
 void watch_read(struct scope *scope, const struct node *phase, json_t *json)
 {
+    json_t *idle = watch_time(scope, phase, "idle");
     (void)json_object_set_new(json, "hang_s", watch_time(scope, phase, "hang"));
+    (void)json_object_set_new(json, "idle_s", json_is_null(idle) ? json_integer(IDLE_S) : idle);
 }

@@ -82,6 +82,21 @@ sampler_is_gone() {
     await sampler_is_gone
 }
 
+@test "GPUs that do nothing for long are named, and so is that they work again" {
+    new_gpu_run "$until_told, \"idle_s\": 3"
+    drive idle=2
+    start_lead 1
+    await warned "GPU 2 is idle: busy for 0.0 % of the last 3 s"
+    drive util=1
+    await warned "GPUs 0-1, 3-7 are idle: busy for "
+    drive ""
+    await warned "all 8 GPUs work again, after "
+    : >"$BATS_TEST_TMPDIR/enough"
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(journal 1 n1 'select(.type == "warning")' | wc -l)" = 3 ]
+}
+
 @test "a driver that does not answer is told once, and the run goes on to its end" {
     new_gpu_run "$until_told"
     start_lead 1
