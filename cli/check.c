@@ -25,13 +25,17 @@ static void check_print_problems(const char *file, const struct spec_problems *p
 
 int check_verb(struct cli *cli, char **words)
 {
-    struct option_list list = {0};
+    struct option_list list = {0}, variants = {0};
     bool print = false;
     const struct option_rule rules[] = {
         {.name = "set",
          .value = "PARAM=VALUE",
          .list = &list,
          .help = "override a param, as `submit` does"},
+        {.name = "with",
+         .value = "VARIANT",
+         .list = &variants,
+         .help = "put a variant of the file over it, as `submit` does"},
         {.name = "print", .flag = &print, .help = "print the resolved workflow as JSON"},
         {0},
     };
@@ -40,7 +44,12 @@ int check_verb(struct cli *cli, char **words)
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     const char *file = arguments.items[0];
-    struct spec_overrides overrides = {.texts = list.items, .count = list.count};
+    struct spec_overrides overrides = {
+        .variants = options_texts(&variants),
+        .try_variants = true,
+        .texts = list.items,
+        .count = list.count,
+    };
     struct spec_problems problems = {0};
     json_t *json = NULL;
     int code = spec_parse_file(file, &overrides, &json, &problems);
@@ -54,6 +63,7 @@ int check_verb(struct cli *cli, char **words)
         printf("%s is good: %zu phase%s\n", file, phases, phases == 1 ? "" : "s");
     }
     json_decref(json);
+    json_decref(overrides.variants);
     spec_problems_fini(&problems);
     return status;
 }

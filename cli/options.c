@@ -159,3 +159,13 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
     *ret_status = options_check_count(cli, arguments);
     return *ret_status == CLI_OK;
 }
+
+json_t *options_texts(const struct option_list *list)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < list->count; i++) {
+        json_t *text = json_string(list->items[i]);
+        (void)json_array_append_new(array, text ? text : json_string("(not UTF-8)"));
+    }
+    return array;
+}

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 struct cli;
 
 enum { OPTIONS_LIST_MAX = 256, OPTIONS_ARGUMENTS_MAX = 100 };
@@ -38,5 +40,8 @@ struct arguments {
  */
 bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
                    struct arguments *arguments, int *ret_status);
+
+/* The texts as a new array, the caller's. */
+json_t *options_texts(const struct option_list *list);
 
 #endif

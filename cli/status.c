@@ -99,6 +99,25 @@ static void status_write_all(const struct cli *cli, const json_t *reply, struct 
     table_fini(&table);
 }
 
+/* What it was submitted with besides its file. */
+static void status_write_choices(const json_t *workflow, struct text *text)
+{
+    const json_t *variants = json_object_get(workflow, "variants"), *variant;
+    json_t *set = json_object_get(workflow, "set"), *value;
+    const char *name, *separator = " with ";
+    size_t i;
+    json_array_foreach(variants, i, variant)
+    {
+        text_addf(text, "%s%s", separator, json_string_value(variant));
+        separator = ", ";
+    }
+    json_object_foreach(set, name, value)
+    {
+        text_addf(text, "%s%s=%s", separator, name, json_string_value(value));
+        separator = ", ";
+    }
+}
+
 static void status_write_workflow(const struct cli *cli, const json_t *workflow, struct text *text)
 {
     char buffer[FORMAT_SIZE];
@@ -106,9 +125,11 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
     text_addf(text, "workflow %lld  %s  ", field_integer(workflow, "workflow"),
               field_text(workflow, "name"));
     terminal_colour(&cli->out, text, view_colour(state), state);
-    text_addf(text, "  submitted %s from %s\n\n",
+    text_addf(text, "  submitted %s from %s",
               format_time(field_number(workflow, "submitted"), time(NULL), buffer),
               field_text(workflow, "file"));
+    status_write_choices(workflow, text);
+    text_add(text, "\n\n");
     view_phases(&cli->out, workflow, (double)time(NULL), text);
     view_held(&cli->out, workflow, text);
 }

@@ -24,6 +24,13 @@
 
 enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* about 9 s in all: a daemon restarts in one */
 
+/* What is asked for besides the files. */
+struct submit_options {
+    json_t *set;      /* object: params to texts */
+    json_t *variants; /* array of names */
+    bool hold;
+};
+
 /* `environ` as an object. Slurm and JSON carry text only, so what is no UTF-8 is left out, aloud.
  */
 static json_t *submit_environment(void)
@@ -96,15 +103,16 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
 }
 
 /* What all of the submissions share; `workflows` is still to be filled. */
-static json_t *submit_body(json_t *set, bool hold)
+static json_t *submit_body(const struct submit_options *options)
 {
     char host[HOST_NAME_MAX + 1] = "";
     char *workdir = getcwd(NULL, 0);
     (void)gethostname(host, sizeof host - 1); /* without a name it is left empty */
     json_t *body =
-        json_pack("{s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", set, "hold", hold, "workdir",
-                  workdir ? workdir : "/", "environment", submit_environment(), "umask",
-                  (int)submit_umask(), "limits", submit_limits(), "host", host, "workflows");
+        json_pack("{s:O, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", options->set, "with",
+                  options->variants, "hold", options->hold, "workdir", workdir ? workdir : "/",
+                  "environment", submit_environment(), "umask", (int)submit_umask(), "limits",
+                  submit_limits(), "host", host, "workflows");
     free(workdir);
     return body;
 }
@@ -141,11 +149,11 @@ static void submit_print(const struct arguments *files, const json_t *reply,
 }
 
 /* All or none. `ret_address` is that of the last one. */
-static int submit_files(struct cli *cli, const struct arguments *files, json_t *set, bool hold,
-                        struct address *ret_address)
+static int submit_files(struct cli *cli, const struct arguments *files,
+                        const struct submit_options *options, struct address *ret_address)
 {
     struct error err;
-    json_t *body = submit_body(set, hold), *reply = NULL, *problems = NULL;
+    json_t *body = submit_body(options), *reply = NULL, *problems = NULL;
     int status = CLI_OK;
     for (size_t i = 0; i < files->count; i++)
         if (submit_add_file(body, files->items[i], &err) < 0)
@@ -167,15 +175,20 @@ out:
 
 int submit_verb(struct cli *cli, char **words)
 {
-    struct option_list list = {0};
-    bool watch = false, hold = false;
+    struct option_list list = {0}, variants = {0};
+    struct submit_options options = {0};
+    bool watch = false;
     const struct option_rule rules[] = {
         {.name = "set",
          .value = "PARAM=VALUE",
          .list = &list,
          .help = "override a param, of one phase: validate.iterations=10"},
+        {.name = "with",
+         .value = "VARIANT",
+         .list = &variants,
+         .help = "put a variant of the file over it; may be given several times"},
         {.name = "watch", .letter = 'w', .flag = &watch, .help = "then follow it until it ends"},
-        {.name = "hold", .flag = &hold, .help = "let it wait until `phasectl release`"},
+        {.name = "hold", .flag = &options.hold, .help = "let it wait until `phasectl release`"},
         {0},
     };
     struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
@@ -186,11 +199,13 @@ int submit_verb(struct cli *cli, char **words)
         return status;
     if (watch && arguments.count > 1)
         return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);
-    json_t *set = submit_overrides(&list, &wrong);
-    if (!set)
+    options.set = submit_overrides(&list, &wrong);
+    if (!options.set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    status = submit_files(cli, &arguments, set, hold, &address);
-    json_decref(set);
+    options.variants = options_texts(&variants);
+    status = submit_files(cli, &arguments, &options, &address);
+    json_decref(options.variants);
+    json_decref(options.set);
     if (status == CLI_OK && watch)
         status = watch_workflow(cli, &address);
     return status;

@@ -181,7 +181,7 @@ static const struct {
     {"set", JSON_OBJECT, false},         {"workdir", JSON_STRING, true},
     {"environment", JSON_OBJECT, false}, {"umask", JSON_INTEGER, false},
     {"limits", JSON_ARRAY, false},       {"host", JSON_STRING, false},
-    {"key", JSON_STRING, false},
+    {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
 };
 
 static bool all_texts(const json_t *container)
@@ -312,7 +312,11 @@ static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *w
     json_t *value, *resolved = NULL;
     json_object_foreach((json_t *)set, name, value) texts[count++] =
         text_format("%s=%s", name, json_string_value(value));
-    struct spec_overrides overrides = {.texts = (const char *const *)texts, .count = count};
+    struct spec_overrides overrides = {
+        .variants = json_object_get(body, "with"),
+        .texts = (const char *const *)texts,
+        .count = count,
+    };
     struct spec_problems problems = {0};
     if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,
                    &problems) < 0) {

@@ -142,7 +142,11 @@ static int resolve(struct cure *cure, const struct store_source *source, struct 
                                                  "param", json_object_get(change, "param"), "value",
                                                  json_object_get(change, "to")));
     struct spec_overrides overrides = {
-        .texts = (const char *const *)texts, .count = count, .changes = changes};
+        .variants = source->variants,
+        .texts = (const char *const *)texts,
+        .count = count,
+        .changes = changes,
+    };
     struct spec_problems problems = {0};
     int status = spec_parse(source->file, source->spec, strlen(source->spec), &overrides,
                             &cure->resolved, &problems);

@@ -115,6 +115,7 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
     source.file = stmt_next_copy(stmt);
     source.spec = stmt_next_copy(stmt);
     source.set = stmt_next_json(stmt);
+    source.variants = stmt_next_json(stmt);
     stmt_reset(stmt);
     result = load_changes(store, workflow, source.changes, err);
     if (result < 0)
@@ -129,6 +130,7 @@ void store_source_fini(struct store_source *source)
     free(source->file);
     free(source->spec);
     json_decref(source->set);
+    json_decref(source->variants);
     json_decref(source->changes);
     *source = (struct store_source){0};
 }

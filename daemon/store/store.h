@@ -244,6 +244,7 @@ int store_guard_add(struct store *store, uint64_t run, const json_t *verdict, in
 /* What a workflow was made of, and what remedies have changed since. */
 struct store_source {
     char *file, *spec; /* its name, its text */
+    json_t *variants;  /* array of names; NULL: none */
     json_t *set;       /* object; NULL: none */
     json_t *changes;   /* [{"phase", "param", "value"}], in the order in which they add up */
 };

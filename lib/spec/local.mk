@@ -18,5 +18,6 @@ lib_libphased_a_SOURCES += \
 	lib/spec/slurm_options.c lib/spec/slurm_options.h \
 	lib/spec/spec.c lib/spec/spec.h \
 	lib/spec/trial.c lib/spec/trial.h \
+	lib/spec/variants.c lib/spec/variants.h \
 	lib/spec/watch.c lib/spec/watch.h \
 	lib/spec/yaml.c lib/spec/yaml.h

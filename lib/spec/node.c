@@ -215,7 +215,7 @@ static void node_refuse_nulls(const struct node *map, struct spec_problems *prob
 {
     for (size_t i = 0; i < map->count; i++) {
         const struct node *item = map->items[i];
-        if (item->kind == NODE_NULL)
+        if (item->kind == NODE_NULL && !item->takes_away)
             node_problem(problems, item,
                          "no value (null takes away what extends or defaults give, and they give "
                          "none)");
@@ -246,7 +246,7 @@ struct node *node_merge(struct node_arena *arena, struct node *base, struct node
     for (size_t i = 0; i < overlay->count; i++) {
         struct node *item = overlay->items[i];
         struct node *old = node_get(base, item->key);
-        if (item->kind == NODE_NULL && !old)
+        if (item->kind == NODE_NULL && !old && !item->takes_away)
             node_problem(problems, item,
                          "no value (null takes away what extends or defaults give, and they give "
                          "none)");

@@ -26,11 +26,12 @@ enum node_kind {
 
 struct node {
     enum node_kind kind;
-    bool is_plain; /* a scalar without quotes: its text tells its type */
-    bool is_flow;  /* a list in [ ] or a map in { } */
-    bool is_exact; /* a plain scalar on one line: its text stands in the file as it is */
-    bool is_cut;   /* a scalar that a comma ended too early, which has been told */
-    bool is_used;  /* a param that something refers to; set by lib/spec/scope.c */
+    bool is_plain;   /* a scalar without quotes: its text tells its type */
+    bool is_flow;    /* a list in [ ] or a map in { } */
+    bool is_exact;   /* a plain scalar on one line: its text stands in the file as it is */
+    bool is_cut;     /* a scalar that a comma ended too early, which has been told */
+    bool takes_away; /* a null that has taken away what a variant was put over */
+    bool is_used;    /* a param that something refers to; set by lib/spec/scope.c */
     unsigned line, column;
     unsigned key_line, key_column; /* of its key; 0: it has none */
     const char *key;               /* in `parent`; NULL for the root and in lists */

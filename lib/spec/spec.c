@@ -12,6 +12,7 @@
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
 #include "lib/spec/trial.h"
+#include "lib/spec/variants.h"
 #include "lib/spec/yaml.h"
 #include "lib/text.h"
 
@@ -26,8 +27,9 @@ enum { SPEC_NAME_MAX = 64 };
 struct spec_reader {
     struct spec_problems *problems;
     struct node_arena arena;
-    size_t expanded; /* see scope_init() */
-    struct node *root;
+    size_t expanded;             /* see scope_init() */
+    struct node *root;           /* with the variants that are wanted */
+    const struct node *variants; /* or NULL */
     struct phases phases;
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
@@ -140,6 +142,16 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     free(before);
 }
 
+/* A variant that replaces `run` (by a stand-in, say) does not make the params of the rest mistakes.
+ */
+static bool spec_is_replaced(const struct phases_entry *entry, const struct node *param)
+{
+    const struct node *run = node_get(entry->node, "run");
+    const char *variant = run ? variants_name(run) : NULL;
+    const char *own = variants_name(param);
+    return variant && !(own && text_equal(own, variant));
+}
+
 /* Params are shared between phases by extends and defaults, so this waits until all are read. */
 static void spec_warn_of_unused(struct spec_reader *reader)
 {
@@ -148,7 +160,8 @@ static void spec_warn_of_unused(struct spec_reader *reader)
         for (size_t j = 0; params && j < params->count; j++) {
             const struct node *node = params->items[j];
             if (node->kind == NODE_SCALAR && !node->is_used && node->line &&
-                !reader->phases.entries[i].lacks_base)
+                !reader->phases.entries[i].lacks_base &&
+                !spec_is_replaced(&reader->phases.entries[i], node))
                 node_key_warning(reader->problems, node, "nothing uses it: run has no $%s",
                                  node->key);
         }
@@ -190,6 +203,9 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
         return NULL;
     }
     keys_check(reader->problems, reader->root, &keys_workflow);
+    reader->variants = node_get(reader->root, "variants");
+    reader->root = variants_apply(&reader->arena, reader->root,
+                                  overrides ? overrides->variants : NULL, reader->problems);
     json_t *workflow = json_object(), *phases = json_array();
     scope_init(&outside, reader->problems, &reader->expanded, NULL, NULL, 0);
     json_t *name = spec_read_name(reader);
@@ -199,6 +215,8 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
         (void)json_object_set_new(workflow, "name", name);
     if (price)
         (void)json_object_set_new(workflow, "price", price);
+    if (overrides && json_array_size(overrides->variants))
+        (void)json_object_set(workflow, "variants", overrides->variants);
     (void)json_object_set_new(workflow, "phases", phases);
     if (phases_init(&reader->phases, &reader->arena, reader->root, reader->problems) < 0)
         return workflow;
@@ -206,6 +224,28 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     for (size_t i = 0; i < reader->phases.count; i++)
         (void)json_array_append(phases, reader->resolved[reader->phases.order[i]]);
     return workflow;
+}
+
+/* Resolves the file with each variant; their errors are added to the problems. */
+static void spec_try_variants(const struct node *variants, const char *data, size_t size,
+                              struct spec_problems *problems)
+{
+    for (size_t i = 0; variants && i < variants->count; i++) {
+        const char *name = variants->items[i]->key;
+        const struct spec_overrides overrides = {.variants = json_pack("[s]", name)};
+        struct spec_problems tried = {0};
+        json_t *json = NULL;
+        if (spec_parse(problems->file, data, size, &overrides, &json, &tried) == 0)
+            json_decref(json);
+        for (size_t j = 0; j < tried.count; j++) {
+            const struct spec_problem *problem = &tried.items[j];
+            if (problem->severity == SPEC_ERROR)
+                spec_problems_add(problems, SPEC_ERROR, problem->line, problem->column,
+                                  problem->path, "%s (with variant %s)", problem->message, name);
+        }
+        spec_problems_fini(&tried);
+        json_decref(overrides.variants);
+    }
 }
 
 int spec_parse(const char *file, const char *data, size_t size,
@@ -220,6 +260,8 @@ int spec_parse(const char *file, const char *data, size_t size,
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "larger than %d bytes", SPEC_SIZE_MAX);
     else if (yaml_read(&reader.arena, data, size, problems, &reader.root) == 0)
         workflow = spec_read(&reader, overrides);
+    if (workflow && !problems->error_count && overrides && overrides->try_variants)
+        spec_try_variants(reader.variants, data, size, problems);
     spec_reader_fini(&reader);
     spec_problems_sort(problems);
     if (problems->error_count || !workflow) {

@@ -10,6 +10,7 @@
 
 #include "lib/spec/problems.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -20,8 +21,13 @@ enum {
     SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of it */
 };
 
-/* What is put over the params of the file. Later ones win. */
+/* What is put over the file. Later ones win. */
 struct spec_overrides {
+    /* The names of its variants that are wanted (`--with`): an array of texts; or NULL. */
+    json_t *variants;
+    /* Whether all of its variants are resolved as well, each alone and without `--set`, so that
+     * their problems are told before they are wanted. */
+    bool try_variants;
     /* What `--set` gave: texts `validate.iterations=10`, or `iterations=10` for every phase that
      * has this param. */
     const char *const *texts;

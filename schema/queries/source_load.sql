@@ -1,3 +1,3 @@
-SELECT file, spec, overrides
+SELECT file, spec, overrides, json_extract(resolved, '$.variants') AS variants
   FROM workflow
  WHERE id = :workflow

@@ -65,7 +65,8 @@ static void fuzz_check_problems(const struct spec_problems *problems)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const sets[] = {"iterations=7", "lr==2 * iterations"};
-    const struct spec_overrides overrides = {.texts = sets, .count = size % 3};
+    const struct spec_overrides overrides = {
+        .texts = sets, .count = size % 3, .try_variants = size % 2};
     struct spec_problems problems = {0};
     json_t *workflow = NULL;
     int result =

@@ -53,7 +53,7 @@ def check_keys(schema):
     metrics = [form for form in definitions["metrics"]["anyOf"] if "properties" in form][0]
     preflight = [form for form in definitions["preflight"]["anyOf"] if "properties" in form][0]
     maps = {
-        "workflow": schema, "phase": definitions["phase"], "resources": definitions["resources"],
+        "workflow": schema, "variant": definitions["variant"], "phase": definitions["phase"], "resources": definitions["resources"],
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
         "metrics": metrics, "preflight": preflight,
         "parallel": definitions["parallel"], "shard": definitions["shard"], "check_map": definitions["check"],

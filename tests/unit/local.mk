@@ -100,6 +100,10 @@ tests_unit_test_store_SOURCES = tests/unit/test_store.c $(STORE_TEST_SOURCES)
 tests_unit_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_variants
+tests_unit_test_variants_SOURCES = tests/unit/test_variants.c
+tests_unit_test_variants_LDADD = $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_spec
 tests_unit_test_spec_SOURCES = tests/unit/test_spec.c
 tests_unit_test_spec_LDADD = $(UNIT_LDADD)

@@ -1,0 +1,123 @@
+/* Putting variants over a file. */
+#include "lib/spec/variants.h"
+
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scope.h"
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which map is merged: in that of the phases a null takes a whole phase away. */
+enum variants_map { VARIANTS_ROOT, VARIANTS_PHASES, VARIANTS_INNER };
+
+/* All variants of the file are looked at, whichever are asked for. */
+static void variants_check(const struct node *variants, struct spec_problems *problems)
+{
+    if (variants->kind != NODE_MAP) {
+        node_problem(problems, variants, "not a map of variants by name");
+        return;
+    }
+    for (size_t i = 0; i < variants->count; i++) {
+        const struct node *variant = variants->items[i];
+        if (!scope_is_name(variant->key))
+            node_key_problem(problems, variant, "not a name: letters, digits and _ make one");
+        if (variant->kind != NODE_MAP)
+            node_problem(problems, variant, "not a map of what this variant changes in the file");
+        else
+            keys_check(problems, variant, &keys_variant);
+    }
+}
+
+/* A null that stands for what it has taken away, so that it is not taken for a forgotten value when
+ * the phase is merged with its base. */
+static struct node *variants_null(struct node_arena *arena, const struct node *null)
+{
+    struct node *copy = node_new(arena, NODE_NULL);
+    *copy = *null;
+    copy->takes_away = true;
+    return copy;
+}
+
+static struct node *variants_merge(struct node_arena *arena, struct node *base,
+                                   const struct node *overlay, enum variants_map map,
+                                   struct spec_problems *problems)
+{
+    struct node *merged = node_copy_map(arena, base);
+    for (size_t i = 0; i < overlay->count; i++) {
+        struct node *item = overlay->items[i], *old = node_get(base, item->key);
+        if (item->kind == NODE_NULL && map == VARIANTS_PHASES) {
+            if (!old)
+                node_key_problem(problems, item, "no phase is called so: nothing to take away");
+            node_remove(merged, item->key);
+            continue;
+        }
+        enum variants_map inner = VARIANTS_INNER;
+        if (map == VARIANTS_ROOT && text_equal(item->key, "phases"))
+            inner = VARIANTS_PHASES;
+        bool is_price = map == VARIANTS_ROOT && text_equal(item->key, "price"); /* of one kind */
+        if (item->kind == NODE_NULL && old)
+            item = variants_null(arena, item);
+        else if (item->kind == NODE_MAP && old && old->kind == NODE_MAP && !is_price)
+            item = variants_merge(arena, old, item, inner, problems);
+        node_replace(arena, merged, item);
+    }
+    return merged;
+}
+
+static void variants_report(const struct node *variants, const char *name,
+                            struct spec_problems *problems)
+{
+    size_t count = variants && variants->kind == NODE_MAP ? variants->count : 0;
+    const char **names = calloc(count + 1, sizeof *names);
+    if (!names)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        names[i] = variants->items[i]->key;
+    const char *nearest = spec_problems_nearest(problems, name, names, count);
+    spec_problems_add(problems, SPEC_ERROR, 0, 0, "--with", "no variant is called %.64s%s%s%s",
+                      name, nearest ? " (did you mean " : "", nearest ? nearest : "",
+                      nearest ? "?)" : "");
+    free(names);
+}
+
+static bool variants_is_repeated(const json_t *names, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (json_equal(json_array_get(names, i), json_array_get(names, index)))
+            return true;
+    return false;
+}
+
+struct node *variants_apply(struct node_arena *arena, struct node *root, const json_t *names,
+                            struct spec_problems *problems)
+{
+    const struct node *variants = node_get(root, "variants");
+    struct node *merged = node_copy_map(arena, root);
+    if (variants)
+        variants_check(variants, problems);
+    node_remove(merged, "variants");
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        const struct node *variant = node_get(variants, name);
+        if (!variant)
+            variants_report(variants, name, problems);
+        else if (variants_is_repeated(names, i))
+            spec_problems_add(problems, SPEC_ERROR, 0, 0, "--with", "%.64s is given twice", name);
+        else if (variant->kind == NODE_MAP)
+            merged = variants_merge(arena, merged, variant, VARIANTS_ROOT, problems);
+    }
+    return merged;
+}
+
+const char *variants_name(const struct node *node)
+{
+    const struct node *variant = NULL;
+    while (node->parent && node->parent->parent) {
+        variant = node;
+        node = node->parent;
+    }
+    bool is_variant = variant && text_equal(node->key, "variants");
+    return is_variant ? variant->key : NULL;
+}
