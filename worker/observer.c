@@ -15,6 +15,7 @@
 #include "worker/tail.h"
 #include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/idle.h"
+#include "worker/telemetry/speed.h"
 #include "worker/telemetry/watch.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ enum {
 struct observer {
     struct observer_options options;
     struct rows rows;
+    struct speed speed;
     struct gpu_metrics gpus;
     struct idle idle;
     struct watch *watch; /* NULL also without GPUs */
@@ -46,13 +48,20 @@ struct observer {
     int64_t other_step; /* the newest one, of a node that is not the first */
     bool is_stopped;    /* the owner was told to stop the run */
     bool has_looked_for_missing;
+    bool has_told_of_speed; /* why MFU is not told */
 };
+
+static void observer_warn(struct observer *observer, const char *message)
+{
+    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
+                json_pack("{s:s}", "message", message));
+}
 
 static void observer_row(void *context, const struct extract_row *row)
 {
     struct observer *observer = context;
     observer->signs++;
-    rows_add(&observer->rows, row);
+    rows_add(&observer->rows, speed_read(&observer->speed, row));
 }
 
 /* Of nodes other than the first only the steps count: how fast they come. */
@@ -212,11 +221,15 @@ static void observer_second(void *context, const struct gpu_second *second)
     struct observer *observer = context;
     char *message = idle_add(&observer->idle, second);
     gpu_metrics_add(&observer->gpus, second);
-    if (!message)
-        return;
-    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
-                json_pack("{s:s}", "message", message));
+    if (message)
+        observer_warn(observer, message);
     free(message);
+}
+
+static void observer_model(void *context, const char *model)
+{
+    struct observer *observer = context;
+    speed_model(&observer->speed, model);
 }
 
 /* Without samples a run is as good as with them. */
@@ -227,6 +240,7 @@ static void observer_open_watch(struct observer *observer)
         .loop = observer->options.loop,
         .journal = observer->options.journal,
         .second = observer_second,
+        .model = observer_model,
         .context = observer,
         .program = observer->options.program,
         .environment = observer->options.environment->entries,
@@ -235,8 +249,7 @@ static void observer_open_watch(struct observer *observer)
         watch_open(&options, &observer->watch, &err) == 0)
         return;
     char *message = text_format("GPUs are not sampled: %s", err.message);
-    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
-                json_pack("{s:s}", "message", message));
+    observer_warn(observer, message);
     free(message);
 }
 
@@ -272,6 +285,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     observer->rows.journal = options->journal;
     observer->rows.guards = observer->guards;
     observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
+    speed_init(&observer->speed, assignment->spec, assignment->nodes * assignment->gpus);
     observer->gpus = (struct gpu_metrics){
         .rows = &observer->rows,
         .is_told = options->is_first_node,
@@ -289,6 +303,7 @@ void observer_free(struct observer *observer)
         return;
     watch_close(observer->watch);
     rows_fini(&observer->rows);
+    speed_fini(&observer->speed);
     guards_free(observer->guards);
     extract_free(observer->extract);
     tail_fini(&observer->file);
@@ -325,11 +340,22 @@ static void observer_look_for_missing(struct observer *observer)
     if (missing && *missing) {
         char *message = text_format("in the first %d minutes no row came of: %s",
                                     OBSERVER_MISSING_MS / 60000, missing);
-        journal_add(observer->options.journal, JOURNAL_STATE, "warning",
-                    json_pack("{s:s}", "message", message));
+        observer_warn(observer, message);
         free(message);
     }
     free(missing);
+}
+
+/* Why there is no MFU, of a program that tells metrics. */
+static void observer_look_for_speed(struct observer *observer)
+{
+    bool is_due = observer->options.is_first_node && observer->rows.has_row;
+    char *message = is_due ? speed_trouble(&observer->speed) : NULL;
+    if (message && !observer->has_told_of_speed) {
+        observer->has_told_of_speed = true;
+        observer_warn(observer, message);
+    }
+    free(message);
 }
 
 void observer_look(struct observer *observer)
@@ -341,6 +367,8 @@ void observer_look(struct observer *observer)
     if (!observer->has_looked_for_missing &&
         now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS)
         observer_look_for_missing(observer);
+    if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS && !observer->has_told_of_speed)
+        observer_look_for_speed(observer);
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
         checkpoints_look(observer->checkpoints);
         observer->checkpoints_ms = now_ms;
@@ -354,6 +382,7 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
     if (observer->extract)
         extract_end(observer->extract);
     observer_end_watch(observer, fate);
+    observer_look_for_speed(observer);
     rows_flush(&observer->rows);
     observer_judge(observer);
 }

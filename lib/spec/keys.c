@@ -31,7 +31,7 @@ static const struct keys_row keys_phase_rows[] = {
     {"pack", KEYS_LATER},         {"by_gpu", KEYS_LATER},        {"colocate", KEYS_LATER},
     {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_LATER},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
-    {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_LATER},           {"parallel", KEYS_SUPPORTED},
+    {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_SUPPORTED},       {"parallel", KEYS_SUPPORTED},
     {"code", KEYS_LATER},         {"outputs", KEYS_SUPPORTED},   {"budget", KEYS_LATER},
 };
 
@@ -68,6 +68,11 @@ static const struct keys_row keys_preflight_rows[] = {
     {"observe", KEYS_SUPPORTED},
 };
 
+static const struct keys_row keys_mfu_rows[] = {
+    {"params", KEYS_SUPPORTED},   {"layers", KEYS_SUPPORTED},      {"width", KEYS_SUPPORTED},
+    {"sequence", KEYS_SUPPORTED}, {"peak_tflops", KEYS_SUPPORTED},
+};
+
 static const struct keys_row keys_metrics_rows[] = {
     {"pattern", KEYS_SUPPORTED},
     {"file", KEYS_SUPPORTED},
@@ -99,6 +104,7 @@ KEYS_OF(keys_shard);
 KEYS_OF(keys_checkpoint);
 KEYS_OF(keys_progress);
 KEYS_OF(keys_preflight);
+KEYS_OF(keys_mfu);
 KEYS_OF(keys_metrics);
 KEYS_OF(keys_check_map);
 KEYS_OF(keys_remedy);

@@ -22,7 +22,8 @@ struct keys {
 };
 
 extern const struct keys keys_workflow, keys_phase, keys_resources, keys_parallel, keys_shard,
-    keys_checkpoint, keys_progress, keys_preflight, keys_metrics, keys_check_map, keys_remedy;
+    keys_checkpoint, keys_progress, keys_preflight, keys_mfu, keys_metrics, keys_check_map,
+    keys_remedy;
 extern const struct keys keys_variant;
 
 /* Reports the keys of `map` that it may not have. */

@@ -6,6 +6,7 @@
 #include "lib/spec/checks.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/layout.h"
+#include "lib/spec/model_size.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
 #include "lib/spec/preflight.h"
@@ -392,6 +393,7 @@ void sections_read(const struct sections *sections, json_t *json)
     sections_read_rest(sections, json);
     watch_read(sections->scope, sections->phase, json);
     preflight_read(sections->scope, sections->phase, json);
+    model_size_read(sections->scope, sections->phase, json);
     sections_set(json, "remedies",
                  remedies_read(sections->scope, node_get(sections->phase, "remedies"), gate,
                                json_object_get(json, "guards")));

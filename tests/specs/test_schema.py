@@ -55,7 +55,7 @@ def check_keys(schema):
     maps = {
         "workflow": schema, "variant": definitions["variant"], "phase": definitions["phase"], "resources": definitions["resources"],
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
-        "metrics": metrics, "preflight": preflight,
+        "metrics": metrics, "preflight": preflight, "mfu": definitions["mfu"],
         "parallel": definitions["parallel"], "shard": definitions["shard"], "check_map": definitions["check"],
         "remedy": definitions["remedy"],
     }

@@ -109,6 +109,31 @@ sampler_is_gone() {
     await sampler_is_gone
 }
 
+@test "MFU is told by the GPUs' model and the printed tokens, and guards judge it" {
+    local program="until [ -e $BATS_TEST_TMPDIR/enough ]; do echo step=\$((++step)) tok_s=400000; sleep 0.05; done"
+    new_gpu_run "\"run\": \"step=0; $program\",
+        \"mfu\": {\"params\": 1.5e9, \"layers\": 48, \"width\": 1600, \"sequence\": 1024},
+        \"guards\": {
+            \"fast\": {\"value\": \"last(mfu)\", \"at_least\": 60, \"else\": \"warn\"},
+            \"many\": {\"value\": \"last(tokens_per_s)\", \"at_most\": 1000, \"else\": \"warn\"}}"
+    start_lead 1
+    await told 'select(.type == "guard" and .verdict.name == "fast" and .verdict.outcome == "failed")'
+    await told 'select(.type == "guard" and .verdict.name == "many" and .verdict.outcome == "failed")'
+    : >"$BATS_TEST_TMPDIR/enough"
+    await_lead
+    # 400,000 * (6 * 1.5e9 + 12 * 48 * 1600 * 1024) of 8 * 989e12 operations
+    [ "$(journal 1 n1 'select(.type == "metric") | .values | [.tokens_per_s, .mfu] | select(.[1])' | sort -u)" = '[400000,50.27]' ]
+    [ "$(journal 1 n1 'select(.type == "warning")')" = "" ]
+
+    # Without a driver nobody says which GPUs these are.
+    new_run 2 '{"env": {"PHASED_NVML": "/nowhere/libnvidia-ml.so.1"}, "run": "echo step=1 tok_s=400000",
+        "mfu": {"params": 1.5e9, "layers": 48, "width": 1600, "sequence": 1024}}'
+    start_lead 2
+    await_lead
+    [ "$(journal 2 n1 'select(.type == "warning") | .message')" = "mfu is not told: no driver says which GPUs these are; mfu.peak_tflops says what one can do" ]
+    [ "$(journal 2 n1 'select(.type == "metric") | .values | keys')" = '["tok_s","tokens_per_s"]' ]
+}
+
 @test "where there is no driver there are no samples, and nothing is said of it" {
     new_run 1 '{"env": {"PHASED_NVML": "/nowhere/libnvidia-ml.so.1"}, "run": "echo step=1 loss=1"}'
     start_lead 1

@@ -205,6 +205,10 @@ UNIT_TESTS += tests/unit/test_idle
 tests_unit_test_idle_SOURCES = tests/unit/test_idle.c
 tests_unit_test_idle_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_speed
+tests_unit_test_speed_SOURCES = tests/unit/test_speed.c
+tests_unit_test_speed_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_telemetry
 tests_unit_test_telemetry_SOURCES = tests/unit/test_telemetry.c
 tests_unit_test_telemetry_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

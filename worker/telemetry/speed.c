@@ -1,0 +1,178 @@
+/* Speed of a run. */
+#include "worker/telemetry/speed.h"
+
+#include "lib/text.h"
+#include "worker/telemetry/peak.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As worker/metrics spells what programs print: "tok/sec" is tok_sec. */
+static const char *const speed_of_all[] = {
+    "tokens_per_s", "tok_sec",       "tok_s",          "tokens_s",
+    "tokens_sec",   "tokens_second", "tokens_per_sec", "tokens_per_second",
+    "tok_per_s",    "tok_per_sec",
+};
+
+static const char *const speed_of_one[] = {
+    "tokens_per_second_per_gpu",
+    "tokens_per_sec_per_gpu",
+    "tokens_per_s_per_gpu",
+    "tokens_per_gpu_per_second",
+    "tokens_s_gpu",
+    "tokens_sec_gpu",
+    "tok_s_gpu",
+    "tok_sec_gpu",
+};
+
+static double speed_round(double value)
+{
+    return round(value * 100) / 100;
+}
+
+static double speed_number(const json_t *map, const char *name)
+{
+    return json_number_value(json_object_get(map, name));
+}
+
+void speed_init(struct speed *speed, const json_t *spec, unsigned gpus)
+{
+    const json_t *sizes = json_object_get(spec, "mfu");
+    *speed = (struct speed){.gpus = gpus};
+    if (!json_is_object(sizes) || gpus == 0)
+        return;
+    speed->sequence = speed_number(sizes, "sequence");
+    speed->operations = 6 * speed_number(sizes, "params") + 12 * speed_number(sizes, "layers") *
+                                                                speed_number(sizes, "width") *
+                                                                speed->sequence;
+    speed->tflops = speed_number(sizes, "peak_tflops");
+}
+
+void speed_fini(struct speed *speed)
+{
+    free(speed->model);
+}
+
+void speed_model(struct speed *speed, const char *model)
+{
+    free(speed->model);
+    speed->model = text_format("%s", model);
+    if (speed->tflops == 0)
+        speed->tflops = peak_tflops(model);
+}
+
+/* NaN when the row does not have it. */
+static double speed_value(const struct extract_row *row, const char *name)
+{
+    for (size_t i = 0; i < row->count; i++)
+        if (strcmp(row->values[i].name, name) == 0)
+            return row->values[i].value;
+    return NAN;
+}
+
+static double speed_any(const struct extract_row *row, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double value = speed_value(row, names[i]);
+        if (!isnan(value))
+            return value;
+    }
+    return NAN;
+}
+
+/* torchtitan's tps is that of a GPU; it stands beside its tflops. Elsewhere it is anything. */
+static double speed_of_torchtitan(const struct extract_row *row)
+{
+    return isnan(speed_value(row, "tflops")) ? NAN : speed_value(row, "tps");
+}
+
+/* Megatron-LM tells samples of a step and its milliseconds. */
+static double speed_of_megatron(const struct speed *speed, const struct extract_row *row)
+{
+    double ms = speed_value(row, "elapsed_time_per_iteration_ms");
+    return speed->sequence > 0 ? speed_value(row, "global_batch_size") * speed->sequence * 1000 / ms
+                               : NAN;
+}
+
+/* verl's perf/throughput is that of a GPU; what it is made of stands beside it. */
+static double speed_of_verl(const struct extract_row *row)
+{
+    return speed_value(row, "perf_total_num_tokens") / speed_value(row, "perf_time_per_step");
+}
+
+static double speed_tokens_per_s(const struct speed *speed, const struct extract_row *row)
+{
+    double rates[] = {
+        speed_any(row, speed_of_all, sizeof speed_of_all / sizeof *speed_of_all),
+        speed->gpus * speed_any(row, speed_of_one, sizeof speed_of_one / sizeof *speed_of_one),
+        speed->gpus * speed_of_torchtitan(row),
+        speed_of_megatron(speed, row),
+        speed_of_verl(row),
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (isfinite(rates[i]) && rates[i] > 0)
+            return rates[i];
+    return NAN;
+}
+
+static double speed_mfu(struct speed *speed, double tokens_per_s)
+{
+    if (speed->operations == 0 || speed->tflops == 0)
+        return NAN;
+    double percent = 100 * speed->operations * tokens_per_s / (speed->gpus * speed->tflops * 1e12);
+    if (percent <= 100)
+        return percent;
+    speed->too_much = fmax(speed->too_much, percent);
+    return NAN;
+}
+
+static void speed_put(struct speed *speed, const char *name, double value)
+{
+    speed->values[speed->row.count++] = (struct extract_value){name, value};
+}
+
+const struct extract_row *speed_read(struct speed *speed, const struct extract_row *row)
+{
+    double tokens_per_s = speed_tokens_per_s(speed, row);
+    bool is_renamed = speed->operations > 0 && !isnan(speed_value(row, "mfu"));
+    if (isnan(tokens_per_s) && !is_renamed)
+        return row;
+    assert(row->count <= EXTRACT_VALUES_MAX);
+    speed->row = *row;
+    speed->row.values = speed->values;
+    memcpy(speed->values, row->values, row->count * sizeof *row->values);
+    for (size_t i = 0; is_renamed && i < row->count; i++)
+        if (strcmp(speed->values[i].name, "mfu") == 0)
+            speed->values[i].name = "mfu_printed";
+    if (isnan(tokens_per_s))
+        return &speed->row;
+    double mfu = speed_mfu(speed, tokens_per_s);
+    speed->has_tokens = true;
+    if (isnan(speed_value(row, "tokens_per_s")))
+        speed_put(speed, "tokens_per_s", speed_round(tokens_per_s));
+    if (!isnan(mfu)) {
+        speed->has_mfu = true;
+        speed_put(speed, "mfu", speed_round(mfu));
+    }
+    return &speed->row;
+}
+
+char *speed_trouble(const struct speed *speed)
+{
+    if (speed->operations == 0 || speed->has_mfu)
+        return NULL;
+    if (!speed->has_tokens)
+        return text_format("mfu is not told: the program prints no tokens per second");
+    if (speed->too_much > 0)
+        return text_format("mfu is not told: %.0f percent would be more than there is; are the "
+                           "sizes in mfu right, and is tokens_per_s?",
+                           speed->too_much);
+    if (speed->model)
+        return text_format("mfu is not told: what %s can do is not known; mfu.peak_tflops says it",
+                           speed->model);
+    return text_format("mfu is not told: no driver says which GPUs these are; mfu.peak_tflops "
+                       "says what one can do");
+}
