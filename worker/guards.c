@@ -27,6 +27,8 @@ struct wanted {
 struct guards {
     struct guard *list;
     size_t count;
+    struct guard until;
+    bool has_until;
     struct wanted *wanted;
     size_t wanted_count;
     struct metrics *metrics;
@@ -96,6 +98,20 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
     return 0;
 }
 
+static int guards_read_until(struct guards *guards, const json_t *json, struct error *err)
+{
+    struct check *check = &guards->until.check;
+    if (!json_is_object(json))
+        return 0;
+    int result = check_from_json("until", json, check, err);
+    guards->has_until = result == 0;
+    if (result == 0)
+        result = guards_note_names(guards, check->condition, true, err);
+    if (result == 0)
+        result = guards_note_names(guards, check->value, true, err);
+    return result;
+}
+
 /* The gate is the daemon's to judge; here it only tells which metrics to wait for. */
 static int guards_read_gate(struct guards *guards, const json_t *gate, struct error *err)
 {
@@ -126,6 +142,8 @@ int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guard
     guards->begin_step = guards->step = begin_step;
     int result = guards_read(guards, json_object_get(spec, "guards"), err);
     if (result == 0)
+        result = guards_read_until(guards, json_object_get(spec, "until"), err);
+    if (result == 0)
         result = guards_read_gate(guards, json_object_get(spec, "gate"), err);
     if (result < 0) {
         error_prefix(err, "guards");
@@ -142,6 +160,8 @@ void guards_free(struct guards *guards)
         return;
     for (size_t i = 0; i < guards->count; i++)
         check_fini(&guards->list[i].check);
+    if (guards->has_until)
+        check_fini(&guards->until.check);
     for (size_t i = 0; i < guards->wanted_count; i++)
         free(guards->wanted[i].name);
     free(guards->list);
@@ -203,6 +223,26 @@ static bool guard_judge(struct guard *guard, const struct expr_scope *scope, gua
     return stops && is_new;
 }
 
+/* Returns true when `until` is reached. One that cannot be evaluated is told of like a guard. */
+static bool until_judge(struct guard *until, const struct expr_scope *scope, guards_verdict *told,
+                        void *context, char **ret_message)
+{
+    struct verdict verdict;
+    check_evaluate(&until->check, CHECK_GUARD, scope, &verdict);
+    bool is_reached = verdict.outcome == CHECK_PASSED;
+    bool is_wrong = verdict.outcome == CHECK_ERROR;
+    if (is_reached || (is_wrong && !until->has_failed)) {
+        json_t *json = verdict_to_json(&verdict);
+        told(context, json);
+        json_decref(json);
+    }
+    until->has_failed = is_wrong;
+    if (is_reached)
+        *ret_message = text_format("%s", verdict.reason);
+    verdict_fini(&verdict);
+    return is_reached;
+}
+
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
                                    void *context, json_t **ret_verdict, char **ret_message)
 {
@@ -225,8 +265,12 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
     };
     for (size_t i = 0; i < guards->count && !stops; i++)
         stops = guard_judge(&guards->list[i], &scope, told, context, ret_verdict, ret_message);
+    bool is_reached = !stops && guards->has_until &&
+                      until_judge(&guards->until, &scope, told, context, ret_message);
     json_decref(facts);
-    return stops ? GUARDS_FAILED : GUARDS_FINE;
+    if (stops)
+        return GUARDS_FAILED;
+    return is_reached ? GUARDS_REACHED : GUARDS_FINE;
 }
 
 char *guards_missing(const struct guards *guards)

@@ -2,8 +2,9 @@
  *
  * Rows come in as they are read; guards_judge() evaluates. A guard's verdict is told when it fails
  * for the first time, and again when it fails after having passed. Besides, a NaN or an infinite
- * value in any metric with `loss` in its name stops the run, unless the phase says nan_ok. Only
- * metrics that guards name are kept, so that a run of a million steps stays small. */
+ * value in any metric with `loss` in its name stops the run, unless the phase says nan_ok; and
+ * `until` ends it well, once what it says is true and no guard has failed. Only metrics that guards
+ * and `until` name are kept, so that a run of a million steps stays small. */
 #ifndef PHASED_WORKER_GUARDS_H
 #define PHASED_WORKER_GUARDS_H
 
@@ -26,18 +27,19 @@ void guards_add(struct guards *guards, int64_t step, double time_s,
 /* Likewise of what is sampled by the clock: a value beside the others of the newest step. */
 void guards_sample(struct guards *guards, double time_s, const struct extract_value *value);
 
-enum guards_judgement { GUARDS_FINE, GUARDS_FAILED, GUARDS_NAN };
+enum guards_judgement { GUARDS_FINE, GUARDS_FAILED, GUARDS_NAN, GUARDS_REACHED };
 
 /* A verdict that is to be recorded; borrowed during the call. */
 typedef void guards_verdict(void *context, json_t *verdict);
 
 /* Evaluates what has new rows. When the run must stop, `ret_verdict` is that guard's verdict, a new
- * reference, or NULL for a NaN, and `ret_message` says why in one line, the caller's to free(). */
+ * reference, or NULL for other reasons, and `ret_message` says why in one line, the caller's to
+ * free(). */
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
                                    void *context, json_t **ret_verdict, char **ret_message);
 
-/* The metrics that guards and gate name and that have not come, as "a, b"; empty when all have. The
- * caller's to free(). */
+/* The metrics that guards, until and gate name and that have not come, as "a, b"; empty when all
+ * have. The caller's to free(). */
 char *guards_missing(const struct guards *guards);
 
 #endif

@@ -74,18 +74,20 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const 
         lead_conclude(lead);
 }
 
+/* What the first node observes ends the run: a guard, a NaN, or `until`, which ends it well. */
 static void lead_agent_guard(struct lead *lead, const json_t *report)
 {
     const char *message = json_string_value(json_object_get(report, "message"));
-    bool is_nan = text_equal(json_string_value(json_object_get(report, "cause")), "nan");
+    const char *name = json_string_value(json_object_get(report, "cause"));
     json_t *verdict = json_object_get(report, "verdict");
-    if (!lead_run_decide(lead->run, OUTCOME_FAILED,
-                         is_nan ? OUTCOME_CAUSE_NAN : OUTCOME_CAUSE_GUARD, "%s",
-                         message ? message : "a guard failed"))
+    enum outcome_cause cause = outcome_cause_of(name, OUTCOME_CAUSE_NONE);
+    if (!lead_run_decide(lead->run,
+                         cause == OUTCOME_CAUSE_NONE ? OUTCOME_SUCCEEDED : OUTCOME_FAILED, cause,
+                         "%s", message ? message : "a guard failed"))
         return;
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
-    lead_run_tell_stop(lead->run, is_nan ? "nan" : "guard");
+    lead_run_tell_stop(lead->run, name);
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 

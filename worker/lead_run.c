@@ -268,8 +268,8 @@ void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
 
 unsigned lead_run_stop_seconds(const struct lead_run *run)
 {
-    /* A failed run has nothing worth waiting for. */
-    bool saves = run->outcome.kind != OUTCOME_FAILED && run->outcome.kind != OUTCOME_SUCCEEDED;
+    /* A failed run has nothing worth waiting for; one that `until` ended saves what it has. */
+    bool saves = run->outcome.kind != OUTCOME_FAILED;
     return saves ? (unsigned)run->assignment->save_time_s : LEAD_RUN_STOP_S;
 }
 
@@ -345,7 +345,8 @@ static bool lead_run_goes_on(const struct lead_run *run)
            (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
 
-/* Decides that the run has failed where something it should have made is not there. */
+/* Decides that the run has failed where something it should have made is not there, also of one
+ * that `until` has ended. */
 static void lead_run_check_outputs(struct lead_run *run)
 {
     const char *out_dir = run->assignment->out_dir;
@@ -361,10 +362,13 @@ static void lead_run_check_outputs(struct lead_run *run)
         *end = '/';
         if (folder)
             closedir(folder);
-        if (access(path, F_OK) < 0)
+        int problem = access(path, F_OK) < 0 ? errno : 0;
+        if (problem && run->outcome.kind == OUTCOME_SUCCEEDED)
+            run->is_decided = false;
+        if (problem)
             (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT,
                                   "outputs: no %s in %s: %s", name ? name : "file", out_dir,
-                                  strerror(errno));
+                                  strerror(problem));
         free(path);
     }
 }
@@ -374,7 +378,7 @@ void lead_run_end(struct lead_run *run)
     struct outcome *outcome = &run->outcome;
     if (run->failed)
         (void)lead_run_decide_failed(run, run->failed, run->failed_node);
-    if (!run->is_decided)
+    if (!run->is_decided || outcome->kind == OUTCOME_SUCCEEDED)
         lead_run_check_outputs(run);
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
     /* Also of a hang: who waits for a rank that is out of memory hangs. */

@@ -66,10 +66,14 @@ void node_run_look_for_number(struct node_run *run)
 static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
                            json_t *verdict)
 {
+    static const char *const causes[] = {
+        [OBSERVER_STOP_GUARD] = "guard",
+        [OBSERVER_STOP_NAN] = "nan",
+        [OBSERVER_STOP_UNTIL] = "until",
+    };
     struct node_run *run = context;
     node_run_report(run, json_pack("{s:s, s:s, s:s, s:O?}", "report", "guard", "cause",
-                                   cause == OBSERVER_STOP_NAN ? "nan" : "guard", "message", message,
-                                   "verdict", verdict));
+                                   causes[cause], "message", message, "verdict", verdict));
 }
 
 static void node_run_printed(void *context, const char *data, size_t size)

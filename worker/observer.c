@@ -146,6 +146,11 @@ static void observer_verdict(void *context, json_t *verdict)
 
 static void observer_judge(struct observer *observer)
 {
+    static const enum observer_stop_cause causes[] = {
+        [GUARDS_FAILED] = OBSERVER_STOP_GUARD,
+        [GUARDS_NAN] = OBSERVER_STOP_NAN,
+        [GUARDS_REACHED] = OBSERVER_STOP_UNTIL,
+    };
     json_t *verdict = NULL;
     char *message = NULL;
     double elapsed_s = (double)(clock_steady_ms() - observer->rows.began_ms) / 1000;
@@ -155,9 +160,7 @@ static void observer_judge(struct observer *observer)
         guards_judge(observer->guards, elapsed_s, observer_verdict, observer, &verdict, &message);
     if (judgement != GUARDS_FINE) {
         observer->is_stopped = true;
-        observer->options.stop(observer->options.context,
-                               judgement == GUARDS_NAN ? OBSERVER_STOP_NAN : OBSERVER_STOP_GUARD,
-                               message, verdict);
+        observer->options.stop(observer->options.context, causes[judgement], message, verdict);
     }
     json_decref(verdict);
     free(message);

@@ -22,7 +22,7 @@ struct gpu_second;
 struct journal;
 struct observer;
 
-enum observer_stop_cause { OBSERVER_STOP_GUARD, OBSERVER_STOP_NAN };
+enum observer_stop_cause { OBSERVER_STOP_GUARD, OBSERVER_STOP_NAN, OBSERVER_STOP_UNTIL };
 
 /* All borrowed until observer_free(). */
 struct observer_options {

@@ -175,7 +175,7 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
 
 /* Guards are judged on the nodes of the run, which know nothing of other phases: there such a name
  * would be that of a metric that never comes, and the guard would never stop anything. */
-static void checks_refuse_phases(struct scope *scope, const struct node *node)
+static void checks_refuse_phases(struct scope *scope, const struct node *node, const char *who)
 {
     struct expr_name *names = NULL;
     struct error err;
@@ -187,11 +187,11 @@ static void checks_refuse_phases(struct scope *scope, const struct node *node)
         size_t offset = names[i].column ? names[i].column - 1 : 0;
         if (phase[0] && scope_has_before(scope, phase, name))
             node_problem_at(scope->problems, node, offset,
-                            "a guard knows no other phase: make %s.%s a param (%s: =%s.%s)", phase,
+                            "%s knows no other phase: make %s.%s a param (%s: =%s.%s)", who, phase,
                             name, name, phase, name);
         else if (phase[0])
             node_problem_at(scope->problems, node, offset,
-                            "a guard knows no other phase: %s.%s can only stand in the gate", phase,
+                            "%s knows no other phase: %s.%s can only stand in the gate", who, phase,
                             name);
     }
     free(names);
@@ -227,6 +227,45 @@ static void checks_try(struct scope *scope, const struct node *node, const json_
     check_fini(&check);
 }
 
+/* One check, the caller's. `who` has it judged on the nodes; NULL: a gate's. */
+static json_t *checks_read_one(struct scope *scope, const struct node *node, const char *who)
+{
+    json_t *check = NULL;
+    size_t error_count = scope->problems->error_count;
+    if (node->kind == NODE_MAP) {
+        check = checks_read_map(scope, node);
+    } else {
+        check = json_object();
+        checks_read_expression(scope, node, "condition", check);
+    }
+    if (who && scope->problems->error_count == error_count) {
+        checks_refuse_phases(scope, node->kind == NODE_MAP ? node_get(node, "condition") : node,
+                             who);
+        checks_refuse_phases(scope, node_get(node, "value"), who);
+    }
+    if (scope->problems->error_count == error_count && checks_is_whole(node, check))
+        checks_try(scope, node, check);
+    return check;
+}
+
+json_t *checks_read_until(struct scope *scope, const struct node *phase)
+{
+    static const char *const others[] = {"else", "advice"};
+    static const char *const parts[] = {"shard", "join"};
+    const struct node *node = node_get(phase, "until");
+    if (!node)
+        return NULL;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (node_get(node, others[i]))
+            node_key_problem(scope->problems, node_get(node, others[i]),
+                             "until is no check that can fail: it has no %s", others[i]);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (node_get(phase, parts[i]))
+            node_key_problem(scope->problems, node, "does not go with %s: parts would be missing",
+                             parts[i]);
+    return checks_read_one(scope, node, "until");
+}
+
 json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others)
 {
     json_t *checks = json_object();
@@ -234,8 +273,6 @@ json_t *checks_read(struct scope *scope, const struct node *map, const json_t *o
         node_problem(scope->problems, map, "not a map of checks by name");
     for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
         const struct node *node = map->items[i];
-        json_t *check = NULL;
-        size_t error_count = scope->problems->error_count;
         if (node->kind == NODE_NULL)
             continue;
         if (!scope_is_name(node->key))
@@ -244,20 +281,8 @@ json_t *checks_read(struct scope *scope, const struct node *map, const json_t *o
             node_key_problem(scope->problems, node, "a cause of failures has this name");
         else if (json_object_get(others, node->key))
             node_key_problem(scope->problems, node, "the gate has a check of this name");
-        if (node->kind == NODE_MAP) {
-            check = checks_read_map(scope, node);
-        } else {
-            check = json_object();
-            checks_read_expression(scope, node, "condition", check);
-        }
-        if (others && scope->problems->error_count == error_count) {
-            checks_refuse_phases(scope,
-                                 node->kind == NODE_MAP ? node_get(node, "condition") : node);
-            checks_refuse_phases(scope, node_get(node, "value"));
-        }
-        if (scope->problems->error_count == error_count && checks_is_whole(node, check))
-            checks_try(scope, node, check);
-        (void)json_object_set_new(checks, node->key, check);
+        (void)json_object_set_new(checks, node->key,
+                                  checks_read_one(scope, node, others ? "a guard" : NULL));
     }
     return checks;
 }

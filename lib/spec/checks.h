@@ -13,4 +13,7 @@ struct scope;
  * other phases. */
 json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others);
 
+/* What `until` of the merged phase says, in the form of one check, the caller's; NULL: nothing. */
+json_t *checks_read_until(struct scope *scope, const struct node *phase);
+
 #endif

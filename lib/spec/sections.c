@@ -390,6 +390,9 @@ void sections_read(const struct sections *sections, json_t *json)
     sections_set(json, "gate", gate);
     sections_set(json, "guards",
                  checks_read(sections->scope, node_get(sections->phase, "guards"), gate));
+    json_t *until = checks_read_until(sections->scope, sections->phase);
+    if (until)
+        sections_set(json, "until", until);
     sections_read_rest(sections, json);
     watch_read(sections->scope, sections->phase, json);
     preflight_read(sections->scope, sections->phase, json);

@@ -150,6 +150,29 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 n1 'select(.type == "guard") | [.verdict.name, .verdict.warn]' | xargs)" = "[slow,true] [cap,false]" ]
 }
 
+@test "until ends a run well, once its checkpoint is written, whatever its exit status" {
+    new_run 1 "{\"until\": {\"condition\": \"min(val_loss) <= 3\"},
+        \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},
+        \"run\": $(script 'trap "sleep 0.5; echo 1 >$PHASED_OUT/ckpt_7; exit 3" TERM
+            echo step=6 val_loss=3.5; sleep 0.5; echo step=7 val_loss=2.5; while :; do sleep 0.05 || true; done')}"
+    start_lead 1
+    WAIT_S=8 await_lead
+    [ "$(outcome 1 '[.outcome, .cause, .guard, .last_step, .requeues]')" = '["succeeded",null,null,7,false]' ]
+    [ "$(outcome 1 .message)" = "until holds: 2.5 <= 3 (steps 6..7)" ]
+    [ "$(journal 1 n1 'select(.type == "checkpoint") | .step')" = 7 ]
+    [ "$(journal 1 n1 'select(.type == "guard") | [.verdict.name, .verdict.outcome]')" = '["until","passed"]' ]
+    [ "$(journal 1 lead 'select(.type == "stopping") | .why')" = until ]
+}
+
+@test "a run that until has ended still needs its outputs" {
+    new_run 1 "{\"until\": {\"condition\": \"last(loss) < 3\"}, \"outputs\": [\"data\"],
+        \"run\": $(script 'echo step=1 loss=2; sleep 100')}"
+    start_lead 1
+    WAIT_S=8 await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","exit"]' ]
+    [[ "$(outcome 1 .message)" = "outputs: no data in "* ]]
+}
+
 @test "metrics come from a JSON lines file, and from scripts" {
     echo '{"step": 1, "loss": 99}' >"$home/out/metrics.jsonl"
     new_run 1 "{\"metrics\": {\"kind\": \"file\", \"path\": \"\$PHASED_OUT/metrics.jsonl\"},

@@ -138,6 +138,42 @@ static void metrics_that_are_asked_for_and_do_not_come_are_named(void **state)
     text_fini(&message);
 }
 
+static void until_ends_a_run_well_unless_a_guard_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        double loss, grad;
+        enum guards_judgement judgement;
+        const char *told;
+    } rows[] = {
+        {4, 1, GUARDS_FINE, ""},
+        {3, 1, GUARDS_REACHED, "until passed; "},
+        {3, 30, GUARDS_FAILED, "cap failed; "},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *spec;
+        struct text told = {0}, message = {0};
+        struct guards *guards =
+            guards_of("{\"guards\": {\"cap\": {\"value\": \"last(grad)\", \"at_most\": 20}}, "
+                      "\"until\": {\"value\": \"min(loss)\", \"at_most\": 3}}",
+                      &spec);
+        /* Too little data is not the end. */
+        assert_int_equal(judge(guards, 6, "grad", rows[i].grad, &told, &message),
+                         rows[i].judgement == GUARDS_FAILED ? GUARDS_FAILED : GUARDS_FINE);
+        char *missing = guards_missing(guards);
+        assert_string_equal(missing, "loss");
+        if (rows[i].judgement != GUARDS_FAILED)
+            assert_int_equal(judge(guards, 7, "loss", rows[i].loss, &told, &message),
+                             rows[i].judgement);
+        assert_string_equal(text_string(&told), rows[i].told);
+        guards_free(guards);
+        json_decref(spec);
+        free(missing);
+        text_fini(&told);
+        text_fini(&message);
+    }
+}
+
 static void a_guard_that_is_none_is_refused_by_name(void **state)
 {
     (void)state;
@@ -156,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_warning_is_told_each_time_it_begins_and_stops_nothing),
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
         cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
+        cmocka_unit_test(until_ends_a_run_well_unless_a_guard_fails),
         cmocka_unit_test(a_guard_that_is_none_is_refused_by_name),
     };
     return cmocka_run_group_tests_name("guards", tests, NULL, NULL);
