@@ -1,6 +1,7 @@
 /* Building the environment of ranks. */
 #include "worker/environment.h"
 
+#include "lib/spec/phase.h"
 #include "worker/assignment.h"
 #include "worker/groups.h"
 #include "worker/shards.h"
@@ -159,16 +160,13 @@ static void environment_add_sizes(struct environment *environment,
     environment_setf(environment, "DP_SIZE", "%u", sizes->data);
 }
 
-/* A value of a param or of env as a shell sees it: whole numbers without a point. */
+/* A value of a param or of env as a shell sees it. */
 static char *environment_value(const json_t *value)
 {
-    if (json_is_string(value))
-        return text_format("%s", json_string_value(value));
-    if (json_is_real(value))
-        return text_format("%.15g", json_real_value(value));
-    if (json_is_integer(value))
-        return text_format("%lld", (long long)json_integer_value(value));
-    return text_format("%s", json_is_true(value) ? "true" : json_is_false(value) ? "false" : "");
+    struct text text = {0};
+    if (!json_is_null(value))
+        phase_value_text(value, &text);
+    return text_steal(&text);
 }
 
 static void environment_add_params(struct environment *environment, const json_t *params)

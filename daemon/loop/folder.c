@@ -104,12 +104,31 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
+/* Of each phase whether it comes before: phases stand after those that they wait for. The caller's
+ * to free(). */
+static bool *list_before(const struct phase *phase)
+{
+    const struct workflow *workflow = phase->workflow;
+    bool *is_before = calloc(workflow->phase_count, sizeof *is_before);
+    if (!is_before)
+        abort();
+    is_before[phase->index] = true;
+    for (size_t i = phase->index + 1; i-- > 0;)
+        for (size_t j = 0; is_before[i] && j < workflow->phases[i].after_count; j++)
+            is_before[workflow->phases[i].after[j]] = true;
+    is_before[phase->index] = false;
+    return is_before;
+}
+
 /* What the phases before left: {"prepare": {"out": "/...", "checkpoint": null}}. */
 static json_t *inputs_json(const struct folder *folder, const struct phase *phase)
 {
     json_t *inputs = json_object();
-    for (size_t i = 0; i < phase->after_count; i++) {
-        const struct phase *before = &phase->workflow->phases[phase->after[i]];
+    bool *is_before = list_before(phase);
+    for (size_t i = 0; i < phase->index; i++) {
+        const struct phase *before = &phase->workflow->phases[i];
+        if (!is_before[i])
+            continue;
         char *out = text_format("%s/%s/out", folder->workflow, before->name);
         json_t *input = json_object();
         add(input, "out", json_string(out));
@@ -117,6 +136,7 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
         add(inputs, before->name, input);
         free(out);
     }
+    free(is_before);
     return inputs;
 }
 

@@ -43,10 +43,12 @@ static const char *const scope_taken_names[] = {
 static const char *const scope_variables[] = {
     "PHASED_OUT", "PHASED_RESUME", "PHASED_RESUME_STEP", "PHASED_PHASE", "PHASED_PARAMS",
 };
+static const char *const scope_prefixes[] = {"PHASED_IN_", "PHASED_CHECKPOINT_"};
 
 enum {
     SCOPE_TAKEN_NAMES = sizeof scope_taken_names / sizeof scope_taken_names[0],
     SCOPE_VARIABLES = sizeof scope_variables / sizeof scope_variables[0],
+    SCOPE_PREFIXES = sizeof scope_prefixes / sizeof scope_prefixes[0],
 };
 
 bool scope_is_name(const char *name)
@@ -163,23 +165,28 @@ static void scope_unknown_phase(struct scope *scope, const struct node *node, co
 
 /* --- References in strings ---------------------------------------------------------------------*/
 
+/* The phase that a variable such as PHASED_IN_generate is of; NULL when it is no such variable. */
+static const char *scope_variable_phase(const char *name)
+{
+    for (size_t i = 0; i < SCOPE_PREFIXES; i++)
+        if (text_starts(name, scope_prefixes[i]))
+            return name + strlen(scope_prefixes[i]);
+    return NULL;
+}
+
 /* Whether the worker will know the variable PHASED_...; when not, says so. */
 static bool scope_check_variable(struct scope *scope, const struct node *node, const char *name)
 {
-    static const char *const prefixes[] = {"PHASED_IN_", "PHASED_CHECKPOINT_"};
+    const char *phase = scope_variable_phase(name);
     for (size_t i = 0; i < SCOPE_VARIABLES; i++) {
         if (text_equal(name, scope_variables[i]))
             return true;
     }
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (!text_starts(name, prefixes[i]))
-            continue;
-        const char *phase = name + strlen(prefixes[i]);
-        const struct scope_before *before = scope_find_before(scope, phase);
-        if ((before && before->is_direct) || scope->lacks_before)
-            return true;
-        node_problem(scope->problems, node, "nothing defines $%s: `after` names no phase %s", name,
-                     phase);
+    if (phase && (scope_find_before(scope, phase) || scope->lacks_before))
+        return true;
+    if (phase) {
+        node_problem(scope->problems, node, "nothing defines $%s: no phase before this one is %s",
+                     name, phase);
         return false;
     }
     const char *nearest =
@@ -501,11 +508,21 @@ void scope_report_param(struct scope *scope, const struct node *node)
 }
 
 /* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
+/* Variables of phases that do not come before; others may be of the user's environment. */
+static void scope_check_run_variable(struct scope *scope, const struct node *run, const char *name)
+{
+    const char *phase = scope_variable_phase(name);
+    if (phase && !scope->lacks_before && !scope_find_before(scope, phase))
+        node_key_warning(scope->problems, run,
+                         "nothing defines $%s: no phase before this one is %s", name, phase);
+}
+
 static void scope_check_references(struct scope *scope, const struct node *run)
 {
     char name[SCRIPT_NAME_MAX + 1];
     const char **names = scope_names(scope), *at = run->text;
     for (int i = 0; i < SCOPE_REFERENCES_MAX && script_next_reference(&at, name); i++) {
+        scope_check_run_variable(scope, run, name);
         if (strlen(name) <= 2 || scope_find(scope, name) || scope_is_taken(name))
             continue;
         const char *nearest =

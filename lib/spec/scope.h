@@ -25,7 +25,6 @@ struct scope_before {
     const char *phase;
     const struct node *params_node; /* or NULL; its entries are marked when they are used */
     const json_t *params;           /* computed */
-    bool is_direct;                 /* named by `after` itself */
 };
 
 struct scope_param;

@@ -85,8 +85,6 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
             .params_node = reader->params[i],
             .params = json_object_get(reader->resolved[i], "params"),
         };
-        for (size_t j = 0; j < entry->after_count; j++)
-            before[count - 1].is_direct = before[count - 1].is_direct || entry->after[j] == i;
     }
     *ret_count = count;
     return before;
