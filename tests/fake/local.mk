@@ -1,8 +1,8 @@
 # tests/fake: libraries that stand in for a driver; loaded by the programs under test.
 FAKES = tests/fake/libnvidia-ml.so tests/fake/libnvidia-ml-old.so
 EXTRA_DIST += tests/fake/README.md tests/fake/nvml.c tests/unit/test_preflight.bats \
-	tests/unit/test_preflight_level.bats
-TESTS += tests/unit/test_preflight.bats tests/unit/test_preflight_level.bats
+	tests/unit/test_preflight_level.bats tests/unit/test_gpus.bats
+TESTS += tests/unit/test_gpus.bats tests/unit/test_preflight.bats tests/unit/test_preflight_level.bats
 check_DATA = $(FAKES)
 CLEANFILES += $(FAKES)
 
