@@ -47,6 +47,8 @@ CREATE TABLE gpu (
     model      TEXT,             -- as the driver names it
     uuid       TEXT,             -- likewise: by it a card is known again
     memory_mib INTEGER,          -- that it has
+    sampled    INTEGER NOT NULL DEFAULT 0, -- seconds in which it told how busy it was
+    idle       INTEGER NOT NULL DEFAULT 0, -- of these those of means below 5 %
     UNIQUE (run, node, number)
 ) STRICT;
 
@@ -89,6 +91,38 @@ CREATE VIEW v_sample AS
       FROM sample
       JOIN gpu ON gpu.id = sample.gpu
       JOIN run ON run.id = gpu.run
+      JOIN phase ON phase.id = run.phase;
+
+CREATE VIEW v_gpu AS
+    -- The GPUs that runs had, and how much of the time they did nothing.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           gpu.node, gpu.number, gpu.model, gpu.uuid, gpu.memory_mib,
+           gpu.sampled / 3600.0 AS hours, 100.0 * gpu.idle / nullif(gpu.sampled, 0) AS idle_percent,
+           gpu.run
+      FROM gpu
+      JOIN run ON run.id = gpu.run
+      JOIN phase ON phase.id = run.phase;
+
+CREATE TABLE pace (
+    -- How fast the steps of a node came, of a node whose first rank prints them.
+    run          INTEGER NOT NULL REFERENCES run DEFERRABLE INITIALLY DEFERRED,
+    node         TEXT NOT NULL,
+    step         INTEGER NOT NULL, -- the newest
+    step_seconds REAL NOT NULL,    -- that one took on average, in the newest minute
+    steps        INTEGER NOT NULL, -- of all minutes
+    seconds      REAL NOT NULL,    -- that these took
+    time         INTEGER NOT NULL, -- of the newest minute's end
+    PRIMARY KEY (run, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW v_pace AS
+    -- How fast the steps of the nodes of runs came, with addresses.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           pace.node, pace.step, pace.step_seconds, pace.seconds / pace.steps AS mean_step_seconds,
+           datetime(pace.time / 1000, 'unixepoch') AS time,
+           pace.run
+      FROM pace
+      JOIN run ON run.id = pace.run
       JOIN phase ON phase.id = run.phase;
 
 -- Hangs.

@@ -36,6 +36,8 @@ QUERIES = \
 	schema/queries/outbox_delete.sql \
 	schema/queries/outbox_list.sql \
 	schema/queries/outbox_put.sql \
+	schema/queries/pace_put.sql \
+	schema/queries/paces_answer.sql \
 	schema/queries/phase_answer.sql \
 	schema/queries/phase_find.sql \
 	schema/queries/phase_insert.sql \
@@ -61,6 +63,7 @@ QUERIES = \
 	schema/queries/secret_get.sql \
 	schema/queries/run_nodes_set.sql \
 	schema/queries/guard_checks.sql \
+	schema/queries/gpu_idle_add.sql \
 	schema/queries/gpu_put.sql \
 	schema/queries/gpus_answer.sql \
 	schema/queries/sample_coarsen.sql \

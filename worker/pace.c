@@ -9,12 +9,12 @@ void pace_step(struct pace *pace, int64_t step, int64_t now_ms)
     pace->step_ms = now_ms;
 }
 
-bool pace_take(struct pace *pace, double *ret_steps_per_s)
+bool pace_take(struct pace *pace, int64_t window_ms, struct pace_span *ret_span)
 {
     int64_t steps = pace->step - pace->first_step, passed_ms = pace->step_ms - pace->first_ms;
-    if (!pace->has_begun || steps < PACE_STEPS || passed_ms < PACE_WINDOW_MS)
+    if (!pace->has_begun || steps < PACE_STEPS || passed_ms < window_ms)
         return false;
-    *ret_steps_per_s = (double)steps * 1000 / (double)passed_ms;
+    *ret_span = (struct pace_span){steps, (double)passed_ms / 1000};
     pace->first_step = pace->step;
     pace->first_ms = pace->step_ms;
     return true;

@@ -14,7 +14,7 @@
 #define PACE_SLOW 0.75
 
 enum {
-    PACE_WINDOW_MS = 10000, /* at least; and */
+    PACE_WINDOW_MS = 10000, /* at least, for comparing; and */
     PACE_STEPS = 5,         /* as many steps */
     PACE_FRESH_MS = 300000, /* an older pace is not compared with */
     PACE_TELL_MAX = 3,      /* times that a node is told of in one run */
@@ -27,8 +27,14 @@ struct pace {
 };
 
 void pace_step(struct pace *pace, int64_t step, int64_t now_ms);
-/* Steps a second since the last time that it gave them; false: too few came yet. */
-bool pace_take(struct pace *pace, double *ret_steps_per_s);
+/* Steps, and how long they took. */
+struct pace_span {
+    int64_t steps;
+    double seconds;
+};
+
+/* Those since the last time that it gave them; false: it is not yet so long, or too few came. */
+bool pace_take(struct pace *pace, int64_t window_ms, struct pace_span *ret_span);
 
 /* Of all nodes, one of these each. Zero-initialised. */
 struct pace_node {

@@ -18,12 +18,15 @@ enum {
     VIGIL_EXAMINE_MS = 1000,   /* between two looks at the processes */
     VIGIL_AGAIN_MIN_MS = 1000, /* between two reports of a silence, a quarter of the limit else */
     VIGIL_RANKS_MAX = 1024,
+    VIGIL_RECORD_MS = 60000, /* between two entries of the pace; the first one comes at once */
 };
 
 struct vigil {
     struct vigil_options options;
     struct hang hang;
-    struct pace pace;
+    struct pace pace;     /* for comparing nodes */
+    struct pace recorded; /* for the journal */
+    bool has_recorded;
     uint64_t printed, rows; /* how much of it there was at the look before */
     int64_t step;
     uint64_t growth; /* of the folder, when half of the time was over */
@@ -113,13 +116,27 @@ static void vigil_tell_silence(struct vigil *vigil, int64_t now_ms)
                                     (double)limit_ms / 1000));
 }
 
+static void vigil_record_pace(struct vigil *vigil, int64_t now_ms)
+{
+    struct pace_span span;
+    pace_step(&vigil->recorded, vigil->step, now_ms);
+    if (!pace_take(&vigil->recorded, vigil->has_recorded ? VIGIL_RECORD_MS : PACE_WINDOW_MS, &span))
+        return;
+    vigil->has_recorded = true;
+    journal_add(vigil->options.journal, JOURNAL_FACT, "pace",
+                json_pack("{s:I, s:I, s:f}", "step", (json_int_t)vigil->step, "steps",
+                          (json_int_t)span.steps, "seconds", span.seconds));
+}
+
 static void vigil_pace(struct vigil *vigil, int64_t now_ms)
 {
-    double steps_per_s;
+    struct pace_span span;
+    vigil_record_pace(vigil, now_ms);
     pace_step(&vigil->pace, vigil->step, now_ms);
-    if (pace_take(&vigil->pace, &steps_per_s))
-        vigil->options.report(vigil->options.context, json_pack("{s:s, s:f}", "report", "pace",
-                                                                "steps_per_s", steps_per_s));
+    if (pace_take(&vigil->pace, PACE_WINDOW_MS, &span))
+        vigil->options.report(vigil->options.context,
+                              json_pack("{s:s, s:f}", "report", "pace", "steps_per_s",
+                                        (double)span.steps / span.seconds));
 }
 
 void vigil_look(struct vigil *vigil)

@@ -214,6 +214,14 @@ static int write_sample(const json_t *entry, const struct entry_origin *origin, 
     return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
 }
 
+static int write_pace(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                      struct error *err)
+{
+    int status =
+        store_pace_put(store, origin->run, origin->node, entry, time_ms_of(entry, "time"), err);
+    return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
+}
+
 /* The lead names the nodes that it speaks of; a node speaks of itself. */
 static int write_warning(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
@@ -332,6 +340,7 @@ static const struct {
     [ENTRY_EVIDENCE] = {"evidence", write_evidence, NULL},
     [ENTRY_GPUS] = {"gpus", write_gpus, NULL},
     [ENTRY_SAMPLE] = {"sample", write_sample, NULL},
+    [ENTRY_PACE] = {"pace", write_pace, NULL},
     [ENTRY_UNKNOWN] = {"", write_strange, NULL},
 };
 

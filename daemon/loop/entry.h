@@ -31,6 +31,7 @@ enum entry_type {
     ENTRY_EVIDENCE,
     ENTRY_GPUS,
     ENTRY_SAMPLE,
+    ENTRY_PACE,
     ENTRY_UNKNOWN,
 };
 

@@ -37,7 +37,8 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
 /* [{"node", "level", "observed", "outcome", "reason", "seconds", "time", "excluded_until"}], those
  * that failed first. */
 int answer_preflight(struct store *store, uint64_t run, json_t **ret_preflight, struct error *err);
-/* {"gpus": [GPU]}: those of a run, by node, and what each did last. */
+/* {"gpus": [GPU], "paces": [PACE]}: those of a run, by node: what each GPU did last, how fast the
+ * node's steps come. */
 int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err);
 /* The run's own id (`run` of RUN), for answer_metrics(). */
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,

@@ -48,6 +48,21 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
     return result;
 }
 
+static int gpu_idle_add(struct store *store, uint64_t run, const char *node, const json_t *sample,
+                        size_t i, struct error *err)
+{
+    const json_t *util = json_array_get(json_object_get(sample, "util"), i);
+    if (!json_is_number(util))
+        return 0;
+    struct stmt *stmt = store_stmt(store, Q_GPU_IDLE_ADD);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":node", node);
+    bind_element(stmt, ":number", json_object_get(sample, "gpus"), i);
+    bind_element(stmt, ":util", json_object_get(sample, "util"), i);
+    stmt_bind_int(stmt, ":seconds", json_integer_value(json_object_get(sample, "seconds")));
+    return stmt_run(stmt, err);
+}
+
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err)
 {
@@ -69,8 +84,27 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
             bind_element(stmt, name, json_object_get(sample, name + 1), i);
         }
         result = stmt_run(stmt, err);
+        if (result == 0 && seconds > 1) /* single seconds come besides */
+            result = gpu_idle_add(store, run, node, sample, i, err);
     }
     return result;
+}
+
+int store_pace_put(struct store *store, uint64_t run, const char *node, const json_t *pace,
+                   int64_t time_ms, struct error *err)
+{
+    int64_t steps = json_integer_value(json_object_get(pace, "steps"));
+    double seconds = json_number_value(json_object_get(pace, "seconds"));
+    if (steps <= 0 || !(seconds > 0))
+        return error_set(err, -EINVAL, "it is no pace");
+    struct stmt *stmt = store_stmt(store, Q_PACE_PUT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":node", node);
+    stmt_bind_int(stmt, ":step", json_integer_value(json_object_get(pace, "step")));
+    stmt_bind_int(stmt, ":steps", steps);
+    stmt_bind_real(stmt, ":seconds", seconds);
+    stmt_bind_int(stmt, ":time", time_ms);
+    return stmt_run(stmt, err);
 }
 
 /* Before which time rows are made coarser now; 0: none are old enough. */
@@ -116,17 +150,32 @@ int store_samples_age(struct store *store, int64_t now_ms, struct error *err)
     return result;
 }
 
-int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
+static int answer_rows(struct store *store, enum query query, uint64_t run, json_t **ret_rows,
+                       struct error *err)
 {
     int result;
-    json_t *gpus = json_array();
-    struct stmt *stmt = store_stmt(store, Q_GPUS_ANSWER);
+    json_t *rows = json_array();
+    struct stmt *stmt = store_stmt(store, query);
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(gpus, row_json(stmt));
+        json_array_append_new(rows, row_json(stmt));
+    if (result < 0)
+        json_decref(rows);
+    else
+        *ret_rows = rows;
+    return result;
+}
+
+int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
+{
+    json_t *gpus, *paces;
+    int result = answer_rows(store, Q_GPUS_ANSWER, run, &gpus, err);
+    if (result < 0)
+        return result;
+    result = answer_rows(store, Q_PACES_ANSWER, run, &paces, err);
     if (result < 0)
         json_decref(gpus);
     else
-        *ret_json = json_pack("{s:o}", "gpus", gpus);
+        *ret_json = json_pack("{s:o, s:o}", "gpus", gpus, "paces", paces);
     return result;
 }

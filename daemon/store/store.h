@@ -228,6 +228,9 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
  * good. */
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err);
+/* Writes its `pace` entry. Likewise. */
+int store_pace_put(struct store *store, uint64_t run, const char *node, const json_t *pace,
+                   int64_t time_ms, struct error *err);
 /* Makes samples coarser that are more than a day old: minutes of tens of seconds, and single
  * seconds are dropped. Some of them, where there are many: call it again later. */
 int store_samples_age(struct store *store, int64_t now_ms, struct error *err);

@@ -1,5 +1,6 @@
 -- The GPUs of a run, and what each did last.
 SELECT gpu.node, gpu.number AS gpu, gpu.model, gpu.uuid, gpu.memory_mib AS memory_total_mib,
+       gpu.sampled, gpu.idle,
        newest.time / 1000.0 AS time, newest.seconds,
        newest.util, newest.memory_util, newest.memory_mib, newest.power_w,
        newest.temperature_c, newest.memory_temperature_c, newest.sm_clock_mhz,

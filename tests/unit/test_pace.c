@@ -18,13 +18,16 @@ static void a_pace_needs_time_and_steps(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct pace pace = {0};
+        struct pace_span span;
         double got = 0;
         for (unsigned step = 0; step < rows[i].steps && got == 0; step++) {
             pace_step(&pace, 500 + step, (int64_t)step * rows[i].each_ms);
-            (void)pace_take(&pace, &got);
+            if (pace_take(&pace, PACE_WINDOW_MS, &span))
+                got = (double)span.steps / span.seconds;
         }
         assert_true(fabs(got - rows[i].steps_per_s) < 1e-9);
-        assert_false(pace_take(&pace, &got)); /* a new window has begun, or none was whole */
+        assert_false(pace_take(&pace, PACE_WINDOW_MS,
+                               &span)); /* a new window has begun, or none was whole */
     }
 }
 
@@ -32,12 +35,14 @@ static void a_count_that_begins_anew_is_no_pace(void **state)
 {
     (void)state;
     struct pace pace = {0};
-    double got;
+    struct pace_span span;
     pace_step(&pace, 1000, 0);
     pace_step(&pace, 3, 5000);
     pace_step(&pace, 13, 25000);
-    assert_true(pace_take(&pace, &got));
-    assert_true(fabs(got - 0.5) < 1e-9);
+    assert_false(pace_take(&pace, 20001, &span));
+    assert_true(pace_take(&pace, 20000, &span));
+    assert_int_equal(span.steps, 10);
+    assert_true(fabs(span.seconds - 20) < 1e-9);
 }
 
 static void a_straggler_is_slow_twice_in_a_row(void **state)

@@ -138,6 +138,72 @@ static void after_a_day_ten_seconds_become_minutes_and_seconds_go(void **state)
     record_close(&record);
 }
 
+static void idleness_is_counted_of_all_the_time_and_not_of_single_seconds(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    workflow_free(begin_run(&record));
+    put_gpus(&record); /* the second one does nothing, in put_sample() */
+    record_begin(&record);
+    put_sample(&record, EARLY_S, 10, 90);
+    put_sample(&record, EARLY_S + 10, 10, 4);
+    put_sample(&record, EARLY_S + 60, 60, 5);
+    put_sample(&record, EARLY_S + 119, 1, 0);
+    assert_int_equal(put_text(&record, "{\"from\": 1790000160, \"seconds\": 60, \"gpus\": [0, 3], "
+                                       "\"util\": [null, 0]}"),
+                     0);
+    record_commit(&record);
+    record_assert(&record, "SELECT sampled || ' ' || idle FROM gpu ORDER BY number",
+                  "80 10,140 140");
+    record_assert(&record, "SELECT idle_percent FROM v_gpu ORDER BY number", "12.5,100.0");
+    record_begin(&record);
+    assert_int_equal(store_samples_age(record.store, 1000LL * (EARLY_S + 2 * DAY_S), &err), 0);
+    record_commit(&record);
+    record_assert(&record, "SELECT sampled || ' ' || idle FROM gpu ORDER BY number",
+                  "80 10,140 140");
+    record_close(&record);
+}
+
+static void the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *node, *pace;
+        int result;
+    } rows[] = {
+        {"n2", "{\"step\": 20, \"steps\": 20, \"seconds\": 10.0}", 0},
+        {"n1", "{\"step\": 18, \"steps\": 10, \"seconds\": 10.0}", 0},
+        {"n1", "{\"step\": 78, \"steps\": 40, \"seconds\": 60.0}", 0},
+        {"n1", "{\"step\": 78, \"steps\": 0, \"seconds\": 60.0}", -EINVAL},
+        {"n1", "{\"step\": 78, \"steps\": 3}", -EINVAL},
+    };
+    struct record record;
+    struct error err;
+    json_t *json;
+    workflow_free(begin_run(&record));
+    record_begin(&record);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *pace = json_loads(rows[i].pace, 0, NULL);
+        assert_int_equal(
+            store_pace_put(record.store, 1, rows[i].node, pace, 1000 * (int64_t)i, &err),
+            rows[i].result);
+        json_decref(pace);
+    }
+    record_commit(&record);
+    record_assert(&record, "SELECT address || ' ' || node || ' ' || mean_step_seconds FROM v_pace",
+                  "7/validate#1 n1 1.4,7/validate#1 n2 0.5");
+    assert_int_equal(answer_gpus(record.store, 1, &json, &err), 0);
+    char *paces = json_dumps(json_object_get(json, "paces"), JSON_REAL_PRECISION(6));
+    assert_string_equal(paces, "[{\"node\": \"n1\", \"step\": 78, \"step_seconds\": 1.5, "
+                               "\"mean_step_seconds\": 1.4, \"time\": 2.0}, "
+                               "{\"node\": \"n2\", \"step\": 20, \"step_seconds\": 0.5, "
+                               "\"mean_step_seconds\": 0.5, \"time\": 0.0}]");
+    free(paces);
+    json_decref(json);
+    record_close(&record);
+}
+
 /* Eight GPUs for so many days, minute by minute, as a long run has them. */
 static void a_gpu_and_day_of_minutes_is_small(void **state)
 {
@@ -196,6 +262,8 @@ int main(void)
         cmocka_unit_test(the_columns_of_the_record_are_those_that_are_sampled),
         cmocka_unit_test(what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null),
         cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_go),
+        cmocka_unit_test(idleness_is_counted_of_all_the_time_and_not_of_single_seconds),
+        cmocka_unit_test(the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all),
         cmocka_unit_test(a_gpu_and_day_of_minutes_is_small),
     };
     return cmocka_run_group_tests_name("gpus of the record", tests, NULL, NULL);
