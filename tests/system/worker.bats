@@ -58,6 +58,16 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(cut -d' ' -f2- "$home"/phase/1/log/rank-*.log | xargs -d '\n' printf '%s;')" = "none none 16 8 0;none none 16 8 1;" ]
 }
 
+@test "after a requeue ranks meet where this life of the job says, not where an earlier one did" {
+    new_run 1 "{$two_by_two, \"run\": \"echo meet=\$MASTER_ADDR:\$MASTER_PORT\"}"
+    echo '{"address": "192.0.2.7", "port": 7}' >"$home/phase/1/rendezvous-0.json"
+    SLURM_RESTART_COUNT=1 start_lead 1 2
+    await_lead
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    [ "$(sed 's/.*meet=//' "$home"/phase/1/log/rank-[0-3].log | sort -u)" = \
+        "$(jq -r '"\(.address):\(.port)"' "$home/phase/1/rendezvous-1.json")" ]
+}
+
 @test "a rank that exits 3 fails the run, and the others are stopped" {
     new_run 1 "{$two_by_two, \"run\": $(script 'if [ "$RANK" = 3 ]; then exit 3; fi; sleep 100')}"
     start_lead 1 2
