@@ -25,6 +25,39 @@ static void measures_put_text(struct measure *measure, const char *text)
     (void)snprintf(measure->text, sizeof measure->text, "%s", text);
 }
 
+/* Takes "KIND A TEXT" or "KIND - TEXT", of which the kind is known. */
+static int measures_take_trouble(struct measures *measures, enum figure_row row, const char *line)
+{
+    unsigned a = 0;
+    int size = 0;
+    bool is_of_one = sscanf(line, "%*s %u %n", &a, &size) == 1 && size;
+    if (!is_of_one)
+        (void)sscanf(line, "%*s - %n", &size); /* the size tells */
+    if (!size || !line[size])
+        return -EINVAL;
+    struct measure *measure =
+        measures_add(measures, line[0] == 'f' ? MEASURE_FAILED : MEASURE_UNKNOWN, row);
+    measure->is_of_one = is_of_one;
+    measure->a = a;
+    measures_put_text(measure, line + size);
+    return 0;
+}
+
+/* Takes "A B TEXT". */
+static int measures_take_wrong(struct measures *measures, enum figure_row row, const char *line)
+{
+    unsigned a, b;
+    int size = 0;
+    if (sscanf(line, "%u %u %n", &a, &b, &size) != 2 || !size || !line[size])
+        return -EINVAL;
+    struct measure *measure = measures_add(measures, MEASURE_WRONG, row);
+    measure->is_of_one = true;
+    measure->a = a;
+    measure->b = b;
+    measures_put_text(measure, line + size);
+    return 0;
+}
+
 int measures_take_line(struct measures *measures, enum figure_row row, const char *line)
 {
     char name[32];
@@ -35,19 +68,10 @@ int measures_take_line(struct measures *measures, enum figure_row row, const cha
         measures->is_whole[row] = true;
         return 0;
     }
-    if (text_starts(line, "failed ") || text_starts(line, "unknown ")) {
-        bool is_failed = line[0] == 'f';
-        measures_put_text(measures_add(measures, is_failed ? MEASURE_FAILED : MEASURE_UNKNOWN, row),
-                          strchr(line, ' ') + 1);
-        return 0;
-    }
-    if (sscanf(line, "wrong %u %u %n", &a, &b, &size) == 2 && size) {
-        struct measure *measure = measures_add(measures, MEASURE_WRONG, row);
-        measure->a = a;
-        measure->b = b;
-        measures_put_text(measure, line + size);
-        return 0;
-    }
+    if (text_starts(line, "failed ") || text_starts(line, "unknown "))
+        return measures_take_trouble(measures, row, line);
+    if (text_starts(line, "wrong "))
+        return measures_take_wrong(measures, row, line + strlen("wrong "));
     if (sscanf(line, "%31s %u %u %lf%n", name, &a, &b, &value, &size) != 4 || line[size])
         return -EINVAL;
     enum figure figure = figure_of_name(name);
@@ -55,6 +79,7 @@ int measures_take_line(struct measures *measures, enum figure_row row, const cha
         return -EINVAL;
     struct measure *measure = measures_add(measures, MEASURE_FIGURE, row);
     measure->figure = figure;
+    measure->is_of_one = true;
     measure->a = a;
     measure->b = b;
     measure->value = value;

@@ -4,8 +4,8 @@
  *     NAME A B VALUE     a figure (worker/preflight/figures.h): of GPU A, from GPU A to GPU B, of
  *                        group B of round A
  *     wrong A B TEXT     values that are not what they must be
- *     failed TEXT        an error of the hardware, or none of its answers came in time
- *     unknown TEXT       it could not be measured, for no fault of this node that is known
+ *     failed A TEXT      an error of the hardware, or an answer did not come in time; A may be `-`
+ *     unknown A TEXT     it could not be measured, for no fault of this node that is known
  *     end                all was told
  *
  * A and B count the allocated GPUs from 0. */
@@ -30,7 +30,8 @@ struct measure {
     enum measure_kind kind;
     enum figure_row row;
     enum figure figure; /* of MEASURE_FIGURE */
-    unsigned a, b;      /* of MEASURE_FIGURE and MEASURE_WRONG */
+    bool is_of_one;     /* `a` and `b` tell whose it is: always so of figures and wrong values */
+    unsigned a, b;
     double value;
     char text[MEASURE_TEXT_SIZE];
 };

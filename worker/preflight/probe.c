@@ -30,11 +30,12 @@ static void probe_become(const struct probe *probe, enum figure_row row,
                          const struct thresholds_row *how, int64_t deadline_ms, int output)
 {
     struct text groups = {0};
-    char size[24], deadline[24], nodes[16], node[16];
+    char size[24], deadline[24], gpus[16], nodes[16], node[16];
     int nowhere = open("/dev/null", O_RDWR);
     groups_text(probe->groups, &groups);
     (void)snprintf(size, sizeof size, "%llu", (unsigned long long)how->size.value);
     (void)snprintf(deadline, sizeof deadline, "%lld", (long long)deadline_ms);
+    (void)snprintf(gpus, sizeof gpus, "%u", probe->groups->rank_count_of_node);
     (void)snprintf(nodes, sizeof nodes, "%u",
                    probe->groups->rank_count / probe->groups->rank_count_of_node);
     (void)snprintf(node, sizeof node, "%u", probe->node);
@@ -47,8 +48,8 @@ static void probe_become(const struct probe *probe, enum figure_row row,
         _exit(PROBE_CANNOT_START);
     const char *rendezvous = probe->rendezvous ? probe->rendezvous : "";
     (void)execl(probe->program, probe->program, "--row", figure_rows[row], "--size", size,
-                "--deadline-ms", deadline, "--groups", text_string(&groups), "--nodes", nodes,
-                "--node", node, "--rendezvous", rendezvous, (char *)NULL);
+                "--deadline-ms", deadline, "--gpus", gpus, "--groups", text_string(&groups),
+                "--nodes", nodes, "--node", node, "--rendezvous", rendezvous, (char *)NULL);
     _exit(PROBE_CANNOT_START);
 }
 

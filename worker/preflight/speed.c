@@ -87,10 +87,12 @@ static void speed_judge_one(const struct speed *speed, const struct measure *mea
     speed_whose(speed, measure, &whose);
     switch (measure->kind) {
     case MEASURE_FAILED:
-        row_add(result, ROW_FAILED, "%s", measure->text);
-        break;
     case MEASURE_UNKNOWN:
-        row_add(result, ROW_UNKNOWN, "%s", measure->text);
+        text_clear(&whose);
+        if (measure->is_of_one) /* of one GPU, whatever the row's figures are of */
+            text_addf(&whose, "GPU %u: ", speed_index(speed, measure->a));
+        row_add(result, measure->kind == MEASURE_FAILED ? ROW_FAILED : ROW_UNKNOWN, "%s%s",
+                text_string(&whose), measure->text);
         break;
     case MEASURE_WRONG:
         row_add(result, ROW_FAILED, "%s: %s", text_string(&whose), measure->text);
