@@ -14,3 +14,8 @@ tests_unit_test_preflight_kernels_LDADD = $(SERIAL_KERNELS) worker/preflight/lib
 UNIT_TESTS += tests/unit/test_preflight_full
 tests_unit_test_preflight_full_SOURCES = tests/unit/test_preflight_full.c
 tests_unit_test_preflight_full_LDADD = $(PREFLIGHT_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_preflight_meeting
+tests_unit_test_preflight_meeting_SOURCES = tests/unit/test_preflight_meeting.c \
+	worker/preflight/gpu/meeting.c worker/preflight/gpu/nearby.c
+tests_unit_test_preflight_meeting_LDADD = worker/libworker.a $(UNIT_LDADD)

@@ -1,0 +1,60 @@
+/* A file for each group. */
+#include "worker/preflight/gpu/meeting.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_NS = 20000000 };
+
+static char *meeting_path(const char *folder, unsigned round, unsigned group)
+{
+    return text_format("%s/group-%u-%u", folder, round, group);
+}
+
+int meeting_publish(const char *folder, unsigned round, unsigned group, const void *id, size_t size,
+                    struct error *err)
+{
+    char *path = meeting_path(folder, round, group);
+    int rc = access(path, F_OK) == 0
+                 ? error_set(err, -EEXIST, "%s is there already: the folder must be new", path)
+                 : file_replace(path, id, size, 0600, err);
+    free(path);
+    return rc;
+}
+
+int meeting_await(const char *folder, unsigned round, unsigned group, void *ret_id, size_t size,
+                  int64_t end_ms, struct error *err)
+{
+    char *path = meeting_path(folder, round, group), *data = NULL;
+    struct timespec moment = {.tv_nsec = LOOK_NS};
+    size_t got = 0;
+    int rc;
+    for (;;) {
+        /* NFS believes for long that a file is not there, unless its folder is opened anew. */
+        DIR *opened = opendir(folder);
+        if (opened)
+            (void)closedir(opened); /* nothing was read */
+        rc = file_read(path, size, &data, &got, err);
+        if (rc != -ENOENT || clock_steady_ms() >= end_ms)
+            break;
+        (void)nanosleep(&moment, NULL); /* cut short by a signal it is as good */
+    }
+    if (rc == -ENOENT)
+        rc = error_set(err, -ETIMEDOUT, "%s: no other node has put it there in time", path);
+    else if (rc == 0 && got != size)
+        rc = error_set(err, -EINVAL, "%s has %zu bytes instead of %zu", path, got, size);
+    if (rc == 0)
+        memcpy(ret_id, data, size);
+    free(data);
+    free(path);
+    return rc;
+}
