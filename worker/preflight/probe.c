@@ -22,7 +22,7 @@
 enum {
     PROBE_CANNOT_START = 127, /* the status of a shell, and of the loader that lacks a library */
     PROBE_LINE_SIZE = 512,
-    PROBE_GRACE_MS = 1000, /* for ending after all was told */
+    PROBE_GRACE_MS = 1000, /* for ending after all was told, at least */
 };
 
 /* Only in the child. */
@@ -91,10 +91,12 @@ static bool probe_receive(int input, enum figure_row row, int64_t end_ms, struct
     }
 }
 
-/* Waits for the child to end, a moment and no longer. Returns whether it has. */
-static bool probe_wait(pid_t child, int *ret_status)
+/* Waits for the child to end, until the row's deadline or a moment longer: it may be leaving other
+ * GPUs, whose links a kill can disturb. Returns whether it has ended. */
+static bool probe_wait(pid_t child, int64_t end_ms, int *ret_status)
 {
-    for (int64_t end_ms = clock_steady_ms() + PROBE_GRACE_MS; clock_steady_ms() < end_ms;) {
+    int64_t least_ms = clock_steady_ms() + PROBE_GRACE_MS;
+    for (end_ms = end_ms > least_ms ? end_ms : least_ms; clock_steady_ms() < end_ms;) {
         struct timespec moment = {.tv_nsec = 5000000};
         if (waitpid(child, ret_status, WNOHANG) == child)
             return true;
@@ -125,7 +127,7 @@ static void probe_blame(const struct probe *probe, enum figure_row row, bool is_
                              is_shared ? ", from this node or another" : "");
         return;
     }
-    if (!probe_wait(child, &status))
+    if (!probe_wait(child, 0, &status))
         measures_add_trouble(measures, MEASURE_FAILED, row, "the measuring process does not end");
     else if (WIFSIGNALED(status))
         measures_add_trouble(measures, MEASURE_FAILED, row,
@@ -170,7 +172,7 @@ void probe_take(const struct probe *probe, enum figure_row row, const struct thr
     close(pipe_ends[0]);
     if (!measures->is_whole[row])
         probe_blame(probe, row, !is_in_time, child, (double)(end_ms - start_ms) / 1000, measures);
-    else if (probe_wait(child, &status))
+    else if (probe_wait(child, end_ms, &status))
         return;
     (void)kill(child, SIGKILL); /* in vain where it hangs in the kernel, which is why ... */
     (void)waitpid(child, &status, WNOHANG); /* ... it is not waited for */
