@@ -9,8 +9,18 @@ enum { BLOCKS = 132 * 16, THREADS = 256 };
 
 /* The tests compile this file for a processor, where a launch is a loop of their own. */
 #ifdef __CUDACC__
-#define KERNELS_LAUNCH(kernel, stream, ...)                                                        \
-    (kernel<<<BLOCKS, THREADS, 0, (stream)>>>(__VA_ARGS__), (int)cudaGetLastError())
+/* Returns the error of this launch. What follows `<<<>>>` has none but the thread's last one, which
+ * may be that of an earlier call, as the answer that a stream is not ready. */
+template <typename... Wanted, typename... Given>
+static unsigned launch(struct CUstream_st *stream, void (*kernel)(Wanted...), Given... given)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(BLOCKS);
+    config.blockDim = dim3(THREADS);
+    config.stream = stream;
+    return cudaLaunchKernelEx(&config, kernel, given...);
+}
+#define KERNELS_LAUNCH(kernel, stream, ...) launch((stream), (kernel), __VA_ARGS__)
 #endif
 
 static __device__ size_t first_index(void)
@@ -146,48 +156,50 @@ static __global__ void triad(float4 *__restrict__ sums, const float4 *__restrict
     }
 }
 
-int kernels_fill_words(uint64_t *words, size_t count, uint64_t seed, struct CUstream_st *stream)
+unsigned kernels_fill_words(uint64_t *words, size_t count, uint64_t seed,
+                            struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(fill_words, stream, words, count, seed);
 }
 
-int kernels_fill_floats(float *floats, size_t count, uint64_t seed, struct CUstream_st *stream)
+unsigned kernels_fill_floats(float *floats, size_t count, uint64_t seed, struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(fill_floats, stream, (float4 *)floats, count, seed);
 }
 
-int kernels_fill_bfloats(uint16_t *bfloats, size_t count, uint64_t seed, struct CUstream_st *stream)
+unsigned kernels_fill_bfloats(uint16_t *bfloats, size_t count, uint64_t seed,
+                              struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(fill_bfloats, stream, (uint4 *)bfloats, count, seed);
 }
 
-int kernels_count_words(const uint64_t *words, size_t count, uint64_t seed,
-                        unsigned long long *wrong, struct CUstream_st *stream)
+unsigned kernels_count_words(const uint64_t *words, size_t count, uint64_t seed,
+                             unsigned long long *wrong, struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(count_words, stream, words, count, seed, wrong);
 }
 
-int kernels_count_sums(const float *floats, size_t count, uint64_t seed, unsigned ranks,
-                       unsigned long long *wrong, struct CUstream_st *stream)
+unsigned kernels_count_sums(const float *floats, size_t count, uint64_t seed, unsigned ranks,
+                            unsigned long long *wrong, struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(count_sums, stream, (const float4 *)floats, count, seed, ranks, wrong);
 }
 
-int kernels_checksum(const uint64_t *words, size_t count, unsigned long long *sum,
-                     struct CUstream_st *stream)
+unsigned kernels_checksum(const uint64_t *words, size_t count, unsigned long long *sum,
+                          struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(add_checksum, stream, words, count, sum);
 }
 
 /* Two words at a time, 16 bytes: the widest access there is. An odd last word would be left out, so
  * callers give an even count. */
-int kernels_copy(uint64_t *to, const uint64_t *from, size_t count, struct CUstream_st *stream)
+unsigned kernels_copy(uint64_t *to, const uint64_t *from, size_t count, struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(copy, stream, (ulonglong2 *)to, (const ulonglong2 *)from, count / 2);
 }
 
-int kernels_triad(float *sums, const float *a, const float *b, float scale, size_t count,
-                  struct CUstream_st *stream)
+unsigned kernels_triad(float *sums, const float *a, const float *b, float scale, size_t count,
+                       struct CUstream_st *stream)
 {
     return KERNELS_LAUNCH(triad, stream, (float4 *)sums, (const float4 *)a, (const float4 *)b,
                           scale, count * 2);

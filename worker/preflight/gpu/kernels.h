@@ -19,27 +19,29 @@ extern "C" {
 #endif
 
 /* The stream `seed` as words, as floats, as bfloat16 of the elements / 128. */
-int kernels_fill_words(uint64_t *words, size_t count, uint64_t seed, struct CUstream_st *stream);
-int kernels_fill_floats(float *floats, size_t count, uint64_t seed, struct CUstream_st *stream);
-int kernels_fill_bfloats(uint16_t *bfloats, size_t count, uint64_t seed,
-                         struct CUstream_st *stream);
+unsigned kernels_fill_words(uint64_t *words, size_t count, uint64_t seed,
+                            struct CUstream_st *stream);
+unsigned kernels_fill_floats(float *floats, size_t count, uint64_t seed,
+                             struct CUstream_st *stream);
+unsigned kernels_fill_bfloats(uint16_t *bfloats, size_t count, uint64_t seed,
+                              struct CUstream_st *stream);
 
 /* Adds how many words are not those of the stream `seed`. */
-int kernels_count_words(const uint64_t *words, size_t count, uint64_t seed,
-                        unsigned long long *wrong, struct CUstream_st *stream);
+unsigned kernels_count_words(const uint64_t *words, size_t count, uint64_t seed,
+                             unsigned long long *wrong, struct CUstream_st *stream);
 
 /* Adds how many floats are not the sums of the streams `seed` to `seed` + `ranks` - 1. */
-int kernels_count_sums(const float *floats, size_t count, uint64_t seed, unsigned ranks,
-                       unsigned long long *wrong, struct CUstream_st *stream);
+unsigned kernels_count_sums(const float *floats, size_t count, uint64_t seed, unsigned ranks,
+                            unsigned long long *wrong, struct CUstream_st *stream);
 
 /* Adds the checksum of the words. */
-int kernels_checksum(const uint64_t *words, size_t count, unsigned long long *sum,
-                     struct CUstream_st *stream);
+unsigned kernels_checksum(const uint64_t *words, size_t count, unsigned long long *sum,
+                          struct CUstream_st *stream);
 
 /* What the memory's bandwidth is measured with: to = from, and sums = a + scale * b. */
-int kernels_copy(uint64_t *to, const uint64_t *from, size_t count, struct CUstream_st *stream);
-int kernels_triad(float *sums, const float *a, const float *b, float scale, size_t count,
-                  struct CUstream_st *stream);
+unsigned kernels_copy(uint64_t *to, const uint64_t *from, size_t count, struct CUstream_st *stream);
+unsigned kernels_triad(float *sums, const float *a, const float *b, float scale, size_t count,
+                       struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }
