@@ -1,8 +1,10 @@
 # tests/fake: libraries that stand in for a driver; loaded by the programs under test.
 FAKES = tests/fake/libnvidia-ml.so tests/fake/libnvidia-ml-old.so
 EXTRA_DIST += tests/fake/README.md tests/fake/nvml.c tests/unit/test_preflight.bats \
-	tests/unit/test_preflight_level.bats tests/unit/test_gpus.bats
-TESTS += tests/unit/test_gpus.bats tests/unit/test_preflight.bats tests/unit/test_preflight_level.bats
+	tests/unit/test_preflight_gpu.bats tests/unit/test_preflight_level.bats \
+	tests/unit/test_gpus.bats
+TESTS += tests/unit/test_gpus.bats tests/unit/test_preflight.bats \
+	tests/unit/test_preflight_gpu.bats tests/unit/test_preflight_level.bats
 check_DATA = $(FAKES)
 CLEANFILES += $(FAKES)
 
@@ -16,6 +18,16 @@ tests/fake/libnvidia-ml-old.so: tests/fake/nvml.c
 SERIAL_KERNELS = tests/fake/kernels.$(OBJEXT)
 CLEANFILES += $(SERIAL_KERNELS)
 EXTRA_DIST += tests/fake/serial.cuh
+
+# phase-preflight-gpu with stand-ins for CUDA's libraries, on a processor.
+if HAVE_CUDA
+check_PROGRAMS += tests/fake/phase-preflight-gpu
+endif
+EXTRA_PROGRAMS += tests/fake/phase-preflight-gpu
+tests_fake_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) tests/fake/clock.c \
+	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/nccl.c
+tests_fake_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_fake_phase_preflight_gpu_LDADD = $(SERIAL_KERNELS) $(PREFLIGHT_GPU_LIBS)
 $(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.h tests/fake/serial.cuh
 	$(AM_V_GEN)$(MKDIR_P) tests/fake && $(NVCC) -x c++ -I$(top_srcdir) -include $(top_srcdir)/tests/fake/serial.cuh \
 		$(NVCC_WARNINGS) -O1 -c -o $@ $(top_srcdir)/worker/preflight/gpu/kernels.cu

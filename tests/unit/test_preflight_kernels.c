@@ -9,12 +9,16 @@
 
 enum { WORDS = 103, ELEMENTS = WORDS * 8 };
 
-/* All kernels run here. */
-int serial_runs(const char *kernel);
-int serial_runs(const char *kernel)
+/* A kernel runs at once. */
+unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run)(void *body),
+                      void *body);
+unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run)(void *body),
+                      void *body)
 {
+    (void)stream;
     (void)kernel;
-    return 1;
+    run(body);
+    return 0;
 }
 
 static void fills_are_the_streams(void **state)

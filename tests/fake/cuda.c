@@ -1,0 +1,296 @@
+/* The CUDA runtime for tests: eight devices, or as many as CUDA_VISIBLE_DEVICES names, with memory
+ * of the host and streams that work when they are asked (tests/fake/cuda.h). FAKE_CUDA says what is
+ * wrong, a list of words with commas between. `driver`: there is none; `count=7`: as many devices;
+ * of device 3: `lost=3`: it cannot be chosen; `room=3`: its memory is full; `hang=3`: its work is
+ * never done; `error=3`: its work fails; `slow=3`: its work takes ten times as long; `flip=3`: a
+ * copy that it makes flips a bit; `skip=3`: its kernel `copy` does nothing; `far=3`: no other one
+ * reaches it but through the host. */
+#include "tests/fake/cuda.h"
+
+#include <cuda_runtime_api.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CUevent_st {
+    double ns;
+    bool is_marked;
+};
+
+static int current;
+static cudaError_t last_error;
+static struct CUstream_st *streams[64];
+static size_t stream_count;
+
+int fake_said(const char *word)
+{
+    const char *script = getenv("FAKE_CUDA");
+    size_t size = strlen(word);
+    for (const char *at = script; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, word, size) != 0)
+            continue;
+        if (at[size] == '=')
+            return (int)strtol(at + size + 1, NULL, 10);
+        if (at[size] == ',' || !at[size])
+            return 1;
+    }
+    return -1;
+}
+
+int fake_device(void)
+{
+    return current;
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = aligned_alloc(256, (size + 255) / 256 * 256);
+    if (!memory)
+        abort();
+    memset(memory, 0x5a, size); /* what was never written is nothing in particular */
+    return memory;
+}
+
+unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
+{
+    if (!stream || stream->device != current)
+        return cudaErrorInvalidResourceHandle;
+    struct fake_work *kept = malloc(sizeof *kept);
+    if (!kept)
+        abort();
+    *kept = work;
+    kept->next = NULL;
+    kept->stream = stream;
+    if (stream->last)
+        stream->last->next = kept;
+    else
+        stream->first = kept;
+    stream->last = kept;
+    return cudaSuccess;
+}
+
+/* Does what can be done. Returns whether anything was. */
+static bool work(struct CUstream_st *stream)
+{
+    bool is_any = false;
+    while (stream->first && stream->device != fake_said("hang") &&
+           stream->first->act(stream->first)) {
+        struct fake_work *done = stream->first;
+        stream->first = done->next;
+        stream->ns += done->ns * (stream->device == fake_said("slow") ? FAKE_SLOWNESS : 1);
+        if (!stream->first)
+            stream->last = NULL;
+        free(done);
+        is_any = true;
+    }
+    return is_any;
+}
+
+static bool act_kernel(struct fake_work *kernel)
+{
+    kernel->run(kernel->to);
+    return true;
+}
+
+static bool act_nothing(struct fake_work *kernel)
+{
+    free(kernel->to);
+    return true;
+}
+
+unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run)(void *body),
+                      void *body);
+unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run)(void *body),
+                      void *body)
+{
+    bool is_copy = strcmp(kernel, "copy") == 0, is_triad = strcmp(kernel, "triad") == 0;
+    bool is_skipped = is_copy && current == fake_said("skip");
+    double bytes = (double)((is_triad ? 3 : is_copy ? 2 : 1) << 20);
+    return fake_queue(stream, (struct fake_work){.act = is_skipped ? act_nothing : act_kernel,
+                                                 .ns = bytes / FAKE_MEMORY_RATE,
+                                                 .run = run,
+                                                 .to = body});
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaErrorMemoryAllocation ? "out of memory" : "an error of the fake";
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    *count = visible && *visible ? 1 : 0;
+    for (const char *at = visible; at && *at; at++)
+        *count += *at == ',';
+    if (fake_said("count") >= 0)
+        *count = fake_said("count");
+    return fake_said("driver") >= 0 ? cudaErrorInsufficientDriver : cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    if (device == fake_said("lost"))
+        return cudaErrorDevicesUnavailable;
+    current = device;
+    return device < FAKE_DEVICES ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device)
+{
+    (void)snprintf(address, (size_t)size, "0000:F%d:00.0", device);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **memory, size_t size)
+{
+    if (size > 4096 && current == fake_said("room"))
+        return cudaErrorMemoryAllocation;
+    *memory = allocate(size);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
+{
+    (void)flags;
+    *memory = allocate(size);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    *stream = calloc(1, sizeof **stream);
+    if (!*stream || flags != cudaStreamNonBlocking ||
+        stream_count == sizeof streams / sizeof *streams)
+        abort();
+    (*stream)->device = current;
+    streams[stream_count++] = *stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    if (stream->device != current)
+        return cudaErrorInvalidResourceHandle;
+    if (stream->device == fake_said("error"))
+        return cudaErrorECCUncorrectable;
+    if (!stream->first)
+        return cudaSuccess;
+    bool is_any = false;
+    for (size_t i = 0; i < stream_count; i++)
+        is_any |= work(streams[i]);
+    if (!is_any && fake_said("hang") >= 0)
+        fake_leap();                /* it hangs, or waits for the one that does */
+    last_error = cudaErrorNotReady; /* as the runtime does */
+    return last_error;              /* it is asked at least twice */
+}
+
+static bool act_set(struct fake_work *set)
+{
+    memset(set->to, (int)set->number, set->size);
+    return true;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t stream)
+{
+    return fake_queue(
+        stream, (struct fake_work){
+                    .act = act_set, .to = memory, .size = size, .number = (unsigned char)value});
+}
+
+static bool act_copy(struct fake_work *copy)
+{
+    memcpy(copy->to, copy->from, copy->size);
+    static size_t place; /* never the same, or a copy there and back would undo it */
+    if (copy->size > 4096 && copy->stream->device == fake_said("flip"))
+        ((char *)copy->to)[place++ * 8 % copy->size] ^= 4;
+    return true;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
+        return cudaErrorInvalidMemcpyDirection;
+    return fake_queue(stream, (struct fake_work){.act = act_copy,
+                                                 .ns = (double)size / FAKE_HOST_RATE,
+                                                 .to = to,
+                                                 .from = from,
+                                                 .size = size});
+}
+
+static bool is_far(int device, int peer)
+{
+    return device == fake_said("far") || peer == fake_said("far");
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = device != peer && !is_far(device, peer);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    static bool is_open[FAKE_DEVICES][FAKE_DEVICES];
+    if (is_far(current, peer))
+        return cudaErrorPeerAccessUnsupported;
+    if (flags || is_open[current][peer])
+        return cudaErrorPeerAccessAlreadyEnabled;
+    is_open[current][peer] = true;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t size, cudaStream_t stream)
+{
+    if (to_device == from_device)
+        return cudaErrorInvalidDevice;
+    int rate = is_far(to_device, from_device) ? FAKE_FAR_RATE : FAKE_PEER_RATE;
+    return fake_queue(
+        stream,
+        (struct fake_work){
+            .act = act_copy, .ns = (double)size / rate, .to = to, .from = from, .size = size});
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    *event = calloc(1, sizeof **event);
+    return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static bool act_mark(struct fake_work *mark)
+{
+    cudaEvent_t event = mark->to;
+    event->ns = mark->stream->ns;
+    event->is_marked = true;
+    return true;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    event->is_marked = false;
+    return fake_queue(stream, (struct fake_work){.act = act_mark, .to = event});
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+    if (!begin->is_marked || !end->is_marked)
+        return cudaErrorNotReady;
+    *ms = (float)((end->ns - begin->ns) / 1e6);
+    return cudaSuccess;
+}

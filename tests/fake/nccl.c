@@ -1,0 +1,209 @@
+/* All-reduces for tests, also between processes: the members of a group share a file that is
+ * mapped, whose name is the unique id. Communicators do not block, and refuse to be used while in
+ * progress. FAKE_CUDA's `alone`: nobody ever joins; `sum=3`: device 3 gets one sum wrong;
+ * `fault=3`: the communicator of device 3 has an error once it is used; `remote`: that error is
+ * another's; `system`: it is the system's; `busy`: an all-reduce never gets to the devices;
+ * `leaving`: nobody comes to leave; `stuck`: aborting hangs. */
+#include "tests/fake/cuda.h"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MEMBERS_MAX = 32, SLOT = 1 << 20 };
+
+struct shared {
+    atomic_uint joined;
+    atomic_ullong given[MEMBERS_MAX], taken[MEMBERS_MAX]; /* how many reductions */
+    char slots[MEMBERS_MAX][SLOT];
+};
+
+struct ncclComm {
+    struct shared *shared;
+    int device, size, place;
+    unsigned long long queued;
+    unsigned asked; /* since it is in progress */
+    bool is_joining, is_busy, is_leaving;
+};
+
+static int depth;
+
+const char *ncclGetErrorString(ncclResult_t result)
+{
+    return result == ncclRemoteError ? "remote error" : "an error of the fake";
+}
+
+const char *ncclGetLastError(ncclComm_t communicator)
+{
+    (void)communicator;
+    return "and its reason";
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+    const char *folder = getenv("TMPDIR");
+    memset(id, 0, sizeof *id);
+    (void)snprintf(id->internal, sizeof id->internal, "%s/nccl-XXXXXX", folder ? folder : "/tmp");
+    int file = mkstemp(id->internal);
+    if (file < 0 || ftruncate(file, sizeof(struct shared)) < 0)
+        return ncclSystemError;
+    close(file);
+    return ncclSuccess;
+}
+
+/* The header's declarations are no prototypes. */
+ncclResult_t ncclGroupStart(void);
+ncclResult_t ncclGroupEnd(void);
+
+ncclResult_t ncclGroupStart(void)
+{
+    depth++;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+    return depth-- > 0 ? ncclInProgress : ncclInvalidUsage;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *communicator, int size, ncclUniqueId id, int place,
+                                    ncclConfig_t *config)
+{
+    int file = open(id.internal, O_RDWR | O_CLOEXEC);
+    void *shared = MAP_FAILED;
+    while (getenv("NCCL_COMM_BLOCKING")) /* which is stronger than what the program says */
+        (void)pause();                   /* until it is killed */
+    if (config->blocking != 0 || !depth || size > MEMBERS_MAX || place >= size)
+        return ncclInvalidArgument;
+    if (file >= 0)
+        shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (shared == MAP_FAILED)
+        return ncclSystemError;
+    close(file);
+    *communicator = calloc(1, sizeof **communicator);
+    if (!*communicator)
+        abort();
+    **communicator = (struct ncclComm){.shared = shared,
+                                       .device = fake_device(),
+                                       .size = size,
+                                       .place = place,
+                                       .is_joining = true};
+    atomic_fetch_add(&(*communicator)->shared->joined, 1);
+    return ncclInProgress;
+}
+
+static bool is_in_progress(struct ncclComm *communicator)
+{
+    return communicator->is_joining || communicator->is_busy || communicator->is_leaving;
+}
+
+/* Whether it stays in progress for ever. */
+static bool is_stuck(const struct ncclComm *communicator)
+{
+    return (communicator->is_joining && fake_said("alone") >= 0) ||
+           (communicator->is_busy && fake_said("busy") >= 0) ||
+           (communicator->is_leaving && fake_said("leaving") >= 0);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *state)
+{
+    *state = ncclSuccess;
+    if (communicator->queued && communicator->device == fake_said("fault")) {
+        *state = fake_said("remote") >= 0   ? ncclRemoteError
+                 : fake_said("system") >= 0 ? ncclSystemError
+                                            : ncclUnhandledCudaError;
+    } else if (is_stuck(communicator)) {
+        fake_leap();
+        *state = ncclInProgress;
+    } else if ((communicator->is_joining &&
+                atomic_load(&communicator->shared->joined) < (unsigned)communicator->size) ||
+               (is_in_progress(communicator) && communicator->asked++ < 2)) {
+        *state = ncclInProgress;
+    } else {
+        communicator->is_joining = communicator->is_busy = communicator->is_leaving = false;
+    }
+    return ncclSuccess;
+}
+
+/* Gives, waits until all have, and takes the sum. */
+static bool act_reduce(struct fake_work *work)
+{
+    struct ncclComm *communicator = work->other;
+    struct shared *shared = communicator->shared;
+    unsigned long long turn = work->number;
+    float *sums = work->to;
+    for (int i = 0; i < communicator->size; i++)
+        if (atomic_load(&shared->taken[i]) < turn)
+            return false; /* somebody still reads what was given before */
+    memcpy(shared->slots[communicator->place], work->from, work->size);
+    atomic_store(&shared->given[communicator->place], turn + 1);
+    for (int i = 0; i < communicator->size; i++)
+        if (atomic_load(&shared->given[i]) < turn + 1)
+            return false;
+    for (size_t i = 0; i < work->size / sizeof *sums; i++) {
+        sums[i] = 0;
+        for (int member = 0; member < communicator->size; member++)
+            sums[i] += ((const float *)(const void *)shared->slots[member])[i];
+    }
+    if (communicator->device == fake_said("sum"))
+        sums[work->size / sizeof *sums / 2] += 1;
+    atomic_store(&shared->taken[communicator->place], turn + 1);
+    return true;
+}
+
+ncclResult_t ncclAllReduce(const void *given, void *reduced, size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream)
+{
+    if (is_in_progress(communicator) || !depth || type != ncclFloat || operation != ncclSum ||
+        count * sizeof(float) > SLOT || fake_device() != communicator->device)
+        return ncclInvalidUsage;
+    if (cudaGetLastError() != cudaSuccess) /* anyone's: NCCL takes it for its own */
+        return ncclUnhandledCudaError;
+    communicator->is_busy = true;
+    communicator->asked = 0;
+    return fake_queue(stream,
+                      (struct fake_work){.act = act_reduce,
+                                         .from = given,
+                                         .to = reduced,
+                                         .size = count * sizeof(float),
+                                         .ns = (double)(count * sizeof(float)) / FAKE_REDUCE_RATE,
+                                         .other = communicator,
+                                         .number = communicator->queued++})
+               ? ncclUnhandledCudaError
+               : ncclInProgress;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t communicator)
+{
+    if (is_in_progress(communicator))
+        return ncclInvalidUsage;
+    communicator->is_leaving = true;
+    communicator->asked = 0;
+    return ncclInProgress;
+}
+
+static ncclResult_t leave(ncclComm_t communicator)
+{
+    (void)munmap(communicator->shared, sizeof(struct shared));
+    free(communicator);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t communicator)
+{
+    return is_in_progress(communicator) ? ncclInvalidUsage : leave(communicator);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t communicator)
+{
+    while (fake_said("stuck") >= 0)
+        (void)pause(); /* until it is killed */
+    return leave(communicator);
+}

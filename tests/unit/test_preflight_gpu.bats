@@ -1,0 +1,219 @@
+# The full level with the real program on the GPUs, its kernels run by a processor, and stand-ins
+# for CUDA's libraries (tests/fake/cuda.c, cublaslt.c, nccl.c): faults are found, and waits end.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BIN=${BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+    SRC=${SRC:-$BATS_TEST_DIRNAME/../..}
+    FAKES=$BIN/../tests/fake
+    [ -x "$FAKES/phase-preflight-gpu" ] || skip "built without CUDA"
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    export TMPDIR=$DIR PHASED_NVML=$FAKES/libnvidia-ml.so FAKE_NVML= FAKE_CUDA=
+    export PHASED_PREFLIGHT_GPU=$FAKES/phase-preflight-gpu
+    unset SLURM_GPUS_ON_NODE SLURM_JOB_GPUS CUDA_VISIBLE_DEVICES
+    : >"$DIR/kernel.log"
+    # What is installed, at the size of what a processor can do in a moment.
+    sed 's/^scratch_free_mib:.*/scratch_free_mib: 0/; /^clock_error_ms/d
+        s/seconds: [0-9]*/seconds: 20/; s/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/' \
+        "$SRC/etc/preflight.yaml" >"$DIR/thresholds.yaml"
+}
+
+teardown() {
+    [ -z "${DIR:-}" ] || rm -rf "$DIR"
+}
+
+full() {
+    "$BIN/phase-preflight" --thresholds "$DIR/thresholds.yaml" --kernel-log "$DIR/kernel.log" \
+        --level full --json "$@"
+}
+
+# only ROW...: nothing but these rows is measured.
+only() {
+    local row
+    for row in hbm matrix copies peers allreduce; do
+        [[ " $* " == *" $row "* ]] || sed -i "/^  $row:/d" "$DIR/thresholds.yaml"
+    done
+}
+
+# row NAME OUTCOME TEXT: the last output has this row.
+row() {
+    jq -e --arg n "$1" --arg o "$2" --arg t "$3" \
+        '.rows[] | select(.name == $n and .outcome == $o) | select(.text | contains($t))' \
+        <<<"$output" >/dev/null || { echo "no row $*"; jq .rows <<<"$output"; return 1; }
+}
+
+# fault SCRIPT ROW OUTCOME TEXT [OPTION...]
+fault() {
+    local script=$1 name=$2 outcome=$3 text=$4
+    shift 4
+    FAKE_CUDA=$script run full "$@"
+    row "$name" "$outcome" "$text"
+    [ "$status" = "$([ "$outcome" = failed ] && echo 1 || echo 3)" ]
+}
+
+# figures NAME: the last output's, each once.
+figures() {
+    jq -c --arg n "$1" '[.figures[] | select(.name == $n) | .value] | unique' <<<"$output"
+}
+
+@test "eight GPUs that compute rightly pass, with every figure there is" {
+    run -0 full --parallel tensor=2,pipeline=2,data=2
+    for name in hbm matrix copies peers allreduce; do
+        row $name passed ""
+    done
+    [ "$(jq -r '.figures[].name' <<<"$output" | sort | uniq -c | xargs)" = "8 allreduce_gbps \
+8 device_to_host_gbps 8 hbm_copy_gbps 8 hbm_triad_gbps 8 host_to_device_gbps 8 matrix_tflops \
+56 peer_gbps" ]
+    [ "$(jq -r '.figures[] | select(.row == "allreduce") | .of' <<<"$output" | xargs)" = \
+        "tensor 0-1 tensor 2-3 tensor 4-5 tensor 6-7 data 0,4 data 1,5 data 2,6 data 3,7" ]
+}
+
+@test "figures are bytes and operations by the time that the GPU took" {
+    # What tests/fake/cuda.h says of its devices; the memory's rate counts what is read and written.
+    run -0 full
+    [ "$(figures hbm_copy_gbps) $(figures hbm_triad_gbps)" = "[3000] [3000]" ]
+    [ "$(figures matrix_tflops) $(figures peer_gbps)" = "[700] [380]" ]
+    [ "$(figures host_to_device_gbps) $(figures device_to_host_gbps)" = "[55] [55]" ]
+    # The bus bandwidth of nccl-tests: 275 GB/s by 2 (n - 1) / n.
+    [ "$(figures allreduce_gbps)" = "[481.25]" ]
+    only allreduce
+    run -0 full --parallel tensor=4
+    [ "$(figures allreduce_gbps)" = "[275,412.5]" ] # and the data groups of two
+}
+
+@test "a GPU that is slow fails its rows, and the groups that it is in" {
+    FAKE_CUDA=slow=3 run -1 full --parallel tensor=4,pipeline=2
+    row hbm failed "GPU 3: copy 300 GB/s, at least 2333"
+    row matrix failed "GPU 3: bf16 70 TFLOP/s, at least 595"
+    row copies failed "GPU 3: to the GPU "
+    row peers failed "GPU 0 to GPU 3: copy 38 GB/s, at least 335"
+    row allreduce failed "tensor 0-3: bus 41 GB/s, at least 185"
+    [[ $output != *"GPU 2: copy"* && $output != *"GPU 3 to GPU 0: "* && $output != *"tensor 4-7: "* ]]
+}
+
+@test "two GPUs that reach each other through the host only are too slow" {
+    only peers
+    fault far=5 peers failed "GPU 5 to GPU 0: copy 20 GB/s, at least 335"
+    row peers failed "GPU 0 to GPU 5: copy 20 GB/s, at least 335"
+    [[ $output != *"GPU 0 to GPU 1: "* ]]
+}
+
+@test "a subset of the GPUs is measured alone" {
+    run -0 full --devices 1,2,5,6
+    jq -e '[.figures[] | select(.row == "peers")] | length == 12' <<<"$output"
+    jq -e '.figures | any(.of == "GPU 1 to GPU 6")' <<<"$output"
+}
+
+@test "wrong results fail their row, and say whose they are" {
+    only hbm matrix copies peers
+    fault skip=3 hbm failed "GPU 3: copy: 131072 values are wrong"
+    fault wrong=5 matrix failed "GPU 5: 128 of 128 entries of a product are wrong"
+    fault drift=2 matrix failed "GPU 2: the same product came out differently"
+    fault flip=6 copies failed "GPU 6: "
+    row peers failed "GPU 0 to GPU 6: 1 of 131072 words arrived wrong"
+    [[ $output != *"GPU 6 to GPU 0: 1 of"* ]]
+}
+
+@test "a wrong sum fails the group that it is in" {
+    only allreduce
+    fault sum=6 allreduce failed "tensor 4-7: 1 of 262144 sums are wrong on rank 2 of it" \
+        --parallel tensor=4
+    [[ $output != *"tensor 0-3: 1 of"* ]]
+}
+
+@test "errors of the hardware fail; what is missing could not be told" {
+    only hbm
+    fault error=4 hbm failed "GPU 4: "
+    fault lost=4 hbm failed "GPU 4: beginning"
+    fault count=7 hbm failed "CUDA finds 7 GPUs, 8 are allocated"
+    fault room=4 hbm "could not tell" "GPU 4: no 1 MiB of memory are free"
+    fault driver hbm "could not tell" "CUDA finds no GPU"
+}
+
+@test "matrices that cannot be multiplied could not be told" {
+    only matrix
+    fault unsupported matrix "could not tell" "setting up a product of matrices: not supported"
+    sed -i 's/elements: 32/elements: 30/' "$DIR/thresholds.yaml"
+    fault none matrix "could not tell" "a multiple of 8"
+}
+
+@test "work that is never done is given up in time, and said of whom" {
+    only hbm copies peers matrix
+    FAKE_CUDA=hang=1 run -1 full --devices 0,1,2
+    row hbm failed "GPU 1: copy: not done in time"
+    row copies failed "GPU 1: from the GPU: not done in time"
+    row peers failed "GPU 1: filling memory: not done in time"
+    row matrix failed "GPU 1: multiplying matrices: not done in time"
+}
+
+@test "a group that does not come together is given up, and aborted last" {
+    only allreduce
+    fault alone allreduce failed "all 0-7: joining a group: not done in time"
+    fault busy allreduce failed "all 0-7: reducing: not done in time"
+    fault leaving allreduce failed "all 0-7: leaving a group: not done in time"
+    fault hang=3 allreduce failed "all 0-7: reducing for the first time: not done in time"
+    sed -i 's/seconds: 20/seconds: 3/' "$DIR/thresholds.yaml"
+    fault hang=1,stuck allreduce failed "all 0-1: reducing for the first time: not done in time" \
+        --devices 0,1
+}
+
+@test "an error of NCCL fails a node, unless another one's may be behind it" {
+    only allreduce
+    fault fault=3 allreduce failed "GPU 3: all: reducing: an error of the fake: and its reason"
+    fault fault=3,system allreduce failed "GPU 3: all: reducing"
+    fault fault=3,remote allreduce "could not tell" "GPU 3: all: reducing: remote error"
+    mkdir "$DIR/meeting"
+    export FAKE_CUDA=fault=1,system
+    full --devices 0,1 --nodes 2 --node 1 --rendezvous "$DIR/meeting" >"$DIR/other" &
+    other=$!
+    run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"
+    row allreduce "could not tell" "GPU 3: all: reducing"
+    wait $other || [ $? = 3 ]
+}
+
+@test "settings of the user that would make NCCL wait by itself are not taken" {
+    only allreduce
+    NCCL_COMM_BLOCKING=1 NCCL_COMM_ID=127.0.0.1:1 run -0 full
+}
+
+@test "two nodes reduce together, each telling its own part, which a baseline judges" {
+    only allreduce
+    mkdir "$DIR/meeting"
+    printf 'models:\n  - match: H200\n    allreduce_gbps: {4 on 2: 400}\n' >"$DIR/baseline.yaml"
+    set -- --baseline "$DIR/baseline.yaml" --parallel data=4 --nodes 2 --rendezvous "$DIR/meeting"
+    full --devices 0,1 --node 1 "$@" >"$DIR/other" &
+    other=$!
+    run -0 full --devices 2,3 --node 0 "$@"
+    row allreduce passed "data 412 GB/s, at least 360 by the baseline"
+    jq -e '.figures | length == 1 and .[0].of == "data 0-3"' <<<"$output"
+    wait $other
+    jq -e '.outcome == "passed"' "$DIR/other"
+}
+
+@test "groups within the nodes do not wait for another node" {
+    only allreduce
+    run -0 full --devices 2,3 --parallel tensor=2,data=1,pipeline=2 --nodes 2 --node 1 \
+        --rendezvous "$DIR/none"
+    jq -e '.figures | length == 1 and .[0].of == "tensor 2-3"' <<<"$output"
+}
+
+@test "a node that does not come, or a folder used before, is nobody's failure" {
+    only allreduce
+    mkdir "$DIR/meeting"
+    sed -i 's/seconds: 20/seconds: 1/' "$DIR/thresholds.yaml"
+    run -3 full --devices 2,3 --nodes 2 --node 1 --rendezvous "$DIR/meeting"
+    row allreduce "could not tell" "no other node has put it there in time"
+    run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"
+    row allreduce "could not tell" "all 0-3: joining a group: not done in time, here or on another"
+    run -3 full --devices 2,3 --nodes 2 --node 0 --rendezvous "$DIR/meeting"
+    row allreduce "could not tell" "the folder must be new"
+}
+
+@test "the program tells what it cannot understand" {
+    for wrong in "--row speed" "--size 0" "--gpus 99" "--groups 0-9" "--node 3" extra; do
+        # shellcheck disable=SC2086
+        run -2 "$PHASED_PREFLIGHT_GPU" --row hbm --size 1 --gpus 2 --deadline-ms 1 $wrong
+        [[ $output == "phase-preflight-gpu: "* ]]
+    done
+}
