@@ -3,8 +3,10 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/hang.h"
+#include "worker/hardware.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -119,6 +121,18 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     return result < 0 ? result : assignment_read_checkpoint(assignment, err);
 }
 
+/* The document itself stays as the daemon wrote it: the next run may get another GPU. */
+static void assignment_lay(struct assignment *assignment, const json_t *spec)
+{
+    if (overlay_is_needed(spec)) {
+        assignment->hardware = hardware_read(assignment->run_dir);
+        assignment->needs_hardware = !assignment->hardware;
+    }
+    const json_t *name = json_object_get(assignment->hardware, "by_gpu");
+    assignment->laid = overlay_apply(spec, json_string_value(name));
+    assignment->spec = assignment->laid;
+}
+
 static int assignment_read_json(struct assignment *assignment, struct error *err)
 {
     json_t *json = assignment->json;
@@ -133,13 +147,13 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
         return error_set(err, -EINVAL, "%s", where.text);
     if (!json_is_object(environment) || !json_is_object(spec))
         return error_set(err, -EINVAL, "environment and spec must be objects");
+    assignment_lay(assignment, spec);
     assignment->run = run;
     assignment->attempt = (unsigned)attempt;
     assignment->is_alone = json_is_true(json_object_get(json, "alone"));
     assignment->address =
         text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
     assignment->environment = environment;
-    assignment->spec = spec;
     assignment->inputs = json_object_get(json, "inputs");
     assignment->is_anew = json_is_true(json_object_get(json, "anew"));
     assignment->linger_s = assignment_number(json, "linger_s", 0);
@@ -195,6 +209,8 @@ void assignment_free(struct assignment *assignment)
     if (!assignment)
         return;
     json_decref(assignment->json);
+    json_decref(assignment->laid);
+    json_decref(assignment->hardware);
     free(assignment->address);
     free(assignment);
 }

@@ -21,14 +21,18 @@ struct assignment {
     bool is_alone; /* made by a lead without the daemon: no secret, nothing can be pushed yet */
     const char *run_dir, *job_dir, *out_dir, *daemon_file;
     const char *phase, *script;
-    const char *workdir;         /* NULL: where the worker is */
-    char *address;               /* 7/validate#2 */
-    const json_t *environment;   /* as captured at submission */
-    const json_t *spec, *inputs; /* inputs may be NULL */
-    const char *resume;          /* path of the checkpoint to go on from, or NULL */
-    int64_t resume_step;         /* 0 without one */
-    unsigned nodes, gpus;        /* gpus per node; 0 for none */
-    const char *gpu_type;        /* Slurm's name for them; NULL: any */
+    const char *workdir;       /* NULL: where the worker is */
+    char *address;             /* 7/validate#2 */
+    const json_t *environment; /* as captured at submission */
+    const json_t *spec;        /* with what is for the GPU that is there put over it */
+    json_t *laid;              /* the same, owned */
+    json_t *hardware;          /* that was found (worker/hardware.h); NULL: nobody looked */
+    bool needs_hardware;       /* somebody has to, first: the spec is not yet as it will be */
+    const json_t *inputs;      /* may be NULL */
+    const char *resume;        /* path of the checkpoint to go on from, or NULL */
+    int64_t resume_step;       /* 0 without one */
+    unsigned nodes, gpus;      /* gpus per node; 0 for none */
+    const char *gpu_type;      /* Slurm's name for them; NULL: any */
     enum assignment_launch launch;
     struct placement_sizes parallel;
     const char *preflight;   /* its level; NULL: none */

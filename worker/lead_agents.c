@@ -8,6 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Nothing of by_gpu is for this GPU. */
+static void lead_warn_of_hardware(struct lead_run *run)
+{
+    const json_t *hardware = run->assignment->hardware;
+    const char *model = json_string_value(json_object_get(hardware, "model"));
+    if (!hardware || json_is_string(json_object_get(hardware, "by_gpu")))
+        return;
+    char *message = text_format("by_gpu: %s%s: the phase runs as it stands",
+                                model ? "nothing is for " : "nobody could tell which GPU this is",
+                                model ? model : "");
+    lead_run_tell(run, "warning", json_pack("{s:s}", "message", message));
+    free(message);
+}
+
 /* All agents are there, and a run is open. */
 void lead_begin(struct lead *lead)
 {
@@ -30,9 +44,10 @@ void lead_begin(struct lead *lead)
     step_send(lead->step, "start %s", run->assignment->run_dir);
     json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
     lead_run_tell(run, "started",
-                  json_pack("{s:I, s:i, s:o, s:o}", "job_id", (json_int_t)run->outcome.job_id,
+                  json_pack("{s:I, s:i, s:o, s:o, s:O?}", "job_id", (json_int_t)run->outcome.job_id,
                             "restarts", (int)run->outcome.restarts, "nodes", nodes, "end_time",
-                            limit));
+                            limit, "hardware", run->assignment->hardware));
+    lead_warn_of_hardware(run);
     lead_checks_begin(lead);
 }
 

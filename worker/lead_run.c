@@ -8,6 +8,7 @@
 #include "worker/clock.h"
 #include "worker/commands.h"
 #include "worker/failure.h"
+#include "worker/hardware.h"
 #include "worker/inquiry.h"
 #include "worker/journal.h"
 #include "worker/link.h"
@@ -121,11 +122,28 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run)
     return end;
 }
 
+/* Reads what is to be done, by what GPU there is where that matters. */
+static int lead_run_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run_dir, &assignment, err);
+    if (result < 0)
+        return result;
+    if (!assignment->needs_hardware) {
+        *ret_assignment = assignment;
+        return 0;
+    }
+    int64_t job_id = lead_run_environment("SLURM_JOB_ID");
+    result = hardware_settle(run_dir, assignment->spec, job_id, err);
+    assignment_free(assignment);
+    return result < 0 ? result : assignment_read(run_dir, ret_assignment, err);
+}
+
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err)
 {
     struct assignment *assignment;
-    int result = assignment_read(run_dir, &assignment, err);
+    int result = lead_run_read(run_dir, &assignment, err);
     if (result < 0)
         return result;
     struct lead_run *run = calloc(1, sizeof(*run));

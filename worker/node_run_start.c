@@ -326,13 +326,26 @@ static int node_run_prepare(struct node_run *run, struct error *err)
     return result;
 }
 
+static int node_run_read_assignment(struct node_run *run, struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run->run_dir, &assignment, err);
+    if (result == 0 && assignment->needs_hardware) {
+        assignment_free(assignment);
+        result = error_set(err, -ENOENT, "%s/hardware.json is not to be seen", run->run_dir);
+    }
+    if (result == 0)
+        run->assignment = assignment;
+    return result;
+}
+
 /* Reads what other nodes write. -EAGAIN: not there yet. */
 static int node_run_read_files(struct node_run *run, struct error *err)
 {
     const struct node_run_options *options = &run->options;
     int result = 0;
     if (!run->assignment)
-        result = assignment_read(run->run_dir, &run->assignment, err);
+        result = node_run_read_assignment(run, err);
     bool is_needed =
         result == 0 && !node_run_waits(run) && options->node_index < run->assignment->nodes;
     if (is_needed && !run->rendezvous.port) {

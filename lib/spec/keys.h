@@ -29,6 +29,9 @@ extern const struct keys keys_variant;
 /* Reports the keys of `map` that it may not have. */
 void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys);
 
+/* Whether there is such a key. */
+bool keys_has(const struct keys *keys, const char *name);
+
 /* Whether an unknown key of `map` is nearest to `name`: then that is what is wrong, and not that
  * `name` is missing. */
 bool keys_is_misspelt(const struct node *map, const struct keys *keys, const char *name);

@@ -1,11 +1,14 @@
 # lib/spec: the workflow file.
 lib_libphased_a_SOURCES += \
+	lib/spec/by_gpu.c lib/spec/by_gpu.h \
 	lib/spec/checks.c lib/spec/checks.h \
+	lib/spec/gpus.c lib/spec/gpus.h \
 	lib/spec/keys.c lib/spec/keys.h \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/model_size.c lib/spec/model_size.h \
 	lib/spec/node.c lib/spec/node.h \
 	lib/spec/options.c lib/spec/options.h \
+	lib/spec/overlay.c lib/spec/overlay.h \
 	lib/spec/overrides.c lib/spec/overrides.h \
 	lib/spec/phase.c lib/spec/phase.h \
 	lib/spec/phases.c lib/spec/phases.h \

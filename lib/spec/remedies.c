@@ -259,7 +259,7 @@ int remedies_compute(const json_t *params, const json_t *set, json_t **ret_value
 
 /* One remedy's place and what the params are by now. */
 struct remedies_step {
-    struct trial *trial;
+    const struct trial *trial;
     const struct node *node; /* of the remedy */
     json_t *changes;         /* of all remedies so far */
     json_t *params;          /* with them */
@@ -312,8 +312,8 @@ static bool remedies_try_once(struct remedies_step *step, const json_t *set)
     return true;
 }
 
-static void remedies_try_list(struct trial *trial, const struct node *node, const json_t *list,
-                              json_t *params)
+static void remedies_try_list(const struct trial *trial, const struct node *node,
+                              const json_t *list, json_t *params)
 {
     struct remedies_step step = {
         .trial = trial, .changes = json_object(), .params = json_incref(params)};
@@ -329,7 +329,7 @@ static void remedies_try_list(struct trial *trial, const struct node *node, cons
     json_decref(step.params);
 }
 
-void remedies_try(struct trial *trial, const struct node *map, const json_t *json)
+void remedies_try(const struct trial *trial, const struct node *map, const json_t *json)
 {
     const json_t *remedies = json_object_get(json, "remedies");
     for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {

@@ -29,6 +29,6 @@ int remedies_compute(const json_t *params, const json_t *set, json_t **ret_value
 /* Takes all remedies of a phase in their order, as often as each may be taken, and resolves the
  * phase each time: what would be found out after a night is said now. `json` is the resolved phase,
  * `map` its remedies as written. */
-void remedies_try(struct trial *trial, const struct node *map, const json_t *json);
+void remedies_try(const struct trial *trial, const struct node *map, const json_t *json);
 
 #endif

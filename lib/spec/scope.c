@@ -345,6 +345,12 @@ static const json_t *scope_name_value(struct scope *scope, struct scope_param *p
     }
     const json_t *value = json_object_get(before->params, name->name);
     struct node *node = node_get(before->params_node, name->name);
+    if (json_object_get(before->varying, name->name)) {
+        node_problem(scope->problems, param->node,
+                     "%s.%s depends on the GPU that %s will have had (by_gpu): not known yet",
+                     name->phase, name->name, name->phase);
+        value = NULL;
+    }
     if (node)
         node->is_used = true;
     else

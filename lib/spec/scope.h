@@ -25,6 +25,7 @@ struct scope_before {
     const char *phase;
     const struct node *params_node; /* or NULL; its entries are marked when they are used */
     const json_t *params;           /* computed */
+    const json_t *varying;          /* names of those that depend on the GPU it gets */
 };
 
 struct scope_param;

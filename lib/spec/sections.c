@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/spec/checks.h"
+#include "lib/spec/gpus.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/layout.h"
 #include "lib/spec/model_size.h"
@@ -78,22 +79,6 @@ static json_t *sections_whole(const struct sections *sections, const struct node
 
 /* --- resources ---------------------------------------------------------------------------------*/
 
-static void sections_read_gpus(const struct sections *sections, const struct node *node,
-                               json_t *json)
-{
-    char type[UNITS_GPU_TYPE_SIZE] = "";
-    uint32_t count = 0;
-    struct error err;
-    char *text = node ? scalar_string(sections->scope, node) : NULL;
-    if (text && strchr(text, '|'))
-        node_problem(sections_problems(sections), node, "alternatives (|): not supported yet");
-    else if (text && units_parse_gpus(text, type, &count, &err) < 0)
-        node_problem(sections_problems(sections), node, "%s", err.message);
-    sections_set(json, "gpus", json_integer(count));
-    sections_set(json, "gpu_type", type[0] ? json_string(type) : json_null());
-    free(text);
-}
-
 static void sections_read_memory(const struct sections *sections, const struct node *node,
                                  json_t *json)
 {
@@ -136,7 +121,7 @@ static void sections_read_resources(const struct sections *sections, json_t *pha
     json_t *json = json_object();
     json_t *nodes = sections_whole(sections, map, "nodes", 1, SECTIONS_NODES_MAX);
     sections_set(json, "nodes", json_is_null(nodes) ? json_integer(1) : nodes);
-    sections_read_gpus(sections, node_get(map, "gpus"), json);
+    gpus_read(sections->scope, node_get(map, "gpus"), json);
     sections_set(json, "cpus", sections_whole(sections, map, "cpus", 1, SECTIONS_CPUS_MAX));
     sections_set(json, "cpus_per_gpu",
                  sections_whole(sections, map, "cpus_per_gpu", 1, SECTIONS_CPUS_MAX));
@@ -380,6 +365,7 @@ void sections_read(const struct sections *sections, json_t *json)
                  options_read(sections->scope, node_get(sections->phase, "slurm"),
                               json_object_get(json, "resources")));
     layout_read(sections, json);
+    gpus_follow(json_object_get(json, "resources"));
     sections_read_run(sections, json);
     sections_read_workdir(sections, json);
     sections_read_env(sections, json);

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/spec/by_gpu.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
@@ -34,6 +35,7 @@ struct spec_reader {
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
     json_t **resolved;          /* of each phase, or NULL */
+    json_t **varying;           /* of each, the names of its params that depend on the GPU */
     size_t tried;               /* see struct trial */
 };
 
@@ -84,6 +86,7 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
             .phase = reader->phases.entries[i].name,
             .params_node = reader->params[i],
             .params = json_object_get(reader->resolved[i], "params"),
+            .varying = reader->varying[i],
         };
     }
     *ret_count = count;
@@ -126,17 +129,22 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     scope_fini(&scope);
     scope_fini(&written);
     spec_problems_fini(&unheard);
-    struct trial trial = {.arena = &reader->arena,
-                          .problems = reader->problems,
-                          .expanded = &reader->expanded,
-                          .nodes = &reader->tried,
-                          .entry = entry,
-                          .params = params,
-                          .written = written_params,
-                          .before = before,
-                          .before_count = before_count};
+    const struct trial trial = {.arena = &reader->arena,
+                                .problems = reader->problems,
+                                .expanded = &reader->expanded,
+                                .nodes = &reader->tried,
+                                .entry = entry,
+                                .params = params,
+                                .written = written_params,
+                                .before = before,
+                                .before_count = before_count};
+    json_t *by_gpu = NULL;
     if (params && reader->problems->error_count == error_count)
         remedies_try(&trial, node_get(entry->node, "remedies"), json);
+    if (reader->problems->error_count == error_count)
+        by_gpu = by_gpu_read(&trial, &reader->overrides, json);
+    (void)json_object_set_new(json, "by_gpu", by_gpu ? by_gpu : json_array());
+    reader->varying[index] = by_gpu_varying_params(json);
     free(before);
 }
 
@@ -173,7 +181,8 @@ static void spec_read_phases(struct spec_reader *reader, const struct spec_overr
                    reader->problems);
     reader->params = calloc(count + 1, sizeof *reader->params);
     reader->resolved = calloc(count + 1, sizeof *reader->resolved);
-    if (!reader->params || !reader->resolved)
+    reader->varying = calloc(count + 1, sizeof *reader->varying);
+    if (!reader->params || !reader->resolved || !reader->varying)
         abort();
     for (size_t i = 0; i < count; i++)
         spec_read_phase(reader, reader->phases.order[i]);
@@ -182,9 +191,12 @@ static void spec_read_phases(struct spec_reader *reader, const struct spec_overr
 
 static void spec_reader_fini(struct spec_reader *reader)
 {
-    for (size_t i = 0; reader->resolved && i < reader->phases.count; i++)
+    for (size_t i = 0; reader->varying && i < reader->phases.count; i++) {
         json_decref(reader->resolved[i]);
+        json_decref(reader->varying[i]);
+    }
     free(reader->resolved);
+    free(reader->varying);
     free(reader->params);
     overrides_fini(&reader->overrides);
     phases_fini(&reader->phases);

@@ -1,0 +1,181 @@
+/* Resolving phases by GPU. */
+#include "lib/spec/by_gpu.h"
+
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/overlay.h"
+#include "lib/spec/overrides.h"
+#include "lib/spec/phases.h"
+#include "lib/spec/remedies.h"
+#include "lib/spec/trial.h"
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BY_GPU_NAME_MAX = 64 };
+
+/* What is read on the node, or judged after the run. In the file and in the resolved document. */
+static const char *const by_gpu_keys[] = {"params",   "run",  "workdir", "env",    "metrics",
+                                          "progress", "gate", "guards",  "nan_ok", "hang",
+                                          "idle",     "mfu",  "until",   "join",   "outputs"};
+static const char *const by_gpu_members[] = {
+    "params", "run",    "workdir", "env", "metrics", "progress", "gate", "guards",
+    "nan_ok", "hang_s", "idle_s",  "mfu", "until",   "shard",    "join", "outputs"};
+
+enum {
+    BY_GPU_KEY_COUNT = sizeof by_gpu_keys / sizeof by_gpu_keys[0],
+    BY_GPU_MEMBER_COUNT = sizeof by_gpu_members / sizeof by_gpu_members[0],
+};
+
+static bool by_gpu_is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool by_gpu_is_name(const char *name)
+{
+    size_t size = strlen(name);
+    if (size == 0 || size > BY_GPU_NAME_MAX || !isalnum((unsigned char)name[0]))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr(" _-.", name[i]))
+            return false;
+    return true;
+}
+
+/* Whether there is something to lay over the phase. */
+static bool by_gpu_check(struct spec_problems *problems, const struct node *member)
+{
+    size_t error_count = problems->error_count;
+    if (!by_gpu_is_name(member->key))
+        node_key_problem(problems, member,
+                         "neither the model of a GPU (h100) nor its memory (80GB)");
+    if (member->kind != NODE_MAP) {
+        node_problem(problems, member, "not a map of what differs, such as {params: {batch: 64}}");
+        return false;
+    }
+    for (size_t i = 0; i < member->count; i++) {
+        const struct node *node = member->items[i];
+        if (keys_has(&keys_phase, node->key) &&
+            !by_gpu_is_among(node->key, by_gpu_keys, BY_GPU_KEY_COUNT))
+            node_key_problem(problems, node,
+                             "cannot differ by GPU: it is settled before there is one");
+    }
+    if (problems->error_count == error_count)
+        keys_check(problems, member, &keys_phase);
+    return problems->error_count == error_count;
+}
+
+/* The members of `phase` that are not as in `json`; NULL after a problem. */
+static json_t *by_gpu_difference(const struct trial *trial, const struct node *member,
+                                 const json_t *json, const json_t *phase)
+{
+    json_t *difference = json_object(), *value;
+    const char *name;
+    json_object_foreach((json_t *)phase, name, value)
+    {
+        if (json_equal(value, json_object_get(json, name)))
+            continue;
+        if (by_gpu_is_among(name, by_gpu_members, BY_GPU_MEMBER_COUNT)) {
+            (void)json_object_set(difference, name, value);
+            continue;
+        }
+        node_key_problem(trial->problems, member,
+                         "its params change %s, which is settled before there is a GPU", name);
+        json_decref(difference);
+        return NULL;
+    }
+    return difference;
+}
+
+/* As for the params of the phase: a name that nothing uses is a misspelt one. */
+static void by_gpu_warn_of_unused(const struct trial *trial, const struct node *member,
+                                  const json_t *json)
+{
+    const struct node *params = node_get(member, "params");
+    for (size_t i = 0; params && params->kind == NODE_MAP && i < params->count; i++) {
+        const struct node *node = params->items[i];
+        if (node->kind == NODE_SCALAR && !node->is_used &&
+            !json_object_get(json_object_get(json, "params"), node->key))
+            node_key_warning(trial->problems, node, "nothing uses it: run has no $%s", node->key);
+    }
+}
+
+static json_t *by_gpu_read_member(const struct trial *trial, const struct overrides *overrides,
+                                  struct node *member, const json_t *json)
+{
+    struct phases_entry entry = *trial->entry;
+    struct node *without = node_copy_map(trial->arena, entry.node);
+    struct trial laid = *trial;
+    json_t *phase = NULL, *difference = NULL;
+    char *problem = NULL;
+    node_remove(without, "by_gpu");
+    entry.node = node_merge(trial->arena, without, member, trial->problems);
+    laid.entry = &entry;
+    laid.params = overrides_apply(overrides, trial->arena, &entry);
+    laid.written = node_get(entry.node, "params");
+    if (!laid.params)
+        laid.params = node_new(trial->arena, NODE_MAP);
+    if (laid.params->kind != NODE_MAP)
+        node_problem(trial->problems, laid.params, "not a map of params");
+    else if (!trial_run(&laid, NULL, &phase, &problem))
+        node_key_problem(trial->problems, member, "impossible: %.300s", problem);
+    else
+        difference = by_gpu_difference(trial, member, json, phase);
+    if (difference)
+        remedies_try(&laid, node_get(entry.node, "remedies"), phase);
+    free(problem);
+    json_decref(phase);
+    return difference ? json_pack("{s:s, s:o}", "match", member->key, "phase", difference) : NULL;
+}
+
+json_t *by_gpu_read(const struct trial *trial, const struct overrides *overrides,
+                    const json_t *json)
+{
+    const struct node *map = node_get(trial->entry->node, "by_gpu");
+    const struct node *own = node_get(trial->entry->written, "by_gpu");
+    const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
+    json_t *list = json_array();
+    if (map && map->kind != NODE_MAP) {
+        node_problem(trial->problems, map, "not a map by GPU, such as {h100: {params: ...}}");
+        return list;
+    }
+    /* Those of `defaults` are for the phases that have any. */
+    bool has_gpus = json_integer_value(gpus) > 0;
+    if (own && !has_gpus)
+        node_key_problem(trial->problems, own, "there are no gpus");
+    for (size_t i = 0; map && has_gpus && i < map->count; i++) {
+        struct node *member = map->items[i];
+        if (member->kind == NODE_NULL || !by_gpu_check(trial->problems, member))
+            continue;
+        json_t *read = by_gpu_read_member(trial, overrides, member, json);
+        if (read)
+            (void)json_array_append_new(list, read);
+        if (read && own)
+            by_gpu_warn_of_unused(trial, member, json);
+    }
+    return list;
+}
+
+json_t *by_gpu_varying_params(const json_t *phase)
+{
+    const json_t *params = json_object_get(phase, "params");
+    json_t *varying = json_object(), *member, *value;
+    const char *name;
+    size_t i;
+    json_array_foreach(json_object_get(phase, "by_gpu"), i, member)
+    {
+        const json_t *laid = json_object_get(json_object_get(member, "phase"), "params");
+        json_object_foreach((json_t *)laid, name, value)
+        {
+            if (!json_equal(value, json_object_get(params, name)))
+                (void)json_object_set_new(varying, name, json_true());
+        }
+    }
+    return varying;
+}

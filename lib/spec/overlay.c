@@ -1,0 +1,110 @@
+/* Telling GPUs apart by the words of their names and by their memory. */
+#include "lib/spec/overlay.h"
+
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { OVERLAY_MEMORY_MAX = 100000 };
+
+/* A card that is sold as 80 GB tells 79.6 GiB; one with ECC in the same memory loses a sixteenth,
+ * 22.5 of 24. */
+static const double overlay_least = 0.93, overlay_most = 1.02;
+
+unsigned overlay_memory(const char *name)
+{
+    static const char *const units[] = {"G", "GB", "GiB"};
+    char *end;
+    if (!isdigit((unsigned char)name[0]))
+        return 0;
+    unsigned long amount = strtoul(name, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcasecmp(end, units[i]) == 0 && amount <= OVERLAY_MEMORY_MAX)
+            return (unsigned)amount;
+    return 0;
+}
+
+/* The next word of letters and digits; false: there is none. */
+static bool overlay_word(const char **at, const char **ret_word, size_t *ret_size)
+{
+    const char *begin = *at;
+    while (*begin && !isalnum((unsigned char)*begin))
+        begin++;
+    const char *end = begin;
+    while (isalnum((unsigned char)*end))
+        end++;
+    *ret_word = begin;
+    *ret_size = (size_t)(end - begin);
+    *at = end;
+    return end > begin;
+}
+
+/* Whether the words of `name` follow each other in `model`, from its word at `at` on. */
+static bool overlay_begins_with(const char *at, const char *name)
+{
+    const char *wanted, *word;
+    size_t wanted_size, size;
+    while (overlay_word(&name, &wanted, &wanted_size))
+        if (!overlay_word(&at, &word, &size) || size != wanted_size ||
+            strncasecmp(word, wanted, size) != 0)
+            return false;
+    return true;
+}
+
+static bool overlay_has_words(const char *model, const char *name)
+{
+    const char *at = model, *word;
+    size_t size;
+    while (overlay_word(&at, &word, &size))
+        if (overlay_begins_with(word, name))
+            return true;
+    return false;
+}
+
+bool overlay_is_for(const char *name, const struct overlay_gpu *gpu)
+{
+    unsigned memory = overlay_memory(name);
+    if (memory && gpu->memory_gib > 0)
+        return gpu->memory_gib >= overlay_least * memory &&
+               gpu->memory_gib <= overlay_most * memory;
+    /* A model may say its memory: nvidia_a100_80gb_pcie. */
+    return gpu->model && overlay_has_words(gpu->model, name);
+}
+
+bool overlay_is_needed(const json_t *phase)
+{
+    return json_array_size(json_object_get(phase, "by_gpu")) > 0;
+}
+
+const char *overlay_choose(const json_t *phase, const struct overlay_gpu *gpu)
+{
+    size_t i;
+    json_t *member;
+    json_array_foreach(json_object_get(phase, "by_gpu"), i, member)
+    {
+        const char *name = json_string_value(json_object_get(member, "match"));
+        if (name && overlay_is_for(name, gpu))
+            return name;
+    }
+    return NULL;
+}
+
+json_t *overlay_apply(const json_t *phase, const char *name)
+{
+    size_t i;
+    json_t *member;
+    json_array_foreach(json_object_get(phase, "by_gpu"), i, member)
+    {
+        const char *match = json_string_value(json_object_get(member, "match"));
+        if (!name || !match || !text_equal(match, name))
+            continue;
+        json_t *whole = json_copy((json_t *)phase); /* its members stay shared */
+        if (!whole || json_object_update(whole, json_object_get(member, "phase")) < 0)
+            abort();
+        return whole;
+    }
+    return json_incref((json_t *)phase);
+}
