@@ -8,8 +8,8 @@
 
 struct text;
 
-/* "micro_batch 32 → 16, grad_accum 2 → 4 (remedy oom 1 of 2)", and from where the next run
- * went on if that was not the newest checkpoint. False, and nothing, when there was no remedy for `run`. */
+/* "micro_batch 32 → 16, grad_accum 2 → 4 (remedy oom 1 of 2)", and from where the next run went
+ * on if that was not the newest checkpoint. False, and nothing, when there was no remedy. */
 bool remedy_add(const json_t *run, struct text *text);
 
 #endif

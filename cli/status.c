@@ -151,6 +151,14 @@ static void status_add_wait(struct table *table, const json_t *run)
     text_fini(&text);
 }
 
+static void status_add_hardware(struct table *table, const json_t *run)
+{
+    struct text text = {0};
+    if (view_hardware(run, &text))
+        status_add_row(table, "by GPU", text_string(&text));
+    text_fini(&text);
+}
+
 static void status_add_metrics(struct table *table, const json_t *phase)
 {
     const char *name;
@@ -181,6 +189,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     view_progress(phase, &progress);
     status_add_row(&table, "reason", field_text(phase, "reason"));
     status_add_wait(&table, json_object_get(phase, "run"));
+    status_add_hardware(&table, json_object_get(phase, "run"));
     status_add_row(&table, "step", text_string(&progress));
     status_add_metrics(&table, phase);
     status_add_row(&table, "GPU time", format_duration(field_number(phase, "gpu_seconds"), buffer));
@@ -215,6 +224,7 @@ static void status_write_run(const struct cli *cli, const json_t *run, struct te
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         status_add_row(&table, rows[i], field_text(run, rows[i]));
     status_add_wait(&table, run);
+    status_add_hardware(&table, run);
     if (!isnan(exit_code) && strcmp(state, "ended") == 0)
         status_add_row(&table, "exit code", format_number(exit_code, buffer));
     status_add_row(&table, "job", format_number(field_number(run, "job_id"), buffer));

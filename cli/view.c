@@ -84,6 +84,14 @@ double view_run_duration(const json_t *run, double now)
 }
 
 /* The state of the job is Slurm's, of some seconds ago; that of the run comes from its worker. */
+bool view_hardware(const json_t *run, struct text *text)
+{
+    const char *gpu = field_text(run, "gpu"), *by_gpu = field_text(run, "by_gpu");
+    if (by_gpu[0] || gpu[0])
+        text_addf(text, "%s (%s)", by_gpu[0] ? by_gpu : "nothing", gpu[0] ? gpu : "not known");
+    return by_gpu[0] || gpu[0];
+}
+
 bool view_wait(const json_t *run, double now, struct text *text)
 {
     double absent_since = field_number(run, "job_absent_since");

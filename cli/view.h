@@ -26,6 +26,10 @@ void view_progress(const json_t *phase, struct text *text);
 /* The one metric that tells most: `loss 4.21`, else the first there is. */
 void view_metric(const json_t *phase, struct text *text);
 
+/* What of `by_gpu` a run took, and for which GPU: `h100 (NVIDIA H100 80GB HBM3)`. False, and
+ * nothing, where its phase does not differ by GPU, or the run has not begun. */
+bool view_hardware(const json_t *run, struct text *text);
+
 /* Why its job does not run: Slurm lets it wait, or does not know it. False, and nothing, when there
  * is no such reason. `run` may be null; `now` is seconds since 1970. */
 bool view_wait(const json_t *run, double now, struct text *text);

@@ -233,6 +233,26 @@ static void why_write_remedies(const struct why *why, struct text *text)
     }
 }
 
+/* What was different on which GPU. */
+static void why_write_hardware(const struct why *why, struct text *text)
+{
+    const json_t *run;
+    bool is_first = true;
+    size_t i;
+    json_array_foreach(json_object_get(why->phase, "runs"), i, run)
+    {
+        struct text hardware = {0};
+        if (i == WHY_RUNS_MAX)
+            break;
+        if (view_hardware(run, &hardware)) {
+            text_addf(text, "%s%s: by_gpu %s\n", is_first ? "\n" : "", field_text(run, "address"),
+                      text_string(&hardware));
+            is_first = false;
+        }
+        text_fini(&hardware);
+    }
+}
+
 /* --- The failed one ----------------------------------------------------------------------------
  */
 
@@ -466,6 +486,7 @@ static void why_write(const struct why *why, struct text *text)
     text_addf(text, "%s%s\n", reason[0] ? ": " : "", reason);
     why_write_runs(why, text);
     why_write_remedies(why, text);
+    why_write_hardware(why, text);
     why_write_failure(why, text);
     why_write_gate(why, text);
     why_write_next(why, text);

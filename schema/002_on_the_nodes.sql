@@ -217,3 +217,8 @@ CREATE VIEW v_remedy AS
 -- Phases side by side in one job.
 
 -- By hardware.
+
+-- Of a run whose phase differs by GPU: the model that was there, as the driver or else Slurm names
+-- it (NULL: nobody could tell), and what of by_gpu was for it: h100 (NULL: nothing).
+ALTER TABLE run ADD COLUMN gpu TEXT;
+ALTER TABLE run ADD COLUMN by_gpu TEXT;

@@ -54,8 +54,10 @@ QUERIES = \
 	schema/queries/remedy_list.sql \
 	schema/queries/run_answer.sql \
 	schema/queries/run_find.sql \
+	schema/queries/run_hardware_set.sql \
 	schema/queries/run_load.sql \
 	schema/queries/run_save.sql \
+	schema/queries/run_spec.sql \
 	schema/queries/run_warnings.sql \
 	schema/queries/runs_all.sql \
 	schema/queries/runs_of_phase.sql \

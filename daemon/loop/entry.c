@@ -121,6 +121,10 @@ static int write_started(const json_t *entry, const struct entry_origin *origin,
     }
     int status = store_run_nodes_set(store, origin->run, text_string(&nodes), err);
     text_fini(&nodes);
+    const json_t *hardware = json_object_get(entry, "hardware");
+    if (status == 0 && json_is_object(hardware))
+        status = store_run_hardware_set(store, origin->run, text_of(hardware, "model"),
+                                        text_of(hardware, "by_gpu"), err);
     return status;
 }
 

@@ -41,7 +41,8 @@ static int evidence_load(struct store *store, const struct phase *phase, struct 
                          struct error *err)
 {
     double elapsed_s = 0;
-    int status = store_phase_spec(store, phase->id, &evidence->spec, err);
+    int status = phase->run ? store_run_spec(store, phase->run->id, &evidence->spec, err)
+                            : store_phase_spec(store, phase->id, &evidence->spec, err);
     if (status < 0)
         return status;
     evidence->metrics = metrics_new();

@@ -170,7 +170,7 @@ static int work_out(struct cure *cure, struct store *store, struct error *err)
 {
     const struct phase *phase = cure->phase;
     struct store_source source = {0};
-    int status = store_phase_spec(store, phase->id, &cure->spec, err);
+    int status = store_run_spec(store, phase->run->id, &cure->spec, err);
     if (status == 0)
         status = store_source_load(store, phase->workflow->id, &source, err);
     if (status == 0 && phase->remedy->resume == REMEDY_PREVIOUS)

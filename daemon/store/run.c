@@ -2,6 +2,7 @@
  * verdicts, what was recognised of its failure. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/check.h"
+#include "lib/spec/overlay.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -40,6 +41,34 @@ int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, st
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_words(stmt, ":nodes", nodes);
     return stmt_run(stmt, err);
+}
+
+int store_run_hardware_set(struct store *store, uint64_t run, const char *gpu, const char *by_gpu,
+                           struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_HARDWARE_SET);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":gpu", gpu);
+    stmt_bind_text(stmt, ":by_gpu", by_gpu);
+    return stmt_run(stmt, err);
+}
+
+int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_SPEC);
+    stmt_bind_id(stmt, ":run", run);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no run has the id %" PRIu64, run);
+    if (result < 0)
+        return result;
+    json_t *spec = stmt_next_json(stmt);
+    const char *by_gpu = stmt_next_text(stmt);
+    if (spec)
+        *ret_spec = overlay_apply(spec, by_gpu);
+    json_decref(spec);
+    stmt_reset(stmt);
+    return spec ? 0 : error_set(err, -EUCLEAN, "the spec of run %" PRIu64 " is not JSON", run);
 }
 
 int store_journal_committed(struct store *store, uint64_t run, const char *node,

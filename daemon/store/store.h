@@ -114,8 +114,10 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
                       struct error *err);
 void store_launch_fini(struct store_launch *launch);
 
-/* The resolved phase alone, a new reference; for gates. -ENOENT. */
+/* The resolved phase alone, a new reference. -ENOENT. */
 int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err);
+/* The same as a run of it really was, by the GPU that it had; for gates and remedies. */
+int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct error *err);
 
 /* The key of a run's messages: 64 hexadecimal digits. The run's row must be there. -ENOENT
  * also for a run that was given none. */
@@ -125,6 +127,9 @@ int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_S
 
 /* Where the run began: names with commas between. */
 int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, struct error *err);
+/* Which GPU it found there, and what of `by_gpu` it took; either may be NULL. */
+int store_run_hardware_set(struct store *store, uint64_t run, const char *gpu, const char *by_gpu,
+                           struct error *err);
 
 /* --- What runs tell -------------------------------------------------------------------------- */
 

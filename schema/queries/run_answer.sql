@@ -10,7 +10,7 @@ SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        CASE WHEN run.last_step >= 0 THEN run.last_step END AS last_step,
        run.resume_path AS resume,
        :runs || '/' || phase.workflow || '/' || phase.name || '/' || run.attempt AS run_dir,
-       run.in_place AS "in_place?",
+       run.in_place AS "in_place?", run.gpu, run.by_gpu,
        '{"cause":"' || remedy.cause || '","number":' || remedy.number || ',"times":'
            || remedy.times || ',"resume":"' || remedy.resume || '","changes":' || remedy.changes
            || '}' AS "remedy{}"

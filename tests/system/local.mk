@@ -43,3 +43,5 @@ EXTRA_DIST += tests/system/python.bats
 
 TESTS += tests/system/remedies.bats
 EXTRA_DIST += tests/system/remedies.bats
+TESTS += tests/system/hardware.bats
+EXTRA_DIST += tests/system/hardware.bats
