@@ -6,6 +6,7 @@
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/http.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -109,6 +110,16 @@ int client_get_address(struct cli *cli, const struct address *address, json_t **
 {
     char path[ADDRESS_PATH_SIZE];
     return client_get(cli, address_path(address, path), ret_json, err);
+}
+
+int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
+                    struct error *err)
+{
+    char buffer[ADDRESS_PATH_SIZE];
+    char *path = text_format("%s/gpus", address_path(run, buffer));
+    int code = client_get(cli, path, ret_json, err);
+    free(path);
+    return code;
 }
 
 /* The newest run among the phases of `json`, or of the phase that it is. */

@@ -29,6 +29,10 @@ int client_delete(struct cli *cli, const char *path, json_t **ret_json, struct e
 int client_get_address(struct cli *cli, const struct address *address, json_t **ret_json,
                        struct error *err);
 
+/* What the GPUs of a run do: {"gpus", "paces"}. */
+int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
+                    struct error *err);
+
 /* Makes `address` that of a run: of a phase its newest, of a workflow the newest of all. */
 int client_find_run(struct cli *cli, struct address *address, struct error *err);
 

@@ -7,6 +7,7 @@ bin_phasectl_SOURCES = \
 	cli/daemon.c \
 	cli/failures.c \
 	cli/gate.c \
+	cli/gpus.c \
 	cli/logs.c \
 	cli/metrics.c \
 	cli/nodes.c \
@@ -31,6 +32,7 @@ cli_libcli_a_SOURCES = \
 	cli/field.c cli/field.h \
 	cli/remedy.c cli/remedy.h \
 	cli/format.c cli/format.h \
+	cli/gpu_view.c cli/gpu_view.h \
 	cli/live.c cli/live.h \
 	cli/options.c cli/options.h \
 	cli/problems.c cli/problems.h \

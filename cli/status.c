@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/gpu_view.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -170,6 +171,24 @@ static void status_add_metrics(struct table *table, const json_t *phase)
     }
 }
 
+/* What its GPUs do, or did last. A daemon that does not know is not worth a word here. */
+static void status_add_gpus(struct cli *cli, struct table *table, const json_t *run)
+{
+    struct address address;
+    json_t *reply;
+    struct text text = {0};
+    if (address_parse(field_text(run, "address"), &address, NULL) < 0 ||
+        client_get_gpus(cli, &address, &reply, NULL) < 0)
+        return;
+    gpu_view_step_time(reply, &text);
+    status_add_row(table, "a step takes", text_string(&text));
+    text_clear(&text);
+    gpu_view_summary(reply, &text);
+    status_add_row(table, "GPUs", text_string(&text));
+    text_fini(&text);
+    json_decref(reply);
+}
+
 static const struct table_column status_row_columns[] = {
     {NULL, TABLE_LEFT, false},
     {NULL, TABLE_LEFT, true},
@@ -192,6 +211,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     status_add_hardware(&table, json_object_get(phase, "run"));
     status_add_row(&table, "step", text_string(&progress));
     status_add_metrics(&table, phase);
+    status_add_gpus(cli, &table, json_object_get(phase, "run"));
     status_add_row(&table, "GPU time", format_duration(field_number(phase, "gpu_seconds"), buffer));
     status_add_row(&table, "cost", format_cost(field_number(phase, "cost_usd"), buffer));
     status_add_row(&table, "promotion", field_text(phase, "promote"));
@@ -208,7 +228,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     return CLI_OK;
 }
 
-static void status_write_run(const struct cli *cli, const json_t *run, struct text *text)
+static void status_write_run(struct cli *cli, const json_t *run, struct text *text)
 {
     static const char *const rows[] = {
         "outcome", "cause", "message", "job_state", "job_reason", "resume", "run_dir",
@@ -231,6 +251,7 @@ static void status_write_run(const struct cli *cli, const json_t *run, struct te
     status_add_row(&table, "started",
                    format_time(field_number(run, "started"), (time_t)now, buffer));
     status_add_row(&table, "took", format_duration(view_run_duration(run, now), buffer));
+    status_add_gpus(cli, &table, run);
     table_write(&table, &cli->out, 2, text);
     table_fini(&table);
 }

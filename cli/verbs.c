@@ -25,6 +25,9 @@ const struct verb verbs[] = {
      "For a phase its newest run is meant, for a workflow the newest run of all.\n"},
     {"metrics", metrics_verb, "ADDRESS [options]", "print the metrics of a run",
      "For a phase its newest run is meant, for a workflow the newest run of all.\n"},
+    {"gpus", gpus_verb, "ADDRESS [options]", "print what the GPUs of a run do",
+     "Means of ten seconds or a minute, the newest. For a phase its newest run is meant, for a\n"
+     "workflow the newest run of all.\n"},
     {"gate", gate_verb, "ADDRESS", "explain each check of a phase's gate", NULL},
     {"promote", action_verb, "ADDRESS", "let the next phases start, whatever the gate says",
      "Recorded as your decision, beside the verdict of the gate.\n"},

@@ -23,6 +23,7 @@ int why_verb(struct cli *cli, char **words);
 int watch_verb(struct cli *cli, char **words);
 int logs_verb(struct cli *cli, char **words);
 int metrics_verb(struct cli *cli, char **words);
+int gpus_verb(struct cli *cli, char **words);
 int gate_verb(struct cli *cli, char **words);
 int action_verb(struct cli *cli, char **words);
 int retry_verb(struct cli *cli, char **words);

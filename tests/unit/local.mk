@@ -74,6 +74,9 @@ tests_unit_test_core_walk_LDADD = $(CORE_LDADD)
 UNIT_TESTS += tests/unit/test_cli
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_LDADD = cli/libcli.a $(UNIT_LDADD)
+UNIT_TESTS += tests/unit/test_gpu_view
+tests_unit_test_gpu_view_SOURCES = tests/unit/test_gpu_view.c
+tests_unit_test_gpu_view_LDADD = cli/libcli.a $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_expr
 tests_unit_test_expr_SOURCES = tests/unit/test_expr.c tests/unit/expr_case.c tests/unit/expr_case.h

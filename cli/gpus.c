@@ -1,0 +1,54 @@
+/* phasectl gpus: what the GPUs of a run do, or did last, by node or one by one. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/gpu_view.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+
+enum gpus_form { GPUS_BY_NODE, GPUS_EACH, GPUS_JSON };
+
+static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_form form)
+{
+    struct text text = {0};
+    if (form == GPUS_JSON)
+        client_print_json(reply);
+    else if (json_array_size(json_object_get(reply, "gpus")) == 0 &&
+             (form == GPUS_EACH || json_array_size(json_object_get(reply, "paces")) == 0))
+        text_add(&text, "nothing is known of its GPUs\n");
+    else if (form == GPUS_EACH)
+        gpu_view_each(&cli->out, reply, &text);
+    else
+        gpu_view_nodes(&cli->out, reply, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+}
+
+int gpus_verb(struct cli *cli, char **words)
+{
+    bool as_json = false, is_each = false;
+    const struct option_rule rules[] = {
+        {.name = "each", .flag = &is_each, .help = "a line a GPU"},
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    json_t *reply;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    if (client_find_run(cli, &address, &err) < 0 ||
+        client_get_gpus(cli, &address, &reply, &err) < 0)
+        return cli_fail(&err);
+    gpus_print(cli, reply, as_json ? GPUS_JSON : is_each ? GPUS_EACH : GPUS_BY_NODE);
+    json_decref(reply);
+    return CLI_OK;
+}

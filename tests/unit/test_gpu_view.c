@@ -1,0 +1,102 @@
+/* What people see of a run's GPUs. */
+#include "tests/unit/unit.h"
+
+#include "cli/gpu_view.h"
+#include "cli/terminal.h"
+#include "lib/text.h"
+
+#include <jansson.h>
+
+static const char two_nodes[] =
+    "{\"gpus\": ["
+    " {\"node\": \"n1\", \"gpu\": 0, \"model\": \"NVIDIA H200\", \"memory_total_mib\": 143771,"
+    "  \"sampled\": 600, \"idle\": 60, \"time\": 1.0, \"seconds\": 10, \"util\": 98,"
+    "  \"memory_mib\": 120000, \"power_w\": 650, \"temperature_c\": 60, \"sm_clock_mhz\": 1980,"
+    "  \"clock_reasons\": 4, \"ecc_uncorrected\": 0, \"xid\": null, \"tensor_active\": 41},"
+    " {\"node\": \"n1\", \"gpu\": 1, \"model\": \"NVIDIA H200\", \"memory_total_mib\": 143771,"
+    "  \"sampled\": 600, \"idle\": 0, \"time\": 1.0, \"seconds\": 10, \"util\": 90,"
+    "  \"memory_mib\": 110000, \"power_w\": 640, \"temperature_c\": 91, \"sm_clock_mhz\": 1200,"
+    "  \"clock_reasons\": 36, \"ecc_uncorrected\": 0, \"xid\": null, \"tensor_active\": null},"
+    " {\"node\": \"n2\", \"gpu\": 0, \"model\": null, \"memory_total_mib\": null,"
+    "  \"sampled\": 0, \"idle\": 0, \"time\": 1.0, \"seconds\": 10, \"util\": null,"
+    "  \"memory_mib\": null, \"power_w\": null, \"temperature_c\": null, \"xid\": 79}],"
+    " \"paces\": ["
+    " {\"node\": \"n1\", \"step\": 1200, \"step_seconds\": 0.5, \"mean_step_seconds\": 0.6},"
+    " {\"node\": \"n2\", \"step\": 900, \"step_seconds\": 0.8, \"mean_step_seconds\": 0.8}]}";
+
+static const char no_driver[] =
+    "{\"gpus\": [], \"paces\": [{\"node\": \"n1\", \"step\": 7, \"step_seconds\": 12.5}]}";
+
+static void expect(const char *reply,
+                   void (*write)(const struct terminal *, const json_t *, struct text *),
+                   const char *expected)
+{
+    const struct terminal terminal = {.fd = -1};
+    struct text text = {0};
+    json_t *json = json_loads(reply, 0, NULL);
+    assert_non_null(json);
+    write(&terminal, json, &text);
+    assert_string_equal(text_string(&text), expected);
+    text_fini(&text);
+    json_decref(json);
+}
+
+static void expect_line(const char *reply, void (*write)(const json_t *, struct text *),
+                        const char *expected)
+{
+    struct text text = {0};
+    json_t *json = json_loads(reply, 0, NULL);
+    assert_non_null(json);
+    write(json, &text);
+    assert_string_equal(text_string(&text), expected);
+    text_fini(&text);
+    json_decref(json);
+}
+
+static void a_line_a_node_tells_who_is_slow_and_what_is_wrong(void **state)
+{
+    (void)state;
+    expect(two_nodes, gpu_view_nodes,
+           "NODE  STEP  TAKES  GPUS  BUSY    LEAST  IDLE       MEMORY  POWER  TEMP  NOTE\n"
+           "n1    1200   0.5s     2   94%  90% (1)    5%  125.8/151GB   645W   91C  "
+           "GPU 1: held back by heat\n"
+           "n2     900   0.8s     1                                                 "
+           "0.62 as fast as n1; GPU 0: tells nothing, Xid 79\n");
+    expect(no_driver, gpu_view_nodes,
+           "NODE  STEP  TAKES  GPUS  BUSY  LEAST  IDLE  MEMORY  POWER  TEMP  NOTE\n"
+           "n1       7  12.5s     0\n");
+}
+
+static void a_line_a_gpu_leaves_blank_what_it_does_not_tell(void **state)
+{
+    (void)state;
+    expect(two_nodes, gpu_view_each,
+           "NODE  GPU  MODEL        BUSY  TENSOR  IDLE       MEMORY  POWER  TEMP    CLOCK  NOTE\n"
+           "n1      0  NVIDIA H200   98%     41%   10%  125.8/151GB   650W   60C  1980MHz\n"
+           "n1      1  NVIDIA H200   90%            0%  115.3/151GB   640W   91C  1200MHz  "
+           "held back by heat\n"
+           "n2      0                                                                      "
+           "tells nothing, Xid 79\n");
+}
+
+static void all_of_them_fit_into_a_line(void **state)
+{
+    (void)state;
+    expect_line(two_nodes, gpu_view_summary,
+                "3 x NVIDIA H200, 94% busy, 125.8 of 151 GB, 645 W, idle 5% of the time; "
+                "in trouble: phasectl gpus");
+    expect_line(two_nodes, gpu_view_step_time, "0.5 s on n1, 0.8 s on n2");
+    expect_line(no_driver, gpu_view_summary, "");
+    expect_line(no_driver, gpu_view_step_time, "12.5 s");
+    expect_line("{}", gpu_view_step_time, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_a_node_tells_who_is_slow_and_what_is_wrong),
+        cmocka_unit_test(a_line_a_gpu_leaves_blank_what_it_does_not_tell),
+        cmocka_unit_test(all_of_them_fit_into_a_line),
+    };
+    return cmocka_run_group_tests_name("gpu_view", tests, NULL, NULL);
+}
