@@ -2,25 +2,21 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"
+#include "cli/problems.h"
+#include "cli/source.h"
 #include "cli/verbs.h"
+#include "lib/error.h"
 #include "lib/spec/spec.h"
-#include "lib/text.h"
 
 #include <stdio.h>
 
-/* One line each; how many there are is said of several. A file that cannot be read is no problem
- * of a spec. */
+/* How many there are is said of several. */
 static void check_print_problems(const char *file, const struct spec_problems *problems)
 {
-    struct text text = {0};
-    if (!problems->file && problems->count)
-        text_add(&text, "phasectl: ");
-    spec_problems_text(problems, &text);
+    problems_print_all(problems);
     if (problems->error_count && problems->count > 1)
-        text_addf(&text, "phasectl: %s has %zu problem%s\n", file, problems->error_count,
-                  problems->error_count == 1 ? "" : "s");
-    (void)fputs(text_string(&text), stderr);
-    text_fini(&text);
+        (void)fprintf(stderr, "phasectl: %s has %zu problem%s\n", file, problems->error_count,
+                      problems->error_count == 1 ? "" : "s");
 }
 
 int check_verb(struct cli *cli, char **words)
@@ -51,9 +47,15 @@ int check_verb(struct cli *cli, char **words)
         .count = list.count,
     };
     struct spec_problems problems = {0};
+    struct source source;
+    struct error err;
     json_t *json = NULL;
-    int code = spec_parse_file(file, &overrides, &json, &problems);
-    check_print_problems(file, &problems);
+    if (source_read(file, &source, &err) < 0) {
+        json_decref(overrides.variants);
+        return cli_fail(&err);
+    }
+    int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
+    check_print_problems(source.name, &problems);
     if (code < 0) {
         status = CLI_FAILED;
     } else if (print) {
@@ -64,6 +66,7 @@ int check_verb(struct cli *cli, char **words)
     }
     json_decref(json);
     json_decref(overrides.variants);
+    source_fini(&source);
     spec_problems_fini(&problems);
     return status;
 }

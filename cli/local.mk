@@ -8,11 +8,13 @@ bin_phasectl_SOURCES = \
 	cli/failures.c \
 	cli/gate.c \
 	cli/gpus.c \
+	cli/import.c \
 	cli/logs.c \
 	cli/metrics.c \
 	cli/nodes.c \
 	cli/program.c cli/program.h \
 	cli/runs.c \
+	cli/source.c cli/source.h \
 	cli/sandbox.c \
 	cli/status.c \
 	cli/submit.c \

@@ -2,6 +2,7 @@
 #include "cli/problems.h"
 
 #include "cli/field.h"
+#include "lib/spec/problems.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -29,4 +30,12 @@ void problems_print(const char *file, const json_t *problems)
         (void)fprintf(stderr, "%s\n", text_string(&text));
         text_fini(&text);
     }
+}
+
+void problems_print_all(const struct spec_problems *problems)
+{
+    struct text text = {0};
+    spec_problems_text(problems, &text);
+    (void)fputs(text_string(&text), stderr);
+    text_fini(&text);
 }

@@ -4,14 +4,13 @@
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/problems.h"
+#include "cli/source.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "lib/address.h"
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/limits.h"
 #include "lib/mac.h"
-#include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -119,14 +118,15 @@ static json_t *submit_body(const struct submit_options *options)
 
 static int submit_add_file(json_t *body, const char *file, struct error *err)
 {
-    char *data, key[MAC_TOKEN_SIZE];
-    size_t size;
-    int code = file_read(file, SPEC_SIZE_MAX, &data, &size, err);
+    char key[MAC_TOKEN_SIZE];
+    struct source source;
+    int code = source_read(file, &source, err);
     if (code < 0)
         return code;
     mac_random(key, sizeof key);
-    json_t *item = json_pack("{s:s, s:s%, s:s}", "file", file, "spec", data, size, "key", key);
-    free(data);
+    json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
+                             source.size, "key", key);
+    source_fini(&source);
     if (!item)
         return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
     (void)json_array_append_new(json_object_get(body, "workflows"), item);

@@ -6,11 +6,15 @@
 #include <string.h>
 
 const struct verb verbs[] = {
-    {"submit", submit_verb, "FILE... [options]", "check workflow files and queue them",
+    {"submit", submit_verb, "FILE... [options]",
+     "check workflow files or sbatch scripts and queue them",
      "The command, its environment, umask and current folder are captured, as sbatch does.\n"
      "A submission that is repeated because the answer was lost never submits twice.\n"},
     {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",
      "Prints every problem as FILE:LINE:COLUMN and exits 1 if there are any; asks no daemon.\n"},
+    {"import", import_verb, "SCRIPT... [options]", "print sbatch scripts as one workflow",
+     "Each script becomes a phase, after the one before. What #SBATCH lines ask for is kept, or\n"
+     "refused by its name and line. `submit` and `check` take scripts too.\n"},
     {"status", status_verb, "[ADDRESS] [options]",
      "show workflows, or one of them, a phase or a run",
      "Without an address: what is live, and what ended within a day.\n"},

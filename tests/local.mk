@@ -10,6 +10,7 @@ TESTS += $(UNIT_TESTS)
 endif
 include tests/fake/local.mk
 include tests/sim/local.mk
+include tests/sbatch/local.mk
 include tests/specs/local.mk
 include tests/tidy/local.mk
 include tests/fuzz/local.mk

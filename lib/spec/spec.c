@@ -2,7 +2,6 @@
 #include "lib/spec/spec.h"
 
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
@@ -280,20 +279,4 @@ int spec_parse(const char *file, const char *data, size_t size,
     }
     *ret_json = workflow;
     return 0;
-}
-
-int spec_parse_file(const char *path, const struct spec_overrides *overrides, json_t **ret_json,
-                    struct spec_problems *problems)
-{
-    char *data = NULL;
-    size_t size = 0;
-    struct error err;
-    int result = file_read(path, SPEC_SIZE_MAX, &data, &size, &err);
-    if (result < 0) {
-        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
-        return result;
-    }
-    result = spec_parse(path, data, size, overrides, ret_json, problems);
-    free(data);
-    return result;
 }

@@ -44,9 +44,4 @@ int spec_parse(const char *file, const char *data, size_t size,
                const struct spec_overrides *overrides, json_t **ret_json,
                struct spec_problems *problems);
 
-/* The same for the file at `path`. One that cannot be read (it is absent, a folder, too large) is
- * a problem like any other; then the errno of that is returned. */
-int spec_parse_file(const char *path, const struct spec_overrides *overrides, json_t **ret_json,
-                    struct spec_problems *problems);
-
 #endif

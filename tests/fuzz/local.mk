@@ -17,6 +17,10 @@ tests_fuzz_fuzz_failures_SOURCES = tests/fuzz/fuzz_failures.c tests/fuzz/fuzz_ma
 	tests/fuzz/fuzz.h
 tests_fuzz_fuzz_failures_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_failures_LDADD = $(FUZZ_LDADD)
+FUZZ_TESTS += tests/fuzz/fuzz_sbatch
+tests_fuzz_fuzz_sbatch_SOURCES = tests/fuzz/fuzz_sbatch.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_sbatch_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_sbatch_LDADD = $(FUZZ_LDADD)
 FUZZ_TESTS += tests/fuzz/fuzz_spec
 tests_fuzz_fuzz_spec_SOURCES = tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_spec_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)

@@ -45,3 +45,6 @@ TESTS += tests/system/remedies.bats
 EXTRA_DIST += tests/system/remedies.bats
 TESTS += tests/system/hardware.bats
 EXTRA_DIST += tests/system/hardware.bats
+
+TESTS += tests/system/import.bats
+EXTRA_DIST += tests/system/import.bats

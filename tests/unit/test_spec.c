@@ -3,8 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
-#include "lib/expr/check.h"
 #include "lib/file.h"
+#include "lib/expr/check.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -188,72 +188,35 @@ static void a_spec_resolves_to_just_this_document(void **state)
     }
 }
 
-/* --- Files -------------------------------------------------------------------------------------*/
-
-__attribute__((format(printf, 3, 4))) static void assert_file_problem(const char *path, int result,
-                                                                      const char *format, ...)
-{
-    struct spec_problems problems = {0};
-    struct text lines = {0}, expected = {0};
-    json_t *json = NULL;
-    va_list args;
-    va_start(args, format);
-    text_addv(&expected, format, args);
-    va_end(args);
-    assert_int_equal(spec_parse_file(path, NULL, &json, &problems), result);
-    spec_problems_text(&problems, &lines);
-    assert_string_equal(text_string(&lines), text_string(&expected));
-    assert_int_equal(problems.error_count, result < 0);
-    json_decref(json);
-    spec_problems_fini(&problems);
-    text_fini(&lines);
-    text_fini(&expected);
-}
-
-static void write_file(const char *path, const char *data, size_t size)
-{
-    struct error err;
-    if (file_replace(path, data, size, 0600, &err) < 0)
-        fail_msg("%s", err.message);
-}
+/* --- What is no text of a workflow -------------------------------------------------------------*/
 
 static void what_is_no_workflow_file_is_one_clear_line(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/phased-test-XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    char *path = text_format("%s/a.yaml", folder), *large = calloc(10, 1 << 20);
-    assert_non_null(large);
-    memset(large, '#', 10 << 20);
-    assert_file_problem(folder, -EISDIR, "cannot read %s: it is a folder\n", folder);
-    assert_file_problem(path, -ENOENT, "cannot open %s: No such file or directory\n", path);
-    write_file(path, large, 10 << 20);
-    assert_file_problem(path, -EFBIG, "cannot read %s: larger than 1048576 bytes\n", path);
-    write_file(path, "", 0);
-    assert_file_problem(path, -EINVAL, "%s: empty: a workflow has a name and phases\n", path);
-    write_file(path, "# nothing\n", 10);
-    assert_file_problem(path, -EINVAL, "%s: empty: a workflow has a name and phases\n", path);
-    write_file(path,
-               "\x7f"
-               "ELF\2\1\1\0",
-               8);
-    assert_file_problem(path, -EINVAL, "%s:1:1: not a text file: byte 0x7f is no UTF-8 text\n",
-                        path);
-    write_file(path, "name: \"\xe4\"\n", 10);
-    assert_file_problem(path, -EINVAL, "%s:1:8: not a text file: byte 0xe4 is no UTF-8 text\n",
-                        path);
-    write_file(path, "a: 1\nb: \0\n", 10);
-    assert_file_problem(path, -EINVAL, "%s:2:4: not a text file: byte 0x00 is no UTF-8 text\n",
-                        path);
-    write_file(path, MINIMAL, strlen(MINIMAL));
-    assert_file_problem(path, 0, "%s", "");
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* must not wait for a writer */
-    assert_file_problem(path, -EINVAL, "cannot read %s: it is not a regular file\n", path);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
-    free(path);
-    free(large);
+    static const struct {
+        const char *data;
+        size_t size;
+        const char *line;
+    } files[] = {
+        {"", 0, "a.yaml: empty: a workflow has a name and phases\n"},
+        {"# nothing\n", 10, "a.yaml: empty: a workflow has a name and phases\n"},
+        {"\x7f"
+         "ELF\2\1\1\0",
+         8, "a.yaml:1:1: not a text file: byte 0x7f is no UTF-8 text\n"},
+        {"name: \"\xe4\"\n", 10, "a.yaml:1:8: not a text file: byte 0xe4 is no UTF-8 text\n"},
+        {"a: 1\nb: \0\n", 10, "a.yaml:2:4: not a text file: byte 0x00 is no UTF-8 text\n"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct spec_problems problems = {0};
+        struct text lines = {0};
+        json_t *json = NULL;
+        assert_int_equal(spec_parse("a.yaml", files[i].data, files[i].size, NULL, &json, &problems),
+                         -EINVAL);
+        spec_problems_text(&problems, &lines);
+        assert_string_equal(text_string(&lines), files[i].line);
+        spec_problems_fini(&problems);
+        text_fini(&lines);
+    }
 }
 
 /* --- --set -------------------------------------------------------------------------------------*/

@@ -1,0 +1,94 @@
+/* phasectl import: sbatch scripts as one workflow. */
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/problems.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/sbatch/import.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What came out must be good: a text that the daemon refuses helps nobody. */
+static int import_check(const struct text *spec)
+{
+    struct spec_problems problems = {0};
+    json_t *json = NULL;
+    int code = spec_parse("the workflow", text_string(spec), spec->size, NULL, &json, &problems);
+    problems_print_all(&problems);
+    spec_problems_fini(&problems);
+    json_decref(json);
+    return code < 0 ? CLI_FAILED : CLI_OK;
+}
+
+/* A file that is there stays: it may have been edited. */
+static int import_write(const struct text *spec, const char *path, struct error *err)
+{
+    if (!path)
+        return fputs(text_string(spec), stdout) < 0 || fflush(stdout) != 0
+                   ? error_set(err, -errno, "could not print: %s", strerror(errno))
+                   : 0;
+    if (access(path, F_OK) == 0)
+        return error_set(err, -EEXIST, "%s: is there already", path);
+    return file_replace(path, text_string(spec), spec->size, 0666, err);
+}
+
+static int import_sources(const struct arguments *files, struct sbatch_source *sources,
+                          struct spec_problems *problems, struct text *spec)
+{
+    int status = CLI_OK;
+    for (size_t i = 0; i < files->count; i++) {
+        struct error err;
+        char *data;
+        sources[i].file = files->items[i];
+        if (file_read(files->items[i], SPEC_SIZE_MAX, &data, &sources[i].size, &err) < 0)
+            status = cli_fail(&err);
+        else
+            sources[i].data = data;
+        problems[i].file = text_format("%s", files->items[i]);
+    }
+    if (status == CLI_OK && sbatch_import(sources, files->count, spec, problems) < 0)
+        status = CLI_FAILED;
+    for (size_t i = 0; i < files->count; i++)
+        problems_print_all(&problems[i]);
+    return status;
+}
+
+int import_verb(struct cli *cli, char **words)
+{
+    const char *output = NULL;
+    const struct option_rule rules[] = {
+        {.name = "output",
+         .letter = 'o',
+         .value = "FILE",
+         .text = &output,
+         .help = "write it there, where no file is yet"},
+        {0},
+    };
+    struct arguments files = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    struct sbatch_source sources[OPTIONS_ARGUMENTS_MAX] = {0};
+    struct spec_problems problems[OPTIONS_ARGUMENTS_MAX] = {0};
+    struct text spec = {0};
+    struct error err;
+    int status;
+    if (!options_parse(cli, words, rules, &files, &status))
+        return status;
+    status = import_sources(&files, sources, problems, &spec);
+    if (status == CLI_OK)
+        status = import_check(&spec);
+    if (status == CLI_OK && import_write(&spec, output, &err) < 0)
+        status = cli_fail(&err);
+    for (size_t i = 0; i < files.count; i++) {
+        spec_problems_fini(&problems[i]);
+        free((void *)(uintptr_t)sources[i].data);
+    }
+    text_fini(&spec);
+    return status;
+}

@@ -1,0 +1,251 @@
+/* Reading the lines of an sbatch script. */
+#include "lib/sbatch/script.h"
+
+#include "lib/spec/problems.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char directive[] = "#SBATCH";
+
+/* One line as it is read: words are taken from it one by one. */
+struct reader {
+    struct sbatch_script *script;
+    const char *line, *at, *end;
+    unsigned number;
+    bool has_command; /* sbatch reads no options any more */
+};
+
+bool sbatch_is_script(const char *data, size_t size)
+{
+    return size > 2 && memcmp(data, "#!", 2) == 0;
+}
+
+static size_t index_of(const struct sbatch_option *option)
+{
+    return (size_t)(option - sbatch_options);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static void complain(const struct reader *reader, enum spec_severity severity, const char *at,
+                     const char *path, const char *message)
+{
+    spec_problems_add(reader->script->problems, severity, reader->number,
+                      (unsigned)(at - reader->line) + 1, path, "%s", message);
+}
+
+/* The next word, with its quotes taken off; false at the end of the line or a comment. */
+static bool next_word(struct reader *reader, struct text *word, const char **ret_begin)
+{
+    text_clear(word);
+    while (reader->at < reader->end && is_blank(*reader->at))
+        reader->at++;
+    *ret_begin = reader->at;
+    if (reader->at == reader->end || *reader->at == '#')
+        return false;
+    char quote = '\0';
+    for (; reader->at < reader->end; reader->at++) {
+        char c = *reader->at;
+        if (!quote && is_blank(c))
+            break;
+        if (c == '\\' && reader->at + 1 < reader->end && quote != '\'') {
+            text_add_bytes(word, ++reader->at, 1);
+        } else if (c == quote) {
+            quote = '\0';
+        } else if (!quote && (c == '"' || c == '\'')) {
+            quote = c;
+        } else {
+            text_add_bytes(word, &c, 1);
+        }
+    }
+    if (quote)
+        complain(reader, SPEC_ERROR, *ret_begin, "", "a quote is not closed");
+    return true;
+}
+
+static void give(struct reader *reader, const struct sbatch_option *option, const char *value,
+                 const char *begin)
+{
+    struct sbatch_given *given = &reader->script->given[index_of(option)];
+    if (strchr(value, '$'))
+        complain(reader, SPEC_ERROR, begin, option->name,
+                 "sbatch expands no variables in #SBATCH lines: write the value");
+    free(given->value);
+    *given = (struct sbatch_given){.value = text_format("%s", value),
+                                   .line = reader->number,
+                                   .column = (unsigned)(begin - reader->line) + 1};
+}
+
+/* An option whose name is known; `joined` is the value that was written with it, or NULL. */
+static void take_option(struct reader *reader, const struct sbatch_option *option,
+                        const char *joined, const char *begin)
+{
+    struct text word = {0};
+    const char *ignored, *value = joined;
+    if (option->value == SBATCH_NONE && joined) {
+        complain(reader, SPEC_ERROR, begin, option->name, "takes no value");
+        value = NULL;
+    }
+    if (option->value == SBATCH_NEEDED && !joined) {
+        if (next_word(reader, &word, &ignored))
+            value = text_string(&word);
+        else
+            complain(reader, SPEC_ERROR, begin, option->name, "its value is missing");
+    }
+    give(reader, option, value ? value : "", begin);
+    text_fini(&word);
+}
+
+static void take_long(struct reader *reader, char *name, const char *begin)
+{
+    const char *nearest;
+    char *equals = strchr(name, '=');
+    if (equals)
+        *equals = '\0';
+    const struct sbatch_option *option = sbatch_option_find(name, &nearest);
+    if (option) {
+        take_option(reader, option, equals ? equals + 1 : NULL, begin);
+        return;
+    }
+    char *message = nearest
+                        ? text_format("sbatch has no option --%s; is --%s meant?", name, nearest)
+                        : text_format("sbatch has no option --%s", name);
+    complain(reader, SPEC_ERROR, begin, "", message);
+    free(message);
+}
+
+/* -N2, -N 2, and letters without a value joined, -vQ. */
+static void take_letters(struct reader *reader, const char *letters, const char *begin)
+{
+    while (*letters) {
+        const struct sbatch_option *option = sbatch_option_of_letter(*letters);
+        if (!option) {
+            char *message = text_format("sbatch has no option -%c", *letters);
+            complain(reader, SPEC_ERROR, begin, "", message);
+            free(message);
+            reader->at = reader->end; /* whether it had a value is not known */
+            return;
+        }
+        letters++;
+        if (option->value != SBATCH_NONE) {
+            take_option(reader, option, *letters ? letters : NULL, begin);
+            return;
+        }
+        take_option(reader, option, NULL, begin);
+    }
+}
+
+static void take_directive(struct reader *reader)
+{
+    struct text word = {0};
+    const char *begin;
+    reader->at = reader->line + strlen(directive);
+    while (next_word(reader, &word, &begin)) {
+        char *copy = text_format("%s", text_string(&word));
+        if (text_starts(copy, "--") && copy[2])
+            take_long(reader, copy + 2, begin);
+        else if (copy[0] == '-' && copy[1] && copy[1] != '-')
+            take_letters(reader, copy + 1, begin);
+        else if (text_equal(copy, "hetjob") || text_equal(copy, "packjob"))
+            complain(reader, SPEC_ERROR, begin, "",
+                     "a heterogeneous job: make its parts phases of a workflow");
+        else
+            complain(reader, SPEC_ERROR, begin, "", "an option was expected here");
+        free(copy);
+    }
+    text_fini(&word);
+}
+
+static void read_line(struct reader *reader)
+{
+    size_t size = (size_t)(reader->end - reader->line), prefix = strlen(directive);
+    bool is_directive = size >= prefix && memcmp(reader->line, directive, prefix) == 0 &&
+                        (size == prefix || is_blank(reader->line[prefix]));
+    if (is_directive && !reader->has_command) {
+        take_directive(reader);
+        return;
+    }
+    if (is_directive)
+        complain(reader, SPEC_WARNING, reader->line, "",
+                 "sbatch reads no options after the first command: this line means nothing");
+    if (!reader->has_command && ((size > 5 && memcmp(reader->line, "#PBS ", 5) == 0) ||
+                                 (size > 6 && memcmp(reader->line, "#BSUB ", 6) == 0)))
+        complain(reader, SPEC_WARNING, reader->line, "", "left out: only #SBATCH lines are read");
+    if (size && reader->line[0] != '#')
+        for (const char *at = reader->line; at < reader->end; at++)
+            reader->has_command |= !is_blank(*at);
+    text_add_bytes(&reader->script->body, reader->line, size);
+    text_add(&reader->script->body, "\n");
+}
+
+void sbatch_script_read(struct sbatch_script *script, const char *file, const char *data,
+                        size_t size, struct spec_problems *problems)
+{
+    *script = (struct sbatch_script){.file = file, .problems = problems};
+    assert(sbatch_option_count <= SBATCH_OPTIONS_MAX);
+    json_t *text = json_stringn(data, size);
+    json_decref(text);
+    if (!sbatch_is_script(data, size) || !text || memchr(data, '\0', size)) {
+        spec_problems_add(problems, SPEC_ERROR, 1, 1, "", "not a script: %s",
+                          text ? "its first line does not begin with #!" : "it is not UTF-8 text");
+        return;
+    }
+    struct reader reader = {.script = script};
+    for (const char *at = data; at < data + size; at = reader.end + 1) {
+        const char *end = memchr(at, '\n', (size_t)(data + size - at));
+        const char *next = end ? end : data + size;
+        reader.line = at;
+        reader.number++;
+        /* Windows' line ends are no part of a script: bash would stumble over them. */
+        reader.end = next > at && next[-1] == '\r' ? next - 1 : next;
+        if (reader.number == 1)
+            script->interpreter = text_format("%.*s", (int)(reader.end - at - 2), at + 2);
+        else
+            read_line(&reader);
+        reader.end = next;
+    }
+}
+
+void sbatch_script_fini(struct sbatch_script *script)
+{
+    for (size_t i = 0; i < SBATCH_OPTIONS_MAX; i++)
+        free(script->given[i].value);
+    free(script->interpreter);
+    text_fini(&script->body);
+}
+
+const struct sbatch_given *sbatch_given(const struct sbatch_script *script, const char *name)
+{
+    for (size_t i = 0; i < sbatch_option_count; i++)
+        if (text_equal(sbatch_options[i].name, name))
+            return &script->given[i];
+    assert(false && "an option of the table");
+    return NULL;
+}
+
+void sbatch_refuse(const struct sbatch_script *script, const char *name, const char *format, ...)
+{
+    const struct sbatch_given *given = sbatch_given(script, name);
+    va_list args;
+    va_start(args, format);
+    spec_problems_addv(script->problems, SPEC_ERROR, given->line, given->column, name, format,
+                       args);
+    va_end(args);
+}
+
+void sbatch_warn(const struct sbatch_script *script, const char *name, const char *format, ...)
+{
+    const struct sbatch_given *given = sbatch_given(script, name);
+    va_list args;
+    va_start(args, format);
+    spec_problems_addv(script->problems, SPEC_WARNING, given->line, given->column, name, format,
+                       args);
+    va_end(args);
+}

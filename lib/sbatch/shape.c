@@ -1,0 +1,190 @@
+/* Reading the options that say how large a job is. */
+#include "lib/sbatch/shape.h"
+
+#include "lib/error.h"
+#include "lib/sbatch/script.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPE_NUMBER_MAX = 1000000 };
+
+/* A number of GPUs as one option says it. */
+struct gpus {
+    uint32_t count; /* 0: not said */
+    char type[UNITS_GPU_TYPE_SIZE];
+};
+
+/* The whole number, from 1, of an option; 0 where there is none, or none that is good. */
+static uint32_t number_of(const struct sbatch_script *script, const char *name)
+{
+    const char *value = sbatch_given(script, name)->value;
+    if (!value)
+        return 0;
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    if (*value >= '0' && *value <= '9' && !*end && number >= 1 && number <= SHAPE_NUMBER_MAX)
+        return (uint32_t)number;
+    sbatch_refuse(script, name, "'%s' is not a whole number of 1 or more", value);
+    return 0;
+}
+
+/* "2", or "2-4", of which phased takes what is enough. */
+static uint32_t nodes_of(const struct sbatch_script *script)
+{
+    const char *value = sbatch_given(script, "nodes")->value;
+    const char *dash = value ? strchr(value, '-') : NULL;
+    if (!dash)
+        return number_of(script, "nodes");
+    char *end;
+    unsigned long least = strtoul(value, &end, 10);
+    unsigned long most = strtoul(dash + 1, &end, 10);
+    if (least < 1 || least > most || most > SHAPE_NUMBER_MAX || *end) {
+        sbatch_refuse(script, "nodes", "'%s' is no number of nodes, such as 2", value);
+        return 0;
+    }
+    if (least != most)
+        sbatch_warn(script, "nodes", "%lu of %s: all runs of a phase have the same number", least,
+                    value);
+    return (uint32_t)least;
+}
+
+static uint32_t divided(uint32_t number, uint32_t by)
+{
+    return (number + by - 1) / by;
+}
+
+/* --- GPUs --------------------------------------------------------------------------------------*/
+
+static void gpus_read(const struct sbatch_script *script, const char *name, const char *text,
+                      struct gpus *gpus)
+{
+    struct error err;
+    if (strchr(text, ','))
+        sbatch_refuse(script, name, "GPUs of several models in one job");
+    else if (units_parse_gpus(text, gpus->type, &gpus->count, &err) < 0)
+        sbatch_refuse(script, name, "%s", err.message);
+}
+
+/* The part of --gres behind "gpu": nothing, ":8", ":h100" or ":h100:8". */
+static void gres_read_gpus(const struct sbatch_script *script, const char *text, struct gpus *gpus)
+{
+    const char *last = strrchr(text, ':');
+    bool has_count = last && last[1] >= '0' && last[1] <= '9';
+    char *whole = text_format("%s%s", *text ? text + 1 : "", has_count ? "" : *text ? ":1" : "1");
+    gpus_read(script, "gres", whole, gpus);
+    free(whole);
+}
+
+static struct gpus gpus_of(const struct sbatch_script *script, const char *name)
+{
+    struct gpus gpus = {0};
+    const char *value = sbatch_given(script, name)->value;
+    if (value)
+        gpus_read(script, name, value, &gpus);
+    return gpus;
+}
+
+/* "gpu:h100:8,nvme:1": the GPUs to `ret_gpus`, the others to `rest`. */
+static void gres_read(const struct sbatch_script *script, struct text *rest, struct gpus *ret_gpus)
+{
+    const char *value = sbatch_given(script, "gres")->value;
+    for (const char *at = value; at && *at;) {
+        size_t size = strcspn(at, ",");
+        char *item = text_format("%.*s", (int)size, at);
+        bool is_gpu = text_equal(item, "gpu") || text_starts(item, "gpu:");
+        if (!is_gpu && !text_equal(item, "none"))
+            text_addf(rest, "%s%s", rest->size ? "," : "", item);
+        else if (is_gpu && ret_gpus->count)
+            sbatch_refuse(script, "gres", "GPUs of several models in one job");
+        else if (is_gpu)
+            gres_read_gpus(script, item + strlen("gpu"), ret_gpus);
+        free(item);
+        at += size + (at[size] == ',');
+    }
+}
+
+static void take_gpus(struct sbatch_shape *shape, const struct sbatch_script *script,
+                      const char *name, uint32_t count, const char *type)
+{
+    if (!count)
+        return;
+    if (shape->gpus && shape->gpus != count)
+        sbatch_refuse(script, name, "%u GPUs on each node, but another option says %u", count,
+                      shape->gpus);
+    shape->gpus = count;
+    if (*type)
+        (void)snprintf(shape->gpu_type, sizeof shape->gpu_type, "%s", type);
+}
+
+/* After the nodes and the tasks are known. */
+static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *script)
+{
+    struct gpus gpus = {0};
+    gres_read(script, &shape->gres, &gpus);
+    take_gpus(shape, script, "gres", gpus.count, gpus.type);
+    gpus = gpus_of(script, "gpus-per-node");
+    take_gpus(shape, script, "gpus-per-node", gpus.count, gpus.type);
+    gpus = gpus_of(script, "gpus");
+    if (gpus.count % shape->nodes)
+        sbatch_refuse(script, "gpus",
+                      "%u GPUs on %u nodes are not the same number on each: say --gpus-per-node",
+                      gpus.count, shape->nodes);
+    take_gpus(shape, script, "gpus", divided(gpus.count, shape->nodes), gpus.type);
+    gpus = gpus_of(script, "gpus-per-task");
+    if (gpus.count && !shape->tasks_per_node)
+        sbatch_refuse(script, "gpus-per-task", "say how many tasks: --ntasks-per-node");
+    take_gpus(shape, script, "gpus-per-task", gpus.count * shape->tasks_per_node, gpus.type);
+    shape->cpus_per_gpu = shape->gpus ? number_of(script, "cpus-per-gpu") : 0;
+}
+
+/* --- Nodes, tasks and CPUs ---------------------------------------------------------------------*/
+
+static void read_tasks(struct sbatch_shape *shape, const struct sbatch_script *script)
+{
+    uint32_t nodes = nodes_of(script), tasks = number_of(script, "ntasks");
+    uint32_t per_node = number_of(script, "ntasks-per-node");
+    shape->nodes = nodes ? nodes : tasks && per_node ? divided(tasks, per_node) : 1;
+    if (!nodes && tasks > 1 && !per_node)
+        sbatch_warn(script, "ntasks", "all %u tasks on one node: say --nodes for more", tasks);
+    shape->tasks = tasks ? tasks : per_node * shape->nodes;
+    shape->tasks_per_node = per_node ? per_node : divided(tasks, shape->nodes);
+    shape->cpus_per_task = number_of(script, "cpus-per-task");
+}
+
+/* So many tasks as the GPUs make. */
+static void read_tasks_per_gpu(struct sbatch_shape *shape, const struct sbatch_script *script)
+{
+    uint32_t per_gpu = number_of(script, "ntasks-per-gpu");
+    if (!per_gpu)
+        return;
+    if (!shape->gpus)
+        sbatch_refuse(script, "ntasks-per-gpu", "there are no GPUs");
+    shape->tasks_per_node = per_gpu * shape->gpus;
+    shape->tasks = shape->tasks_per_node * shape->nodes;
+}
+
+void sbatch_shape_read(const struct sbatch_script *script, struct sbatch_shape *ret_shape)
+{
+    struct sbatch_shape *shape = ret_shape;
+    *shape = (struct sbatch_shape){0};
+    read_tasks(shape, script);
+    read_gpus(shape, script);
+    read_tasks_per_gpu(shape, script);
+    uint32_t least = number_of(script, "mincpus");
+    if (shape->cpus_per_gpu)
+        return; /* the GPUs say how many CPUs */
+    if (shape->tasks_per_node || shape->cpus_per_task) {
+        uint32_t each = shape->cpus_per_task ? shape->cpus_per_task : 1;
+        shape->cpus = each * (shape->tasks_per_node ? shape->tasks_per_node : 1);
+    }
+    if (least > shape->cpus)
+        shape->cpus = least;
+}
+
+void sbatch_shape_fini(struct sbatch_shape *shape)
+{
+    text_fini(&shape->gres);
+}

@@ -1,0 +1,208 @@
+/* Writing the parts of a phase that came from a script. */
+#include "lib/sbatch/write.h"
+
+#include "lib/sbatch/script.h"
+#include "lib/sbatch/shape.h"
+#include "lib/spec/script.h"
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <jansson.h>
+
+/* --- YAML --------------------------------------------------------------------------------------*/
+
+static bool is_plain(const char *value)
+{
+    static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off", "~"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return text_equal(value, "true");
+    if (!isalnum((unsigned char)value[0]) && value[0] != '/')
+        return false;
+    for (const char *at = value; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr("_-./+@", *at))
+            return false;
+    return true;
+}
+
+/* Whether YAML takes it as it is: no control characters, and none of Unicode's other
+ * ends of line (U+0085, U+2028, U+2029), nor a mark of byte order. */
+static bool is_text(const char *string)
+{
+    for (const char *at = string; *at; at++)
+        if (((unsigned char)*at < ' ' && *at != '\t' && *at != '\n') || *at == 0x7f)
+            return false;
+    static const char *const others[] = {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf",
+                                         "\n\n\n\n\n\n\n\n\n\n"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(string, others[i]))
+            return false;
+    return true;
+}
+
+/* JSON's strings are YAML's too, as long as only what is text to YAML stands in them. */
+static void write_quoted(struct text *text, const char *value)
+{
+    size_t flags = JSON_ENCODE_ANY | (is_text(value) ? 0 : JSON_ENSURE_ASCII);
+    json_t *string = json_string(value);
+    char *dump = string ? json_dumps(string, flags) : NULL;
+    for (const char *at = dump ? dump : "\"\""; *at; at++)
+        if (*at == 0x7f)
+            text_add(text, "\\u007f");
+        else
+            text_add_bytes(text, at, 1);
+    free(dump);
+    json_decref(string);
+}
+
+void write_scalar(struct text *text, const char *value)
+{
+    if (is_plain(value))
+        text_add(text, value);
+    else
+        write_quoted(text, value);
+}
+
+void write_comment(struct text *text, const char *words)
+{
+    for (const char *at = words; *at; at++)
+        if ((unsigned char)*at >= ' ' && *at != 0x7f)
+            text_add_bytes(text, at, 1);
+}
+
+void write_block(struct text *text, const struct text *lines)
+{
+    if (!is_text(text_string(lines))) {
+        write_quoted(text, text_string(lines));
+        text_add(text, "\n");
+        return;
+    }
+    text_add(text, "|2\n"); /* by two more than the key, whatever the first line begins with */
+    for (const char *at = text_string(lines); *at;) {
+        size_t size = strcspn(at, "\n");
+        if (size)
+            text_addf(text, "      %.*s", (int)size, at);
+        text_add(text, "\n");
+        at += size + (at[size] == '\n');
+    }
+}
+
+/* --- run ---------------------------------------------------------------------------------------*/
+
+/* bash without options: what `run` is started by. */
+static bool is_bash(const char *interpreter)
+{
+    static const char *const names[] = {"/bin/bash", "/usr/bin/bash", "/usr/bin/env bash",
+                                        "/bin/env bash", "/usr/local/bin/bash"};
+    const char *begin = interpreter + strspn(interpreter, " \t");
+    size_t size = strlen(begin);
+    while (size && strchr(" \t", begin[size - 1]))
+        size--;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == size && strncmp(begin, names[i], size) == 0)
+            return true;
+    return false;
+}
+
+bool write_changes_folder(const struct sbatch_script *script)
+{
+    const char *folder = sbatch_given(script, "chdir")->value;
+    return folder &&
+           (folder[0] != '/' || script_uses(text_string(&script->body), "SLURM_SUBMIT_DIR"));
+}
+
+/* "2(x3),1": as Slurm spreads tasks over nodes. */
+static void write_tasks_per_node(struct text *run, const struct sbatch_shape *shape, bool is_full)
+{
+    uint32_t least = is_full ? shape->tasks % shape->tasks_per_node : shape->tasks / shape->nodes;
+    uint32_t more = is_full ? shape->tasks_per_node : least + 1;
+    uint32_t large = is_full ? shape->tasks / more : shape->tasks % shape->nodes;
+    uint32_t small = is_full ? least > 0 : shape->nodes - large;
+    text_add(run, " SLURM_TASKS_PER_NODE=\"");
+    if (large)
+        text_addf(run, large > 1 ? "%u(x%u)" : "%u", more, large);
+    if (small)
+        text_addf(run, small > 1 ? "%s%u(x%u)" : "%s%u", large ? "," : "", least, small);
+    text_add(run, "\"");
+}
+
+/* What sbatch would have set, for the script and for srun inside it, in the place of what phased's
+ * own step has. */
+static void write_environment(struct text *run, const struct sbatch_script *script,
+                              const struct sbatch_shape *shape)
+{
+    const char *body = text_string(&script->body);
+    bool is_full = sbatch_given(script, "ntasks-per-node")->value;
+    text_add(run, "unset WORLD_SIZE LOCAL_WORLD_SIZE NODE_RANK NNODES MASTER_ADDR MASTER_PORT\n"
+                  "unset ${!PET_*} ${!SLURM_CPU_BIND*} ${!SLURM_STEP*}\n"
+                  "export SLURM_OVERLAP=1"); /* srun beside phased's own step */
+    if (shape->tasks) {
+        text_addf(run, " SLURM_NTASKS=%u SLURM_NPROCS=%u", shape->tasks, shape->tasks);
+        write_tasks_per_node(run, shape, is_full);
+    }
+    if (is_full)
+        text_addf(run, " SLURM_NTASKS_PER_NODE=%u", shape->tasks_per_node);
+    if (shape->cpus_per_task)
+        text_addf(run, " SLURM_CPUS_PER_TASK=%u", shape->cpus_per_task);
+    if (script_uses(body, "SLURM_JOB_NAME")) {
+        const char *name = sbatch_given(script, "job-name")->value;
+        const char *slash = strrchr(script->file, '/');
+        text_add(run, " SLURM_JOB_NAME=");
+        text_add_quoted(run, name && *name ? name : slash ? slash + 1 : script->file);
+    }
+    if (script_uses(body, "SLURM_SUBMIT_DIR"))
+        text_add(run, " SLURM_SUBMIT_DIR=\"$PWD\"");
+    text_add(run, "\n");
+}
+
+/* A word that is no line of the script. */
+static char *end_word(const char *body)
+{
+    char *word = text_format("END_OF_SCRIPT");
+    for (unsigned i = 2; strstr(body, word); i++) {
+        free(word);
+        word = text_format("END_OF_SCRIPT_%u", i);
+    }
+    return word;
+}
+
+static void write_with_interpreter(struct text *run, const struct sbatch_script *script)
+{
+    const char *body = text_string(&script->body);
+    char *word = end_word(body);
+    text_addf(run, "cat >\"$PHASED_RUN_DIR/script\" <<'%s'\n#!%s\n%s%s\n", word,
+              script->interpreter, body, word);
+    text_addf(run, "exec %s \"$PHASED_RUN_DIR/script\"\n", script->interpreter);
+    free(word);
+}
+
+void write_run(struct text *run, const struct sbatch_script *script,
+               const struct sbatch_shape *shape)
+{
+    const char *folder = sbatch_given(script, "chdir")->value;
+    const char *input = sbatch_given(script, "input")->value;
+    if (shape->nodes > 1)
+        text_add(run, "[ \"$NODE_RANK\" = 0 ] || exit 0 # a batch script runs on the first node\n");
+    write_environment(run, script, shape);
+    if (write_changes_folder(script)) {
+        text_add(run, "cd -- ");
+        text_add_quoted(run, folder);
+        text_add(run, "\n");
+    }
+    if (input && *input) {
+        text_add(run, "exec <");
+        text_add_quoted(run, input);
+        text_add(run, "\n");
+    }
+    if (!script->interpreter || !is_bash(script->interpreter)) {
+        if (script->interpreter)
+            write_with_interpreter(run, script);
+        return;
+    }
+    text_add(run, "set +eu +o pipefail # as sbatch starts bash\n");
+    text_add_bytes(run, text_string(&script->body), script->body.size);
+}

@@ -1,0 +1,49 @@
+#!/bin/bash
+# What `phasectl import` makes of scripts of many habits, and what it says: for one/NAME.sh, and for
+# the scripts of the folder several/NAME in their order, NAME.out holds the messages and then the
+# workflow. What is written must pass `phasectl check`. With --write the expectations are written
+# anew. Prints TAP.
+set -u
+cd "${SRC:-$(dirname "$0")/../..}" || exit 1
+phasectl=$(realpath "${BIN:-build/bin}/phasectl")
+cd tests/sbatch || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+
+# import SCRIPT...: the messages, the workflow if there is one, and whether it is good.
+import() {
+    "$phasectl" import "$@" >"$work/workflow.yaml" 2>"$work/messages"
+    local status=$?
+    cat "$work/messages"
+    [ $status = 0 ] || { echo "exits with $status"; return; }
+    cat "$work/workflow.yaml"
+    "$phasectl" check "$work/workflow.yaml" 2>&1 | grep -v "is good" || true
+}
+
+# compare NAME SCRIPT...
+compare() {
+    if [ "$write" ]; then
+        import "${@:2}" >"$1.out"
+        return
+    fi
+    count=$((count + 1))
+    if import "${@:2}" | diff "$1.out" - >"$work/difference"; then
+        echo "ok $count - $1"
+    else
+        echo "not ok $count - $1"
+        sed 's/^/# /' "$work/difference"
+    fi
+}
+
+write=
+[ "${1:-}" != --write ] || write=yes
+cd one || exit 1
+for script in *.sh; do
+    compare "${script%.sh}" "$script"
+done
+cd ../several || exit 1
+for folder in */; do
+    compare "${folder%/}" "$folder"*.sh
+done
+[ "$write" ] || echo "1..$count"

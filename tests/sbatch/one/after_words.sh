@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --dependency=afterok:JOBID
+#SBATCH --time=60
+./train

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --export=NONE --get-user-env --time=60
+./train

@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --gres=gpu:a100-sxm4-40gb
+#SBATCH -t 5
+./train

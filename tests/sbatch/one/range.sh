@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --nodes=2-4 --ntasks=10 --time=60
+srun ./train

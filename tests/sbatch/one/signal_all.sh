@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --signal=SIGTERM@90 --time=60
+./train

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --time=20 --comment=größe
+echo "Übung: 模型"

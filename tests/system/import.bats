@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# sbatch scripts under phased do what they do under sbatch; what is wrong with one is said.
+
+load phased.bash
+load training.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# script INTERPRETER OPTION... <BODY: writes $PHASED_HOME/work/train.sh.
+script() {
+    mkdir -p "$PHASED_HOME/work/inner"
+    {
+        echo "#!$1"
+        printf '#SBATCH %s\n' "${@:2}"
+        cat
+    } >"$PHASED_HOME/work/train.sh"
+}
+
+# What the script prints when sbatch starts it, and when phased does.
+printed_by_sbatch() {
+    (cd "$PHASED_HOME/work" && sbatch --wait -o "$PHASED_HOME/printed" train.sh >/dev/null)
+    cat "$PHASED_HOME/printed"
+}
+
+printed_by_phased() {
+    local workflow
+    workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh 2>/dev/null | grep -oE '[0-9]+' | head -n 1)
+    eventually 60 state "$workflow" succeeded
+    phasectl logs "$workflow" | cut -d' ' -f2-
+}
+
+@test "a script on two nodes prints what it prints under sbatch, srun inside it too" {
+    phasectl daemon start
+    script /bin/bash '--nodes=2 --ntasks-per-node=2 --cpus-per-task=1 --time=10' '--export=ALL,SEED=7' <<'BODY'
+echo "$0" | grep -c . ; pwd; echo "$SLURM_SUBMIT_DIR $SLURM_NNODES $SLURM_JOB_NODELIST seed $SEED"
+false # and goes on
+echo "${unset_variable}" | true
+env | grep -E '^SLURM_(N|TASKS|CPUS|STEP|CPU_BIND)' | sort
+srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURMD_NODENAME $SLURM_LOCALID $SLURM_CPUS_PER_TASK"' | sort
+srun -N 1 -n 1 pwd
+BODY
+    under_sbatch=$(printed_by_sbatch)
+    [[ $under_sbatch == *'3/4 n2 1 1'* ]]
+    diff <(echo "$under_sbatch") <(printed_by_phased)
+}
+
+@test "an interpreter, a folder and an input are what they are under sbatch" {
+    phasectl daemon start
+    script '/usr/bin/env python3' '-D inner -i ../train.sh -t 10 -J "a name"' <<'BODY'
+import os, sys
+print(os.getcwd(), os.environ["SLURM_SUBMIT_DIR"], os.environ["SLURM_JOB_NAME"])
+print(len(sys.stdin.read()), 'it\'s', "$HOME")
+BODY
+    under_sbatch=$(printed_by_sbatch)
+    [[ $under_sbatch == *work/inner*'a name'* ]]
+    diff <(echo "$under_sbatch") <(printed_by_phased)
+}
+
+@test "a script that is preempted runs again, and goes on from what it had saved" {
+    phasectl daemon start
+    reference_up
+    script /bin/bash '--partition=preempt --gres=gpu:h100:1 --time=30' <<'BODY'
+echo "$SLURM_JOB_ID" >>runs
+last=$(ls -v step_*.ckpt 2>/dev/null | tail -n 1)
+exec phase-model train --out . ${last:+--resume "$last"} --iterations 150 --device-batch-size 8 --save-every 20
+BODY
+    workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh | grep -oE '[0-9]+' | head -n 1)
+    eventually 60 test -e "$PHASED_HOME/work/step_000020.ckpt"
+    preempt
+    eventually 120 state "$workflow" succeeded
+    [ "$(wc -l <"$PHASED_HOME/work/runs")" -ge 2 ]
+    cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/work/step_000150.ckpt"
+}
+
+@test "scripts in order are phases of one workflow, each after the one before" {
+    phasectl daemon start
+    mkdir "$PHASED_HOME/work"
+    cd "$PHASED_HOME/work"
+    printf '#!/bin/sh\n#SBATCH -t 10 -J data\necho 42 >data\n' >1.sh
+    printf '#!/bin/sh\n#SBATCH -t 10 -J train --dependency=afterok:DATA\ncp data model\n' >2.sh
+    phasectl import --output both.yaml 1.sh 2.sh
+    run phasectl import --output both.yaml 1.sh
+    [ "$status" = 1 ] && [[ $output == *'both.yaml: is there already'* ]]
+    phasectl submit both.yaml
+    eventually 60 state 1 succeeded
+    [ "$(cat model)" = 42 ]
+}
+
+@test "what is wrong with a script is said by its lines, and nothing is submitted" {
+    phasectl daemon start
+    script /bin/bash --array=1-9 --tim <<<'./train'
+    run phasectl submit "$PHASED_HOME/work/train.sh"
+    [ "$status" = 1 ]
+    [[ $output == *'train.sh:2:9: array: a job array'* ]]
+    [[ $output == *'train.sh: this script cannot be made a workflow'* ]]
+    [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
+    script /bin/bash --time=10 --hold <<<'./train'
+    phasectl check "$PHASED_HOME/work/train.sh" >"$PHASED_HOME/said" 2>&1
+    grep -F 'train.sh:3:9: warning: hold: left out' "$PHASED_HOME/said"
+    grep -F 'train.sh is good: 1 phase' "$PHASED_HOME/said"
+}
