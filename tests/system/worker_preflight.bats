@@ -115,6 +115,31 @@ STUB
     [[ $(outcome 2 .message) == "n1: copies: GPU 0: to the GPU 9 GB/s, at least"* ]]
 }
 
+@test "two nodes that reduce together meet, and a baseline judges them" {
+    fakes=${fake_driver%/*}
+    [ -x "$fakes/phase-preflight-gpu" ] || skip "built without CUDA"
+    export PHASED_PREFLIGHT_GPU=$fakes/phase-preflight-gpu
+    export PHASED_PREFLIGHT_THRESHOLDS=$home/thresholds.yaml
+    export PHASED_PREFLIGHT_BASELINE=$home/baseline.yaml
+    # The stand-in's GPUs reduce 275 GB/s: that is 412 of the bus in groups of 4.
+    printf '%s\n' 'memory_used_mib: 512' 'scratch_free_mib: 0' 'baseline_percent: 10' \
+        'measure: {allreduce: {seconds: 50, mib: 1}}' models: '  - match: H200' \
+        '    allreduce_gbps: {4: 400}' >"$home/thresholds.yaml"
+    printf '%s\n' models: '  - match: H200' '    allreduce_gbps: {4 on 2: 400}' >"$home/baseline.yaml"
+    quick_run 1 2 '{"preflight": "full", "parallel": {"tensor": 4, "pipeline": 1, "data": 4}}'
+    start_lead 1 2
+    await_lead
+    for node in n1 n2; do
+        [ "$(preflight_of 1 $node)" = "full passed: " ]
+        [ "$(journal 1 $node 'select(.type == "preflight").rows[] | select(.name == "allreduce") | .text')" = \
+            "tensor 412 GB/s, at least 400; data 412 GB/s, at least 360 by the baseline" ]
+    done
+    quick_run 2 2 '{"preflight": "full", "parallel": {"tensor": 4, "pipeline": 1, "data": 4}}'
+    FAKE_CUDA=sum=3 start_lead 2 2
+    await_lead 1
+    [[ $(outcome 2 .message) == "2 nodes: n"*": allreduce: tensor 0-3: 1 of 262144 sums are wrong on rank 3"* ]]
+}
+
 # A folder with phase-worker and this phase-preflight beside it.
 own_preflight() {
     mkdir "$home/bin"

@@ -181,6 +181,10 @@ row() {
     run -1 full --baseline "$DIR/baseline.yaml"
     row hbm failed "GPU 5: copy 2700 GB/s, at least 2790 by the baseline"
     run -0 full
+    export PHASED_PREFLIGHT_BASELINE=$DIR/baseline.yaml
+    run -1 full
+    run -0 "$BIN/phase-preflight" --thresholds "$DIR/thresholds.yaml" --kernel-log "$DIR/kernel.log"
+    PHASED_PREFLIGHT_THRESHOLDS=/nonexistent run -2 "$BIN/phase-preflight"
 }
 
 @test "nothing is recorded of a node that failed, or that could not be measured" {

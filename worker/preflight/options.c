@@ -21,7 +21,7 @@ static const char usage[] =
     "  --devices LIST     which: indices or UUIDs; default CUDA_VISIBLE_DEVICES, else all\n"
     "  --model TEXT       part of the GPUs' name\n"
     "  --scratch FOLDER   default TMPDIR, else /tmp\n"
-    "  --thresholds FILE  default the installed preflight.yaml\n"
+    "  --thresholds FILE  default PHASED_PREFLIGHT_THRESHOLDS, else as installed\n"
     "  --kernel-log FILE  default /dev/kmsg\n"
     "  --deadline-ms N    for the driver to answer; default 4000\n"
     "  --observe          only report: exit with 0 whatever was found\n"
@@ -32,7 +32,8 @@ static const char usage[] =
     "  --groups LIST      the same as ranks, as 0-3/4-7; default all GPUs\n"
     "  --nodes N, --node K, --rendezvous FOLDER\n"
     "                     this is node K, from 0, of N that measure together\n"
-    "  --baseline FILE    what a good node of the site has measured\n"
+    "  --baseline FILE    what a good node of the site has measured; default\n"
+    "                     PHASED_PREFLIGHT_BASELINE\n"
     "  --record FILE      writes such a file, unless something failed\n";
 
 static int complain(const char *what, const char *value)
@@ -182,6 +183,13 @@ static int take_option(struct options *options, int option, const char *value)
     }
 }
 
+/* A file that a variable names, as workflows can: they give no options. NULL where none does. */
+static const char *named_file(const char *variable)
+{
+    const char *path = getenv(variable);
+    return path && *path ? path : NULL;
+}
+
 static void take_environment(struct options *options)
 {
     const char *gpus = getenv("SLURM_GPUS_ON_NODE"), *scratch = getenv("TMPDIR");
@@ -190,6 +198,7 @@ static void take_environment(struct options *options)
     options->wish.devices = getenv("CUDA_VISIBLE_DEVICES");
     options->wish.unconfined = getenv("SLURM_JOB_GPUS");
     options->scratch = scratch && *scratch ? scratch : "/tmp";
+    options->thresholds = named_file("PHASED_PREFLIGHT_THRESHOLDS");
 }
 
 /* What does not go together. Returns -1, or an exit status. */
@@ -219,5 +228,8 @@ int options_read(struct options *options, int count, char **arguments)
     }
     if (optind < count)
         return complain("not an option", arguments[optind]);
-    return check_together(options);
+    int status = check_together(options);
+    if (status < 0 && options->is_full && !options->baseline)
+        options->baseline = named_file("PHASED_PREFLIGHT_BASELINE");
+    return status;
 }
