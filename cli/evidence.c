@@ -60,12 +60,10 @@ static void evidence_write_processes(const struct terminal *out, const json_t *n
         text_addf(text, "    ... and %lld more\n", more);
 }
 
-static void evidence_write_nccl(const json_t *node, struct text *text)
+/* The beginning of what another program has said. */
+static void evidence_write_lines(const char *title, const char *line, struct text *text)
 {
-    const char *line = field_text(node, "nccl");
-    if (!line[0])
-        return;
-    text_add(text, "    NCCL says:\n");
+    text_addf(text, "    %s:\n", title);
     for (unsigned lines = 0; *line && lines < EVIDENCE_LINES_MAX;) {
         size_t length = strcspn(line, "\n");
         char *copy = text_format("%.*s", (int)length, line);
@@ -78,6 +76,52 @@ static void evidence_write_nccl(const json_t *node, struct text *text)
         free(copy);
         line += length + (line[length] == '\n');
     }
+}
+
+/* Of one process: those of the others are mostly the same. */
+static void evidence_write_python(const json_t *node, struct text *text)
+{
+    const json_t *pythons = json_object_get(node, "python"), *python = json_array_get(pythons, 0);
+    size_t more = json_array_size(pythons);
+    if (!python)
+        return;
+    char *title = more > 1 ? text_format("py-spy says of pid %lld, and %zu more in --json",
+                                         field_integer(python, "pid"), more - 1)
+                           : text_format("py-spy says of pid %lld", field_integer(python, "pid"));
+    evidence_write_lines(title, field_text(python, "stacks"), text);
+    free(title);
+}
+
+static void evidence_add_column(const json_t *gpus, const char *name, const char *unit,
+                                struct text *line)
+{
+    const json_t *column = json_object_get(gpus, name), *value;
+    size_t i;
+    if (!json_is_array(column))
+        return;
+    text_add(line, line->size ? "; " : "");
+    json_array_foreach(column, i, value)
+    {
+        if (json_is_number(value))
+            text_addf(line, "%.0f ", json_number_value(value));
+        else
+            text_add(line, "- ");
+    }
+    text_add(line, unit);
+}
+
+static void evidence_write_gpus(const json_t *node, struct text *text)
+{
+    const json_t *gpus = json_object_get(node, "gpus");
+    struct text line = {0};
+    evidence_add_column(gpus, "util", "% busy", &line);
+    evidence_add_column(gpus, "power_w", "W", &line);
+    if (line.size) {
+        text_add(text, "    its GPUs: ");
+        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        text_add(text, "\n");
+    }
+    text_fini(&line);
 }
 
 void evidence_write(const struct terminal *out, const json_t *evidence, struct text *text)
@@ -99,6 +143,9 @@ void evidence_write(const struct terminal *out, const json_t *evidence, struct t
         if (i > 0)
             continue;
         evidence_write_processes(out, node, text);
-        evidence_write_nccl(node, text);
+        evidence_write_gpus(node, text);
+        evidence_write_python(node, text);
+        if (field_text(node, "nccl")[0])
+            evidence_write_lines("NCCL says", field_text(node, "nccl"), text);
     }
 }

@@ -45,7 +45,8 @@ enum sight_kind { SIGHT_SLEEPS, SIGHT_SPINS, SIGHT_STUCK, SIGHT_KINDS };
 struct sight {
     struct process process;
     double cpu;
-    bool is_stuck; /* a thread of it waits uninterruptibly */
+    bool is_running; /* at both looks */
+    bool is_stuck;   /* a thread of it waits uninterruptibly */
     struct task_kind kinds[EVIDENCE_KINDS_MAX];
     size_t kind_count;
     char wait[EVIDENCE_WORD_SIZE]; /* of the stuck thread, else of the first */
@@ -113,6 +114,14 @@ bool evidence_is_stopped(const struct evidence *evidence)
         if (evidence->family[i].state == 'T' || evidence->family[i].state == 't')
             return true;
     return false;
+}
+
+size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size)
+{
+    size_t count = evidence->count < size ? evidence->count : size;
+    for (size_t i = 0; i < count; i++)
+        pids[i] = evidence->family[i].pid;
+    return count;
 }
 
 /* --- Files of /proc -------------------------------------------------------------------------- */
@@ -350,7 +359,9 @@ static enum sight_kind sight_kind(const struct sight *sight)
 {
     if (sight->is_stuck)
         return SIGHT_STUCK;
-    return sight->cpu >= EVIDENCE_SPINS ? SIGHT_SPINS : SIGHT_SLEEPS;
+    /* On a node that is short of processors one that spins gets little of them. */
+    bool is_short = sight->is_running && sight->cpu > 0;
+    return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
 }
 
 /* Which of two tells more: one that the kernel holds, then one that spins, then the one with more
@@ -396,6 +407,7 @@ static struct sight *evidence_sight(const struct evidence *evidence, size_t i, d
         return NULL;
     }
     sight->cpu = evidence_cpu(evidence, i, &sight->process, seconds);
+    sight->is_running = evidence->family[i].state == 'R' && sight->process.state == 'R';
     sight_look(sight);
     return sight;
 }

@@ -28,6 +28,9 @@ void evidence_free(struct evidence *evidence); /* accepts NULL */
 /* Whether a signal or a debugger has stopped one of them: that is somebody's wish, and no hang. */
 bool evidence_is_stopped(const struct evidence *evidence);
 
+/* The processes of the first look, up to `size`; returns how many. */
+size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
+
 /* The second look. `ret_summary`: the most telling of it in a line for people, the caller's to
  * free(). Gives, members that are not known left out:
  *

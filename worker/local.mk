@@ -66,8 +66,10 @@ worker_libworker_a_SOURCES = \
 	worker/telemetry/sampler.c worker/telemetry/sampler.h \
 	worker/telemetry/speed.c worker/telemetry/speed.h \
 	worker/telemetry/watch.c worker/telemetry/watch.h \
+	worker/testimony.c worker/testimony.h \
 	worker/transfer.c worker/transfer.h \
-	worker/vigil.c worker/vigil.h
+	worker/vigil.c worker/vigil.h \
+	worker/witness.c worker/witness.h
 WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \
 	$(CURL_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
 

@@ -6,6 +6,7 @@
 #include "worker/lead.h"
 #include "worker/metrics/extract_main.h"
 #include "worker/telemetry/sampler.h"
+#include "worker/witness.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static const char usage[] =
     "       phase-worker metric [step=N] NAME=NUMBER...\n"
     "       phase-worker checkpoint PATH --step N\n"
     "       phase-worker extract [OPTION]... < LOG\n"
-    "       phase-worker gpus [OPTION]...\n";
+    "       phase-worker gpus [OPTION]...\n"
+    "       phase-worker witness PID...\n";
 
 static int main_wrong_usage(void)
 {
@@ -38,6 +40,8 @@ int main(int argc, char **argv)
         return extract_main(argc - 1, argv + 1);
     if (text_equal(verb, "gpus"))
         return sampler_main(argc - 1, argv + 1);
+    if (text_equal(verb, "witness"))
+        return witness_main(argc - 1, argv + 1);
     bool is_lead = text_equal(verb, "lead");
     if ((!is_lead && !text_equal(verb, "node")) || argc != 3)
         return main_wrong_usage();

@@ -195,6 +195,8 @@ static void node_run_start_vigil(struct node_run *run)
         .journal = run->journal,
         .hang_s = run->assignment->hang_s,
         .folder = run->options.node_index == 0 ? run->assignment->out_dir : NULL,
+        .program = run->options.program,
+        .environment = run->environment.entries,
         .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),
         .report = node_run_vigil_report,
         .context = run,

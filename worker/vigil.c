@@ -11,6 +11,8 @@
 #include "worker/observer.h"
 #include "worker/pace.h"
 #include "worker/ras.h"
+#include "worker/telemetry/second.h"
+#include "worker/testimony.h"
 
 #include <stdlib.h>
 
@@ -36,7 +38,9 @@ struct vigil {
     uv_timer_t examiner;
     struct evidence *evidence; /* the first look, while a second one is waited for */
     struct ras *ras;           /* a query under way */
-    json_t *found;             /* the newest evidence */
+    struct testimony *testimony;
+    json_t *found; /* the newest evidence */
+    json_t *tools; /* what the testimony said, or NULL */
     char *summary, *nccl;
 };
 
@@ -158,12 +162,24 @@ void vigil_look(struct vigil *vigil)
 
 /* --- Evidence -------------------------------------------------------------------------------- */
 
+/* A GPU that is busy and takes little power waits for another in a collective. */
+static void vigil_add_gpus(struct vigil *vigil)
+{
+    const struct gpu_second *second = observer_gpus(vigil->options.observer);
+    if (second)
+        json_object_set_new(vigil->found, "gpus", second_to_json(second, SECOND_SHORT));
+}
+
+/* When all have answered who were asked. */
 static void vigil_answer(struct vigil *vigil)
 {
-    if (vigil->evidence || vigil->ras)
+    if (vigil->evidence || vigil->ras || vigil->testimony)
         return;
     if (vigil->nccl)
         json_object_set_new(vigil->found, "nccl", json_string(vigil->nccl));
+    if (vigil->tools)
+        json_object_update(vigil->found, vigil->tools);
+    vigil_add_gpus(vigil);
     vigil->options.report(vigil->options.context,
                           json_pack("{s:s, s:f, s:s}", "report", "examined", "seconds",
                                     (double)vigil->hang.silence_ms / 1000, "summary",
@@ -177,6 +193,31 @@ static void vigil_nccl_answered(void *context, const char *text)
     free(vigil->nccl);
     vigil->nccl = text ? text_format("%s", text) : NULL;
     vigil_answer(vigil);
+}
+
+static void vigil_testified(void *context, json_t *report)
+{
+    struct vigil *vigil = context;
+    vigil->testimony = NULL;
+    json_decref(vigil->tools);
+    vigil->tools = report;
+    vigil_answer(vigil);
+}
+
+static void vigil_ask(struct vigil *vigil)
+{
+    const struct testimony_options options = {
+        .loop = vigil->options.loop,
+        .program = vigil->options.program,
+        .environment = vigil->options.environment,
+        .done = vigil_testified,
+        .context = vigil,
+    };
+    pid_t pids[TESTIMONY_PIDS_MAX];
+    size_t count = evidence_pids(vigil->evidence, pids, TESTIMONY_PIDS_MAX);
+    vigil->testimony = testimony_ask(&options, pids, count);
+    vigil->ras =
+        ras_ask(vigil->options.loop, vigil->options.ras_address, vigil_nccl_answered, vigil);
 }
 
 static void vigil_examine_done(uv_timer_t *timer)
@@ -199,14 +240,13 @@ static void vigil_examine_done(uv_timer_t *timer)
 
 void vigil_examine(struct vigil *vigil)
 {
-    if (vigil->evidence || vigil->ras)
+    if (vigil->evidence || vigil->ras || vigil->testimony)
         return; /* that answer is this one's */
     vigil->evidence = evidence_begin();
     if (evidence_is_stopped(vigil->evidence))
         hang_look(&vigil->hang, HANG_EXCUSED, clock_steady_ms());
     uv_timer_start(&vigil->examiner, vigil_examine_done, VIGIL_EXAMINE_MS, 0);
-    vigil->ras =
-        ras_ask(vigil->options.loop, vigil->options.ras_address, vigil_nccl_answered, vigil);
+    vigil_ask(vigil);
 }
 
 void vigil_testify(struct vigil *vigil)
@@ -227,6 +267,7 @@ static void vigil_closed(uv_handle_t *handle)
     struct vigil *vigil = handle->data;
     evidence_free(vigil->evidence);
     json_decref(vigil->found);
+    json_decref(vigil->tools);
     free(vigil->summary);
     free(vigil->nccl);
     free(vigil);
@@ -237,6 +278,8 @@ void vigil_close(struct vigil *vigil)
     if (!vigil)
         return;
     ras_cancel(vigil->ras);
+    testimony_cancel(vigil->testimony);
     vigil->ras = NULL;
+    vigil->testimony = NULL;
     uv_close((uv_handle_t *)&vigil->examiner, vigil_closed);
 }

@@ -30,9 +30,11 @@ struct vigil_options {
     const struct crew *crew;
     const struct observer *observer;
     struct journal *journal;
-    int hang_s;              /* of hang_init() */
-    const char *folder;      /* where checkpoints are written; NULL: another node looks there */
-    const char *ras_address; /* NCCL_RAS_ADDR of the ranks, or NULL */
+    int hang_s;               /* of hang_init() */
+    const char *folder;       /* where checkpoints are written; NULL: another node looks there */
+    const char *program;      /* path of phase-worker */
+    char *const *environment; /* of the ranks */
+    const char *ras_address;  /* NCCL_RAS_ADDR of the ranks, or NULL */
     /* Takes over the reference. */
     void (*report)(void *context, json_t *report);
     void *context;
@@ -44,7 +46,8 @@ struct vigil *vigil_new(const struct vigil_options *options);
 /* Takes note of what was seen. Called a few times a second. */
 void vigil_look(struct vigil *vigil);
 
-/* Looks at the processes and asks NCCL; answers within six seconds. */
+/* Looks at the processes, asks NCCL, and what tools are there (testimony.h); answers within six
+ * seconds. */
 void vigil_examine(struct vigil *vigil);
 
 /* The run is taken to hang: puts what was last found into the journal. */

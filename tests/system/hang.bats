@@ -37,7 +37,7 @@ evidence() {
     start_lead 1
     await_lead 1
     [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*" of rank 0 (pid "*") spins"* ]]
-    [ "$(evidence 1 n1 '[.processes[] | select(.cpu > 0.5) | .rank]')" = '[0]' ]
+    [ "$(evidence 1 n1 '[.processes[] | select(.state == "R" and .cpu > 0) | .rank]')" = '[0]' ]
 }
 
 @test "what the kernel does not let go is named, and is gone in the end" {
@@ -154,6 +154,34 @@ while True: time.sleep(100)
     await_lead 1
     kill "$ras"
     [ "$(evidence 2 n1 '[(.processes | length), .nccl]')" = '[1,null]' ]
+}
+
+# tool NAME: a program on the PATH of the run, from standard input.
+tool() {
+    mkdir -p "$home/bin"
+    { echo '#!/bin/bash' && cat; } >"$home/bin/$1"
+    chmod +x "$home/bin/$1"
+}
+
+@test "py-spy and nvidia-smi are asked where they are, and not waited for" {
+    tool py-spy <<'SH'
+echo "Process $4: python3 train.py"
+printf '\nThread 0x1 (idle): "Loader"\n    wait (threading.py:1)\n'
+for i in {1..500}; do printf '\nThread 0x%x (idle)\n    wait (queue.py:1)\n' $i; done
+printf '\nThread 0x2 (active): "MainThread"\n    all_reduce (train.py:7)\n'
+SH
+    tool nvidia-smi <<<'echo "GPU 0: busy"; exec sleep 1000'
+    new_run 1 "{$hang, \"env\": {\"PATH\": \"$home/bin:$PATH\"},
+        \"run\": $(script 'exec python3 -c "import time; time.sleep(1000)"')}"
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 .cause)" = hang ]
+    [ "$(evidence 1 n1 '[(.python | length), .python[0].pid == .processes[0].pid]')" = '[1,true]' ]
+    [ "$(evidence 1 n1 '.python[0].stacks' | sed -n '1s/[0-9][0-9]*/N/;1,4p' | paste -sd'|')" = \
+        'Process N: python3 train.py||Thread 0x2 (active): "MainThread"|    all_reduce (train.py:7)' ]
+    [ "$(evidence 1 n1 '.python[0].stacks | length')" = 4096 ]
+    [ "$(evidence 1 n1 .nvidia_smi)" = "GPU 0: busy" ]
+    await no_process_names "$home/bin"
 }
 
 @test "a node whose steps come slowly is a straggler" {
