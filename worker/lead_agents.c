@@ -33,6 +33,7 @@ void lead_begin(struct lead *lead)
     json_t *nodes = json_array();
     for (unsigned i = 0; i < lead->count; i++) {
         lead->agents[i].is_gone = lead->agents[i].is_ended = false;
+        lead->agents[i].was_warned = false;
         lead->paces[i] = (struct pace_node){0};
         if (i < run->assignment->nodes)
             json_array_append_new(nodes, json_string(lead->agents[i].node));

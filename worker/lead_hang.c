@@ -103,13 +103,35 @@ static void lead_hang_late(uv_timer_t *timer)
     lead_hang_judge(timer->data, true);
 }
 
-void lead_hang_silent(struct lead *lead, const struct lead_agent *agent, const json_t *report)
+/* A node that made steps of its own has stopped, while the run does not hang: others go on. Where
+ * all wait for one, the first is silent soon after it, and the run is found to hang before a
+ * quarter more of the time has passed. */
+static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const json_t *report)
 {
+    double silent_s = json_number_value(json_object_get(report, "seconds"));
     double limit_s = json_number_value(json_object_get(report, "limit"));
-    if (lead->hang.is_asked || !lead_hang_is_open(lead) || agent != lead_hang_first(lead))
+    bool has_stopped = json_is_true(json_object_get(report, "steps")) && silent_s > 1.25 * limit_s;
+    if (agent->was_warned || !has_stopped)
         return;
+    agent->was_warned = true;
+    char *silence = lead_hang_time(silent_s);
+    char *message =
+        text_format("%s has shown nothing for %s, while others go on", agent->node, silence);
+    lead_run_tell(lead->run, "warning", json_pack("{s:s}", "message", message));
+    free(message);
+    free(silence);
+}
+
+void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    if (lead->hang.is_asked || !lead_hang_is_open(lead))
+        return;
+    if (agent != lead_hang_first(lead)) {
+        lead_hang_warn(lead, agent, report);
+        return;
+    }
     lead->hang.is_asked = true;
-    lead->hang.limit_s = limit_s;
+    lead->hang.limit_s = json_number_value(json_object_get(report, "limit"));
     for (unsigned i = 0; i < lead->count; i++)
         lead->agents[i].is_examined = false;
     step_send(lead->step, "examine");

@@ -43,6 +43,7 @@ struct lead_agent {
     char *node; /* NULL until it is ready */
     bool is_checked, is_gone, is_ended;
     bool is_examined; /* has answered since the lead last asked whether the run hangs */
+    bool was_warned;  /* that it is silent while others go on, in this run */
     double silent_s;
     char *summary; /* of what it found, or NULL */
 };
@@ -113,7 +114,7 @@ void lead_reported(void *context, const json_t *report);
 
 /* lead_hang.c */
 
-void lead_hang_silent(struct lead *lead, const struct lead_agent *agent, const json_t *report);
+void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report);
 void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report);
 /* An agent's ranks are gone: it is not asked any more. */
 void lead_hang_gone(struct lead *lead);

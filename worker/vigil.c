@@ -115,9 +115,9 @@ static void vigil_tell_silence(struct vigil *vigil, int64_t now_ms)
     }
     vigil->told_ms = now_ms;
     vigil->options.report(vigil->options.context,
-                          json_pack("{s:s, s:f, s:f}", "report", "silent", "seconds",
+                          json_pack("{s:s, s:f, s:f, s:b}", "report", "silent", "seconds",
                                     (double)vigil->hang.silence_ms / 1000, "limit",
-                                    (double)limit_ms / 1000));
+                                    (double)limit_ms / 1000, "steps", vigil->hang.has_step));
 }
 
 static void vigil_record_pace(struct vigil *vigil, int64_t now_ms)

@@ -6,7 +6,8 @@
  * nodes hangs only when none shows a sign. What is reported to it, with the members of
  * node_run.h's reports:
  *
- *   {"report": "silent", "seconds": 912.0, "limit": 900.0}      again while it lasts
+ *   {"report": "silent", "seconds": 912.0, "limit": 900.0, "steps": true}
+ *       again while it lasts; `steps`: some were printed here before
  *   {"report": "examined", "seconds": 912.0, "summary": "..."}  the answer to vigil_examine()
  *
  *   {"report": "pace", "steps_per_s": 0.52}                     where steps are printed here
