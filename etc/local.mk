@@ -5,7 +5,7 @@ dist_examples_DATA = etc/workflows/demo.yaml etc/prolog/preflight
 dist_pkgdata_DATA = etc/failures.yaml etc/preflight.yaml
 bashcompletiondir = $(datadir)/bash-completion/completions
 nodist_bashcompletion_DATA = etc/completions/phasectl
-EXTRA_DIST += etc/completions/phasectl.bash
+EXTRA_DIST += etc/completions/phasectl.bash etc/prolog/README.md
 CLEANFILES += etc/completions/phasectl
 
 # bash finds a completion by the command's name.

@@ -89,3 +89,48 @@ runs_are() {
     [ "$(record 'SELECT count(*) FROM preflight')" = 0 ]
     [ "$(record "SELECT count(*) FROM event WHERE type = 'warning'")" = 0 ]
 }
+
+# drained REASON: so is n1.
+drained() {
+    [[ $(sinfo -h -N -n n1 -p prod -o '%T %E') == drain*" $1" ]]
+}
+
+# queued JOB: it is, and may begin by itself.
+queued() {
+    [[ $(squeue -h -n "$1" -o '%T %r') == "PENDING "* && $(squeue -h -n "$1" -o %r) != *Held* ]]
+}
+
+# A change of slurm.conf comes to a node when it comes.
+has_prolog() {
+    srun -Q -w n1 true
+    [ -e "$SANDBOX/asked" ]
+}
+
+@test "as a Prolog it drains a broken node with the reason, and jobs begin on others" {
+    cat >"$SANDBOX/prolog" <<PROLOG
+#!/bin/bash
+export PATH=$PATH SLURM_CONF=$SLURM_CONF PHASED_NVML=$PHASED_NVML FAKE_NVML_n1=ecc=5
+touch "$SANDBOX/asked"
+exec "$SRC/etc/prolog/preflight"
+PROLOG
+    chmod +x "$SANDBOX/prolog"
+    cp "$SLURM_CONF" "$SANDBOX/slurm.conf.kept"
+    printf '%s\n' "Prolog=$SANDBOX/prolog" PrologFlags=Alloc >>"$SLURM_CONF"
+    sed -i 's/^SchedulerParameters=/&nohold_on_prolog_fail,/' "$SLURM_CONF"
+    scontrol reconfigure
+    eventually 60 has_prolog
+    # On one GPU that works, on a node with one that does not, and on a good node.
+    for which in "n1 1" "n1 8" "n2 8"; do
+        sbatch -Q -w "${which% *}" --gpus-per-node="${which#* }" -J "${which/ /-}" \
+            -o /dev/null --wrap "touch $SANDBOX/ran-${which/ /-}"
+    done
+    eventually 60 drained "preflight: ecc failed GPU 5: 5 uncorrected errors, at most 0"
+    eventually 60 test -e "$SANDBOX/ran-n2-8"
+    [ -e "$SANDBOX/ran-n1-1" ]
+    [ ! -e "$SANDBOX/ran-n1-8" ]
+    eventually 60 queued n1-8
+    scancel -n n1-8
+    mv "$SANDBOX/slurm.conf.kept" "$SLURM_CONF"
+    scontrol reconfigure
+    scontrol update nodename=n1 state=resume
+}
