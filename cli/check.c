@@ -1,12 +1,14 @@
 /* phasectl check: the parser that the daemon uses, without the daemon. */
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/oldlog.h"
 #include "cli/options.h"
 #include "cli/problems.h"
 #include "cli/source.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
 #include "lib/spec/spec.h"
+#include "lib/text.h"
 
 #include <stdio.h>
 
@@ -19,9 +21,30 @@ static void check_print_problems(const char *file, const struct spec_problems *p
                       problems->error_count == 1 ? "" : "s");
 }
 
+/* What is good is shown: whole, on old logs, or in a line. */
+static int check_show(struct cli *cli, const char *file, const json_t *json, bool print,
+                      const struct option_list *logs)
+{
+    struct text text = {0};
+    struct error err;
+    size_t phases = json_array_size(json_object_get(json, "phases"));
+    if (print) {
+        client_print_json(json);
+        return CLI_OK;
+    }
+    if (oldlog_write(json, logs->items, logs->count, &cli->out, &text, &err) < 0) {
+        text_fini(&text);
+        return cli_fail(&err);
+    }
+    printf("%s is good: %zu phase%s\n", file, phases, phases == 1 ? "" : "s");
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    return CLI_OK;
+}
+
 int check_verb(struct cli *cli, char **words)
 {
-    struct option_list list = {0}, variants = {0};
+    struct option_list list = {0}, variants = {0}, logs = {0};
     bool print = false;
     const struct option_rule rules[] = {
         {.name = "set",
@@ -32,6 +55,10 @@ int check_verb(struct cli *cli, char **words)
          .value = "VARIANT",
          .list = &variants,
          .help = "put a variant of the file over it, as `submit` does"},
+        {.name = "log",
+         .value = "PHASE=FILE",
+         .list = &logs,
+         .help = "try metrics, guards and gate on an earlier log"},
         {.name = "print", .flag = &print, .help = "print the resolved workflow as JSON"},
         {0},
     };
@@ -56,14 +83,7 @@ int check_verb(struct cli *cli, char **words)
     }
     int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
     check_print_problems(source.name, &problems);
-    if (code < 0) {
-        status = CLI_FAILED;
-    } else if (print) {
-        client_print_json(json);
-    } else {
-        size_t phases = json_array_size(json_object_get(json, "phases"));
-        printf("%s is good: %zu phase%s\n", file, phases, phases == 1 ? "" : "s");
-    }
+    status = code < 0 ? CLI_FAILED : check_show(cli, file, json, print, &logs);
     json_decref(json);
     json_decref(overrides.variants);
     source_fini(&source);

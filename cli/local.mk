@@ -12,6 +12,7 @@ bin_phasectl_SOURCES = \
 	cli/logs.c \
 	cli/metrics.c \
 	cli/nodes.c \
+	cli/oldlog.c cli/oldlog.h \
 	cli/program.c cli/program.h \
 	cli/runs.c \
 	cli/source.c cli/source.h \
@@ -22,7 +23,7 @@ bin_phasectl_SOURCES = \
 	cli/watch.c cli/watch.h \
 	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
-bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
+bin_phasectl_LDADD = cli/libcli.a worker/metrics/libmetrics.a lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
 	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
 
 # What unit tests link too.

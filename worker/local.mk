@@ -20,7 +20,6 @@ worker_libworker_a_SOURCES = \
 	worker/groups.c worker/groups.h \
 	worker/fitness.c worker/fitness.h \
 	worker/failure.c worker/failure.h \
-	worker/guards.c worker/guards.h \
 	worker/hang.c worker/hang.h \
 	worker/hardware.c worker/hardware.h \
 	worker/inquiry.c worker/inquiry.h \

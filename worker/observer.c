@@ -7,7 +7,7 @@
 #include "worker/channel.h"
 #include "worker/clock.h"
 #include "worker/environment.h"
-#include "worker/guards.h"
+#include "worker/metrics/guards.h"
 #include "worker/journal.h"
 #include "worker/lines.h"
 #include "worker/metrics/extract.h"

@@ -2,7 +2,7 @@
 #include "worker/rows.h"
 
 #include "worker/clock.h"
-#include "worker/guards.h"
+#include "worker/metrics/guards.h"
 #include "worker/journal.h"
 #include "worker/metrics/extract.h"
 

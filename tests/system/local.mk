@@ -48,3 +48,6 @@ EXTRA_DIST += tests/system/hardware.bats
 
 TESTS += tests/system/import.bats
 EXTRA_DIST += tests/system/import.bats
+
+TESTS += tests/system/check_log.bats
+EXTRA_DIST += tests/system/check_log.bats

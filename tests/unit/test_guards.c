@@ -3,7 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/guards.h"
+#include "worker/metrics/guards.h"
 #include "worker/metrics/extract.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/clock.h"
-#include "worker/guards.h"
+#include "worker/metrics/guards.h"
 #include "worker/journal.h"
 #include "worker/metrics/extract.h"
 #include "worker/rows.h"

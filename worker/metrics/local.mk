@@ -7,4 +7,5 @@ worker_metrics_libmetrics_a_SOURCES = \
 	worker/metrics/line.c worker/metrics/line.h \
 	worker/metrics/pattern.c worker/metrics/pattern.h \
 	worker/metrics/extract.c worker/metrics/extract_row.c worker/metrics/extract.h \
-	worker/metrics/extract_main.c worker/metrics/extract_main.h
+	worker/metrics/extract_main.c worker/metrics/extract_main.h \
+	worker/metrics/guards.c worker/metrics/guards.h

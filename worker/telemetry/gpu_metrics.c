@@ -2,7 +2,7 @@
 #include "worker/telemetry/gpu_metrics.h"
 
 #include "worker/clock.h"
-#include "worker/guards.h"
+#include "worker/metrics/guards.h"
 #include "worker/metrics/extract.h"
 #include "worker/rows.h"
 #include "worker/telemetry/second.h"

@@ -1,5 +1,5 @@
 /* Watching metrics. */
-#include "worker/guards.h"
+#include "worker/metrics/guards.h"
 
 #include "lib/error.h"
 #include "lib/expr/check.h"

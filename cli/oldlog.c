@@ -1,0 +1,316 @@
+/* Trying metrics, guards and gates on old logs. */
+#include "cli/oldlog.h"
+
+#include "cli/format.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+#include "lib/error.h"
+#include "lib/expr/check.h"
+#include "lib/expr/metrics.h"
+#include "lib/text.h"
+#include "worker/metrics/extract.h"
+#include "worker/metrics/guards.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OLDLOG_JUDGED_EACH = 1000 }; /* judgements, after which only every second row is judged */
+
+/* One log and what was read from it. */
+struct oldlog {
+    const json_t *phase; /* borrowed, as all names */
+    const char *name, *file;
+    struct metrics *metrics;
+    struct guards *guards;
+    json_t *facts;
+    bool has_times;
+    double begin_s, time_s; /* of the newest line, from the first one */
+    int64_t last_step;
+    size_t lines, rows;
+    size_t judged_each, judged;
+    json_t *verdicts; /* of guards that failed */
+    char *stopped;    /* why guards would have stopped the run, or NULL */
+    bool is_end_good; /* `until` was reached */
+    int64_t stopped_step;
+};
+
+/* --- Reading -----------------------------------------------------------------------------------*/
+
+static void oldlog_told(void *context, json_t *verdict)
+{
+    struct oldlog *log = context;
+    if (json_array_append(log->verdicts, verdict) < 0)
+        abort();
+}
+
+static void oldlog_judge(struct oldlog *log)
+{
+    json_t *verdict = NULL;
+    char *message = NULL;
+    enum guards_judgement judgement =
+        guards_judge(log->guards, log->time_s, oldlog_told, log, &verdict, &message);
+    if (judgement != GUARDS_FINE && !log->stopped) {
+        log->stopped = message;
+        log->stopped_step = log->last_step;
+        log->is_end_good = judgement == GUARDS_REACHED;
+        message = NULL;
+    }
+    free(message);
+    json_decref(verdict);
+}
+
+/* Runs are judged every few seconds; a log that tells no time is judged by its rows. */
+static void oldlog_row(void *context, const struct extract_row *row)
+{
+    struct oldlog *log = context;
+    log->rows++;
+    log->last_step = row->step;
+    for (size_t i = 0; i < row->count; i++) {
+        metrics_add(log->metrics, row->values[i].name, row->step, log->time_s,
+                    row->values[i].value);
+        if (!log->stopped)
+            guards_add(log->guards, row->step, log->time_s, &row->values[i]);
+    }
+    if (log->stopped || log->rows % log->judged_each)
+        return;
+    oldlog_judge(log);
+    if (++log->judged % OLDLOG_JUDGED_EACH == 0)
+        log->judged_each *= 2;
+}
+
+/* The time that `phasectl logs` writes before a line, "2026-11-21T08:50:04.721Z ", is taken off. */
+static size_t oldlog_time(struct oldlog *log, const char *line, size_t size)
+{
+    struct tm tm = {0};
+    unsigned ms = 0;
+    int end = 0;
+    if (size < 25 || line[10] != 'T' ||
+        sscanf(line, "%4d-%2d-%2dT%2d:%2d:%2d.%3uZ %n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+               &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms, &end) != 7 ||
+        end == 0)
+        return 0;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    double time_s = (double)timegm(&tm) + ms / 1000.0;
+    if (!log->has_times)
+        log->begin_s = time_s;
+    log->has_times = true;
+    log->time_s = time_s - log->begin_s;
+    return (size_t)end;
+}
+
+static int oldlog_read(struct oldlog *log, struct extract *extract, struct error *err)
+{
+    FILE *file = fopen(log->file, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    if (!file)
+        return error_set(err, -errno, "cannot open %s: %s", log->file, strerror(errno));
+    while ((size = getline(&line, &capacity, file)) > 0) {
+        size_t begin = oldlog_time(log, line, (size_t)size);
+        log->lines++;
+        extract_feed(extract, line + begin, (size_t)size - begin);
+    }
+    int code =
+        ferror(file) ? error_set(err, -errno, "cannot read %s: %s", log->file, strerror(errno)) : 0;
+    extract_end(extract);
+    if (!log->stopped)
+        oldlog_judge(log);
+    free(line);
+    (void)fclose(file); /* only read */
+    return code;
+}
+
+static const json_t *oldlog_phase(const json_t *workflow, const char *name, size_t size)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    {
+        const char *known = json_string_value(json_object_get(phase, "name"));
+        if (known && strlen(known) == size && strncmp(known, name, size) == 0)
+            return phase;
+    }
+    return NULL;
+}
+
+static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *text,
+                       struct error *err)
+{
+    struct extract_options options;
+    struct extract *extract = NULL;
+    const char *equals = strchr(text, '=');
+    if (!equals || !equals[1])
+        return error_set(err, -EINVAL, "--log wants PHASE=FILE, not '%s'", text);
+    *log = (struct oldlog){
+        .phase = oldlog_phase(workflow, text, (size_t)(equals - text)),
+        .file = equals + 1,
+        .metrics = metrics_new(),
+        .judged_each = 1,
+        .verdicts = json_array(),
+    };
+    if (!log->phase)
+        return error_set(err, -EINVAL, "--log %s: there is no such phase", text);
+    log->name = json_string_value(json_object_get(log->phase, "name"));
+    int code = extract_options_from_json(json_object_get(log->phase, "metrics"), &options, err);
+    options.step_name =
+        json_string_value(json_object_get(json_object_get(log->phase, "progress"), "step"));
+    if (code == 0)
+        code = guards_new(log->phase, 0, &log->guards, err);
+    if (code == 0)
+        code = extract_new(&options, oldlog_row, log, &extract, err);
+    if (code == 0)
+        code = oldlog_read(log, extract, err);
+    extract_free(extract);
+    log->facts = json_pack("{s:f}", "elapsed", log->time_s);
+    if (log->rows)
+        (void)json_object_set_new(log->facts, "step", json_integer(log->last_step));
+    return code;
+}
+
+static void oldlog_fini(struct oldlog *log)
+{
+    metrics_free(log->metrics);
+    guards_free(log->guards);
+    json_decref(log->facts);
+    json_decref(log->verdicts);
+    free(log->stopped);
+}
+
+/* --- Writing -----------------------------------------------------------------------------------*/
+
+static void oldlog_write_metrics(const struct oldlog *log, const struct terminal *terminal,
+                                 struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"METRIC", TABLE_LEFT, true}, {"ROWS", TABLE_RIGHT, false},  {"FROM", TABLE_RIGHT, false},
+        {"TO", TABLE_RIGHT, false},   {"FIRST", TABLE_RIGHT, false}, {"LAST", TABLE_RIGHT, false},
+    };
+    struct table table;
+    table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < metrics_name_count(log->metrics); i++) {
+        const char *name = metrics_name(log->metrics, i);
+        struct metrics_series series = metrics_find(log->metrics, name);
+        const struct metrics_row *first = &series.rows[0], *last = &series.rows[series.count - 1];
+        char number[FORMAT_SIZE];
+        table_add(&table, COLOUR_PLAIN, name);
+        table_addf(&table, COLOUR_PLAIN, "%zu", series.count);
+        table_addf(&table, COLOUR_PLAIN, "%lld", (long long)first->step);
+        table_addf(&table, COLOUR_PLAIN, "%lld", (long long)last->step);
+        table_add(&table, COLOUR_PLAIN, format_number(first->value, number));
+        table_add(&table, COLOUR_PLAIN, format_number(last->value, number));
+    }
+    table_write(&table, terminal, 2, text);
+    table_fini(&table);
+}
+
+static struct expr_names oldlog_names(const struct oldlog *log, const char *phase)
+{
+    return (struct expr_names){
+        .phase = phase,
+        .params = json_object_get(log->phase, "params"),
+        .facts = log->facts,
+        .metrics = log->metrics,
+    };
+}
+
+/* As the daemon judges; phases before have the names of their logs, if there are any. */
+static void oldlog_write_gate(const struct oldlog *logs, size_t count, const struct oldlog *log,
+                              const struct terminal *terminal, struct text *text)
+{
+    struct expr_names *before = calloc(count, sizeof *before);
+    const json_t *gate = json_object_get(log->phase, "gate");
+    json_t *json, *verdicts = json_array();
+    const char *name;
+    bool has_failed = false;
+    if (!before)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        before[i] = oldlog_names(&logs[i], logs[i].name);
+    json_object_foreach((json_t *)gate, name, json)
+    {
+        struct check check;
+        struct verdict verdict;
+        struct error err;
+        if (check_from_json(name, json, &check, &err) < 0)
+            continue; /* such a workflow is not resolved */
+        struct expr_scope scope = {
+            .own = oldlog_names(log, NULL), .before = before, .before_count = count};
+        check_evaluate(&check, CHECK_GATE, &scope, &verdict);
+        has_failed = has_failed || verdict_is_failure(&verdict);
+        if (json_array_append_new(verdicts, verdict_to_json(&verdict)) < 0)
+            abort();
+        verdict_fini(&verdict);
+        check_fini(&check);
+    }
+    json_t *shown = json_pack("{s:o}", "checks", verdicts);
+    if (json_array_size(verdicts) == 0) {
+        text_add(text, "  it has no gate: what succeeds passes\n");
+    } else {
+        text_add(text, "  its gate would have ");
+        terminal_colour(terminal, text, has_failed ? COLOUR_RED : COLOUR_GREEN,
+                        has_failed ? "failed" : "passed");
+        text_add(text, ":\n");
+        view_gate(terminal, shown, 2, text);
+    }
+    json_decref(shown);
+    free(before);
+}
+
+static void oldlog_write_guards(const struct oldlog *log, const struct terminal *terminal,
+                                struct text *text)
+{
+    size_t count = json_object_size(json_object_get(log->phase, "guards"));
+    if (log->stopped)
+        text_addf(text, "  at step %lld the run would have been %s: %s\n",
+                  (long long)log->stopped_step, log->is_end_good ? "ended well" : "stopped",
+                  log->stopped);
+    else if (count)
+        text_addf(text, "  its %zu guard%s would not have stopped it\n", count,
+                  count == 1 ? "" : "s");
+    if (json_array_size(log->verdicts) == 0)
+        return;
+    json_t *shown = json_pack("{s:O}", "checks", log->verdicts);
+    view_gate(terminal, shown, 2, text);
+    json_decref(shown);
+}
+
+static void oldlog_write_one(const struct oldlog *logs, size_t count, const struct oldlog *log,
+                             const struct terminal *terminal, struct text *text)
+{
+    char number[FORMAT_SIZE];
+    text_addf(text, "%s, by %s: %zu line%s, %zu row%s of metrics", log->name, log->file, log->lines,
+              log->lines == 1 ? "" : "s", log->rows, log->rows == 1 ? "" : "s");
+    if (log->has_times)
+        text_addf(text, ", %s\n", format_duration(log->time_s, number));
+    else
+        text_add(text, "; no times, so that all seems to have come at once\n");
+    if (log->rows)
+        oldlog_write_metrics(log, terminal, text);
+    oldlog_write_guards(log, terminal, text);
+    oldlog_write_gate(logs, count, log, terminal, text);
+}
+
+int oldlog_write(const json_t *workflow, const char *const *logs, size_t count,
+                 const struct terminal *terminal, struct text *text, struct error *err)
+{
+    struct oldlog *read = calloc(count + 1, sizeof *read);
+    int code = 0;
+    size_t done = 0;
+    if (!read)
+        abort();
+    for (; done < count && code == 0; done++)
+        code = oldlog_init(&read[done], workflow, logs[done], err);
+    for (size_t i = 0; i < count && code == 0; i++)
+        oldlog_write_one(read, count, &read[i], terminal, text);
+    for (size_t i = 0; i < done; i++)
+        oldlog_fini(&read[i]);
+    free(read);
+    return code;
+}
