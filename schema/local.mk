@@ -60,6 +60,7 @@ QUERIES = \
 	schema/queries/run_spec.sql \
 	schema/queries/run_warnings.sql \
 	schema/queries/runs_all.sql \
+	schema/queries/runs_at_work.sql \
 	schema/queries/runs_of_phase.sql \
 	schema/queries/runs_of_workflow.sql \
 	schema/queries/secret_get.sql \

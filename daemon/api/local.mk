@@ -4,6 +4,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/api.c daemon/api/api.h \
 	daemon/api/control.c \
 	daemon/api/events.c \
+	daemon/api/exposition.c daemon/api/exposition.h \
 	daemon/api/inside.h \
 	daemon/api/listen.c daemon/api/listen.h \
 	daemon/api/nodes.c \

@@ -1,6 +1,7 @@
 /* What people ask of the record, and of the daemon itself. */
 #include "daemon/api/inside.h"
 
+#include "daemon/api/exposition.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
 #include "lib/error.h"
@@ -138,6 +139,23 @@ void read_gpus(struct call *call)
     if (status == 0)
         status = answer_gpus(store_of(call), run, &json, &err);
     call_answer(call, status, json, &err);
+}
+
+void read_exposition(struct call *call)
+{
+    struct error err;
+    struct text text = {0};
+    json_t *at_work;
+    int status = answer_at_work(store_of(call), &at_work, &err);
+    if (status < 0) {
+        call_fail(call->request, NULL, &err);
+        return;
+    }
+    exposition_write(at_work, loop_now_ms(), &text);
+    json_decref(at_work);
+    size_t size = text.size;
+    request_set_type(call->request, "text/plain; version=0.0.4; charset=utf-8");
+    request_reply_take(call->request, 200, text_steal(&text), size);
 }
 
 /* --- Logs ---------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ static const struct route person_routes[] = {
     {"POST", "/v1/nodes/{node}", nodes_post},
     {"DELETE", "/v1/nodes/{node}", nodes_delete},
     {"GET", "/v1/events", events_get},
+    {"GET", "/metrics", read_exposition},
     {NULL, NULL, NULL},
 };
 

@@ -43,6 +43,7 @@ struct request {
     unsigned status;
     char *reply;
     size_t reply_size;
+    const char *type; /* NULL: JSON */
     char *header_name, *header_value;
 };
 
@@ -127,7 +128,8 @@ static enum MHD_Result request_send(struct request *request)
     if (!response)
         abort();
     request->reply = NULL;
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                  request->type ? request->type : "application/json");
     if (request->header_name)
         (void)MHD_add_response_header(response, request->header_name, request->header_value);
     enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);
@@ -336,6 +338,11 @@ void request_set_header(struct request *request, const char *name, const char *v
     assert(!request->header_name);
     request->header_name = text_format("%s", name);
     request->header_value = text_format("%s", value);
+}
+
+void request_set_type(struct request *request, const char *type)
+{
+    request->type = type;
 }
 
 void request_reply_take(struct request *request, unsigned status, char *body, size_t size)

@@ -70,6 +70,8 @@ const char *request_body(const struct request *request, size_t *ret_size);
 
 /* Adds a header to the reply to come; at most one. */
 void request_set_header(struct request *request, const char *name, const char *value);
+/* What the body is, where it is not JSON; static. */
+void request_set_type(struct request *request, const char *type);
 /* Takes `body` (free()). */
 void request_reply_take(struct request *request, unsigned status, char *body, size_t size);
 /* Takes the reference to `json`. */

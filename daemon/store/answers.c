@@ -252,6 +252,44 @@ int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t *
     return result;
 }
 
+/* What a run does, and what it told last; takes over `run`, which has its address. */
+static int answer_one_at_work(struct store *store, uint64_t id, json_t *run, json_t *runs,
+                              struct error *err)
+{
+    json_t *gpus, *metrics;
+    int result = answer_gpus(store, id, &gpus, err);
+    json_array_append_new(runs, run);
+    if (result < 0)
+        return result;
+    json_object_update(run, gpus);
+    json_decref(gpus);
+    result = answer_newest_metrics(store, id, &metrics, err);
+    if (result == 0)
+        json_object_set_new(run, "metrics", metrics);
+    return result;
+}
+
+int answer_at_work(struct store *store, json_t **ret_json, struct error *err)
+{
+    int result;
+    json_t *runs = json_array();
+    struct stmt *list = store_stmt(store, Q_RUNS_AT_WORK);
+    while ((result = stmt_step(list, err)) > 0) {
+        uint64_t id = (uint64_t)stmt_next_int(list);
+        json_t *run = json_pack("{s:s}", "address", stmt_next_text(list));
+        result = answer_one_at_work(store, id, run, runs, err);
+        if (result < 0)
+            break;
+    }
+    if (result < 0) {
+        stmt_reset(list);
+        json_decref(runs);
+        return result;
+    }
+    *ret_json = json_pack("{s:o}", "runs", runs);
+    return 0;
+}
+
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                   uint64_t *ret_run, struct error *err)
 {

@@ -40,6 +40,9 @@ int answer_preflight(struct store *store, uint64_t run, json_t **ret_preflight, 
 /* {"gpus": [GPU], "paces": [PACE]}: those of a run, by node: what each GPU did last, how fast the
  * node's steps come. */
 int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err);
+/* {"runs": [{"address", "gpus", "paces", "metrics": {"loss": 2.5}}]}: those that have an allocation
+ * now. */
+int answer_at_work(struct store *store, json_t **ret_json, struct error *err);
 /* The run's own id (`run` of RUN), for answer_metrics(). */
 int answer_run_id(struct store *store, uint64_t workflow, const char *phase, unsigned attempt,
                   uint64_t *ret_run, struct error *err);

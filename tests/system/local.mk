@@ -9,8 +9,8 @@ EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
 TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats \
 	tests/system/worker_preflight.bats tests/system/worker
-TESTS += tests/system/telemetry.bats
-EXTRA_DIST += tests/system/telemetry.bats
+TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
+EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/system/test_cluster

@@ -108,6 +108,34 @@ static void what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null(void *
     record_close(&record);
 }
 
+static void runs_with_an_allocation_are_answered_together(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(7);
+    record_insert(&record, workflow);
+    struct run *run = record_add_run(&record, &workflow->phases[0], 1, 1);
+    put_gpus(&record);
+    assert_int_equal(answer_at_work(record.store, &json, &err), 0);
+    assert_int_equal(json_array_size(json_object_get(json, "runs")), 0); /* it waits */
+    json_decref(json);
+    run->state = RUN_RUNNING;
+    record_save_run(&record, run);
+    assert_int_equal(answer_at_work(record.store, &json, &err), 0);
+    const json_t *runs = json_object_get(json, "runs"), *first = json_array_get(runs, 0);
+    assert_int_equal(json_array_size(runs), 1);
+    assert_string_equal(json_string_value(json_object_get(first, "address")), "7/validate#1");
+    assert_int_equal(json_array_size(json_object_get(first, "gpus")), 2);
+    assert_int_equal(json_array_size(json_object_get(first, "paces")), 0);
+    assert_true(json_is_object(json_object_get(first, "metrics")));
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 static void after_a_day_ten_seconds_become_minutes_and_seconds_go(void **state)
 {
     (void)state;
@@ -261,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_columns_of_the_record_are_those_that_are_sampled),
         cmocka_unit_test(what_a_gpu_did_last_is_answered_and_what_is_not_known_is_null),
+        cmocka_unit_test(runs_with_an_allocation_are_answered_together),
         cmocka_unit_test(after_a_day_ten_seconds_become_minutes_and_seconds_go),
         cmocka_unit_test(idleness_is_counted_of_all_the_time_and_not_of_single_seconds),
         cmocka_unit_test(the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all),

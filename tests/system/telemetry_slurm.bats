@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# Telemetry on a whole phased: from the drivers of two nodes, scripted ones (tests/fake/nvml.c), to
+# what a person, a gate and a monitoring system see.
+
+load phased.bash
+
+setup_file() {
+    sandbox_up
+    export PHASED_NVML=$BIN/../tests/fake/libnvidia-ml.so
+}
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# both_nodes_have_told: their GPUs, and how fast their steps come.
+both_nodes_have_told() {
+    phasectl gpus "$1" --json | jq -e '(.gpus | length) == 16 and (.paces | length) == 2 and
+        ([.gpus[].util | numbers] | length) == 16'
+}
+
+scrape() {
+    curl -sS --fail -D "$PHASED_HOME/head" --unix-socket "$PHASED_HOME/phased.sock" http://phased/metrics
+}
+
+@test "GPUs, step times and MFU of two nodes reach people, the gate and Prometheus" {
+    export FAKE_NVML=idle=2,used=70000 FAKE_NVML_n2=util=60
+    phasectl daemon start
+    workflow=$(submit <<'SPEC'
+name: telemetry
+phases:
+  train:
+    resources: {nodes: 2, gpus: 8, time: 10m}
+    launch: node
+    preflight: off
+    mfu: {params: 1.5e9, layers: 48, width: 1600, sequence: 1024}
+    run: |
+      pause=(0.4 1)
+      until [ -e "$PHASED_OUT/enough" ]; do
+        echo "step=$((++step)) loss=1 tok_s=400000"
+        sleep ${pause[$NODE_RANK]}
+      done
+    env: {step: 0}
+    gate:
+      fast: {value: median(mfu), at_least: 20}
+      busy: {value: mean(gpu_util), at_least: 90, else: warn}
+SPEC
+)
+    eventually 60 both_nodes_have_told "$workflow"
+
+    gpus=$(phasectl gpus "$workflow/train")
+    grep -qE '^n1 +[0-9]+ +[0-9.]+s +8 +85% +0% \(2\) +12% +73\.4/147GB +654W +67C$' <<<"$gpus"
+    grep -qE '^n2 +[0-9]+ +[0-9.]+s +8 +60% +60% \(0\) .* 0\.[0-9]+ as fast as n1$' <<<"$gpus"
+    [ "$(phasectl gpus "$workflow" --each | grep -c 'NVIDIA H200')" = 16 ]
+    status=$(phasectl status "$workflow/train")
+    grep -qE '^  a step takes +[0-9.]+ s on n1, [0-9.]+ s on n2$' <<<"$status"
+    grep -qE '^  GPUs +16 x NVIDIA H200, 72% busy, 73\.4 of 147 GB, 654 W, idle 6% of the time$' <<<"$status"
+    grep -qE '^  mfu +25\.14$' <<<"$status"
+
+    metrics=$(scrape)
+    grep -qix 'content-type: text/plain; version=0.0.4; charset=utf-8.' "$PHASED_HOME/head"
+    run="phased_run=\"$workflow/train#1\""
+    grep -qxF 'DCGM_FI_DEV_GPU_UTIL{gpu="2",UUID="GPU-20000000",modelName="NVIDIA H200",Hostname="n1",'"$run} 0" <<<"$metrics"
+    grep -qxF 'DCGM_FI_DEV_POWER_USAGE{gpu="7",UUID="GPU-70000000",modelName="NVIDIA H200",Hostname="n2",'"$run} 657" <<<"$metrics"
+    grep -qxF "phased_metric{name=\"mfu\",$run} 25.14" <<<"$metrics"
+    grep -qE "^phased_step_seconds\{Hostname=\"n2\",$run\} [0-9.]+$" <<<"$metrics"
+
+    : >"$PHASED_HOME/runs/$workflow/train/out/enough"
+    eventually 60 state "$workflow" succeeded
+    [ "$(phasectl gate "$workflow/train" --json | jq -c '.checks[0] | [.name, .outcome, .value]')" = '["fast","passed",25.14]' ]
+    [ "$(record "SELECT node || ' ' || round(idle_percent) FROM v_gpu WHERE number = 2 ORDER BY node" | xargs)" = "n1 100.0 n2 0.0" ]
+    [ "$(record 'SELECT node FROM v_pace ORDER BY mean_step_seconds' | xargs)" = "n1 n2" ]
+    [ -z "$(scrape | grep -v '^#')" ]
+}

@@ -1,0 +1,115 @@
+/* What Prometheus reads of runs. */
+#include "tests/unit/unit.h"
+
+#include "daemon/api/exposition.h"
+#include "lib/text.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* Written at 1,000 s after 1970. The GPU of n2 was told of last 181 s before. */
+static const char two_runs[] =
+    "{\"runs\": [{\"address\": \"7/train#1\", \"gpus\": ["
+    "  {\"node\": \"n1\", \"gpu\": 0, \"model\": \"NVIDIA H200\", \"uuid\": \"GPU-1\","
+    "   \"sampled\": 600, \"idle\": 20, \"time\": 980.0, \"seconds\": 10, \"util\": 97,"
+    "   \"memory_mib\": 131072, \"power_w\": 655, \"xid\": null, \"ecc_corrected\": 3,"
+    "   \"tensor_active\": 41},"
+    "  {\"node\": \"n2\", \"gpu\": 0, \"model\": \"NVIDIA H200\", \"uuid\": \"GPU-2\","
+    "   \"sampled\": 60, \"idle\": 0, \"time\": 809.0, \"seconds\": 10, \"util\": 55}],"
+    " \"paces\": [{\"node\": \"n1\", \"step_seconds\": 0.5}],"
+    " \"metrics\": {\"mfu\": 41.25, \"loss\": \"nan\", \"grad\": \"-inf\"}},"
+    " {\"address\": \"8/a#1\", \"gpus\": ["
+    "  {\"node\": \"n3\", \"gpu\": 1, \"model\": null, \"uuid\": null, \"sampled\": 10,"
+    "   \"idle\": 10, \"time\": 990.0, \"seconds\": 10, \"util\": 0}],"
+    " \"paces\": [], \"metrics\": {}}]}";
+
+static void write_two_runs(struct text *text)
+{
+    json_t *json = json_loads(two_runs, 0, NULL);
+    assert_non_null(json);
+    exposition_write(json, 1000 * 1000, text);
+    json_decref(json);
+}
+
+static void expect_family(const char *all, const char *expected)
+{
+    if (!strstr(all, expected))
+        fail_msg("no\n%s\nin\n%s", expected, all);
+}
+
+static void families_have_the_names_labels_and_units_of_dcgm_exporter(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    write_two_runs(&text);
+    const char *all = text_string(&text);
+    expect_family(all, "# HELP DCGM_FI_DEV_GPU_UTIL percent of the time in which a kernel ran\n"
+                       "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n"
+                       "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA H200\","
+                       "Hostname=\"n1\",phased_run=\"7/train#1\"} 97\n"
+                       "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"\",modelName=\"\",Hostname=\"n3\","
+                       "phased_run=\"8/a#1\"} 0\n"
+                       "# HELP DCGM_FI_DEV_MEM_COPY_UTIL");
+    expect_family(all, "DCGM_FI_DEV_FB_USED{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA H200\","
+                       "Hostname=\"n1\",phased_run=\"7/train#1\"} 131072\n");
+    expect_family(all, "# TYPE DCGM_FI_DEV_ECC_SBE_VOL_TOTAL counter\n"
+                       "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{");
+    expect_family(all,
+                  "# TYPE DCGM_FI_PROF_PIPE_TENSOR_ACTIVE gauge\n"
+                  "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA "
+                  "H200\",Hostname=\"n1\",phased_run=\"7/train#1\"} 0.41\n");
+    expect_family(all, "# TYPE phased_gpu_idle_seconds_total counter\n"
+                       "phased_gpu_idle_seconds_total{gpu=\"0\",UUID=\"GPU-1\",modelName=\"NVIDIA "
+                       "H200\",Hostname=\"n1\",phased_run=\"7/train#1\"} 20\n");
+    text_fini(&text);
+}
+
+static void what_is_absent_or_old_is_left_out(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    write_two_runs(&text);
+    assert_null(strstr(text_string(&text), "Hostname=\"n2\""));
+    expect_family(text_string(&text),
+                  "# TYPE DCGM_FI_DEV_XID_ERRORS gauge\n# HELP DCGM_FI_PROF_SM_ACTIVE");
+    text_fini(&text);
+}
+
+static void steps_and_metrics_of_runs_are_told(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    write_two_runs(&text);
+    expect_family(text_string(&text),
+                  "# TYPE phased_step_seconds gauge\n"
+                  "phased_step_seconds{Hostname=\"n1\",phased_run=\"7/train#1\"} 0.5\n"
+                  "# HELP phased_metric newest value of a metric of a run\n"
+                  "# TYPE phased_metric gauge\n"
+                  "phased_metric{name=\"mfu\",phased_run=\"7/train#1\"} 41.25\n"
+                  "phased_metric{name=\"loss\",phased_run=\"7/train#1\"} NaN\n"
+                  "phased_metric{name=\"grad\",phased_run=\"7/train#1\"} -Inf\n");
+    text_fini(&text);
+}
+
+static void labels_are_escaped(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    json_t *json = json_pack("{s:[{s:s, s:[{s:s, s:f}]}]}", "runs", "address", "1/a#1", "paces",
+                             "node", "a\"b\\c\nd", "step_seconds", 1.0);
+    exposition_write(json, 0, &text);
+    expect_family(text_string(&text), "Hostname=\"a\\\"b\\\\c\\nd\",");
+    json_decref(json);
+    text_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(families_have_the_names_labels_and_units_of_dcgm_exporter),
+        cmocka_unit_test(what_is_absent_or_old_is_left_out),
+        cmocka_unit_test(steps_and_metrics_of_runs_are_told),
+        cmocka_unit_test(labels_are_escaped),
+    };
+    return cmocka_run_group_tests_name("exposition", tests, NULL, NULL);
+}
