@@ -97,7 +97,7 @@ drained() {
 
 # queued JOB: it is, and may begin by itself.
 queued() {
-    [[ $(squeue -h -n "$1" -o '%T %r') == "PENDING "* && $(squeue -h -n "$1" -o %r) != *Held* ]]
+    [[ $(squeue -h -n "$1" -o '%T %r') == "PENDING "* && $(squeue -h -n "$1" -o %r) != *[Hh]eld* ]]
 }
 
 # A change of slurm.conf comes to a node when it comes.
