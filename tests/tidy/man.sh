@@ -35,6 +35,44 @@ verbs() {
     "$BIN/phasectl" --help | awk '/^  [a-z]+ / { print $1 }'
 }
 
+# What doc/preflight.md and etc/preflight.yaml tell otherwise of each other's models and figures.
+thresholds() {
+    awk '
+        FNR == NR && /^\| figure \| NVIDIA/ {
+            columns = split($0, model, / *\| */) - 2 # the last is the source
+            next
+        }
+        FNR == NR && !/^\|/ { columns = 0 }
+        FNR == NR {
+            gsub(/`/, "")
+            split($0, cell, / *\| */)
+            for (i = 3; i <= columns; i++)
+                if (cell[i] ~ /^[0-9]+$/)
+                    page[model[i] ": " cell[2]] = cell[i]
+            next
+        }
+        /^  - match: / { name = substr($0, 12) }
+        /^    [a-z_]+: [0-9]+$/ { file[name ": " substr($1, 1, length($1) - 1)] = $2 }
+        /^    allreduce_gbps: / {
+            gsub(/[^0-9 ]/, "")
+            for (i = 1; i < NF; i += 2)
+                file[name ": allreduce_gbps " $i] = $(i + 1)
+        }
+        END {
+            for (key in file) {
+                found++
+                if (page[key] != file[key])
+                    print key " is " file[key] ", the page says " (page[key] ? page[key] : "nothing")
+            }
+            for (key in page)
+                if (!(key in file))
+                    print "there is no " key
+            if (!found)
+                print "no thresholds were found"
+        }' "$SRC/doc/preflight.md" "$SRC/etc/preflight.yaml"
+}
+
+report 'doc/preflight.md has the thresholds of etc/preflight.yaml' "$(thresholds)"
 report 'phasectl(1) has every verb' "$(verbs | lacks phasectl.1 '^\.It Cm %s( |$)')"
 report 'phasectl(1) has every option' \
     "$(for verb in $(verbs); do "$BIN/phasectl" "$verb" --help; done | options_in | sort -u |
