@@ -121,6 +121,11 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_record_launch
+tests_unit_test_record_launch_SOURCES = tests/unit/test_record_launch.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_launch_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_launch_LDADD = $(STORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_record_metrics
 tests_unit_test_record_metrics_SOURCES = tests/unit/test_record_metrics.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

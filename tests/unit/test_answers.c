@@ -2,7 +2,6 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
-#include "daemon/store/nodes.h"
 #include "lib/expr/check.h"
 #include "lib/text.h"
 
@@ -568,30 +567,6 @@ static void a_text_that_is_no_text_is_still_answered(void **state)
     record_close(&record);
 }
 
-static void lists_of_nodes_are_written_out(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *list, *expected;
-    } cases[] = {
-        {"", "[]"},
-        {"n1", "['n1']"},
-        {"n[1-3,7],gpu", "['n1', 'n2', 'n3', 'n7', 'gpu']"},
-        {"gpu[08-11]-ib", "['gpu08-ib', 'gpu09-ib', 'gpu10-ib', 'gpu11-ib']"},
-        {"r[1-2]n[1,3]", "['r1n1', 'r1n3', 'r2n1', 'r2n3']"},
-        {"n[", "['n[']"},
-        {"n[]", "['n[]']"},
-        {"n[a-b],m", "['n[a-b]', 'm']"},
-        {"n[3-1]", "['n[3-1]']"},
-        {"a,,b,", "['a', 'b']"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_json(nodes_expand(cases[i].list), cases[i].expected);
-    json_t *many = nodes_expand("n[0-4294967295],m[1-9]x[0-4294967295]");
-    assert_int_equal(json_array_size(many), NODES_COUNT_MAX);
-    json_decref(many);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -608,7 +583,6 @@ int main(void)
         cmocka_unit_test(a_gate_tells_what_guard_stopped_the_newest_run),
         cmocka_unit_test(events_go_on_from_where_one_left_off),
         cmocka_unit_test(a_text_that_is_no_text_is_still_answered),
-        cmocka_unit_test(lists_of_nodes_are_written_out),
     };
     return cmocka_run_group_tests_name("answers", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
+#include "daemon/store/nodes.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -148,6 +149,35 @@ static void the_end_of_a_run_excludes_its_node_and_tells_so(void **state)
     json_decref(json);
 }
 
+static void lists_of_nodes_are_written_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *expected;
+    } cases[] = {
+        {"", "[]"},
+        {"n1", "[\"n1\"]"},
+        {"n[1-3,7],gpu", "[\"n1\",\"n2\",\"n3\",\"n7\",\"gpu\"]"},
+        {"gpu[08-11]-ib", "[\"gpu08-ib\",\"gpu09-ib\",\"gpu10-ib\",\"gpu11-ib\"]"},
+        {"r[1-2]n[1,3]", "[\"r1n1\",\"r1n3\",\"r2n1\",\"r2n3\"]"},
+        {"n[", "[\"n[\"]"},
+        {"n[]", "[\"n[]\"]"},
+        {"n[a-b],m", "[\"n[a-b]\",\"m\"]"},
+        {"n[3-1]", "[\"n[3-1]\"]"},
+        {"a,,b,", "[\"a\",\"b\"]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *json = nodes_expand(cases[i].list);
+        char *text = json_dumps(json, JSON_COMPACT);
+        assert_string_equal(text, cases[i].expected);
+        json_decref(json);
+        free(text);
+    }
+    json_t *many = nodes_expand("n[0-4294967295],m[1-9]x[0-4294967295]");
+    assert_int_equal(json_array_size(many), NODES_COUNT_MAX);
+    json_decref(many);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -157,6 +187,7 @@ int main(void)
         TEST(a_cleared_node_is_used_and_forgotten),
         TEST(what_a_person_wants_replaces_what_was),
         TEST(the_end_of_a_run_excludes_its_node_and_tells_so),
+        cmocka_unit_test(lists_of_nodes_are_written_out),
     };
     return cmocka_run_group_tests_name("nodes", tests, NULL, NULL);
 }

@@ -1,0 +1,136 @@
+/* What the record keeps beside the core's model: what was submitted, secrets, how far journals are
+ * known. */
+#include "tests/unit/record.h"
+#include "tests/unit/unit.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/error.h"
+#include "lib/mac.h"
+
+#include <errno.h>
+
+static void a_submission_is_known_again_by_its_key(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    uint64_t found = 0;
+    struct workflow *workflow = record_workflow(1), *second = record_workflow(2);
+    struct store_submission submission = record_submission();
+    submission.key = "0123456789abcdef0123456789abcdef";
+    record_open(&record);
+    assert_int_equal(store_find_key(record.store, submission.key, &found, &err), -ENOENT);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
+    assert_int_equal(store_find_key(record.store, submission.key, &found, &err), 0);
+    assert_int_equal(found, 1);
+    record_commit(&record);
+    record_begin(&record);
+    assert_int_equal(store_workflow_insert(record.store, second, &submission, &err), -EEXIST);
+    assert_int_equal(store_commit(record.store, &err), -EEXIST);
+    record_assert(&record, "SELECT id FROM workflow", "1");
+    record_insert(&record, second); /* without a key any number may come */
+    record_submission_fini(&submission);
+    workflow_free(workflow);
+    workflow_free(second);
+    record_close(&record);
+}
+
+static void a_run_gets_back_what_was_submitted(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store_launch launch;
+    json_t *spec;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    assert_int_equal(store_launch_load(record.store, 100, &launch, &err), 0);
+    assert_string_equal(json_string_value(json_object_get(launch.spec, "name")), "validate");
+    assert_string_equal(json_string_value(json_object_get(launch.environment, "PATH")), "/bin");
+    assert_string_equal(json_string_value(json_array_get(launch.limits, 0)), "NOFILE=1024");
+    assert_string_equal(launch.workdir, "/work dir");
+    assert_int_equal(launch.umask, 022);
+    store_launch_fini(&launch);
+    assert_int_equal(store_phase_spec(record.store, 101, &spec, &err), 0);
+    assert_string_equal(json_string_value(json_object_get(spec, "name")), "train");
+    json_decref(spec);
+    assert_int_equal(store_launch_load(record.store, 999, &launch, &err), -ENOENT);
+    assert_int_equal(store_phase_spec(record.store, 999, &spec, &err), -ENOENT);
+    record_assert(&record, "SELECT spec || overrides || resolved FROM workflow",
+                  "name: trm\n{\"validate.iterations\":\"10\"}"
+                  "{\"name\":\"trm\",\"price\":{\"by_gpu\":{\"h100\":2.5}}}");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_secret_stays_when_the_run_is_saved(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    char secret[MAC_SECRET_SIZE], read[MAC_SECRET_SIZE] = "";
+    mac_random(secret, sizeof secret);
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct run *run = record_add_run(&record, &workflow->phases[0], 10, 20);
+    assert_int_equal(store_secret(record.store, 10, read, &err), -ENOENT);
+    record_begin(&record);
+    assert_int_equal(store_secret_set(record.store, 10, secret, &err), 0);
+    assert_int_equal(store_secret_set(record.store, 11, secret, &err), -ENOENT);
+    record_commit(&record);
+    record_save_run(&record, run);
+    assert_int_equal(store_secret(record.store, 10, read, &err), 0);
+    assert_string_equal(read, secret);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void a_journal_position_is_kept_for_each_run_and_node(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    uint64_t sequence = 99;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    record_add_run(&record, &workflow->phases[0], 10, 20);
+    record_add_run(&record, &workflow->phases[0], 11, 21);
+    assert_int_equal(store_journal_committed(record.store, 10, "n1", &sequence, &err), 0);
+    assert_int_equal(sequence, 0);
+    record_begin(&record);
+    assert_int_equal(store_journal_set(record.store, 10, "n1", 3, &err), 0);
+    assert_int_equal(store_journal_set(record.store, 10, "n1", 7, &err), 0);
+    assert_int_equal(store_journal_set(record.store, 11, "n1", 1, &err), 0);
+    record_commit(&record);
+    record_begin(&record);
+    assert_int_equal(store_journal_set(record.store, 10, "n1", 9, &err), 0);
+    store_rollback(record.store);
+    record_reopen(&record);
+    static const struct {
+        uint64_t run;
+        const char *node;
+        uint64_t sequence;
+    } cases[] = {{10, "n1", 7}, {10, "n2", 0}, {10, "lead", 0}, {11, "n1", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(
+            store_journal_committed(record.store, cases[i].run, cases[i].node, &sequence, &err), 0);
+        assert_int_equal(sequence, cases[i].sequence);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_submission_is_known_again_by_its_key),
+        cmocka_unit_test(a_run_gets_back_what_was_submitted),
+        cmocka_unit_test(a_secret_stays_when_the_run_is_saved),
+        cmocka_unit_test(a_journal_position_is_kept_for_each_run_and_node),
+    };
+    return cmocka_run_group_tests_name("what runs begin with", tests, NULL, NULL);
+}
