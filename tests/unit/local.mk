@@ -239,6 +239,10 @@ UNIT_TESTS += tests/unit/test_daemon_requeue
 tests_unit_test_daemon_requeue_SOURCES = tests/unit/test_daemon_requeue.c $(DAEMON_WORLD)
 tests_unit_test_daemon_requeue_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_core_beside
+tests_unit_test_core_beside_SOURCES = tests/unit/test_core_beside.c $(CORE_WORLD)
+tests_unit_test_core_beside_LDADD = $(CORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_core_nodes
 tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c $(CORE_WORLD)
 tests_unit_test_core_nodes_LDADD = $(CORE_LDADD)
