@@ -216,6 +216,46 @@ CREATE VIEW v_remedy AS
 
 -- Phases side by side in one job.
 
+ALTER TABLE phase ADD COLUMN
+    beside INTEGER REFERENCES phase; -- whose allocations it shares; NULL: it has its own
+
+ALTER TABLE job ADD COLUMN
+    host INTEGER REFERENCES job; -- in whose allocation it is, which alone is submitted; NULL: its own
+
+CREATE INDEX job_host ON job (host) WHERE host IS NOT NULL;
+
+DROP VIEW v_run;
+
+CREATE VIEW v_run AS
+    -- Runs, with their addresses and what they cost so far. Time in another run's allocation costs
+    -- nothing.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           run.state, run.outcome, run.cause, run.message,
+           job.slurm_id AS job_id, job.state AS job_state, ifnull(run.nodes, job.nodes) AS nodes,
+           datetime(run.submitted / 1000, 'unixepoch') AS submitted,
+           datetime(run.started / 1000, 'unixepoch') AS started,
+           datetime(run.ended / 1000, 'unixepoch') AS ended,
+           run.resume_step AS first_step, run.last_step, run.in_place,
+           run.lasted / 1000.0 AS seconds,
+           (run.lasted - run.shared) / 3600000.0 * job.node_count * job.gpus_per_node AS gpu_hours,
+           (run.lasted - run.shared) / 3600000.0 * job.node_count
+               * coalesce(phase.usd_per_node_hour, phase.usd_per_gpu_hour * job.gpus_per_node)
+               AS usd,
+           phase.workflow, phase.id AS phase, run.id AS run
+      FROM (SELECT run.*,
+                   max(min(ifnull(run.ended, now.ms), ifnull(job.absent_since, now.ms))
+                       - run.started, 0) AS lasted,
+                   (SELECT total(max(min(ifnull(run.ended, now.ms), ifnull(other.ended, now.ms),
+                                         ifnull(job.absent_since, now.ms))
+                                     - max(run.started, other.started), 0))
+                      FROM run AS other
+                     WHERE other.job = job.host) AS shared
+              FROM run
+              JOIN job ON job.id = run.job
+              JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now) AS run
+      JOIN phase ON phase.id = run.phase
+      JOIN job ON job.id = run.job;
+
 -- By hardware.
 
 -- Of a run whose phase differs by GPU: the model that was there, as the driver or else Slurm names

@@ -4,6 +4,7 @@ QUERIES = \
 	schema/queries/checkpoint_list.sql \
 	schema/queries/checkpoint_put.sql \
 	schema/queries/edge_insert.sql \
+	schema/queries/beside_load.sql \
 	schema/queries/edge_load.sql \
 	schema/queries/event_insert.sql \
 	schema/queries/evidence_answer.sql \

@@ -124,7 +124,7 @@ struct core_event {
     X(REMEDY, "remedy", true)             /* phase: work its remedy out; EV_REMEDIED follows */    \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
     X(TELL_NEXT, "tell-next",                                                                      \
-      true)                       /* run: the lead of its job goes on with it; until it starts */  \
+      true) /* run: its job's lead goes on with it, or it joins a job; until it starts */          \
     X(TELL_END, "tell-end", true) /* run: its lead may leave; until the job has ended */
 
 enum core_effect_kind {

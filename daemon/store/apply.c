@@ -85,6 +85,7 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_id(stmt, ":id", job->id);
     stmt_bind_id(stmt, ":workflow", effect->workflow->id);
     stmt_bind_text(stmt, ":token", job->token);
+    stmt_bind_id(stmt, ":host", job->host ? job->host->id : 0);
     stmt_bind_id(stmt, ":slurm_id", job->slurm_id);
     stmt_bind_words(stmt, ":state", job->state);
     stmt_bind_words(stmt, ":reason", job->reason);
@@ -149,8 +150,11 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     stmt_bind_text(stmt, ":way", begun->in_place ? "in_place" : "submitted");
     stmt_bind_int(stmt, ":time", now_ms);
     int result = stmt_run(stmt, err);
+    const char *where = begun->in_place    ? "place"
+                        : begun->job->host ? "a job that it shares"
+                                           : "a new job";
     char *message = text_format("by %s: %s goes on in %s", by_gate ? "its gate" : effect->message,
-                                begun->phase->name, begun->in_place ? "place" : "a new job");
+                                begun->phase->name, where);
     struct store_event event = {
         .type = STORE_EVENT_PROMOTION,
         .time_ms = now_ms,

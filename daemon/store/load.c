@@ -133,6 +133,30 @@ static int load_edges(struct store *store, struct workflow *workflow, struct err
     return result;
 }
 
+static int load_besides(struct store *store, struct workflow *workflow, struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_BESIDE_LOAD);
+    stmt_bind_id(stmt, ":workflow", workflow->id);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        unsigned position = stmt_next_unsigned(stmt), other = stmt_next_unsigned(stmt);
+        if (position >= workflow->phase_count || other >= position) {
+            stmt_reset(stmt);
+            return load_damaged(store, workflow, err);
+        }
+        workflow->phases[position].beside = &workflow->phases[other];
+    }
+    return result;
+}
+
+static struct job *load_find_job(const struct workflow *workflow, uint64_t id)
+{
+    for (size_t i = workflow->job_count; i-- > 0;)
+        if (workflow->jobs[i]->id == id)
+            return workflow->jobs[i];
+    return NULL;
+}
+
 static int load_jobs(struct store *store, struct workflow *workflow, struct error *err)
 {
     int result;
@@ -142,6 +166,7 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         struct job *job = workflow_add_job(workflow);
         job->id = (uint64_t)stmt_next_int(stmt);
         stmt_next_words(stmt, job->token, sizeof job->token);
+        job->host = load_find_job(workflow, (uint64_t)stmt_next_int(stmt)); /* it is older */
         job->slurm_id = stmt_next_unsigned(stmt);
         stmt_next_words(stmt, job->state, sizeof job->state);
         stmt_next_words(stmt, job->reason, sizeof job->reason);
@@ -157,14 +182,6 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         job->absent_since_ms = stmt_next_int(stmt);
     }
     return result;
-}
-
-static struct job *load_find_job(const struct workflow *workflow, uint64_t id)
-{
-    for (size_t i = workflow->job_count; i-- > 0;)
-        if (workflow->jobs[i]->id == id)
-            return workflow->jobs[i];
-    return NULL;
 }
 
 static struct run *load_find_run(const struct workflow *workflow, uint64_t id)
@@ -250,6 +267,8 @@ int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_
         result = load_phases(store, workflow, err);
     if (result == 0)
         result = load_edges(store, workflow, err);
+    if (result == 0)
+        result = load_besides(store, workflow, err);
     if (result == 0)
         result = load_jobs(store, workflow, err);
     if (result == 0)

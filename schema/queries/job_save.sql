@@ -1,6 +1,6 @@
-INSERT INTO job (id, workflow, token, slurm_id, state, reason, nodes, node_count, gpus_per_node,
+INSERT INTO job (id, workflow, token, host, slurm_id, state, reason, nodes, node_count, gpus_per_node,
                  time_s, over, restarts, submitted, started, ended, absent_since)
-VALUES (:id, :workflow, :token, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node,
+VALUES (:id, :workflow, :token, :host, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node,
         :time_s, :over, :restarts, :submitted, :started, :ended, :absent_since)
 ON CONFLICT (id) DO UPDATE
    SET slurm_id = excluded.slurm_id, state = excluded.state, reason = excluded.reason,

@@ -1,5 +1,5 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
--- time is counted.
+-- time is counted. Time in the allocation of another run counts for that one.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -28,8 +28,13 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
   JOIN (SELECT total(lasted_s * job.node_count) AS node_seconds,
                total(lasted_s * job.node_count * job.gpus_per_node) AS gpu_seconds
           FROM (SELECT run.job,
-                       max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
-                           - run.started, 0) / 1000.0 AS lasted_s
+                       (max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
+                            - run.started, 0)
+                        - (SELECT total(max(min(ifnull(run.ended, :now), ifnull(other.ended, :now),
+                                                ifnull(job.absent_since, :now))
+                                            - max(run.started, other.started), 0))
+                             FROM run AS other
+                            WHERE other.job = job.host)) / 1000.0 AS lasted_s
                   FROM run
                   JOIN job ON job.id = run.job
                  WHERE run.phase = :phase) AS lasting

@@ -11,6 +11,16 @@ SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        run.resume_path AS resume,
        :runs || '/' || phase.workflow || '/' || phase.name || '/' || run.attempt AS run_dir,
        run.in_place AS "in_place?", run.gpu, run.by_gpu,
+       (SELECT group_concat(name)
+          FROM (SELECT DISTINCT mate.name
+                  FROM job AS shared
+                  JOIN run AS other ON other.job = shared.id
+                  JOIN phase AS mate ON mate.id = other.phase
+                 WHERE ifnull(job.host, job.id) IN (shared.id, shared.host)
+                   AND other.phase <> run.phase
+                   AND shared.workflow = job.workflow
+                   AND (other.state <> 'ended' OR run.state = 'ended')
+                 ORDER BY mate.position)) AS "beside[]",
        '{"cause":"' || remedy.cause || '","number":' || remedy.number || ',"times":'
            || remedy.times || ',"resume":"' || remedy.resume || '","changes":' || remedy.changes
            || '}' AS "remedy{}"

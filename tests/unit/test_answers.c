@@ -89,7 +89,7 @@ static struct workflow *seven(struct record *record)
     "'signal': 0,"                                                                                 \
     " 'submitted': 1790000000.0, 'started': 1790000010.0, 'ended': 1790000046.0,"                  \
     " 'first_step': 0, 'last_step': 130, 'resume': null, 'run_dir': '/home/runs/7/validate/1',"    \
-    " 'in_place': false, 'gpu': null, 'by_gpu': null, 'remedy': null"
+    " 'in_place': false, 'beside': [], 'gpu': null, 'by_gpu': null, 'remedy': null"
 #define RUN_1 "{" RUN_1_MEMBERS "}"
 #define RUN_2                                                                                      \
     "{'address': '7/validate#2', 'run': 12, 'phase': 'validate', 'attempt': 2,"                    \
@@ -100,7 +100,8 @@ static struct workflow *seven(struct record *record)
     "'exit_code': 0,"                                                                              \
     " 'signal': 0, 'submitted': 1790000050.0, 'started': 1790000064.0, 'ended': null,"             \
     " 'first_step': 100, 'last_step': 190, 'resume': '/out/step_100.ckpt',"                        \
-    " 'run_dir': '/home/runs/7/validate/2', 'in_place': false, 'gpu': null, 'by_gpu': null,"       \
+    " 'run_dir': '/home/runs/7/validate/2', 'in_place': false, 'beside': [], 'gpu': null,"         \
+    " 'by_gpu': null,"                                                                             \
     " 'remedy': null}"
 /* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
 #define PHASE_VALIDATE                                                                             \

@@ -119,6 +119,8 @@ static void assert_same_phase(const struct phase *first, const struct phase *sec
     a.workflow = b.workflow = NULL;
     a.after = b.after = NULL;
     a.run = b.run = NULL;
+    assert_int_equal(a.beside ? a.beside->id : 0, b.beside ? b.beside->id : 0);
+    a.beside = b.beside = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 
@@ -132,6 +134,16 @@ static void assert_same_run(const struct run *first, const struct run *second)
     ASSERT_SAME_TEXT(a.resume_path, b.resume_path);
     a.phase = b.phase = NULL;
     a.job = b.job = NULL;
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void assert_same_job(const struct job *first, const struct job *second)
+{
+    struct job a, b;
+    memcpy(&a, first, sizeof a);
+    memcpy(&b, second, sizeof b);
+    assert_int_equal(a.host ? a.host->id : 0, b.host ? b.host->id : 0);
+    a.host = b.host = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 
@@ -151,7 +163,7 @@ static void assert_same_workflow(const struct workflow *a, const struct workflow
     for (size_t i = 0; i < a->run_count; i++)
         assert_same_run(a->runs[i], b->runs[i]);
     for (size_t i = 0; i < a->job_count; i++)
-        assert_memory_equal(a->jobs[i], b->jobs[i], sizeof *a->jobs[i]);
+        assert_same_job(a->jobs[i], b->jobs[i]);
 }
 
 static void every_member_of_the_model_comes_back(void **state)
@@ -172,6 +184,35 @@ static void every_member_of_the_model_comes_back(void **state)
     workflow_free(loaded);
     assert_int_equal(store_load_workflow(record.store, 8, &loaded, &err), -ENOENT);
     assert_string_equal(err.message, "no workflow 8");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void phases_side_by_side_come_back(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(7), *loaded;
+    struct phase *first = &workflow->phases[0], *second = &workflow->phases[1];
+    second->beside = first;
+    record_open(&record);
+    record_insert(&record, workflow);
+    struct run *host = record_add_run(&record, first, 11, 21);
+    struct job *job = workflow_add_job(workflow);
+    job->id = 22;
+    job->host = host->job;
+    (void)snprintf(job->token, sizeof job->token, "%032d", 22);
+    struct run *guest = workflow_add_run(workflow, second);
+    guest->id = 12;
+    guest->attempt = ++second->attempts;
+    guest->job = job;
+    record_save_run(&record, guest);
+    record_reopen(&record);
+    assert_int_equal(store_load_workflow(record.store, 7, &loaded, NULL), 0);
+    assert_same_workflow(workflow, loaded);
+    assert_ptr_equal(loaded->phases[1].beside, &loaded->phases[0]);
+    assert_ptr_equal(loaded->jobs[1]->host, loaded->jobs[0]);
+    workflow_free(loaded);
     workflow_free(workflow);
     record_close(&record);
 }
@@ -469,6 +510,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_of_the_model_comes_back),
+        cmocka_unit_test(phases_side_by_side_come_back),
         cmocka_unit_test(every_word_of_the_core_can_be_stored),
         cmocka_unit_test(a_start_loads_what_lives_and_the_last_ids),
         cmocka_unit_test(the_outbox_keeps_what_is_not_done_once_each_in_order),

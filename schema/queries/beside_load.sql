@@ -1,0 +1,5 @@
+-- By positions, which are indexes in the model.
+SELECT phase.position, other.position
+  FROM phase
+  JOIN phase AS other ON other.id = phase.beside
+ WHERE phase.workflow = :workflow
