@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum {
@@ -338,16 +339,20 @@ static int lead_open_first(struct lead *lead, struct error *err)
     return result;
 }
 
-int lead_main(const char *job_dir)
+int lead_main(const char *job_dir, bool is_guest)
 {
-    struct lead lead = {0};
+    struct lead lead = {.is_guest = is_guest};
     struct error err;
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
+    /* A guest whose host was killed would take the end of the job for a cancellation. So it goes
+     * with it, as the lead of any job does when it is killed: the runs are lost, and go on. */
+    if (is_guest)
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
     lead_init(&lead, job_dir);
     int result = lead_open_first(&lead, &err);
     if (result < 0) {
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
-        lead.has_failed = result != -EBUSY;
+        lead.status = result != -EBUSY;
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)
@@ -356,5 +361,5 @@ int lead_main(const char *job_dir)
     }
     uv_run(&lead.loop, UV_RUN_DEFAULT);
     lead_fini(&lead);
-    return lead.has_failed ? 1 : 0;
+    return lead.status;
 }

@@ -1,4 +1,5 @@
-/* `phase-worker lead JOB_DIR`: the batch script of a job. It serves the run that current.json
+/* `phase-worker lead JOB_DIR`: the batch script of a job, or, as `guest`, one of those that its
+ * batch script has started. It serves the run that current.json
  * names, and after it those that the daemon gives it, one after another, in the same allocation.
  *
  *   launching -> running -> lingering -> running ... -> leaving
@@ -10,7 +11,12 @@
 #ifndef PHASED_WORKER_LEAD_H
 #define PHASED_WORKER_LEAD_H
 
-/* Returns the exit status: 0 when the last run succeeded, 1 otherwise. */
-int lead_main(const char *job_dir);
+#include <stdbool.h>
+
+enum { GUEST_REQUEUE = 75 }; /* the exit status of a guest that wants its job requeued */
+
+/* Returns the exit status: 0 when the last run succeeded, 1 otherwise. A guest shares its job with
+ * others, and leaves it to the host (host.h) to have it requeued. */
+int lead_main(const char *job_dir, bool is_guest);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "worker/clock.h"
+#include "worker/lead.h"
 #include "worker/requeue.h"
 
 #include <stdio.h>
@@ -73,8 +74,13 @@ void lead_leave_terminated(struct lead *lead)
 
 static void lead_requeue(struct lead *lead)
 {
-    lead->requeue = LEAD_REQUEUE_ASKED;
     uv_timer_stop(&lead->timer);
+    if (lead->is_guest) {
+        lead->status = GUEST_REQUEUE;
+        lead_end(lead);
+        return;
+    }
+    lead->requeue = LEAD_REQUEUE_ASKED;
     requeue_start(&lead->loop, lead->job_id, lead_requeue_done, lead);
 }
 
@@ -137,7 +143,7 @@ void lead_leave(struct lead *lead)
         return;
     const struct outcome *outcome = &lead->run->outcome;
     lead->state = LEAD_LEAVING;
-    lead->has_failed = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
+    lead->status = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
     lead->write_by_ms = clock_steady_ms() + LEAD_WRITE_MS;
     uv_timer_stop(&lead->later);
     uv_timer_stop(&lead->timer);

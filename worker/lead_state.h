@@ -85,7 +85,8 @@ struct lead {
     char complaint[256]; /* srun's last words */
     bool is_asking;      /* Slurm, why the run is being ended */
     unsigned unanswered; /* tries */
-    bool has_failed;     /* the exit status */
+    bool is_guest;       /* others share the job */
+    int status;          /* to exit with */
 };
 
 /* lead.c */

@@ -22,6 +22,7 @@ worker_libworker_a_SOURCES = \
 	worker/failure.c worker/failure.h \
 	worker/hang.c worker/hang.h \
 	worker/hardware.c worker/hardware.h \
+	worker/host.c worker/host.h \
 	worker/inquiry.c worker/inquiry.h \
 	worker/job_folder.c worker/job_folder.h \
 	worker/journal.c worker/journal.h \

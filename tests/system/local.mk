@@ -6,8 +6,8 @@ TESTS += tests/system/cli.bats tests/system/demo.bats
 EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
 	tests/system/demo.bats
 
-TESTS += tests/system/worker.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
-EXTRA_DIST += tests/system/worker.bats tests/system/worker_slurm.bats \
+TESTS += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
+EXTRA_DIST += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats \
 	tests/system/worker_preflight.bats tests/system/worker
 TESTS += tests/system/telemetry.bats tests/system/telemetry_slurm.bats
 EXTRA_DIST += tests/system/telemetry.bats tests/system/telemetry_slurm.bats

@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# phase-worker host without Slurm: a batch script with several leads, under stand-ins for srun and
+# scontrol. Run 1 is of the job's own folder, runs 2 and 3 are those of its guests.
+
+load worker/helpers
+
+setup() {
+    worker_setup
+    mkdir -p "$home/job2" "$home/job3"
+}
+
+teardown() {
+    worker_teardown
+}
+
+# host_run NUMBER SPEC: a run, and that its folder's job begins with it.
+host_run() {
+    local folder=$home/job
+    [ "$1" = 1 ] || folder=$home/job$1
+    new_run "$1" "$2" "$(jq -n --arg dir "$folder" --arg out "$home/out$1" '{job_dir: $dir, out_dir: $out}')"
+    jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$folder/current.json"
+}
+
+# guests NUMBER...: as the daemon writes them.
+guests() {
+    printf '%s\n' "$@" | jq -Rn --arg home "$home" '{job_dirs: [inputs | $home + "/job" + .]}' >"$home/job/.guests"
+    mv "$home/job/.guests" "$home/job/guests.json"
+}
+
+start_host() {
+    SLURM_JOB_ID=${job_id:-4711} SLURM_JOB_NUM_NODES=1 SLURM_RESTART_COUNT=${1:-0} \
+        setsid "$worker" host "$job" >>"$job/job.log" 2>&1 3>&- &
+    lead=$!
+}
+
+# Ends when the file `done-N` is there; saves and ends on SIGTERM.
+trains() {
+    script "trap 'echo saved >\$PHASED_OUT/step_\$step; exit 0' TERM
+        for ((step = 1;; step++)); do
+            echo step=\$step loss=1
+            if [ -e '$home/done-$1' ]; then exit \$(cat '$home/done-$1'); fi
+            sleep 0.05 & wait \$! || true
+        done"
+}
+
+trains_now() {
+    grep -Eqs '"type": ?"metric"' "$home/phase/$1/journal/n1.jsonl"
+}
+
+# Slurm takes a requeue, and the job's script only tells that it is begun again.
+requeue_once() {
+    echo 1 >"$home/slurm/requeue"
+    printf '#!/bin/sh\ntouch "%s/restarted"\n' "$home" >"$home/start"
+    chmod +x "$home/start"
+}
+
+requeues() {
+    grep -cs '^requeue ' "$home/slurm/calls" || true
+}
+
+@test "the job lasts until the last one in it has ended, and a failure is only its own" {
+    for run in 1 2; do
+        host_run $run "{\"run\": $(trains $run)}"
+    done
+    guests 2
+    start_host
+    await trains_now 1
+    await trains_now 2
+    echo 3 >"$home/done-2"
+    await has_outcome 2
+    [ "$(outcome 2 '[.outcome, .exit_code]')" = '["failed",3]' ]
+    ! has_outcome 1
+    kill -0 "$lead"
+    echo 0 >"$home/done-1"
+    await_lead 1 # since one has failed
+    [ "$(outcome 1 .outcome)" = succeeded ]
+    # Each has a log of its own.
+    [ -e "$home/job2/job.log" ]
+}
+
+@test "a guest may join a job that is under way, also when the first run is over" {
+    host_run 1 "{\"run\": $(trains 1)}"
+    start_host
+    await trains_now 1
+    host_run 2 "{\"run\": $(trains 2)}"
+    guests 2
+    await trains_now 2
+    echo 0 >"$home/done-1"
+    await has_outcome 1
+    host_run 3 "{\"run\": $(trains 3)}"
+    guests 2 3
+    await trains_now 3
+    echo 0 >"$home/done-2"
+    echo 0 >"$home/done-3"
+    await_lead
+    [ "$(outcome 2 .outcome) $(outcome 3 .outcome)" = 'succeeded succeeded' ]
+}
+
+@test "the signal of the time limit reaches all, and the job is requeued once, when all have saved" {
+    for run in 1 2; do
+        host_run $run "{\"checkpoint\": {\"path\": \"\$PHASED_OUT/step_{step}\", \"stop_signal\": \"TERM\", \"save_time_s\": 5, \"keep\": 0},
+            \"run\": $(trains $run)}"
+    done
+    echo "JobState=RUNNING EndTime=$(date -d '+1 minute' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=None" >"$home/slurm/show"
+    requeue_once
+    guests 2
+    start_host
+    await trains_now 1
+    await trains_now 2
+    kill -USR2 "$lead"
+    await test -e "$home/restarted"
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["timed_out",true]' ]
+    [ "$(outcome 2 '[.outcome, .requeues]')" = '["timed_out",true]' ]
+    [ "$(requeues)" = 1 ]
+}
+
+@test "one that is to go on in the job stops the others, since that needs a requeue" {
+    for run in 1 2; do
+        host_run $run "{\"run\": $(trains $run)}"
+    done
+    echo "JobState=RUNNING EndTime=$(date -d '+1 hour' +%Y-%m-%dT%H:%M:%S) Restarts=0 PreemptTime=$(date +%Y-%m-%dT%H:%M:%S)" >"$home/slurm/show"
+    guests 2
+    requeue_once
+    start_host
+    await trains_now 1
+    await trains_now 2
+    pkill -USR2 -f "^$worker guest $home/job2\$"
+    await test -e "$home/restarted"
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["preempted",true]' ]
+    [ "$(outcome 2 '[.outcome, .requeues]')" = '["preempted",true]' ]
+    [ "$(requeues)" = 1 ]
+}
+
+@test "a second job with the same folder starts nobody" {
+    for run in 1 2; do
+        host_run $run "{\"run\": $(trains $run)}"
+    done
+    guests 2
+    start_host
+    first=$lead
+    await trains_now 2
+    job_id=4712 start_host
+    await_lead
+    grep -q 'job 4711 serves' "$job/job.log"
+    [ "$(pgrep -cf "^$worker guest $home/")" = 2 ]
+    lead=$first
+    echo 0 | tee "$home/done-1" >"$home/done-2"
+    await_lead
+}
+
+@test "a lead that keeps dying is given up, and the job ends with the other" {
+    for run in 1 2; do
+        host_run $run "{\"run\": $(trains $run)}"
+    done
+    guests 2
+    start_host
+    await trains_now 1
+    for death in 1 2 3; do
+        await pkill -KILL -f "^$worker guest $home/job2\$"
+    done
+    [ "$(grep -c 'job2 was killed by signal 9' "$job/job.log")" -le 3 ]
+    echo 0 >"$home/done-1"
+    await_lead 1
+    [ "$(outcome 1 .outcome)" = succeeded ]
+}
