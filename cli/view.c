@@ -115,13 +115,34 @@ bool view_wait(const json_t *run, double now, struct text *text)
     return true;
 }
 
+static void view_names(const json_t *names, struct text *text)
+{
+    const json_t *name;
+    size_t i;
+    json_array_foreach(names, i, name)
+    {
+        const char *string = json_string_value(name);
+        text_addf(text, "%s%s", i ? "," : "", string ? string : "?");
+    }
+}
+
+/* ", beside large in job 4711", where phases share a job. */
+static void view_beside(const json_t *run, struct text *text)
+{
+    const json_t *beside = json_object_get(run, "beside");
+    if (json_array_size(beside) == 0)
+        return;
+    text_add(text, ", beside ");
+    view_names(beside, text);
+    text_addf(text, " in job %lld", field_integer(run, "job_id"));
+}
+
 /* What is worth saying about a phase: why it stands where it stands, or where it runs. */
 static void view_note(const json_t *phase, double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
-    const json_t *nodes = json_object_get(run, "nodes"), *node;
+    const json_t *nodes = json_object_get(run, "nodes");
     const char *reason = field_text(phase, "reason");
-    size_t i;
     if (strcmp(field_text(run, "state"), "submitting") == 0 && field_text(run, "job_reason")[0]) {
         text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
     } else if (reason[0]) {
@@ -130,11 +151,8 @@ static void view_note(const json_t *phase, double now, struct text *text)
         return;
     } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
         text_add(text, "on ");
-        json_array_foreach(nodes, i, node)
-        {
-            const char *name = json_string_value(node);
-            text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
-        }
+        view_names(nodes, text);
+        view_beside(run, text);
     } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
         text_add(text, "promoted in place");
     } else if (field_text(phase, "promoted")[0]) {
@@ -198,13 +216,7 @@ static void view_outcome(const json_t *run, struct text *text)
 
 static void view_run_nodes(const json_t *run, struct text *text)
 {
-    const json_t *node;
-    size_t i;
-    json_array_foreach(json_object_get(run, "nodes"), i, node)
-    {
-        const char *name = json_string_value(node);
-        text_addf(text, "%s%s", i ? "," : "", name ? name : "?");
-    }
+    view_names(json_object_get(run, "nodes"), text);
 }
 
 static void view_steps(const json_t *run, struct text *text)

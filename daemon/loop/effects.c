@@ -247,12 +247,16 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     bool is_begun;
     folder_init(&folder, loop->config.home, run);
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
+    if (status == 0) {
+        store_launch_fini(&launch);
+        if (run->job->host)
+            status = folder_join_job(&folder, run, &err);
+    }
     folder_fini(&folder);
     if (status < 0) {
         log_line("could not prepare run %llu: %s", (unsigned long long)run->id, err.message);
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     }
-    store_launch_fini(&launch);
     if (is_begun) {
         log_line("run %llu/%s#%u was begun by its lead already",
                  (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);

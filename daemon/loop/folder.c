@@ -284,6 +284,26 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
     return status;
 }
 
+static int write_json(const char *parent, bool is_new, const char *name, json_t *json,
+                      struct error *err)
+{
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        abort();
+    int status = write_file(parent, is_new, name, text, 0600, err);
+    free(text);
+    return status;
+}
+
+static int write_current(const struct folder *folder, bool is_new, struct error *err)
+{
+    json_t *json = json_object();
+    add(json, "run_dir", json_string(folder->run));
+    int status = write_json(folder->job, is_new, "current.json", json, err);
+    json_decref(json);
+    return status;
+}
+
 int folder_make_job(const struct folder *folder, const char *script, struct error *err)
 {
     int status = make(folder->job, err);
@@ -291,15 +311,54 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
         return status;
     bool is_new = status > 0;
     status = write_file(folder->job, is_new, "job.sh", script, 0700, err);
+    return status < 0 ? status : write_current(folder, is_new, err);
+}
+
+static bool has_work(const struct workflow *workflow, const struct job *job)
+{
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->job == job && workflow->runs[i]->state != RUN_ENDED)
+            return true;
+    return false;
+}
+
+/* Whom the job hosts, oldest first. */
+static json_t *guests_json(const struct folder *folder, const struct workflow *workflow,
+                           const struct job *host)
+{
+    json_t *guests = json_array();
+    for (size_t i = 0; i < workflow->job_count; i++) {
+        const struct job *guest = workflow->jobs[i];
+        if (guest->host != host || !has_work(workflow, guest))
+            continue;
+        char *path = text_format("%s/phased-%s", folder->workflow, guest->token);
+        if (json_array_append_new(guests, json_string(path)) < 0)
+            abort();
+        free(path);
+    }
+    return guests;
+}
+
+int folder_join_job(const struct folder *folder, const struct run *run, struct error *err)
+{
+    const struct job *host = run->job->host;
+    int status = make(folder->job, err);
     if (status < 0)
         return status;
+    /* From then on it is its lead's. */
+    char *current = text_format("%s/current.json", folder->job);
+    if (access(current, F_OK) < 0)
+        status = write_current(folder, false, err);
+    free(current);
+    if (status < 0)
+        return status;
+    char *path = text_format("%s/phased-%s", folder->workflow, host->token);
     json_t *json = json_object();
-    add(json, "run_dir", json_string(folder->run));
-    char *text = json_dumps(json, JSON_COMPACT);
-    if (!text)
-        abort();
+    add(json, "job_dirs", guests_json(folder, run->phase->workflow, host));
+    status = make(path, err);
+    if (status >= 0)
+        status = write_json(path, false, "guests.json", json, err);
     json_decref(json);
-    status = write_file(folder->job, is_new, "current.json", text, 0600, err);
-    free(text);
+    free(path);
     return status;
 }

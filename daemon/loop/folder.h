@@ -36,5 +36,8 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
 json_t *folder_resume(const struct folder *folder);
 /* Makes the folder of a job that is to begin with this run. `script` is the batch script. */
 int folder_make_job(const struct folder *folder, const char *script, struct error *err);
+/* Makes the folder of a job that is to begin with this run in the allocation of its host, and tells
+ * that one's batch script who its guests are. */
+int folder_join_job(const struct folder *folder, const struct run *run, struct error *err);
 
 #endif

@@ -78,6 +78,22 @@ static void options_fill(struct job_order *order, const json_t *spec, const char
     order->description.option_count = count;
 }
 
+/* What those who share the allocation need: the longest time to stop, and whether all of them can
+ * go on in another job. */
+static struct phase shared_needs(const struct phase *phase)
+{
+    struct phase needs = *phase;
+    const struct phase *anchor = phase->beside ? phase->beside : phase;
+    for (size_t i = 0; i < phase->workflow->phase_count; i++) {
+        const struct phase *other = &phase->workflow->phases[i];
+        if (other != anchor && other->beside != anchor)
+            continue;
+        needs.has_checkpoint = needs.has_checkpoint && other->has_checkpoint;
+        needs.stop_s = other->stop_s > needs.stop_s ? other->stop_s : needs.stop_s;
+    }
+    return needs;
+}
+
 static unsigned warning_s(const struct phase *phase)
 {
     unsigned warn_s = phase->stop_s + WARN_MARGIN_S;
@@ -99,10 +115,11 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
     const struct phase *phase = run->phase;
     size_t variables = json_object_size(launch->environment);
     size_t option_count = json_object_size(json_object_get(launch->spec, "slurm")) + 2;
+    struct phase needs = shared_needs(phase);
     struct text script = {0};
     text_add(&script, "#!/bin/sh\nexec ");
     text_add_quoted(&script, worker);
-    text_add(&script, " lead ");
+    text_add(&script, phase_shares(phase) ? " host " : " lead ");
     text_add_quoted(&script, folder->job);
     text_add(&script, "\n");
 
@@ -133,9 +150,9 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .gpu_type = phase->gpu_type,
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
-        .can_chain = phase->has_checkpoint,
-        .time_min_minutes = time_min_minutes(phase),
-        .warn_s = warning_s(phase),
+        .can_chain = needs.has_checkpoint,
+        .time_min_minutes = time_min_minutes(&needs),
+        .warn_s = warning_s(&needs),
         /* A run that was preempted goes on in the same job, which keeps its age in the queue. */
         .requeue = true,
     };

@@ -13,6 +13,28 @@ enum {
     STOP_S = 30, /* of a program that saves nothing: TERM, then KILL */
 };
 
+/* The phase of that name that stands before this one; NULL: there is none. */
+static struct phase *plan_find(const struct workflow *workflow, const struct phase *phase,
+                               const char *name)
+{
+    for (unsigned i = 0; i < phase->index; i++)
+        if (text_equal(workflow->phases[i].name, name))
+            return &workflow->phases[i];
+    return NULL;
+}
+
+static int plan_beside(const struct workflow *workflow, struct phase *phase,
+                       const struct phase_spec *spec, struct error *err)
+{
+    if (!spec->colocate)
+        return 0;
+    phase->beside = plan_find(workflow, phase, spec->colocate);
+    if (!phase->beside || phase->beside->beside)
+        return error_set(err, -EINVAL, "phase %s is beside %s, which does not stand before it",
+                         spec->name, spec->colocate);
+    return 0;
+}
+
 static int plan_after(struct workflow *workflow, struct phase *phase, const struct phase_spec *spec,
                       struct error *err)
 {
@@ -20,13 +42,11 @@ static int plan_after(struct workflow *workflow, struct phase *phase, const stru
     if (!phase->after)
         abort();
     for (size_t i = 0; i < spec->after_count; i++) {
-        unsigned index = 0;
-        while (index < phase->index && !text_equal(workflow->phases[index].name, spec->after[i]))
-            index++;
-        if (index == phase->index)
+        const struct phase *before = plan_find(workflow, phase, spec->after[i]);
+        if (!before)
             return error_set(err, -EINVAL, "phase %s is after %s, which does not stand before it",
                              spec->name, spec->after[i]);
-        phase->after[phase->after_count++] = index;
+        phase->after[phase->after_count++] = before->index;
     }
     return 0;
 }
@@ -96,6 +116,8 @@ static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *js
     phase->slurm_options = plan_slurm_options(&spec);
     plan_remedies(phase, &spec);
     status = plan_after(workflow, phase, &spec, err);
+    if (status == 0)
+        status = plan_beside(workflow, phase, &spec, err);
     phase_spec_fini(&spec);
     return status;
 }

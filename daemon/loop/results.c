@@ -79,7 +79,7 @@ static void post_absent(struct loop *loop, struct workflow *workflow, struct job
     loop_post(loop, &event);
 }
 
-/* Calls `each` for every job that Slurm should know. */
+/* Calls `each` for every job that Slurm should know; what shares one goes its way. */
 static void live_jobs(struct loop *loop,
                       void (*each)(struct loop *loop, struct workflow *workflow, struct job *job,
                                    void *arg),
@@ -89,7 +89,7 @@ static void live_jobs(struct loop *loop,
         struct workflow *workflow = core_workflow_at(loop->core, i);
         for (size_t j = 0; j < workflow->job_count; j++) {
             struct job *job = workflow->jobs[j];
-            if (job->slurm_id && !job->ended)
+            if (job->slurm_id && !job->ended && !job->host)
                 each(loop, workflow, job, arg);
         }
     }

@@ -28,7 +28,7 @@ static const struct keys_row keys_phase_rows[] = {
     {"gate", KEYS_SUPPORTED},     {"guards", KEYS_SUPPORTED},    {"nan_ok", KEYS_SUPPORTED},
     {"promote", KEYS_SUPPORTED},  {"on_fail", KEYS_SUPPORTED},   {"linger", KEYS_SUPPORTED},
     {"remedies", KEYS_SUPPORTED}, {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
-    {"pack", KEYS_LATER},         {"by_gpu", KEYS_SUPPORTED},    {"colocate", KEYS_LATER},
+    {"pack", KEYS_LATER},         {"by_gpu", KEYS_SUPPORTED},    {"colocate", KEYS_SUPPORTED},
     {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_SUPPORTED},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
     {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_SUPPORTED},       {"parallel", KEYS_SUPPORTED},

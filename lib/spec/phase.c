@@ -174,6 +174,8 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase_load_layout(&loader, phase);
     phase->params = phase_member(&loader, json, "params", JSON_OBJECT);
     phase->run = phase_string(&loader, json, "run");
+    if (json_object_get(json, "colocate")) /* a workflow of an earlier version has none */
+        phase->colocate = phase_optional_string(&loader, json, "colocate");
     phase->workdir = phase_optional_string(&loader, json, "workdir");
     phase->env = phase_member(&loader, json, "env", JSON_OBJECT);
     phase_load_metrics(&loader, phase);

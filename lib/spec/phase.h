@@ -59,6 +59,7 @@ struct phase_spec {
     const char *name;
     const char **after; /* the phases before it */
     size_t after_count;
+    const char *colocate; /* the phase that it shares its allocations with; NULL: none */
     struct phase_resources resources;
     const json_t *slurm; /* object: names of lib/spec/slurm_options.h to strings, numbers, bools */
     enum phase_launch launch;

@@ -1,6 +1,7 @@
 /* Extending, ordering and bounding the phases. */
 #include "lib/spec/phases.h"
 
+#include "lib/spec/colocate.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/spec.h"
@@ -24,7 +25,8 @@ struct phases_merge {
 };
 
 /* A phase's own affair: not taken over by those that extend it. */
-static const char *const phases_not_inherited[] = {"extends", "after", "promote", "matrix", "best"};
+static const char *const phases_not_inherited[] = {"extends",  "after",  "promote",
+                                                   "colocate", "matrix", "best"};
 
 enum { PHASES_NOT_INHERITED = sizeof phases_not_inherited / sizeof phases_not_inherited[0] };
 
@@ -47,9 +49,8 @@ static void *phases_allocate(size_t count, size_t size)
     return memory;
 }
 
-/* The phase called as the scalar `node` says; NULL, after a problem, when there is none. */
-static struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
-                                         struct spec_problems *problems)
+struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
+                                  struct spec_problems *problems)
 {
     if (node->kind != NODE_SCALAR) {
         node_problem(problems, node, "not the name of a phase");
@@ -121,7 +122,7 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         node_problem(problems, defaults, "not a map of what all phases share");
         return common;
     }
-    static const char *const own[] = {"extends", "after"};
+    static const char *const own[] = {"extends", "after", "colocate"};
     defaults = node_copy_map(arena, defaults);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         const struct node *node = node_get_any(defaults, own[i]);
@@ -267,7 +268,7 @@ static bool phases_is_ready(const struct phases *phases, size_t index, const boo
         if (!is_placed[entry->after[i]])
             return false;
     }
-    return true;
+    return !entry->beside || is_placed[entry->beside - phases->entries];
 }
 
 /* Walks back from a phase that could not be placed, always to another such, until one comes twice:
@@ -337,6 +338,7 @@ int phases_init(struct phases *phases, struct node_arena *arena, const struct no
         return result;
     for (size_t i = 0; i < phases->count; i++)
         phases_read_after(phases, &phases->entries[i], problems);
+    colocate_find(phases, problems);
     phases_sort(phases, problems);
     return 0;
 }

@@ -19,13 +19,14 @@ struct phases_entry {
     bool lacks_before;    /* its `after` names a phase that is not there */
     size_t *after;        /* the phases that it waits for, by index */
     size_t after_count;
-    bool *is_before; /* for each phase, whether it ends before this one starts */
+    const struct phases_entry *beside; /* whose allocation it shares; NULL: its own */
+    bool *is_before;                   /* for each phase, whether it ends before this one starts */
 };
 
 struct phases {
     struct phases_entry *entries; /* in the order of the file */
     size_t count;
-    size_t *order; /* indices, each after those it waits for */
+    size_t *order; /* indices, each after those it waits for and the one it stands beside */
 };
 
 /* Reads `root`'s defaults and phases. Returns -EINVAL when there is nothing to go on with; then,
@@ -33,5 +34,9 @@ struct phases {
 int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
                 struct spec_problems *problems);
 void phases_fini(struct phases *phases);
+
+/* The phase called as the scalar `node` says; NULL, after a problem, when there is none. */
+struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
+                                  struct spec_problems *problems);
 
 #endif

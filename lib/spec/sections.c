@@ -360,10 +360,14 @@ static void sections_read_rest(const struct sections *sections, json_t *phase)
 void sections_read(const struct sections *sections, json_t *json)
 {
     keys_check(sections_problems(sections), sections->phase, &keys_phase);
-    sections_read_resources(sections, json);
+    if (sections->resources)
+        sections_set(json, "resources", json_deep_copy(sections->resources));
+    else
+        sections_read_resources(sections, json);
     sections_set(json, "slurm",
-                 options_read(sections->scope, node_get(sections->phase, "slurm"),
-                              json_object_get(json, "resources")));
+                 sections->slurm ? json_deep_copy(sections->slurm)
+                                 : options_read(sections->scope, node_get(sections->phase, "slurm"),
+                                                json_object_get(json, "resources")));
     layout_read(sections, json);
     gpus_follow(json_object_get(json, "resources"));
     sections_read_run(sections, json);

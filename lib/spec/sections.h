@@ -16,6 +16,8 @@ struct sections {
     struct scope *written;    /* without --set; NULL where that changes no param of the phase */
     const struct node *phase; /* merged */
     bool lacks_base;          /* what is missing is no problem */
+    /* Resolved, from a phase that shares its allocation with this one; NULL: read from this one. */
+    const json_t *resources, *slurm;
 };
 
 /* Reads all of the phase but its params into `json`, which has `name`, `after` and `params`. */

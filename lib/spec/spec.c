@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/spec/by_gpu.h"
+#include "lib/spec/colocate.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
@@ -116,13 +117,17 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     (void)json_object_set_new(json, "name", json_string(entry->name));
     (void)json_object_set_new(json, "after", after);
     (void)json_object_set_new(json, "params", scope_params(&scope));
-    const struct sections sections = {
+    json_t *beside =
+        entry->beside ? reader->resolved[entry->beside - reader->phases.entries] : NULL;
+    struct sections sections = {
         .scope = &scope,
         .written = params == written_params ? NULL : &written,
         .phase = entry->node,
         .lacks_base = entry->lacks_base,
     };
+    colocate_take_over(entry, beside, &sections);
     sections_read(&sections, json);
+    colocate_settle(entry, json, beside, reader->problems);
     reader->params[index] = params;
     reader->resolved[index] = json;
     scope_fini(&scope);
@@ -133,6 +138,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
                                 .expanded = &reader->expanded,
                                 .nodes = &reader->tried,
                                 .entry = entry,
+                                .beside = beside,
                                 .params = params,
                                 .written = written_params,
                                 .before = before,

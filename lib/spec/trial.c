@@ -1,6 +1,7 @@
 /* Trying phases out. */
 #include "lib/spec/trial.h"
 
+#include "lib/spec/colocate.h"
 #include "lib/spec/node.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
@@ -52,9 +53,10 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
                trial->before_count);
     (void)json_object_set_new(json, "name", json_string(trial->entry->name));
     (void)json_object_set_new(json, "params", scope_params(&scope));
-    const struct sections sections = {
-        .scope = &scope, .written = &written, .phase = trial->entry->node};
+    struct sections sections = {.scope = &scope, .written = &written, .phase = trial->entry->node};
+    colocate_take_over(trial->entry, trial->beside, &sections);
     sections_read(&sections, json);
+    colocate_settle(trial->entry, json, trial->beside, &problems);
     scope_fini(&scope);
     scope_fini(&written);
     spec_problems_fini(&unheard);

@@ -24,6 +24,7 @@ struct trial {
     size_t *expanded;               /* as of scope_init() */
     size_t *nodes;                  /* tried so far in this file */
     const struct phases_entry *entry;
+    json_t *beside;             /* the phase that this one stands beside, resolved, or NULL */
     const struct node *params;  /* with --set */
     const struct node *written; /* without */
     const struct scope_before *before;

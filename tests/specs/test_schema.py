@@ -63,8 +63,8 @@ def check_keys(schema):
         differing = rows_of(name) ^ set(form["properties"])
         yield "the parser's keys of a %s are the schema's" % name, sorted(differing)
     differing = (set(definitions["phase"]["properties"]) -
-                 set(definitions["defaults"]["properties"])) ^ {"extends", "after"}
-    yield "defaults hold what a phase does but extends and after", sorted(differing)
+                 set(definitions["defaults"]["properties"])) ^ {"extends", "after", "colocate"}
+    yield "defaults hold what a phase does but extends, after and colocate", sorted(differing)
     options = set(re.findall(r'X\(\w+, "(\w+)"', read("lib/spec/slurm_options.h")))
     elsewhere = set(re.findall(r'^    \{"(\w+)", "', read("lib/spec/options.c"), re.M))
     differing = (options - elsewhere) ^ set(definitions["slurm"]["properties"])

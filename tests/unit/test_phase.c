@@ -24,7 +24,7 @@ static const char whole[] =
     " 'progress': {'step': 'step', 'total': 1000},"
     " 'checkpoint': {'path': '{step}', 'stop_signal': 'USR2', 'save_time_s': 90, 'keep': 2},"
     " 'gate': {'a': {'condition': 'x > 1'}}, 'guards': {}, 'nan_ok': true,"
-    " 'promote': 'manual', 'on_fail': 'fail', 'linger_s': 5}";
+    " 'promote': 'manual', 'on_fail': 'fail', 'linger_s': 5, 'colocate': 'validate'}";
 
 /* JSON with ' for ". */
 static json_t *load(const char *text)
@@ -84,6 +84,7 @@ static void every_member_is_loaded(void **state)
     assert_int_equal(phase.promote, PHASE_PROMOTE_MANUAL);
     assert_int_equal(phase.on_fail, PHASE_ON_FAIL_FAIL);
     assert_int_equal(phase.linger_s, 5);
+    assert_string_equal(phase.colocate, "validate");
     phase_spec_fini(&phase);
     phase_spec_fini(&phase); /* zeroed by the first */
     phase_spec_fini(NULL);
@@ -106,6 +107,9 @@ static json_t *find_parent(json_t *json, const char *path, const char **ret_key)
 static const struct {
     const char *path, *value, *named;
 } damage_rows[] = {
+    {"colocate", NULL, NULL},
+    {"colocate", "null", NULL},
+    {"colocate", "3", "colocate"},
     {"name", NULL, "name"},
     {"name", "3", "name"},
     {"after", NULL, "after"},

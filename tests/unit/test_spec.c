@@ -165,7 +165,8 @@ static void every_bad_spec_is_told_where_and_why(void **state)
 static void a_spec_resolves_to_just_this_document(void **state)
 {
     (void)state;
-    static const char *const names[] = {"trm", "extends", "params", "references", "checks"};
+    static const char *const names[] = {"trm",        "extends", "params",
+                                        "references", "checks",  "colocate"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *yaml = text_format("good/%s.yaml", names[i]);
         char *resolved = text_format("good/%s.json", names[i]);

@@ -1,0 +1,188 @@
+/* Which phases share allocations, and whether they can. */
+#include "lib/spec/colocate.h"
+
+#include "lib/spec/node.h"
+#include "lib/spec/phases.h"
+#include "lib/spec/problems.h"
+#include "lib/spec/sections.h"
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Which phases ------------------------------------------------------------------------------*/
+
+static bool colocate_waits_for(const struct phases_entry *entry, size_t index)
+{
+    for (size_t i = 0; i < entry->after_count; i++) {
+        if (entry->after[i] == index)
+            return true;
+    }
+    return false;
+}
+
+static bool colocate_is_same_after(const struct phases_entry *a, const struct phases_entry *b)
+{
+    for (size_t i = 0; i < a->after_count; i++) {
+        if (!colocate_waits_for(b, a->after[i]))
+            return false;
+    }
+    return a->after_count == b->after_count; /* no phase is there twice */
+}
+
+static void colocate_copy_after(struct phases_entry *entry, const struct phases_entry *other)
+{
+    free(entry->after);
+    entry->after = calloc(other->after_count + 1, sizeof *entry->after);
+    if (!entry->after)
+        abort();
+    if (other->after_count)
+        memcpy(entry->after, other->after, other->after_count * sizeof *entry->after);
+    entry->after_count = other->after_count;
+    entry->lacks_before = other->lacks_before;
+}
+
+static void colocate_find_for(const struct phases *phases, struct phases_entry *entry,
+                              const struct node *node, struct spec_problems *problems)
+{
+    const struct phases_entry *other = phases_refer(phases, node, problems);
+    if (!other)
+        return;
+    size_t own = (size_t)(entry - phases->entries), index = (size_t)(other - phases->entries);
+    const struct node *chain = node_get(other->node, "colocate");
+    if (other == entry)
+        node_problem(problems, node, "a phase cannot stand beside itself");
+    else if (chain && chain->kind == NODE_SCALAR)
+        node_problem(problems, node, "%.64s itself stands beside %.64s: name that one", other->name,
+                     chain->text);
+    else if (colocate_waits_for(entry, index))
+        node_problem(problems, node, "%.64s is before this phase: they cannot run side by side",
+                     other->name);
+    else if (colocate_waits_for(other, own))
+        node_problem(problems, node, "%.64s waits for this phase: they cannot run side by side",
+                     other->name);
+    else if (node_get(entry->node, "after") && !colocate_is_same_after(entry, other))
+        node_problem(problems, node_get(entry->node, "after"),
+                     "not the phases that %.64s waits for, beside which this one runs: they begin "
+                     "together (left out, it is the same)",
+                     other->name);
+    else
+        entry->beside = other;
+}
+
+void colocate_find(struct phases *phases, struct spec_problems *problems)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        struct phases_entry *entry = &phases->entries[i];
+        const struct node *node = node_get(entry->node, "colocate");
+        if (!node)
+            continue;
+        colocate_find_for(phases, entry, node, problems);
+        if (!entry->beside)
+            entry->lacks_base = true;
+        else if (!node_get(entry->node, "after"))
+            colocate_copy_after(entry, entry->beside);
+    }
+}
+
+void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
+                        struct sections *sections)
+{
+    bool has_resources = node_get(entry->node, "resources");
+    bool has_slurm = node_get(entry->written, "slurm") || node_get(entry->written, "extends");
+    sections->resources = has_resources ? NULL : json_object_get(beside, "resources");
+    sections->slurm = has_slurm ? NULL : json_object_get(beside, "slurm");
+}
+
+/* --- Whether they can --------------------------------------------------------------------------*/
+
+/* What the file calls a member of the resolved phase, where that differs. */
+static const struct {
+    const char *name, *key, *unit;
+} colocate_keys[] = {
+    {"gpu_type", "gpus", ""},
+    {"mem_mb", "mem", " MiB"},
+    {"time_s", "time", " s"},
+};
+
+static char *colocate_value(const json_t *value, const char *unit)
+{
+    if (!value || json_is_null(value))
+        return text_format("nothing");
+    if (json_is_string(value))
+        return text_format("%.64s", json_string_value(value));
+    char *number = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    if (!number)
+        abort();
+    char *text = text_format("%.64s%s", number, unit);
+    free(number);
+    return text;
+}
+
+static void colocate_compare(const struct phases_entry *entry, const char *section,
+                             const char *name, const json_t *mine, const json_t *theirs,
+                             struct spec_problems *problems)
+{
+    const char *key = name, *unit = "";
+    if (mine && theirs ? json_equal(mine, theirs) : mine == theirs)
+        return;
+    for (size_t i = 0; i < sizeof colocate_keys / sizeof colocate_keys[0]; i++) {
+        if (!text_equal(colocate_keys[i].name, name))
+            continue;
+        key = colocate_keys[i].key;
+        unit = colocate_keys[i].unit;
+    }
+    const struct node *map = node_get(entry->node, section), *node = node_get(map, key);
+    char *here = colocate_value(mine, unit), *there = colocate_value(theirs, unit);
+    node_problem(problems,
+                 node  ? node
+                 : map ? map
+                       : node_get(entry->node, "colocate"),
+                 "%s is %s here and %s in %.64s: phases in one job ask for the same (without "
+                 "%s of its own it has that one's)",
+                 key, here, there, entry->beside->name, section);
+    free(here);
+    free(there);
+}
+
+static void colocate_compare_all(const struct phases_entry *entry, const char *section,
+                                 const json_t *json, const json_t *beside,
+                                 struct spec_problems *problems)
+{
+    const json_t *mine = json_object_get(json, section), *theirs = json_object_get(beside, section);
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)theirs, name, value)
+        colocate_compare(entry, section, name, json_object_get(mine, name), value, problems);
+    json_object_foreach((json_t *)mine, name, value)
+    {
+        if (!json_object_get(theirs, name))
+            colocate_compare(entry, section, name, value, NULL, problems);
+    }
+}
+
+static void colocate_drop_preflight(const struct phases_entry *entry, json_t *json,
+                                    struct spec_problems *problems)
+{
+    const struct node *node = node_get(entry->node, "preflight");
+    const char *level = json_string_value(json_object_get(json, "preflight"));
+    if (node && level && !text_equal(level, "off"))
+        node_problem(problems, node,
+                     "%s: phases that share GPUs find each other's programs there: only off",
+                     level);
+    (void)json_object_set_new(json, "preflight", json_string("off"));
+}
+
+void colocate_settle(const struct phases_entry *entry, json_t *json, json_t *beside,
+                     struct spec_problems *problems)
+{
+    (void)json_object_set_new(json, "colocate",
+                              entry->beside ? json_string(entry->beside->name) : json_null());
+    if (!entry->beside || !beside)
+        return;
+    colocate_compare_all(entry, "resources", json, beside, problems);
+    colocate_compare_all(entry, "slurm", json, beside, problems);
+    colocate_drop_preflight(entry, json, problems);
+    colocate_drop_preflight(entry->beside, beside, problems);
+}
