@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+# Two trainings side by side on one GPU, in one job: to their ends, through preemption, failures of
+# one of them, a daemon that dies, and one that is away.
+
+load phased.bash
+load training.bash
+
+setup_file() {
+    sandbox_up 2
+    reference_up
+}
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() {
+    scontrol update PartitionName=preempt State=UP 2>/dev/null || true
+    home_down
+}
+
+# `small` and `large` train the same, each in a folder of its own.
+pair() {
+    cat <<'SPEC'
+name: pair
+defaults:
+  launch: rank
+  params: {iterations: 150}
+  run: |
+    echo "$SLURM_JOB_ID $CUDA_VISIBLE_DEVICES" >>"$PHASED_OUT/executed"
+    exec phase-model train --out "$PHASED_OUT" --resume "$PHASED_RESUME" \
+      --iterations $iterations --device-batch-size 8 --save-every 20
+  progress: {step: step, total: $iterations}
+  checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+  gate: {falling: {value: slope(loss), below: 0}}
+phases:
+  small:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+  large:
+    colocate: small
+SPEC
+}
+
+# Two shells that run until a file is there: `left` fails while there is `broken`.
+shells() {
+    cat <<'SPEC'
+name: shells
+defaults:
+  launch: node
+phases:
+  left:
+    resources: {nodes: 1, gpus: h100:2, cpus: 4, time: 30m}
+    run: |
+      echo "$SLURM_JOB_ID $CUDA_VISIBLE_DEVICES" >>"$PHASED_OUT/executed"
+      trap 'exit 0' TERM
+      for ((step = 1;; step++)); do
+        echo "step=$step loss=1"
+        if [ -e "$PHASED_OUT/broken" ]; then exit 3; fi
+        if [ -e "$PHASED_OUT/done" ]; then exit 0; fi
+        sleep 0.2 & wait $! || true
+      done
+    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s} # so that it can join a job that is under way
+  right:
+    extends: left
+    colocate: left
+SPEC
+}
+
+out() {
+    echo "$PHASED_HOME/runs/$workflow/$1/out"
+}
+
+job() {
+    record "SELECT DISTINCT slurm_id FROM job"
+}
+
+# makes PHASE STEPS: whether the newest run of the phase has made more steps than that.
+makes() {
+    [ "$(phasectl status "$workflow/$1" --json | jq -r '.run | select(.state == "running") | .last_step // 0')" -gt "$2" ]
+}
+
+both_make() {
+    makes small "$1" && makes large "$1"
+}
+
+# One job of Slurm did all, on the same GPUs, and both ended with the weights of an undisturbed one.
+one_job() {
+    [ "$(job | wc -l)" = 1 ]
+    [ "$(sort -u "$(out small)/executed" "$(out large)/executed" | wc -l)" = 1 ]
+    cmp "$REFERENCE/step_000150.ckpt" "$(out small)/step_000150.ckpt"
+    cmp "$REFERENCE/step_000150.ckpt" "$(out large)/step_000150.ckpt"
+}
+
+outcomes_of() {
+    record "SELECT outcome FROM run JOIN phase ON phase.id = run.phase 
+            WHERE phase.name = '$1' AND outcome IS NOT NULL ORDER BY attempt" | paste -sd' '
+}
+
+is_submitted() {
+    [ -n "$(job)" ]
+}
+
+no_job() {
+    [ -z "$(squeue -h)" ]
+}
+
+outcomes_are() {
+    [ "$(outcomes_of "$1")" = "$2" ]
+}
+
+restarts() {
+    scontrol show job "$(job)" | grep -oE 'Restarts=[0-9]+' | cut -d= -f2
+}
+
+waits() {
+    [ "$(restarts)" -ge 1 ] && scontrol show job "$(job)" | grep -q 'Reason=BeginTime'
+}
+
+@test "two trainings run side by side on the same GPU, in one job, to their ends" {
+    phasectl daemon start
+    workflow=$(pair | submit)
+    eventually 60 both_make 5
+    [ "$(squeue -h | wc -l)" = 1 ]
+    phasectl status "$workflow" | grep -E '^small .* on n[12], beside large in job '"$(job)"
+    phasectl status "$workflow" | grep -E '^large .* on n[12], beside small in job '"$(job)"
+    eventually 120 state "$workflow" succeeded
+    one_job
+    [ "$(record 'SELECT count(*), count(host) FROM job')" = '2|1' ]
+    # Each was judged by its own gate; and the GPU is paid for once.
+    [ "$(record "SELECT count(DISTINCT run) FROM verdict WHERE outcome = 'passed'")" = 2 ]
+    [ "$(record 'SELECT sum(gpu_hours) < max(seconds) * 1.5 / 3600 FROM v_run')" = 1 ]
+    eventually 30 no_job
+}
+
+@test "both go on in the same job after a preemption" {
+    phasectl daemon start
+    workflow=$(pair | submit)
+    eventually 60 both_make 25
+    preempt
+    eventually 150 state "$workflow" succeeded
+    [ "$(outcomes_of small)" = 'preempted succeeded' ]
+    [ "$(outcomes_of large)" = 'preempted succeeded' ]
+    [ "$(restarts)" = 1 ]
+    one_job
+    [ "$(record 'SELECT count(DISTINCT step) FROM metric')" = 150 ]
+}
+
+@test "both go on in one new job after theirs was cancelled in Slurm" {
+    phasectl daemon start
+    workflow=$(pair | submit)
+    eventually 60 both_make 25
+    scancel "$(job)"
+    eventually 60 state "$workflow/small" held
+    eventually 60 state "$workflow/large" held
+    phasectl retry "$workflow"
+    eventually 150 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*), count(host) FROM job')" = '4|2' ]
+    cmp <(sort -u "$(out small)/executed") <(sort -u "$(out large)/executed")
+    cmp "$REFERENCE/step_000150.ckpt" "$(out small)/step_000150.ckpt"
+    cmp "$REFERENCE/step_000150.ckpt" "$(out large)/step_000150.ckpt"
+}
+
+@test "a daemon that is killed meanwhile changes nothing" {
+    phasectl daemon start
+    workflow=$(pair | submit)
+    eventually 60 both_make 25
+    daemon_kill
+    phasectl daemon start
+    preempt
+    eventually 60 both_make 30
+    daemon_kill
+    phasectl daemon start
+    eventually 150 state "$workflow" succeeded
+    one_job
+}
+
+@test "both go on alone while the daemon is away" {
+    phasectl daemon start
+    workflow=$(pair | submit)
+    eventually 60 both_make 25
+    daemon_kill
+    preempt
+    eventually 30 waits
+    scontrol update JobId="$(job)" StartTime=now+2
+    eventually 150 test -s "$(out small)/../2/outcome.json"
+    eventually 150 test -s "$(out large)/../2/outcome.json"
+    phasectl daemon start
+    eventually 60 state "$workflow" succeeded
+    [ "$(outcomes_of small)" = 'preempted succeeded' ]
+    [ "$(outcomes_of large)" = 'preempted succeeded' ]
+    one_job
+}
+
+@test "one that fails leaves the other alone, and joins it again when it is retried" {
+    phasectl daemon start
+    workflow=$(shells | submit)
+    eventually 60 makes left 5
+    touch "$(out left)/broken"
+    eventually 30 state "$workflow/left" held
+    state "$workflow/right" active
+    rm "$(out left)/broken"
+    phasectl retry "$workflow/left"
+    eventually 30 makes left 5
+    [ "$(squeue -h | wc -l)" = 1 ]
+    state "$workflow/right" active
+    [ "$(outcomes_of right)" = '' ]
+    # The first one to end leaves the job to the other.
+    touch "$(out left)/done"
+    eventually 30 state "$workflow/left" succeeded
+    [ "$(squeue -h -o %i)" = "$(job)" ]
+    touch "$(out right)/done"
+    eventually 30 state "$workflow" succeeded
+    [ "$(outcomes_of left)" = 'failed succeeded' ]
+    [ "$(outcomes_of right)" = succeeded ]
+    [ "$(sort -u "$(out left)/executed" "$(out right)/executed" | wc -l)" = 1 ]
+}
+
+@test "one that is cancelled leaves the other alone, also while both wait" {
+    phasectl daemon start
+    scontrol update PartitionName=preempt State=DOWN
+    workflow=$(shells | submit)
+    eventually 30 is_submitted
+    phasectl cancel "$workflow/left"
+    scontrol update PartitionName=preempt State=UP
+    eventually 60 makes right 5
+    eventually 30 state "$workflow/left" cancelled
+    [ ! -e "$(out left)/executed" ]
+    phasectl cancel "$workflow/right"
+    eventually 60 state "$workflow" cancelled
+    eventually 30 no_job
+}
+
+@test "a lead that is killed is started again, and takes its phase up again" {
+    phasectl daemon start
+    workflow=$(shells | submit)
+    eventually 60 makes right 5
+    pkill -KILL -f "phase-worker guest $PHASED_HOME/runs/$workflow/phased-$(record 'SELECT token FROM job WHERE host IS NOT NULL')"
+    eventually 60 outcomes_are right preempted
+    eventually 60 makes right 2
+    [ "$(outcomes_of left)" = '' ]
+    touch "$(out left)/done" "$(out right)/done"
+    eventually 60 state "$workflow" succeeded
+    [ "$(job | wc -l)" = 1 ]
+}
+
+@test "a host that is killed takes both with it, and both go on in one new job" {
+    phasectl daemon start
+    workflow=$(pair | submit)
+    eventually 60 both_make 45
+    pkill -KILL -f "phase-worker host $PHASED_HOME/runs/$workflow/"
+    eventually 150 state "$workflow" succeeded
+    [ "$(record 'SELECT count(*) FROM job WHERE host IS NULL AND started IS NOT NULL')" = 2 ]
+    cmp <(sort -u "$(out small)/executed") <(sort -u "$(out large)/executed")
+    cmp "$REFERENCE/step_000150.ckpt" "$(out small)/step_000150.ckpt"
+    cmp "$REFERENCE/step_000150.ckpt" "$(out large)/step_000150.ckpt"
+}
