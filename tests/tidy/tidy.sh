@@ -107,11 +107,18 @@ formatted() {
 }
 report_by clang-format 'the code is formatted by .clang-format' formatted
 
+# The headers of CUDA are where configure found them; without them what includes them is left out.
 linted() {
-    git ls-files 'lib/*.c' 'daemon/*.c' 'worker/*.c' 'cli/*.c' |
-        xargs -P "$(nproc)" -I FILE clang-tidy --quiet FILE -- -std=gnu17 -D_GNU_SOURCE -I. \
-            -I"${BIN:-.}/.." -DPHASED_PKGLIBEXECDIR='""' -DPHASED_PKGDATADIR='""' \
-            $(pkg-config --cflags jansson lua5.4 libfyaml libuv libmicrohttpd)
+    local cuda='' files
+    files=$(git ls-files 'lib/*.c' 'daemon/*.c' 'worker/*.c' 'cli/*.c')
+    if [ -x "${BIN:-.}/phase-preflight-gpu" ]; then
+        cuda=$(sed -n 's/^CUDA_CPPFLAGS = //p' "$BIN/../Makefile")
+    else
+        files=$(xargs grep -LE '<(cuda|cublas|nccl).*\.h>' <<<"$files")
+    fi
+    xargs -P "$(nproc)" -I FILE clang-tidy --quiet FILE -- -std=gnu17 -D_GNU_SOURCE -I. \
+        -I"${BIN:-.}/.." -DPHASED_PKGLIBEXECDIR='""' -DPHASED_PKGDATADIR='""' \
+        $cuda $(pkg-config --cflags jansson lua5.4 libfyaml libuv libmicrohttpd) <<<"$files"
 }
 report_by clang-tidy 'the code passes .clang-tidy' linted
 
