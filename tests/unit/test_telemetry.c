@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct gpu_second second_of(const char *text)
@@ -96,6 +97,40 @@ static void other_gpus_begin_anew(void **state)
     assert_int_equal(means.seconds, 1);
     assert_true(means_take(&means, &mean));
     expect_json(&mean, SECOND_SHORT, "{\"gpus\":[1],\"util\":[70]}");
+}
+
+/* Eight GPUs for a day, minute by minute, as watch.c has them written. */
+static void a_gpu_and_day_of_minutes_is_small_in_the_journal(void **state)
+{
+    (void)state;
+    enum { GPUS = 8, MINUTES = 1440, BYTES_MAX = 250000 };
+    static const double values[GPU_COLUMN_COUNT] = {97.4, 55.1, 131072, 655.3, 64, 71, 1905, 3201,
+                                                    4,    0,    0,      0,     92, 41, 60};
+    static const unsigned gpus[GPUS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    char folder[] = "/tmp/phased-test-XXXXXX";
+    struct gpu_second second;
+    struct stat info;
+    assert_non_null(mkdtemp(folder));
+    char *path = text_format("%s/n1.jsonl", folder);
+    struct journal *journal = journal_open(path);
+    second_init(&second, gpus, GPUS);
+    for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++)
+        for (unsigned gpu = 0; gpu < GPUS; gpu++)
+            second.values[column][gpu] = values[column];
+    for (int minute = 0; minute < MINUTES; minute++) {
+        json_t *members = second_to_json(&second, SECOND_SHORT);
+        json_object_set_new(members, "from", json_integer(1790000040 + 60 * minute));
+        json_object_set_new(members, "seconds", json_integer(60));
+        journal_add(journal, JOURNAL_FACT, "sample", members);
+    }
+    journal_close(journal);
+    assert_int_equal(stat(path, &info), 0);
+    print_message("# a GPU and day of minutes takes %ld bytes of the journal\n",
+                  (long)info.st_size / GPUS);
+    assert_in_range(info.st_size / GPUS, MINUTES, BYTES_MAX);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    free(path);
 }
 
 /* --- Metrics --------------------------------------------------------------------------------- */
@@ -242,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_is_no_second_is_refused),
         cmocka_unit_test(seconds_are_brought_together_by_the_kind_of_column),
         cmocka_unit_test(other_gpus_begin_anew),
+        cmocka_unit_test(a_gpu_and_day_of_minutes_is_small_in_the_journal),
         cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
         cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
         cmocka_unit_test(guards_judge_every_second_also_of_one_step),
