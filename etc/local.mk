@@ -1,7 +1,7 @@
 # etc: what is installed as it is: examples, the sandbox and completions.
 dist_pkglibexec_SCRIPTS += etc/sandbox/sandbox
 examplesdir = $(docdir)/examples
-dist_examples_DATA = etc/workflows/demo.yaml etc/prolog/preflight
+dist_examples_DATA = etc/workflows/demo.yaml etc/workflows/distill.yaml etc/prolog/preflight
 dist_pkgdata_DATA = etc/failures.yaml etc/preflight.yaml
 bashcompletiondir = $(datadir)/bash-completion/completions
 nodist_bashcompletion_DATA = etc/completions/phasectl

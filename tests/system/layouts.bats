@@ -57,19 +57,30 @@ environments() {
     find "$SHAPES/runs/1/$1/out" -name 'n*-*' | sort -V
 }
 
-# field FILE NAME: a variable's value; nothing where it is not set.
-field() {
-    sed -n "s/^$2=//p" "$1"
+# variables PHASE NAME...: what its processes find in these variables, a process a line. Those that
+# are not set show as they would for a program: not at all.
+variables() {
+    local phase=$1
+    shift
+    environments "$phase" | xargs awk -v wanted="$*" '
+        function tell() {
+            line = ""
+            for (i = 1; i <= count; i++)
+                if (names[i] in values)
+                    line = line (line == "" ? "" : " ") names[i] "=" values[names[i]]
+            print line
+        }
+        BEGIN { count = split(wanted, names) }
+        FNR == 1 && NR > 1 { tell(); split("", values) }
+        { at = index($0, "="); values[substr($0, 1, at - 1)] = substr($0, at + 1) }
+        END { tell() }'
 }
 
-# What was told to a phase, a process a line. Variables that are not set show as they would for a
-# program: not at all.
+# All that says where a process of a phase stands.
 told() {
-    local file
-    for file in $(environments "$1"); do
-        grep -E '^(RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|NODE_RANK|NNODES|GROUP_RANK|[TPD]P_(RANK|SIZE)|PET_[A-Z_]*|CUDA_VISIBLE_DEVICES|SLURM_(PROCID|LOCALID|NODEID|NTASKS|NNODES|NTASKS_PER_NODE))=' "$file" |
-            grep -v _PORT | sort | xargs
-    done
+    variables "$1" CUDA_VISIBLE_DEVICES DP_RANK DP_SIZE GROUP_RANK LOCAL_RANK LOCAL_WORLD_SIZE NNODES NODE_RANK \
+        PET_MASTER_ADDR PET_NNODES PET_NODE_RANK PET_NPROC_PER_NODE PET_STANDALONE PP_RANK PP_SIZE RANK SLURM_LOCALID \
+        SLURM_NNODES SLURM_NODEID SLURM_NTASKS SLURM_NTASKS_PER_NODE SLURM_PROCID TORCHELASTIC_RUN_ID TP_RANK TP_SIZE WORLD_SIZE
 }
 
 # The same of a phase on half a node, whichever half Slurm gave it.
@@ -86,35 +97,34 @@ rank_line() {
 
 # All ranks of NODES x GPUS with tensor, pipeline and data sizes, counted as Megatron-LM does.
 rank_lines() {
-    local rank=0 tensor data pipeline
+    local rank=0 tensor data pipeline devices
+    devices=$(seq -s, 0 $(($2 - 1)))
     for ((pipeline = 0; pipeline < $4; pipeline++)); do
         for ((data = 0; data < $5; data++)); do
             for ((tensor = 0; tensor < $3; tensor++)); do
-                rank_line $rank $((rank % $2)) "$2" $((rank / $2)) "$1" "$3" "$4" "$5" $tensor $pipeline $data \
-                    "$(seq -s, 0 $(($2 - 1)))"
+                rank_line $rank $((rank % $2)) "$2" $((rank / $2)) "$1" "$3" "$4" "$5" $tensor $pipeline $data $devices
                 rank=$((rank + 1))
             done
         done
     done
 }
 
-# Where the processes of a phase meet: each place once.
+# Where the processes of a phase meet, a line for each; where PET_ is said, as torchrun is told.
 places() {
-    local file
-    for file in $(environments "$1"); do
-        echo "$(field "$file" MASTER_ADDR):$(field "$file" MASTER_PORT)"
-    done | sort -u
+    variables "$1" "${2:-}MASTER_ADDR" "${2:-}MASTER_PORT" | sed -E 's/[A-Z_]+=//; s/ [A-Z_]+=/:/'
 }
 
 # All meet at one place, over nodes at the one that the first of them has published.
 one_meeting_point() {
     local published="$SHAPES/runs/1/$1/1/rendezvous-0.json"
-    [ "$(places "$1" | wc -l)" = 1 ]
+    local place
+    place=$(places "$1" | sort -u)
+    [[ $place =~ ^[0-9.]+:[0-9]+$ ]]
     if [ "$2" = 1 ]; then
-        [[ $(places "$1") == 127.0.0.1:* ]]
+        [[ $place == 127.0.0.1:* ]]
     else
-        [ "$(jq -r '"\(.address):\(.port)"' "$published")" = "$(places "$1")" ]
-        [ -z "$(hostname -I)" ] || [[ $(places "$1") != 127.* ]] # other nodes could not go there
+        [ "$(jq -r '"\(.address):\(.port)"' "$published")" = "$place" ]
+        [ -z "$(hostname -I)" ] || [[ $place != 127.* ]] # other nodes could not go there
     fi
 }
 
@@ -144,12 +154,12 @@ one_meeting_point() {
     for nodes in 1 2 4; do
         diff <(told node_$nodes) <(for ((node = 0; node < nodes; node++)); do
             echo "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 DP_SIZE=$nodes LOCAL_WORLD_SIZE=8 NNODES=$nodes NODE_RANK=$node" \
-                "PET_MASTER_ADDR=$(places node_$nodes | cut -d: -f1) PET_NNODES=$nodes PET_NODE_RANK=$node PET_NPROC_PER_NODE=8" \
+                "PET_MASTER_ADDR=$(places node_$nodes | head -n 1 | cut -d: -f1) PET_NNODES=$nodes PET_NODE_RANK=$node PET_NPROC_PER_NODE=8" \
                 "PP_SIZE=1 SLURM_LOCALID=0 SLURM_NNODES=$nodes SLURM_NODEID=$node SLURM_NTASKS=$nodes SLURM_NTASKS_PER_NODE=1" \
                 "SLURM_PROCID=$node TP_SIZE=8 WORLD_SIZE=$((8 * nodes))"
         done)
         one_meeting_point node_$nodes $nodes
-        diff <(cat $(environments node_$nodes) | sed -n 's/^PET_MASTER_PORT=//p' | sort -u) <(places node_$nodes | cut -d: -f2)
+        diff <(places node_$nodes) <(places node_$nodes PET_)
     done
 }
 
@@ -167,11 +177,14 @@ group_lines() {
 
 # Groups of one node meet at places of their own; those of two nodes may choose the same port.
 own_meeting_points() {
-    local node
-    for node in $(environments "$1" | sed 's,.*/,,; s,-.*,,' | sort -u); do
-        [ "$(for file in $(environments "$1" | grep "/$node-"); do field "$file" MASTER_PORT; done | sort | uniq -d)" = '' ]
-    done
+    local node ports
+    diff <(places "$1") <(places "$1" PET_)
     [ "$(places "$1" | cut -d: -f1 | sort -u)" = 127.0.0.1 ]
+    for node in $(environments "$1" | sed 's,.*/,,; s,-.*,,' | sort -u); do
+        ports=$(sed -n 's/^MASTER_PORT=//p' "$SHAPES/runs/1/$1/out/$node"-*)
+        [ -n "$ports" ]
+        [ -z "$(sort <<<"$ports" | uniq -d)" ]
+    done
 }
 
 @test "two generators with TP=4 side by side on one node, each with its own GPUs" {
@@ -192,18 +205,18 @@ own_meeting_points() {
 }
 
 @test "Lightning and NeMo take Slurm's word: it says of each rank what it is" {
-    local file first nodes
+    local nodes hosts node
     for nodes in 1 2 4; do
-        first=$(environments rank_$nodes | head -n 1)
-        for file in $(environments rank_$nodes); do
-            # They manage ranks by Slurm where its tasks are as many as all devices, unless the job
-            # is called so; they meet at the first node of the list.
-            [ "$(field "$file" SLURM_NTASKS)" = $((8 * nodes)) ]
-            [[ $(field "$file" SLURM_JOB_NAME) != @(bash|interactive|'') ]]
-            [ -z "$(field "$file" TORCHELASTIC_RUN_ID)" ]
-            [ "$(scontrol show hostnames "$(field "$file" SLURM_NODELIST)" | head -n 1)" = "$(field "$first" SLURMD_NODENAME)" ]
-            [ "$(field "$file" SLURM_NODEID)" = "$(field "$file" NODE_RANK)" ]
-        done
+        # They leave ranks to Slurm where its tasks are as many as all devices (which `told` shows)
+        # and the job is not called bash or interactive, and they meet at the first node of its list.
+        hosts=$(scontrol show hostnames "$(variables rank_$nodes SLURM_NODELIST | sort -u | cut -d= -f2)")
+        diff <(variables rank_$nodes SLURM_JOB_NAME SLURM_NODEID SLURMD_NODENAME | uniq) <(
+            node=0
+            for host in $hosts; do
+                echo "SLURM_JOB_NAME=phased SLURM_NODEID=$node SLURMD_NODENAME=$host"
+                node=$((node + 1))
+            done
+        )
     done
 }
 
@@ -360,4 +373,30 @@ ends() {
     phasectl daemon start
     workflow=$(sharded 2 : | sed 's/input.txt}/no.txt}/' | submit)
     eventually 60 eval "[[ \$(record 'SELECT message FROM run LIMIT 1') == *'shard.input $PHASED_HOME/no.txt: No such file or directory' ]]"
+}
+
+@test "of two TP groups side by side one is killed: its shard alone is run again, and DP trains on both" {
+    local out pids made
+    phasectl daemon start
+    workflow=$(submit <"$SRC/etc/workflows/distill.yaml")
+    out=$PHASED_HOME/runs/$workflow/generate/out
+    eventually 90 test -s "$out/part-1-of-2.jsonl"
+    pids=$(pgrep -f "$out/part-1-of-2.jsonl")
+    kill -STOP $pids # until the other group has done its shard
+    [ "$(wc -w <<<"$pids")" = 4 ]
+    made=$(wc -l <"$out/part-1-of-2.jsonl")
+    eventually 90 test -e "$PHASED_HOME/runs/$workflow/generate/shards/0.done"
+    kill -KILL "$(pgrep -n -f "$out/part-1-of-2.jsonl")"
+    kill -CONT $pids || true # but for the one that is gone
+    eventually 60 state "$workflow" held
+    [[ $(record "SELECT message FROM run WHERE outcome = 'failed'") == 'group 1 on n'?' exited with code 1: phase-model: rank '?' of the group died of signal 9' ]]
+
+    phasectl retry "$workflow/generate"
+    eventually 120 state "$workflow" succeeded
+    [ "$(cd "$PHASED_HOME/runs/$workflow/generate/2/log" && echo rank-?.log)" = 'rank-1.log rank-2.log' ] # the last one joins
+    grep -q "resumed after $made lines" "$PHASED_HOME/runs/$workflow/generate/2/log/rank-1.log"
+    diff <(jq -r .prompt "$out/data.jsonl") /usr/share/common-licenses/GPL-3
+    [ "$(cd "$PHASED_HOME/runs/$workflow/student/1/log" && echo rank-?.log | wc -w)" = 8 ]
+    grep -q 'finished at step 30' "$PHASED_HOME/runs/$workflow/student/1/log/rank-0.log"
+    [ "$(record "SELECT count(DISTINCT job) FROM run WHERE id >= (SELECT max(id) - 1 FROM run)")" = 1 ] # in place
 }
