@@ -17,6 +17,7 @@ worker_libworker_a_SOURCES = \
 	worker/environment.c worker/environment.h \
 	worker/evidence.c worker/evidence.h \
 	worker/growth.c worker/growth.h \
+	worker/gpu_fault.c worker/gpu_fault.h \
 	worker/groups.c worker/groups.h \
 	worker/fitness.c worker/fitness.h \
 	worker/failure.c worker/failure.h \

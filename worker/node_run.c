@@ -84,8 +84,11 @@ static void node_run_end(struct node_run *run)
 {
     json_t *ranks = json_array(), *step = json_null(), *checkpoint = json_null();
     int64_t last_step, saved_step;
+    json_t *failure = NULL;
     uint64_t final = 0;
     run->state = NODE_RUN_ENDED;
+    if (run->assignment)
+        failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_list_ends(run->joined, ranks);
     node_run_list_ends(run->crew, ranks);
     bool was_cut_off = (run->crew && crew_was_cut_off(run->crew)) ||
@@ -106,7 +109,7 @@ static void node_run_end(struct node_run *run)
                                    "ended", "final", (json_int_t) final, "ended", run->ended_s,
                                    "last_step", step, "checkpoint", checkpoint, "failed",
                                    node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
-                                   "failure", run->failure, "idle", run->journal == NULL, "shards",
+                                   "failure", failure, "idle", run->journal == NULL, "shards",
                                    run->shards ? (int)shards_done(run->shards) : 0));
 }
 
@@ -234,6 +237,7 @@ static void node_run_closed(uv_handle_t *handle)
     environment_fini(&run->environment);
     groups_free(run->groups);
     json_decref(run->failure);
+    gpu_fault_fini(&run->fault);
     free(run->run_dir);
     free(run->channel);
     free(run->log_folder);

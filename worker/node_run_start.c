@@ -21,6 +21,7 @@
 
 enum {
     NODE_RUN_TICK_MS = 200,
+    NODE_RUN_FAULT_MS = 1500,  /* after a failure, for the driver to tell of a fault */
     NODE_RUN_RETRY_MS = 20,    /* between looks for files of other nodes */
     NODE_RUN_FILES_MS = 60000, /* how long they may take to be seen here */
 };
@@ -76,6 +77,12 @@ static void node_run_guard(void *context, enum observer_stop_cause cause, const 
                                    causes[cause], "message", message, "verdict", verdict));
 }
 
+static void node_run_fault(void *context, const char *line)
+{
+    struct node_run *run = context;
+    gpu_fault_hear(&run->fault, run->assignment, line, clock_steady_ms());
+}
+
 static void node_run_printed(void *context, const char *data, size_t size)
 {
     struct node_run *run = context;
@@ -85,20 +92,35 @@ static void node_run_printed(void *context, const char *data, size_t size)
 static void node_run_failed(void *context, const struct crew_rank *rank)
 {
     struct node_run *run = context;
+    json_t *failure;
     node_run_look_for_failure(run);
+    run->has_failed = true;
+    failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_report(run, json_pack("{s:s, s:o, s:O?}", "report", "failed", "failed",
-                                   node_run_failure(run, rank), "failure", run->failure));
+                                   node_run_failure(run, rank), "failure", failure));
 }
 
+static void node_run_late_done(uv_timer_t *timer)
+{
+    node_run_go(timer->data);
+}
+
+/* What the driver tells is heard once a second: later than what a program dies of it. */
 static void node_run_gone(void *context)
 {
-    node_run_go(context);
+    struct node_run *run = context;
+    bool is_awaited = run->has_failed && !run->fault.failure && observer_gpus(run->observer);
+    if (is_awaited)
+        uv_timer_start(&run->starter, node_run_late_done, NODE_RUN_FAULT_MS, 0);
+    else
+        node_run_go(run);
 }
 
 static void node_run_tick_done(uv_timer_t *timer)
 {
     struct node_run *run = timer->data;
     observer_look(run->observer);
+    gpu_fault_look(&run->fault, crew_printed(run->crew), clock_steady_ms());
     if (run->vigil && run->state == NODE_RUN_RUNNING)
         vigil_look(run->vigil);
     if (run->wants_number)
@@ -175,6 +197,7 @@ static int node_run_start_observer(struct node_run *run, struct error *err)
         .is_first_node = run->options.node_index == 0,
         .channel = run->channel,
         .stop = node_run_guard,
+        .fault = node_run_fault,
         .urgent = node_run_urgent,
         .context = run,
     };

@@ -8,6 +8,7 @@
 #define PHASED_WORKER_NODE_RUN_STATE_H
 
 #include "worker/environment.h"
+#include "worker/gpu_fault.h"
 #include "worker/node_run.h"
 #include "worker/rendezvous.h"
 
@@ -48,6 +49,8 @@ struct node_run {
     struct vigil *vigil; /* NULL before the ranks have started */
     bool has_looked;     /* for what tells why it failed */
     json_t *failure;     /* what was found: see worker/failure.h; or NULL */
+    bool has_failed;     /* a rank has, before the run was stopped */
+    struct gpu_fault fault;
     double started_s, ended_s;
     int64_t files_by_ms;
     uv_timer_t starter, ticker;

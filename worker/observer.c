@@ -235,6 +235,12 @@ static void observer_model(void *context, const char *model)
     speed_model(&observer->speed, model);
 }
 
+static void observer_fault(void *context, const char *line)
+{
+    struct observer *observer = context;
+    observer->options.fault(observer->options.context, line);
+}
+
 /* Without samples a run is as good as with them. */
 static void observer_open_watch(struct observer *observer)
 {
@@ -244,6 +250,7 @@ static void observer_open_watch(struct observer *observer)
         .journal = observer->options.journal,
         .second = observer_second,
         .model = observer_model,
+        .fault = observer_fault,
         .context = observer,
         .program = observer->options.program,
         .environment = observer->options.environment->entries,

@@ -36,6 +36,8 @@ struct observer_options {
     /* The run must stop. `verdict` is a guard's, or NULL; borrowed during the call. */
     void (*stop)(void *context, enum observer_stop_cause cause, const char *message,
                  json_t *verdict);
+    /* The driver told of a fault of a GPU. */
+    void (*fault)(void *context, const char *line);
     /* The journal holds something that the daemon should know at once. */
     void (*urgent)(void *context);
     void *context;

@@ -82,6 +82,32 @@ sampler_is_gone() {
     await sampler_is_gone
 }
 
+@test "what the driver tells of a GPU explains a failure for which its program blames itself" {
+    catalogue=$("$(dirname "$worker")/phasectl" failures --file "$home/none" --json | jq -c '{failures: .}')
+    new_run 1 "{\"env\": {\"PHASED_NVML\": \"$driver\", \"FAKE_NVML_FILE\": \"$home/words\"},
+        \"resources\": {\"nodes\": 1, \"gpus\": 8}, \"launch\": \"node\", \"run\": $(script "
+        until [ -s $home/words ] && grep -q xid $home/words; do sleep 0.05; done
+        echo 'RuntimeError: CUDA error: unspecified launch failure'
+        exit 1")}" "$catalogue"
+    start_lead 1
+    await told 'select(.type == "gpus")'
+    drive xid=79
+    await_lead 1
+    [ "$(outcome 1 '[.cause, .failure.name, .failure.rank, .failure.blame, .node]')" = \
+        '["node_fail","gpu_lost",null,"node","n1"]' ]
+    [ "$(outcome 1 .message)" = "the node lost a GPU on n1: GPU 1 reported Xid 79" ]
+    # One that comes of the program's own mistakes does not.
+    drive ""
+    jq '.run = 2 | .attempt = 2 | .run_dir |= sub("/1$"; "/2")' "$home/phase/1/run.json" >"$home/again.json"
+    new_run 2 '{"run": "true"}'
+    cp "$home/again.json" "$home/phase/2/run.json"
+    start_lead 2
+    await grep -q gpus "$home/phase/2/journal/n1.jsonl"
+    drive xid=31
+    await_lead 1
+    [ "$(outcome 2 '[.cause, .failure.name, .node]')" = '["exit","cuda_code",null]' ]
+}
+
 @test "GPUs that do nothing for long are named, and so is that they work again" {
     new_gpu_run "$until_told, \"idle_s\": 3"
     drive idle=2

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/failure.h"
+#include "worker/gpu_fault.h"
 #include "worker/memory_kills.h"
 #include "worker/outcome.h"
 #include "worker/ranklog.h"
@@ -253,6 +254,37 @@ static void a_finding_makes_the_outcome(void **state)
     json_decref(assignment.json);
 }
 
+static void a_fault_of_a_gpu_counts_until_the_ranks_go_on(void **state)
+{
+    (void)state;
+    struct assignment assignment = an_assignment();
+    struct gpu_fault fault = {0};
+    json_t *full = parse("{\"name\": \"full\", \"time\": \"2026\"}");
+    assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), full);
+    gpu_fault_hear(&fault, &assignment, "an Error", 1000); /* a mere sign */
+    assert_null(gpu_fault_or(&fault, &assignment, NULL));
+    gpu_fault_hear(&fault, &assignment, "GPU 3: LOST", 1000);
+    gpu_fault_hear(&fault, &assignment, "GPU 4: LOST", 2000);
+    assert_string_equal(json_string_value(json_object_get(fault.failure, "line")), "GPU 3: LOST");
+    /* However early the program's own line is. */
+    assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), fault.failure);
+    /* Silence, and what is printed within a minute or in few seconds, is no going on. */
+    uint64_t printed = 1;
+    for (int64_t now_ms = 1000; now_ms < 61000; now_ms += 200)
+        gpu_fault_look(&fault, printed++, now_ms);
+    for (int64_t now_ms = 61000; now_ms < 200000; now_ms += 200)
+        gpu_fault_look(&fault, printed, now_ms);
+    for (int i = 0; i < 9; i++)
+        gpu_fault_look(&fault, ++printed, 200000 + i * 1000);
+    gpu_fault_look(&fault, ++printed, 208900);
+    assert_non_null(fault.failure);
+    gpu_fault_look(&fault, ++printed, 209000);
+    assert_ptr_equal(gpu_fault_or(&fault, &assignment, full), full);
+    gpu_fault_fini(&fault);
+    json_decref(full);
+    json_decref(assignment.json);
+}
+
 static void of_a_complaint_only_a_cause_counts(void **state)
 {
     (void)state;
@@ -276,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_rank_was_killed_for_memory_when_its_own_count_says_so),
         cmocka_unit_test(the_finding_that_tells_most_counts_and_then_the_earliest),
         cmocka_unit_test(a_finding_makes_the_outcome),
+        cmocka_unit_test(a_fault_of_a_gpu_counts_until_the_ranks_go_on),
         cmocka_unit_test(of_a_complaint_only_a_cause_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 
 enum {
     WATCH_LINE_MAX = 65536,
+    WATCH_MESSAGE_SIZE = 256,
     WATCH_READ_SIZE = 16384,
     WATCH_LOOK_MS = 1000,
     WATCH_FIRST_MS = 90000, /* the driver may take long to wake eight GPUs up */
@@ -51,17 +52,36 @@ struct watch {
     unsigned last_count, last_at;               /* `last_at` is the newest */
 };
 
+static void watch_warn_text(struct watch *watch, const char *message)
+{
+    json_t *members = json_pack("{s:s}", "message", message);
+    if (members)
+        journal_add(watch->options.journal, JOURNAL_STATE, "warning", members);
+}
+
 static void __attribute__((format(printf, 2, 3)))
 watch_warn(struct watch *watch, const char *format, ...)
 {
-    char message[256];
+    char message[WATCH_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments); /* may be cut */
     va_end(arguments);
-    json_t *members = json_pack("{s:s}", "message", message);
-    if (members)
-        journal_add(watch->options.journal, JOURNAL_STATE, "warning", members);
+    watch_warn_text(watch, message);
+}
+
+/* The same of what may be why the run fails. */
+static void __attribute__((format(printf, 2, 3)))
+watch_fault(struct watch *watch, const char *format, ...)
+{
+    char message[WATCH_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments); /* may be cut */
+    va_end(arguments);
+    watch_warn_text(watch, message);
+    if (watch->options.fault)
+        watch->options.fault(watch->options.context, message);
 }
 
 /* --- Into the journal ------------------------------------------------------------------------ */
@@ -140,12 +160,12 @@ static void watch_told(struct watch *watch, const json_t *json)
     } else if (devices) {
         watch_devices(watch, devices);
     } else if (json_is_integer(lost)) {
-        watch_warn(watch, "GPU %d is no longer sampled: %s", (int)json_integer_value(lost),
-                   why ? why : "it is lost");
+        watch_fault(watch, "GPU %d is no longer sampled: %s", (int)json_integer_value(lost),
+                    why ? why : "it is lost");
     } else if (json_is_integer(xid)) {
-        watch_warn(watch, "GPU %d reported Xid %d",
-                   (int)json_integer_value(json_object_get(json, "gpu")),
-                   (int)json_integer_value(xid));
+        watch_fault(watch, "GPU %d reported Xid %d",
+                    (int)json_integer_value(json_object_get(json, "gpu")),
+                    (int)json_integer_value(xid));
     } else if (trouble) {
         watch_warn(watch, "GPUs are not sampled: %s", trouble);
     } else if (second_from_json(json, &second)) {

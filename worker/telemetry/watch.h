@@ -28,6 +28,8 @@ struct watch_options {
     void (*second)(void *context, const struct gpu_second *second);
     /* The GPUs' model, once, as the driver names it. May be NULL. */
     void (*model)(void *context, const char *model);
+    /* The driver told of a fault of a GPU; `line` is the warning in the journal. May be NULL. */
+    void (*fault)(void *context, const char *line);
     void *context;
     const char *program; /* path of phase-worker */
     /* Of the ranks: what finds the driver for them finds it for the sampler. */
