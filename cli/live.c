@@ -3,6 +3,7 @@
 
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/members.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
 #include "lib/text.h"
@@ -20,6 +21,10 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, dou
     const json_t *run = json_object_get(phase, "run");
     double step = field_number(phase, "step"), total = field_number(phase, "total");
     double eta_s = field_number(phase, "eta_s");
+    if (members_is_matrix(phase)) { /* its way is that of its members */
+        step = field_number(members_total(phase), "ended");
+        total = field_number(phase, "members");
+    }
     char bar[FORMAT_BAR_SIZE], eta[FORMAT_SIZE];
     text_addf(text, "%-*s  %-*s", LIVE_NAME_COLUMNS, field_text(phase, "phase"), LIVE_STATE_COLUMNS,
               view_state(phase));
@@ -47,7 +52,7 @@ void live_write(const struct terminal *terminal, const json_t *workflow, double 
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
         const char *state = field_text(phase, "state");
-        if (view_is_final(state))
+        if (view_is_final(state) || members_has(phase))
             continue;
         if (shown == LIVE_PHASES_MAX) {
             hidden++;

@@ -29,6 +29,7 @@ bin_phasectl_LDADD = cli/libcli.a worker/metrics/libmetrics.a lib/libphased.a $(
 # What unit tests link too.
 noinst_LIBRARIES += cli/libcli.a
 cli_libcli_a_SOURCES = \
+	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
 	cli/event.c cli/event.h \
 	cli/evidence.c cli/evidence.h \

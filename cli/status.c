@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/members.h"
 #include "cli/gpu_view.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -28,9 +29,9 @@ static const json_t *status_current_phase(const json_t *workflow)
     json_array_foreach(phases, i, phase)
     {
         const char *state = field_text(phase, "state");
-        if (view_is_final(state))
+        if (view_is_final(state) || members_has(phase))
             continue;
-        if (strcmp(state, "blocked") != 0)
+        if (strcmp(view_state(phase), "blocked") != 0)
             return phase;
         if (!open)
             open = phase;
@@ -209,11 +210,13 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     status_add_row(&table, "reason", field_text(phase, "reason"));
     status_add_wait(&table, json_object_get(phase, "run"));
     status_add_hardware(&table, json_object_get(phase, "run"));
-    status_add_row(&table, "step", text_string(&progress));
+    status_add_row(&table, members_is_matrix(phase) ? "members" : "step", text_string(&progress));
     status_add_metrics(&table, phase);
     status_add_gpus(cli, &table, json_object_get(phase, "run"));
-    status_add_row(&table, "GPU time", format_duration(field_number(phase, "gpu_seconds"), buffer));
-    status_add_row(&table, "cost", format_cost(field_number(phase, "cost_usd"), buffer));
+    const json_t *total = members_total(phase);
+    status_add_row(&table, "GPU time", format_duration(field_number(total, "gpu_seconds"), buffer));
+    status_add_row(&table, "cost", format_cost(field_number(total, "cost_usd"), buffer));
+    status_add_row(&table, "best", field_text(phase, "best"));
     status_add_row(&table, "promotion", field_text(phase, "promote"));
     status_add_row(&table, "promoted", field_text(phase, "promoted"));
     status_add_row(&table, "output", field_text(phase, "out"));
@@ -221,6 +224,10 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     table_write(&table, &cli->out, 2, text);
     table_fini(&table);
     text_fini(&progress);
+    if (members_is_matrix(phase)) {
+        text_add(text, "\n");
+        members_write(&cli->out, phase, text);
+    }
     if (json_array_size(json_object_get(phase, "runs"))) {
         text_add(text, "\n");
         view_runs(&cli->out, json_object_get(phase, "runs"), (double)time(NULL), text);

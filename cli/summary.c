@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/members.h"
 #include "cli/table.h"
 #include "cli/view.h"
 #include "lib/error.h"
@@ -15,6 +16,14 @@
 #include <string.h>
 #include <time.h>
 
+/* Whether the run is one of the phase, or of a member of it. */
+static bool summary_is_of(const json_t *run, const char *phase)
+{
+    const char *name = field_text(run, "phase");
+    size_t size = strlen(phase);
+    return strncmp(name, phase, size) == 0 && (name[size] == '\0' || name[size] == '.');
+}
+
 /* How long the runs of a phase took together, without the time they waited. */
 static double summary_duration(const json_t *runs, const char *phase)
 {
@@ -24,7 +33,7 @@ static double summary_duration(const json_t *runs, const char *phase)
     json_array_foreach(runs, i, run)
     {
         double duration = view_run_duration(run, now);
-        if (strcmp(field_text(run, "phase"), phase) == 0 && !isnan(duration))
+        if (summary_is_of(run, phase) && !isnan(duration))
             total += duration;
     }
     return total;
@@ -39,8 +48,9 @@ static void summary_add_row(struct table *table, const json_t *object, const cha
     table_add(table, view_colour(state), state);
     table_addf(table, COLOUR_PLAIN, "%lld", runs);
     table_add(table, COLOUR_PLAIN, format_duration(duration, buffer));
-    table_add(table, COLOUR_PLAIN, format_duration(field_number(object, "gpu_seconds"), buffer));
-    table_add(table, COLOUR_PLAIN, format_cost(field_number(object, "cost_usd"), buffer));
+    const json_t *total = members_total(object);
+    table_add(table, COLOUR_PLAIN, format_duration(field_number(total, "gpu_seconds"), buffer));
+    table_add(table, COLOUR_PLAIN, format_cost(field_number(total, "cost_usd"), buffer));
     table_add(table, COLOUR_PLAIN, strcmp(promoted, "in_place") == 0 ? "in place" : promoted);
 }
 
@@ -62,9 +72,12 @@ static void summary_table(const struct terminal *terminal, const json_t *workflo
     json_array_foreach(phases, i, phase)
     {
         const char *name = field_text(phase, "phase");
+        if (members_has(phase))
+            continue;
+        long long count = field_integer(members_total(phase), "attempts");
         double duration_s = summary_duration(runs, name);
-        summary_add_row(&table, phase, name, field_integer(phase, "attempts"), duration_s);
-        all_runs += field_integer(phase, "attempts");
+        summary_add_row(&table, phase, name, count, duration_s);
+        all_runs += count;
         all_s += duration_s;
     }
     if (json_array_size(phases) > 1)
@@ -80,7 +93,7 @@ static void summary_places(const struct cli *cli, const json_t *workflow, struct
     for (size_t i = json_array_size(phases); i-- > 0;) {
         phase = json_array_get(phases, i);
         const char *checkpoint = field_text(phase, "checkpoint"), *out = field_text(phase, "out");
-        if (field_integer(phase, "attempts") == 0)
+        if (field_integer(members_total(phase), "attempts") == 0)
             continue;
         if (checkpoint[0])
             text_addf(text, "model   %s\n", checkpoint);

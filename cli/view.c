@@ -2,6 +2,7 @@
 #include "cli/view.h"
 
 #include "cli/field.h"
+#include "cli/members.h"
 #include "cli/remedy.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -49,12 +50,21 @@ const char *view_state(const json_t *phase)
     bool is_open = strcmp(state, "active") == 0 || strcmp(state, "queued") == 0;
     bool is_stopping = strcmp(run_state, "stopping") == 0 ||
                        (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
+    if (strcmp(state, "blocked") == 0 && field_integer(members_total(phase), "begun") > 0)
+        return "active"; /* a matrix waits for its members */
     return is_open && is_stopping ? "stopping" : state;
 }
 
 void view_progress(const json_t *phase, struct text *text)
 {
     double step = field_number(phase, "step"), total = field_number(phase, "total");
+    if (members_is_matrix(phase)) {
+        const json_t *members = json_object_get(phase, "members");
+        long long count = json_is_array(members) ? (long long)json_array_size(members)
+                                                 : field_integer(phase, "members");
+        text_addf(text, "%lld of %lld", field_integer(members_total(phase), "ended"), count);
+        return;
+    }
     if (!isnan(step) && !isnan(total))
         text_addf(text, "%.0f/%.0f", step, total);
     else if (!isnan(step))
@@ -188,16 +198,19 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
         const char *state = view_state(phase);
+        const json_t *total = members_total(phase);
         double eta_s = field_number(phase, "eta_s");
+        if (members_has(phase))
+            continue;
         table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
         table_add(&table, view_colour(state), state);
         view_cell(&table, phase, view_progress);
         view_cell(&table, phase, view_metric);
         table_add(&table, COLOUR_PLAIN, isnan(eta_s) ? "" : format_duration(eta_s, buffer));
-        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(phase, "attempts"));
+        table_addf(&table, COLOUR_PLAIN, "%lld", field_integer(total, "attempts"));
         table_add(&table, COLOUR_PLAIN,
-                  format_duration(field_number(phase, "gpu_seconds"), buffer));
-        table_add(&table, COLOUR_PLAIN, format_cost(field_number(phase, "cost_usd"), buffer));
+                  format_duration(field_number(total, "gpu_seconds"), buffer));
+        table_add(&table, COLOUR_PLAIN, format_cost(field_number(total, "cost_usd"), buffer));
         struct text note = {0};
         view_note(phase, now, &note);
         table_add(&table, COLOUR_PLAIN, text_string(&note));

@@ -104,8 +104,19 @@ static void watch_print_gate(struct watch *watch, const char *phase)
     free(path);
 }
 
+/* Of the many members of a matrix only how each ended, and what waits for a person. */
+static bool watch_is_small(const json_t *event)
+{
+    const char *to = field_text(event, "to");
+    bool is_member = strchr(field_text(event, "phase"), '.') != NULL;
+    bool is_phase = strcmp(field_text(event, "type"), "phase") == 0;
+    return is_member && !(is_phase && (view_is_final(to) || strcmp(to, "held") == 0));
+}
+
 static void watch_print_event(struct watch *watch, const json_t *event)
 {
+    if (watch_is_small(event))
+        return;
     event_write(&watch->cli->out, event, &watch->above);
     if (strcmp(field_text(event, "type"), "gate") == 0)
         watch_print_gate(watch, field_text(event, "phase"));

@@ -36,7 +36,16 @@ static int address_read(const char *at, struct address *address)
     size_t size = 0;
     while (isalnum((unsigned char)at[size]) || at[size] == '_')
         size++;
-    if (size == 0 || size >= sizeof address->phase || isdigit((unsigned char)at[0]))
+    if (size == 0 || size > ADDRESS_NAME_MAX || isdigit((unsigned char)at[0]))
+        return -EINVAL;
+    if (at[size] == '.') { /* a member of a matrix, by its number */
+        const char *end = at + size + 1;
+        uint64_t number;
+        if (address_number(&end, UINT32_MAX, &number) < 0)
+            return -EINVAL;
+        size = (size_t)(end - at);
+    }
+    if (size >= sizeof address->phase)
         return -EINVAL;
     memcpy(address->phase, at, size);
     at += size;

@@ -1,4 +1,5 @@
-/* How people name a workflow, a phase or a run: `7`, `7/validate`, `7/validate#2`.
+/* How people name a workflow, a phase or a run: `7`, `7/validate`, `7/validate#2`; a member of a
+ * matrix is a phase: `7/ladder.3`.
  *
  * An address that was parsed names exactly one of the three: a phase without a workflow, or a run
  * without a phase, does not exist. */
@@ -11,7 +12,8 @@
 struct error;
 
 enum {
-    ADDRESS_PHASE_SIZE = 65, /* of a phase's name, with its NUL */
+    ADDRESS_NAME_MAX = 64, /* bytes of a phase's name; a member of a matrix adds its number */
+    ADDRESS_PHASE_SIZE = ADDRESS_NAME_MAX + 1 + 10 + 1,
     ADDRESS_TEXT_SIZE = 20 + 1 + ADDRESS_PHASE_SIZE + 1 + 10,
     ADDRESS_PATH_SIZE = ADDRESS_TEXT_SIZE + 40, /* with what address_path() puts between */
 };

@@ -1,8 +1,10 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
-MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql
+MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql
 QUERIES = \
+	schema/queries/changes_list.sql \
 	schema/queries/checkpoint_list.sql \
 	schema/queries/checkpoint_put.sql \
+	schema/queries/choice_insert.sql \
 	schema/queries/edge_insert.sql \
 	schema/queries/beside_load.sql \
 	schema/queries/edge_load.sql \
@@ -22,6 +24,13 @@ QUERIES = \
 	schema/queries/journal_set.sql \
 	schema/queries/last_ids.sql \
 	schema/queries/launch_load.sql \
+	schema/queries/matrix_insert.sql \
+	schema/queries/matrix_load.sql \
+	schema/queries/matrix_save.sql \
+	schema/queries/member_insert.sql \
+	schema/queries/member_load.sql \
+	schema/queries/member_save.sql \
+	schema/queries/members_list.sql \
 	schema/queries/metric_insert.sql \
 	schema/queries/metric_lineage.sql \
 	schema/queries/metric_name_find.sql \
@@ -52,7 +61,6 @@ QUERIES = \
 	schema/queries/preflight_row_put.sql \
 	schema/queries/promotion_insert.sql \
 	schema/queries/remedy_insert.sql \
-	schema/queries/remedy_list.sql \
 	schema/queries/run_answer.sql \
 	schema/queries/run_find.sql \
 	schema/queries/run_hardware_set.sql \

@@ -45,8 +45,49 @@ static bool phase_wishes(const struct phase *phase, enum run_wish wish)
     return phase->run && phase->run->state != RUN_ENDED && phase->run->wish == wish;
 }
 
+/* A matrix stands for its members. It is cancelled itself, and decided upon by a person like a
+ * gate.
+ */
+static int command_check_matrix(const struct phase *matrix, enum core_command command,
+                                struct error *err)
+{
+    bool is_final = phase_state_is_final(matrix->state), takes = matrix_takes(matrix, command);
+    bool is_open = matrix->state == PHASE_BLOCKED;
+    switch (command) {
+    case COMMAND_PROMOTE:
+        takes = matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL;
+        break;
+    case COMMAND_CANCEL:
+        takes = !is_final;
+        break;
+    case COMMAND_HOLD:
+    case COMMAND_RELEASE:
+        takes = takes && is_open;
+        break;
+    case COMMAND_RETRY:
+    case COMMAND_RESUME:
+    case COMMAND_COUNT:
+        break;
+    }
+    return takes ? 0 : command_deny(matrix, command, "; none of its members takes that", err);
+}
+
+/* What a matrix has decided stands. */
+static bool member_is_too_late(const struct phase *member, enum core_command command)
+{
+    const struct phase *matrix = member->matrix;
+    return matrix && (command == COMMAND_RETRY || command == COMMAND_RESUME) &&
+           (member->rung != matrix->rung || matrix->state == PHASE_DECIDING ||
+            matrix->state == PHASE_SUCCEEDED ||
+            (matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL));
+}
+
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err)
 {
+    if (phase->is_matrix)
+        return command_check_matrix(phase, command, err);
+    if (member_is_too_late(phase, command))
+        return command_deny(phase, command, "; its matrix has chosen without it", err);
     bool is_held = phase->state == PHASE_HELD;
     bool is_open = phase->state == PHASE_BLOCKED || phase->state == PHASE_QUEUED ||
                    phase->state == PHASE_ACTIVE;
@@ -93,6 +134,8 @@ int core_command_check(const struct phase *phase, enum core_command command, str
 
 bool core_command_stops(const struct phase *phase, enum core_command command)
 {
+    if (phase->is_matrix)
+        return matrix_stops(phase, command);
     return (command == COMMAND_HOLD || command == COMMAND_CANCEL) && phase->run &&
            phase->run->state != RUN_ENDED;
 }
@@ -126,6 +169,8 @@ static void command_retry(struct step *step, struct phase *phase, const char *re
     memset(phase->failures, 0, sizeof phase->failures);
     phase->losses = phase->stalls = 0;
     bool was_final = phase_state_is_final(phase->state);
+    if (phase->matrix)
+        matrix_revive(step, phase->matrix, reason);
     if (phase_is_ready(phase))
         phase_start(step, phase, reason);
     else
@@ -152,6 +197,10 @@ void command_carry_out(struct step *step, struct phase *phase)
     char text[REASON_MAX];
     if (core_command_check(phase, event->command, NULL) < 0)
         return; /* it changed since the asker was told that it can be */
+    if (phase->is_matrix && event->command != COMMAND_PROMOTE)
+        matrix_command(step, phase);
+    if (phase->is_matrix && event->command != COMMAND_PROMOTE && event->command != COMMAND_CANCEL)
+        return; /* that was all */
     switch (event->command) {
     case COMMAND_PROMOTE:
         phase->is_overridden = phase->hold == HOLD_GATE;

@@ -203,6 +203,7 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
         handlers[event->kind].phase(&step, event->phase);
     }
     job_settle(&step, workflow);
+    matrix_settle(&step, workflow);
     workflow_settle(&step, workflow);
 }
 

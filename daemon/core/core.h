@@ -37,7 +37,7 @@ enum core_event_kind {
     EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
     EV_PROGRESS,   /* a run: step */
-    EV_JUDGED,     /* a phase: the gate's verdict */
+    EV_JUDGED,     /* a phase: the gate's verdict; a matrix: whom it chooses */
     EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
     EV_COMMAND,    /* a phase: what a person wants */
     EV_TIME,       /* the deadline of core_deadline() has come */
@@ -55,6 +55,27 @@ enum core_command {
 #undef X
         COMMAND_COUNT
 };
+
+/* Whom a matrix chooses: those who go on to the next rung, or at its end the best; NULL, where none
+ * is more than the others. */
+struct core_choice {
+    bool goes_on;
+    size_t count; /* of those that are left; never 0 */
+    struct phase *const *members;
+    struct phase *best;
+};
+
+/* One member, as it was measured. */
+struct core_score {
+    struct phase *member;
+    size_t number; /* for whoever measures */
+    double value;  /* NaN: without one */
+    bool is_left;  /* it ran well, and may be chosen */
+};
+
+/* Puts the best first: those that are left, by value, the earlier of equal ones first. Returns how
+ * many of them stay when this part of those that are left (0 to 1) is cut; of any at least one. */
+size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut);
 
 enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT };
 
@@ -99,9 +120,10 @@ struct core_event {
     /* REMEDIED: the workflow with the other params; NULL: that is impossible. With `path` and
      * `step` as of COMMAND: the checkpoint before the newest. */
     const struct workflow *plan;
-    enum gate_result gate;     /* JUDGED */
-    enum core_command command; /* COMMAND */
-    bool hold;                 /* ADDED: first phases are held */
+    const struct core_choice *choice; /* JUDGED, of a matrix; `plan`: with what follows from it */
+    enum gate_result gate;            /* JUDGED */
+    enum core_command command;        /* COMMAND */
+    bool hold;                        /* ADDED: first phases are held */
 };
 
 /* --- Effects --------------------------------------------------------------------------------- */
@@ -120,7 +142,7 @@ struct core_event {
     X(CANCEL_JOB, "cancel-job", true)  /* job: until it is gone */                                 \
     X(BEGIN_JOB, "begin-job", true)    /* job: let it begin soon: until it runs or is gone */      \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
-    X(JUDGE, "judge", true)               /* phase: evaluate its gate; EV_JUDGED follows */        \
+    X(JUDGE, "judge", true)               /* phase: its gate, or members; EV_JUDGED follows */     \
     X(REMEDY, "remedy", true)             /* phase: work its remedy out; EV_REMEDIED follows */    \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
     X(TELL_NEXT, "tell-next",                                                                      \

@@ -6,6 +6,7 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/core.c daemon/core/core.h \
 	daemon/core/step.c daemon/core/step.h \
 	daemon/core/phase.c \
+	daemon/core/matrix.c \
 	daemon/core/remedy.c \
 	daemon/core/run.c \
 	daemon/core/job.c \

@@ -96,8 +96,12 @@ bool workflow_is_final(const struct workflow *workflow)
 const char *workflow_state(const struct workflow *workflow)
 {
     unsigned counts[PHASE_STATE_COUNT] = {0};
-    for (size_t i = 0; i < workflow->phase_count; i++)
-        counts[workflow->phases[i].state]++;
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (!phase->matrix ||
+            !phase_state_is_final(phase->state)) /* else its matrix speaks for it */
+            counts[phase->state]++;
+    }
     if (counts[PHASE_QUEUED] || counts[PHASE_ACTIVE] || counts[PHASE_DECIDING])
         return "running";
     if (counts[PHASE_HELD])

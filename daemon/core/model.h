@@ -92,6 +92,10 @@ struct phase {
     size_t after_count;
     unsigned *after;      /* indexes of the phases before it */
     struct phase *beside; /* `colocate`: whose allocations it shares; NULL: it has its own */
+    struct phase *matrix; /* of a member: whose it is, and that comes later; NULL: no member */
+    bool is_matrix;       /* it has members, and never runs itself */
+    unsigned lanes; /* of a matrix: in how many jobs members follow each other; 0: a job each */
+    unsigned rung_count; /* of a matrix: how often the better members go on; 1: they end once */
     /* ... these when a remedy changes params: phase_adopt(). */
     bool promote_manual;
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
@@ -113,6 +117,8 @@ struct phase {
     struct remedy *remedies; /* in the order of the spec */
     struct remedy *remedy;   /* that is being worked out; NULL: none */
     struct run *run;         /* the newest, NULL before the first */
+    unsigned rung;           /* from 0: that a matrix is at; that a member was let go on to */
+    struct phase *best;      /* of a matrix that has decided: its best member; NULL: none is */
     bool is_overridden;      /* a person promoted it */
 };
 

@@ -18,10 +18,12 @@ static bool phase_is_after(const struct phase *phase, const struct phase *before
 
 bool phase_is_ready(const struct phase *phase)
 {
+    if (phase->is_matrix)
+        return false;
     for (size_t i = 0; i < phase->after_count; i++)
         if (phase->workflow->phases[phase->after[i]].state != PHASE_SUCCEEDED)
             return false;
-    return true;
+    return !phase->matrix || matrix_has_lane(phase->matrix);
 }
 
 /* A new run, from the newest whole checkpoint where there is one. */
@@ -94,8 +96,10 @@ bool phase_has_shape(const struct phase *phase, const struct phase *from, const 
 
 bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms)
 {
-    int64_t needed_s = phase->time_s;
-    if (phase->has_checkpoint) { /* ten minutes or a tenth, and twice what a stop takes */
+    bool is_packed = phase->matrix && phase->matrix->lanes > 0; /* the time is for all of them */
+    int64_t needed_s = is_packed ? matrix_needs_s(phase) : phase->time_s;
+    if (phase->has_checkpoint &&
+        !is_packed) { /* ten minutes or a tenth, and twice what a stop takes */
         needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
         if (needed_s < 2 * (int64_t)phase->stop_s)
             needed_s = 2 * (int64_t)phase->stop_s;
@@ -103,10 +107,9 @@ bool phase_has_time(const struct phase *phase, const struct job *job, int64_t no
     return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
 }
 
-/* Whether the phase can go on in the allocation that this ended run still keeps. Equal shape, since
- * more would waste what is not used. Allocations that are shared are left to those who share them.
- */
-static bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
+/* Equal shape, since more would waste what is not used. Allocations that are shared are left to
+ * those who share them. */
+bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
 {
     const struct phase *from = donor->phase;
     const struct job *job = donor->job;
@@ -118,10 +121,8 @@ static bool phase_fits(const struct phase *phase, const struct run *donor, int64
            phase_has_time(phase, job, now_ms);
 }
 
-/* A new run in the job of one that has ended: promoted, and its lead waits; or requeued, and the
- * job will start again. */
-static struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
-                                      enum run_state state, const char *reason)
+struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
+                               enum run_state state, const char *reason)
 {
     struct run *run = phase_add_run(step, phase);
     run->job = donor->job;
@@ -229,12 +230,17 @@ void phase_revive_after(struct step *step, struct phase *phase)
 
 void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason)
 {
-    phase_let_go(step, phase);
-    if (!phase->fail_finally) {
+    bool is_final = phase->fail_finally || matrix_is_out(phase, hold);
+    bool may_hand_over = is_final && phase->matrix;
+    if (!may_hand_over)
+        phase_let_go(step, phase);
+    if (!is_final) {
         phase_move_held(step, phase, hold, reason);
         return;
     }
     phase_move(step, phase, PHASE_FAILED, reason);
+    if (may_hand_over && !matrix_hand_over(step, phase))
+        phase_let_go(step, phase);
     phase_skip_after(step, phase);
 }
 
@@ -251,7 +257,10 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
     struct workflow *workflow = phase->workflow;
     struct run *donor = phase->run, *begun = NULL;
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof reason, "promoted by %.200s", *who ? who : "its gate");
+    if (phase->is_matrix && !*who)
+        (void)snprintf(reason, sizeof reason, "%s", step->event->message);
+    else
+        (void)snprintf(reason, sizeof reason, "promoted by %.200s", *who ? who : "its gate");
     phase_move(step, phase, PHASE_SUCCEEDED, reason);
     for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
         struct phase *next = &workflow->phases[i];
@@ -265,8 +274,22 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
         promotion->phase = phase;
         (void)snprintf(promotion->message, sizeof promotion->message, "%s", who);
     }
-    if (!begun)
+    if (!begun && !matrix_hand_over(step, phase))
         phase_let_go(step, phase);
+}
+
+void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan)
+{
+    struct workflow *workflow = phase->workflow;
+    assert(plan->phase_count == workflow->phase_count);
+    phase_adopt(phase, &plan->phases[phase->index]);
+    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
+        struct phase *next = &workflow->phases[i];
+        if (next->run)
+            continue;
+        phase_adopt(next, &plan->phases[i]);
+        step_save_phase(step, next);
+    }
 }
 
 void phase_on_judged(struct step *step, struct phase *phase)
@@ -277,6 +300,10 @@ void phase_on_judged(struct step *step, struct phase *phase)
     done->is_done = true;
     if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
         return;
+    if (phase->is_matrix) {
+        matrix_on_judged(step, phase);
+        return;
+    }
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
     if (event->gate != GATE_PASSED) {

@@ -75,21 +75,6 @@ static bool remedy_keeps_shape(const struct phase *phase, const struct phase *pl
            text_equal(phase->slurm_options, plan->slurm_options);
 }
 
-/* Phases that have not run yet may have taken params over from this one. */
-static void remedy_adopt(struct step *step, struct phase *phase, const struct workflow *plan)
-{
-    struct workflow *workflow = phase->workflow;
-    assert(plan->phase_count == workflow->phase_count);
-    phase_adopt(phase, &plan->phases[phase->index]);
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        if (next->run)
-            continue;
-        phase_adopt(next, &plan->phases[i]);
-        step_save_phase(step, next);
-    }
-}
-
 static void remedy_choose_checkpoint(struct phase *phase, enum remedy_resume resume,
                                      const struct core_event *event)
 {
@@ -132,7 +117,7 @@ void remedy_on_remedied(struct step *step, struct phase *phase)
     run->is_remedied = true;
     step_save_run(step, run);
     phase->stalls = 0;
-    remedy_adopt(step, phase, event->plan);
+    phase_adopt_plan(step, phase, event->plan);
     remedy_choose_checkpoint(phase, remedy->resume, event);
     phase_follow(step, phase, can_stay, is_by_node ? FAILURE_FIRST_MS : 0, reason);
 }

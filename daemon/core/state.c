@@ -59,17 +59,19 @@ static const char *const remedy_resume_names[] = {
 /* A row a state: where it may go. A final state is left only by `retry`, or by that of a phase
  * before it. */
 static const unsigned phase_moves[PHASE_STATE_COUNT] = {
-    [PHASE_BLOCKED] =
-        BIT(PHASE_QUEUED) | BIT(PHASE_HELD) | BIT(PHASE_CANCELLED) | BIT(PHASE_SKIPPED),
+    [PHASE_BLOCKED] = BIT(PHASE_QUEUED) | BIT(PHASE_HELD) | BIT(PHASE_CANCELLED) |
+                      BIT(PHASE_SKIPPED) | BIT(PHASE_DECIDING) |
+                      BIT(PHASE_FAILED), /* the last two: a matrix */
     [PHASE_QUEUED] = BIT(PHASE_ACTIVE) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |
                      BIT(PHASE_CANCELLED),
     [PHASE_ACTIVE] = BIT(PHASE_QUEUED) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |
                      BIT(PHASE_CANCELLED),
-    [PHASE_DECIDING] = BIT(PHASE_QUEUED) | BIT(PHASE_SUCCEEDED) | BIT(PHASE_HELD) |
-                       BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED),
+    [PHASE_DECIDING] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_SUCCEEDED) |
+                       BIT(PHASE_HELD) | BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED),
     [PHASE_HELD] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_SUCCEEDED) |
                    BIT(PHASE_CANCELLED) | BIT(PHASE_SKIPPED),
-    [PHASE_FAILED] = BIT(PHASE_QUEUED),
+    [PHASE_SUCCEEDED] = BIT(PHASE_BLOCKED), /* a member that goes on to the next rung */
+    [PHASE_FAILED] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED),
     [PHASE_CANCELLED] = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED),
     [PHASE_SKIPPED] = BIT(PHASE_BLOCKED),
 };

@@ -66,6 +66,12 @@ void phase_start_later(struct step *step, struct phase *phase, const char *reaso
 void phase_go_on(struct step *step, struct phase *phase, const char *reason);
 /* After the end of a run that another shall follow; holds the phase where it makes no progress. */
 void phase_again(struct step *step, struct phase *phase, const char *reason);
+/* Whether the phase can go on in the allocation that this ended run still keeps. */
+bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms);
+/* A new run in the job of one that has ended: promoted, and its lead waits; or requeued, and the
+ * job will start again. */
+struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
+                               enum run_state state, const char *reason);
 /* The allocation that the phase's ended run keeps is not needed any more. */
 void phase_let_go(struct step *step, struct phase *phase);
 /* A person is asked, or the phase fails for good, as its spec says. */
@@ -78,6 +84,9 @@ void phase_cancel(struct step *step, struct phase *phase, const char *reason);
  * `can_stay`, else in a new job after `delay_ms`. */
 void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,
                   const char *reason);
+/* Takes over what the plan says of the phase, and of those later that have not run yet: they may
+ * have taken params over from it. */
+void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan);
 /* The checkpoint that the next run begins from; an empty path: the start. */
 void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at);
 /* What waited for a phase that was skipped over may wait for it again. */
@@ -161,6 +170,29 @@ bool remedy_is_used_up(const struct phase *phase, const char *checks, const char
 /* It is not wanted any more. */
 void remedy_forget(struct step *step, struct phase *phase);
 void remedy_on_remedied(struct step *step, struct phase *phase);
+
+/* --- matrix.c ----------------------------------------------------------------------------------
+ */
+
+/* Whether one more member may have an allocation. */
+bool matrix_has_lane(const struct phase *matrix);
+/* Whether a phase that fails so is a member whose params are to blame: nobody is asked. */
+bool matrix_is_out(const struct phase *member, enum phase_hold hold);
+/* How long the member may take, by those that have run. */
+int64_t matrix_needs_s(const struct phase *member);
+/* Begins the next member in the allocation that this one, which is through, still keeps. False:
+ * there is none, or it does not fit. */
+bool matrix_hand_over(struct step *step, struct phase *member);
+/* Begins members that may, and lets matrices decide whose members are through. */
+void matrix_settle(struct step *step, struct workflow *workflow);
+void matrix_on_judged(struct step *step, struct phase *matrix);
+/* A member runs again, so that it waits for it again. */
+void matrix_revive(struct step *step, struct phase *matrix, const char *reason);
+/* Whether the command can be carried out on any member, and whether that has to wait for a run. */
+bool matrix_takes(const struct phase *matrix, enum core_command command);
+bool matrix_stops(const struct phase *matrix, enum core_command command);
+/* Carries the event's command out on all members that take it. */
+void matrix_command(struct step *step, struct phase *matrix);
 
 /* --- command.c ---------------------------------------------------------------------------------
  */

@@ -126,14 +126,15 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
     json_t *inputs = json_object();
     bool *is_before = list_before(phase);
     for (size_t i = 0; i < phase->index; i++) {
-        const struct phase *before = &phase->workflow->phases[i];
-        if (!is_before[i])
+        const struct phase *named = &phase->workflow->phases[i];
+        const struct phase *before = named->best ? named->best : named; /* its best member */
+        if (!is_before[i] || before->is_matrix)
             continue;
         char *out = text_format("%s/%s/out", folder->workflow, before->name);
         json_t *input = json_object();
         add(input, "out", json_string(out));
         add(input, "checkpoint", text_or_null(before->checkpoint_path));
-        add(inputs, before->name, input);
+        add(inputs, named->name, input);
         free(out);
     }
     free(is_before);

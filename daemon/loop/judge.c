@@ -2,21 +2,16 @@
  * check names them. */
 #include "daemon/loop/judge.h"
 
+#include "daemon/loop/evidence.h"
 #include "daemon/loop/loop.h"
+#include "daemon/loop/matrix.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
-#include "lib/expr/metrics.h"
 #include "lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* What one phase's names mean, and who owns it. */
-struct evidence {
-    json_t *spec, *facts;
-    struct metrics *metrics;
-};
 
 struct judgement {
     struct loop_item item;
@@ -29,42 +24,6 @@ struct judgement {
     struct text checks; /* those that failed, with commas and nothing else between */
     char message[REASON_MAX];
 };
-
-static void evidence_fini(struct evidence *evidence)
-{
-    json_decref(evidence->spec);
-    json_decref(evidence->facts);
-    metrics_free(evidence->metrics);
-}
-
-static int evidence_load(struct store *store, const struct phase *phase, struct evidence *evidence,
-                         struct error *err)
-{
-    double elapsed_s = 0;
-    int status = phase->run ? store_run_spec(store, phase->run->id, &evidence->spec, err)
-                            : store_phase_spec(store, phase->id, &evidence->spec, err);
-    if (status < 0)
-        return status;
-    evidence->metrics = metrics_new();
-    status =
-        store_metrics_load(store, phase->id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
-    if (status < 0)
-        return status;
-    evidence->facts = json_pack("{s:f}", "elapsed", elapsed_s);
-    if (phase->run && phase->run->last_step >= 0)
-        (void)json_object_set_new(evidence->facts, "step", json_integer(phase->run->last_step));
-    return 0;
-}
-
-static struct expr_names evidence_names(const struct evidence *evidence, const char *phase)
-{
-    return (struct expr_names){
-        .phase = phase,
-        .params = json_object_get(evidence->spec, "params"),
-        .facts = evidence->facts,
-        .metrics = evidence->metrics,
-    };
-}
 
 static bool expression_names(const char *text, const char *phase)
 {
@@ -109,7 +68,8 @@ static int gather(struct judgement *judgement, struct store *store, const struct
         if (!gate_names(gate, before->name))
             continue;
         size_t at = judgement->before_count++;
-        status = evidence_load(store, before, &judgement->before[at], err);
+        status =
+            evidence_load(store, before->best ? before->best : before, &judgement->before[at], err);
         if (status < 0)
             return status;
         judgement->before_names[at] = evidence_names(&judgement->before[at], before->name);
@@ -215,6 +175,8 @@ static void judgement_free(struct loop_item *item)
 
 int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
 {
+    if (phase->is_matrix)
+        return matrix_judge(loop, phase, err);
     struct judgement *judgement = calloc(1, sizeof *judgement);
     if (!judgement)
         abort();

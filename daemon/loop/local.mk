@@ -17,6 +17,9 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
 	daemon/loop/plan.c daemon/loop/plan.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
+	daemon/loop/replan.c daemon/loop/replan.h \
+	daemon/loop/matrix.c daemon/loop/matrix.h \
+	daemon/loop/evidence.c daemon/loop/evidence.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
 	daemon/loop/results.c \

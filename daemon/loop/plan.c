@@ -99,6 +99,31 @@ static void plan_remedies(struct phase *phase, const struct phase_spec *spec)
     }
 }
 
+/* Members come before their matrix, so that these pointers are to phases that are made. */
+static int plan_matrix(struct workflow *workflow, struct phase *matrix, const json_t *json,
+                       struct error *err)
+{
+    const json_t *pack = json_object_get(json, "pack"), *name;
+    size_t rungs = json_array_size(json_object_get(json_object_get(json, "rungs"), "values")), i;
+    if (!json)
+        return 0;
+    matrix->is_matrix = true;
+    matrix->lanes = (unsigned)json_integer_value(json_object_get(pack, "lanes"));
+    matrix->rung_count = rungs ? (unsigned)rungs : 1;
+    json_array_foreach(json_object_get(json, "members"), i, name)
+    {
+        unsigned index = 0;
+        while (index < matrix->index &&
+               !text_equal(workflow->phases[index].name, json_string_value(name)))
+            index++;
+        if (index == matrix->index)
+            return error_set(err, -EINVAL, "%s, a member of %s, does not stand before it",
+                             json_string_value(name), matrix->name);
+        workflow->phases[index].matrix = matrix;
+    }
+    return 0;
+}
+
 static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *json,
                       struct error *err)
 {
@@ -118,6 +143,8 @@ static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *js
     status = plan_after(workflow, phase, &spec, err);
     if (status == 0)
         status = plan_beside(workflow, phase, &spec, err);
+    if (status == 0)
+        status = plan_matrix(workflow, phase, json_object_get(json, "matrix"), err);
     phase_spec_fini(&spec);
     return status;
 }

@@ -2,13 +2,12 @@
 #include "daemon/loop/remedy.h"
 
 #include "daemon/loop/loop.h"
-#include "daemon/loop/plan.h"
+#include "daemon/loop/replan.h"
 #include "daemon/loop/resume.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/remedies.h"
-#include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -117,54 +116,6 @@ static int compute_changes(struct cure *cure, const json_t *set, struct error *e
     return 0;
 }
 
-static const struct spec_problem *first_error(const struct spec_problems *problems)
-{
-    for (size_t i = 0; i < problems->count; i++)
-        if (problems->items[i].severity == SPEC_ERROR)
-            return &problems->items[i];
-    return NULL;
-}
-
-/* Reads the workflow's text with all that was set: at its submission, by earlier remedies, and by
- * this one. */
-static int resolve(struct cure *cure, const struct store_source *source, struct error *err)
-{
-    const char *name;
-    json_t *value, *change, *changes = json_deep_copy(source->changes);
-    size_t count = 0, i;
-    char **texts = calloc(json_object_size(source->set) + 1, sizeof *texts);
-    if (!texts || !changes)
-        abort();
-    json_object_foreach(source->set, name, value) texts[count++] =
-        text_format("%s=%s", name, json_string_value(value));
-    json_array_foreach(cure->changes, i, change)(void)
-        json_array_append_new(changes, json_pack("{s:s, s:O, s:O}", "phase", cure->phase->name,
-                                                 "param", json_object_get(change, "param"), "value",
-                                                 json_object_get(change, "to")));
-    struct spec_overrides overrides = {
-        .variants = source->variants,
-        .texts = (const char *const *)texts,
-        .count = count,
-        .changes = changes,
-    };
-    struct spec_problems problems = {0};
-    int status = spec_parse(source->file, source->spec, strlen(source->spec), &overrides,
-                            &cure->resolved, &problems);
-    if (status < 0) {
-        cure->resolved = NULL;
-        const struct spec_problem *first = first_error(&problems);
-        status = error_set(err, -EINVAL, "with %.100s: %s%s%s", cure->message,
-                           first ? first->path : "", first && *first->path ? ": " : "",
-                           first ? first->message : "the workflow cannot be read");
-    }
-    spec_problems_fini(&problems);
-    for (size_t at = 0; at < count; at++)
-        free(texts[at]);
-    free(texts);
-    json_decref(changes);
-    return status;
-}
-
 /* -EINVAL: it is impossible, as the message says. Others: the record could not be read. */
 static int work_out(struct cure *cure, struct store *store, struct error *err)
 {
@@ -179,17 +130,14 @@ static int work_out(struct cure *cure, struct store *store, struct error *err)
         goto out;
     const json_t *set = find_set(cure->spec, (size_t)(phase->remedy - phase->remedies));
     status = compute_changes(cure, set, err);
-    if (status == 0)
-        status = resolve(cure, &source, err);
-    if (status == 0)
-        status = plan_workflow(cure->resolved, &cure->plan, err);
-    if (status == 0 && cure->plan->phase_count != phase->workflow->phase_count)
-        status = error_set(err, -EINVAL, "the workflow is read as another one now");
-    if (status < 0) { /* and trying again would not help */
-        workflow_free(cure->plan);
-        cure->plan = NULL;
-        status = -EINVAL;
+    if (status == 0) {
+        replan_change(&source, phase->name, cure->changes);
+        status = replan(&source, phase->workflow, &cure->resolved, &cure->plan, err);
+        if (status < 0)
+            status = error_prefix(err, "with %.100s", cure->message);
     }
+    if (status < 0) /* trying again would not help */
+        status = -EINVAL;
 out:
     store_source_fini(&source);
     return status;

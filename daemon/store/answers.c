@@ -2,6 +2,7 @@
  * objects are put into one another. */
 #include "daemon/store/answers.h"
 
+#include "daemon/core/state.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 #include "lib/text.h"
@@ -123,32 +124,79 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
     return 0;
 }
 
-/* Adds `phases`, and what they sum up to, to a workflow. */
-static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, json_t *workflow,
+/* Adds `of_members` to a matrix: what its members, all among `phases`, come to. */
+static void answer_sum_members(const json_t *phases, json_t *matrix)
+{
+    const char *name = json_string_value(json_object_get(matrix, "phase"));
+    json_int_t ended = 0, begun = 0, attempts = 0;
+    double gpu_seconds = 0, cost_usd = 0;
+    bool has_cost = false;
+    const json_t *member;
+    size_t i;
+    if (!json_is_integer(json_object_get(matrix, "members")))
+        return;
+    json_array_foreach(phases, i, member)
+    {
+        const char *state = json_string_value(json_object_get(member, "state"));
+        const json_t *cost = json_object_get(member, "cost_usd");
+        json_int_t runs = json_integer_value(json_object_get(member, "attempts"));
+        const char *of = json_string_value(json_object_get(member, "matrix"));
+        if (!of || !text_equal(of, name))
+            continue;
+        ended += phase_state_is_final((enum phase_state)phase_state_parse(state));
+        begun += runs > 0;
+        attempts += runs;
+        gpu_seconds += json_number_value(json_object_get(member, "gpu_seconds"));
+        has_cost |= json_is_number(cost);
+        cost_usd += json_number_value(cost);
+    }
+    json_object_set_new(matrix, "of_members",
+                        json_pack("{s:I, s:I, s:I, s:f, s:o}", "begun", begun, "ended", ended,
+                                  "attempts", attempts, "gpu_seconds", gpu_seconds, "cost_usd",
+                                  has_cost ? json_real(cost_usd) : json_null()));
+}
+
+/* Adds the phases whose ids `list` gives, each with its newest run's. */
+static int answer_phase_list(struct store *store, struct stmt *list, int64_t now_ms, json_t *phases,
                              struct error *err)
 {
     int result;
-    double gpu_seconds = 0, cost_usd = 0;
-    bool has_cost = false;
-    json_t *phases = json_array(), *phase = NULL;
-    struct stmt *list = store_stmt(store, Q_PHASES_OF_WORKFLOW);
-    stmt_bind_id(list, ":workflow", id);
+    json_t *phase = NULL;
     while ((result = stmt_step(list, err)) > 0) {
         struct answer_phase_ids ids = {.phase = (uint64_t)stmt_next_int(list)};
         ids.run = (uint64_t)stmt_next_int(list);
         result = answer_phase_by_ids(store, &ids, now_ms, &phase, err);
         if (result < 0)
             break;
+        json_array_append_new(phases, phase);
+    }
+    if (result < 0)
+        stmt_reset(list);
+    return result;
+}
+
+/* Adds `phases`, and what they sum up to, to a workflow. */
+static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, json_t *workflow,
+                             struct error *err)
+{
+    double gpu_seconds = 0, cost_usd = 0;
+    bool has_cost = false;
+    json_t *phases = json_array(), *phase;
+    size_t i;
+    struct stmt *list = store_stmt(store, Q_PHASES_OF_WORKFLOW);
+    stmt_bind_id(list, ":workflow", id);
+    int result = answer_phase_list(store, list, now_ms, phases, err);
+    if (result < 0) {
+        json_decref(phases);
+        return result;
+    }
+    json_array_foreach(phases, i, phase)
+    {
         const json_t *cost = json_object_get(phase, "cost_usd");
         has_cost |= json_is_number(cost);
         cost_usd += json_number_value(cost);
         gpu_seconds += json_number_value(json_object_get(phase, "gpu_seconds"));
-        json_array_append_new(phases, phase);
-    }
-    if (result < 0) {
-        stmt_reset(list);
-        json_decref(phases);
-        return result;
+        answer_sum_members(phases, phase);
     }
     json_object_set_new(workflow, "gpu_seconds", json_real(gpu_seconds));
     json_object_set_new(workflow, "cost_usd", has_cost ? json_real(cost_usd) : json_null());
@@ -216,6 +264,26 @@ int answer_workflows(struct store *store, enum answer_scope scope, unsigned limi
     return 0;
 }
 
+/* A matrix is answered with its members in place of their number. */
+static int answer_add_members(struct store *store, uint64_t matrix, int64_t now_ms, json_t *json,
+                              struct error *err)
+{
+    json_t *members = json_array();
+    if (!json_is_integer(json_object_get(json, "members"))) {
+        json_decref(members);
+        return 0;
+    }
+    struct stmt *list = store_stmt(store, Q_MEMBERS_LIST);
+    stmt_bind_id(list, ":matrix", matrix);
+    int result = answer_phase_list(store, list, now_ms, members, err);
+    if (result == 0) {
+        answer_sum_members(members, json);
+        json_object_set(json, "members", members);
+    }
+    json_decref(members);
+    return result;
+}
+
 int answer_phase(struct store *store, uint64_t workflow, const char *phase, int64_t now_ms,
                  json_t **ret_json, struct error *err)
 {
@@ -234,8 +302,12 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, int6
         return result;
     }
     json_object_set_new(json, "runs", runs);
-    *ret_json = json;
-    return 0;
+    result = answer_add_members(store, ids.phase, now_ms, json, err);
+    if (result < 0)
+        json_decref(json);
+    else
+        *ret_json = json;
+    return result;
 }
 
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,

@@ -48,7 +48,8 @@ static int apply_phase(struct store *store, const struct phase *phase, struct er
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_SAVE);
     rows_bind_phase(stmt, phase);
-    return apply_update(store, stmt, "phase", phase->id, err);
+    int result = apply_update(store, stmt, "phase", phase->id, err);
+    return result < 0 ? result : rows_save_matrix(store, phase, err);
 }
 
 static int apply_run(struct store *store, const struct run *run, struct error *err)

@@ -68,6 +68,7 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->stop_s = stmt_next_unsigned(stmt);
     phase->linger_s = stmt_next_unsigned(stmt);
     phase->slurm_options = stmt_next_copy(stmt);
+    phase->rung = stmt_next_unsigned(stmt);
     json_t *remedies = stmt_next_json(stmt);
     damaged |= !rows_load_remedies(remedies, phase);
     json_decref(remedies);
@@ -269,6 +270,8 @@ int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_
         result = load_edges(store, workflow, err);
     if (result == 0)
         result = load_besides(store, workflow, err);
+    if (result == 0)
+        result = rows_load_matrices(store, workflow, err);
     if (result == 0)
         result = load_jobs(store, workflow, err);
     if (result == 0)

@@ -12,6 +12,7 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/load.c \
 	daemon/store/remedy.c \
 	daemon/store/run.c \
+	daemon/store/matrix.c \
 	daemon/store/metric.c \
 	daemon/store/preflight.c \
 	daemon/store/sample.c \

@@ -86,7 +86,7 @@ int store_remedy_add(struct store *store, const struct store_remedy *remedy, int
 static int load_changes(struct store *store, uint64_t workflow, json_t *changes, struct error *err)
 {
     int result;
-    struct stmt *stmt = store_stmt(store, Q_REMEDY_LIST);
+    struct stmt *stmt = store_stmt(store, Q_CHANGES_LIST);
     stmt_bind_id(stmt, ":workflow", workflow);
     while ((result = stmt_step(stmt, err)) > 0) {
         json_t *phase = json_string(stmt_next_text(stmt)), *list = stmt_next_json(stmt), *change;

@@ -12,6 +12,13 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase);
 json_t *rows_remedies(const struct phase *phase);
 /* Reads that; NULL is none. False: it is damaged. */
 bool rows_load_remedies(const json_t *json, struct phase *phase);
+/* The row of a matrix or member; `spec` is its resolved phase. Other phases have none. */
+int rows_insert_matrix(struct store *store, const struct phase *phase, const json_t *spec,
+                       struct error *err);
+/* What changes of a matrix. */
+int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err);
+int rows_load_matrices(struct store *store, struct workflow *workflow, struct error *err);
+
 /* Binds what the spec says of a phase and params may change, for phase_insert and phase_replan.
  * `resolved` is the document it comes from. -EINVAL: the phase is not in there. */
 int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,

@@ -276,6 +276,19 @@ int store_remedy_add(struct store *store, const struct store_remedy *remedy, int
 int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
                        struct error *err);
 
+/* What a matrix has found of a member. Texts borrowed. */
+struct store_member {
+    uint64_t phase;
+    double value;         /* NaN: not known */
+    const char *standing; /* best, left, cut, out */
+    const char *reason;   /* NULL: none */
+};
+
+int store_member_set(struct store *store, const struct store_member *member, struct error *err);
+/* Params of a phase that a matrix's decision changes: [{"param", "from", "to"}]. */
+int store_choice_add(struct store *store, uint64_t phase, const json_t *changes, int64_t time_ms,
+                     struct error *err);
+
 /* {symbol, stored name}: what a line of history is about. */
 #define STORE_EVENTS(X)                                                                            \
     X(WORKFLOW, "workflow")                                                                        \

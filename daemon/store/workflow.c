@@ -66,6 +66,7 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     stmt_bind_json(stmt, ":failures", failures);
     stmt_bind_int(stmt, ":losses", phase->losses);
     stmt_bind_int(stmt, ":stalls", phase->stalls);
+    stmt_bind_int(stmt, ":rung", phase->rung);
     json_t *remedies = rows_remedies(phase);
     stmt_bind_json(stmt, ":remedies", remedies);
     if (phase->remedy)
@@ -164,6 +165,10 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
         result = workflow_insert_phase(store, &workflow->phases[i], submission->resolved, err);
     for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
         result = workflow_insert_edges(store, &workflow->phases[i], err);
+    for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
+        result = rows_insert_matrix(store, &workflow->phases[i],
+                                    workflow_phase_spec(submission->resolved, &workflow->phases[i]),
+                                    err);
     return result;
 }
 

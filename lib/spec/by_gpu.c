@@ -2,6 +2,7 @@
 #include "lib/spec/by_gpu.h"
 
 #include "lib/spec/keys.h"
+#include "lib/spec/matrix.h"
 #include "lib/spec/node.h"
 #include "lib/spec/overlay.h"
 #include "lib/spec/overrides.h"
@@ -116,6 +117,7 @@ static json_t *by_gpu_read_member(const struct trial *trial, const struct overri
     char *problem = NULL;
     node_remove(without, "by_gpu");
     entry.node = node_merge(trial->arena, without, member, trial->problems);
+    matrix_lay(trial->arena, &entry);
     laid.entry = &entry;
     laid.params = overrides_apply(overrides, trial->arena, &entry);
     laid.written = node_get(entry.node, "params");

@@ -248,6 +248,27 @@ static json_t *checks_read_one(struct scope *scope, const struct node *node, con
     return check;
 }
 
+json_t *checks_read_alone(struct scope *scope, const struct node *node, const char *key)
+{
+    size_t error_count = scope->problems->error_count;
+    json_t *check = json_object(), *expression = NULL;
+    bool is_value = text_equal(key, "value");
+    if (node->kind == NODE_SCALAR)
+        checks_read_expression(scope, node, key, check);
+    else
+        node_problem(scope->problems, node, "not an expression");
+    if (scope->problems->error_count == error_count)
+        checks_refuse_phases(scope, node, node->key);
+    if (is_value)
+        (void)json_object_set_new(check, "at_least", json_integer(0)); /* any bound: it is tried */
+    if (scope->problems->error_count == error_count && json_object_get(check, key))
+        checks_try(scope, node, check);
+    if (scope->problems->error_count == error_count)
+        expression = json_incref(json_object_get(check, key));
+    json_decref(check);
+    return expression;
+}
+
 json_t *checks_read_until(struct scope *scope, const struct node *phase)
 {
     static const char *const others[] = {"else", "advice"};

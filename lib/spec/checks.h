@@ -13,6 +13,10 @@ struct scope;
  * other phases. */
 json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others);
 
+/* What stands alone of the same: a condition, or a value when `key` says so; as text, the caller's.
+ * NULL after a problem. It may not name other phases. */
+json_t *checks_read_alone(struct scope *scope, const struct node *node, const char *key);
+
 /* What `until` of the merged phase says, in the form of one check, the caller's; NULL: nothing. */
 json_t *checks_read_until(struct scope *scope, const struct node *phase);
 

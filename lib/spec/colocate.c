@@ -53,6 +53,8 @@ static void colocate_find_for(const struct phases *phases, struct phases_entry *
     const struct node *chain = node_get(other->node, "colocate");
     if (other == entry)
         node_problem(problems, node, "a phase cannot stand beside itself");
+    else if (node_get(entry->node, "matrix") || entry->matrix || other->member_count > 0)
+        node_problem(problems, node, "a matrix shares its allocations with no other phase");
     else if (chain && chain->kind == NODE_SCALAR)
         node_problem(problems, node, "%.64s itself stands beside %.64s: name that one", other->name,
                      chain->text);

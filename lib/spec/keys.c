@@ -27,8 +27,8 @@ static const struct keys_row keys_phase_rows[] = {
     {"metrics", KEYS_SUPPORTED},  {"progress", KEYS_SUPPORTED},  {"checkpoint", KEYS_SUPPORTED},
     {"gate", KEYS_SUPPORTED},     {"guards", KEYS_SUPPORTED},    {"nan_ok", KEYS_SUPPORTED},
     {"promote", KEYS_SUPPORTED},  {"on_fail", KEYS_SUPPORTED},   {"linger", KEYS_SUPPORTED},
-    {"remedies", KEYS_SUPPORTED}, {"matrix", KEYS_LATER},        {"best", KEYS_LATER},
-    {"pack", KEYS_LATER},         {"by_gpu", KEYS_SUPPORTED},    {"colocate", KEYS_SUPPORTED},
+    {"remedies", KEYS_SUPPORTED}, {"matrix", KEYS_SUPPORTED},    {"best", KEYS_SUPPORTED},
+    {"pack", KEYS_SUPPORTED},     {"by_gpu", KEYS_SUPPORTED},    {"colocate", KEYS_SUPPORTED},
     {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_SUPPORTED},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
     {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_SUPPORTED},       {"parallel", KEYS_SUPPORTED},
@@ -91,6 +91,16 @@ static const struct keys_row keys_remedy_rows[] = {
     {"resume", KEYS_SUPPORTED},
 };
 
+static const struct keys_row keys_pack_rows[] = {
+    {"serial", KEYS_SUPPORTED},
+    {"parallel", KEYS_LATER},
+};
+
+static const struct keys_row keys_best_rows[] = {
+    {"max", KEYS_SUPPORTED},   {"min", KEYS_SUPPORTED}, {"where", KEYS_SUPPORTED},
+    {"rungs", KEYS_SUPPORTED}, {"cut", KEYS_SUPPORTED},
+};
+
 #define KEYS_OF(name)                                                                              \
     const struct keys name = {name##_rows, sizeof name##_rows / sizeof name##_rows[0]};            \
     _Static_assert(sizeof name##_rows / sizeof name##_rows[0] <= KEYS_MAX, "raise KEYS_MAX")
@@ -108,6 +118,8 @@ KEYS_OF(keys_mfu);
 KEYS_OF(keys_metrics);
 KEYS_OF(keys_check_map);
 KEYS_OF(keys_remedy);
+KEYS_OF(keys_pack);
+KEYS_OF(keys_best);
 
 static const struct keys_row *keys_find(const struct keys *keys, const char *name)
 {

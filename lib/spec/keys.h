@@ -24,7 +24,7 @@ struct keys {
 extern const struct keys keys_workflow, keys_phase, keys_resources, keys_parallel, keys_shard,
     keys_checkpoint, keys_progress, keys_preflight, keys_mfu, keys_metrics, keys_check_map,
     keys_remedy;
-extern const struct keys keys_variant;
+extern const struct keys keys_variant, keys_pack, keys_best;
 
 /* Reports the keys of `map` that it may not have. */
 void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys);

@@ -7,6 +7,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/keys.c lib/spec/keys.h \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/model_size.c lib/spec/model_size.h \
+	lib/spec/matrix.c lib/spec/matrix.h \
 	lib/spec/node.c lib/spec/node.h \
 	lib/spec/options.c lib/spec/options.h \
 	lib/spec/overlay.c lib/spec/overlay.h \

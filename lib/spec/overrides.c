@@ -1,6 +1,7 @@
 /* Reading and applying `--set`, and what remedies change. */
 #include "lib/spec/overrides.h"
 
+#include "lib/spec/matrix.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/spec.h"
@@ -13,6 +14,7 @@
 struct overrides_item {
     const char *phase; /* NULL: all */
     struct node *param;
+    bool is_exact; /* not for the members of this matrix too */
 };
 
 static struct node *overrides_params(const struct phases_entry *phase)
@@ -22,7 +24,8 @@ static struct node *overrides_params(const struct phases_entry *phase)
 
 static bool overrides_concerns(const struct overrides_item *item, const struct phases_entry *phase)
 {
-    return !item->phase || text_equal(item->phase, phase->name);
+    return !item->phase || text_equal(item->phase, phase->name) ||
+           (!item->is_exact && phase->matrix && text_equal(item->phase, phase->matrix));
 }
 
 static void overrides_add_names(const struct node *params, const char **names, size_t *count)
@@ -95,10 +98,26 @@ struct node *overrides_param(struct node_arena *arena, const char *name, const j
     return param;
 }
 
+/* Whether it would make all members of a matrix alike, which is then told. */
+static bool overrides_is_axis(const struct overrides_item *item, const struct phases *phases,
+                              struct spec_problems *problems)
+{
+    for (size_t i = 0; i < phases->written_count; i++) {
+        const struct phases_entry *phase = &phases->entries[i];
+        if (!overrides_concerns(item, phase) || !matrix_sets(phase, item->param->key))
+            continue;
+        node_problem(problems, item->param, "the matrix of %s goes through it%s", phase->name,
+                     item->phase ? "" : ": name the phase that is meant");
+        return true;
+    }
+    return false;
+}
+
 /* Takes the param in, if there is such; `origin` says where it was given. */
 static void overrides_add(struct overrides *overrides, struct node_arena *arena,
-                          const char *origin_name, const char *phase, struct node *param,
-                          const struct phases *phases, struct spec_problems *problems)
+                          const char *origin_name, const char *phase, bool is_exact,
+                          struct node *param, const struct phases *phases,
+                          struct spec_problems *problems)
 {
     struct node *root = node_new(arena, NODE_MAP), *origin = node_new(arena, NODE_MAP);
     origin->key = origin_name;
@@ -106,7 +125,9 @@ static void overrides_add(struct overrides *overrides, struct node_arena *arena,
     root->parent = origin;
     param->parent = root;
     struct overrides_item *item = &overrides->items[overrides->count];
-    *item = (struct overrides_item){.phase = phase, .param = param};
+    *item = (struct overrides_item){.phase = phase, .param = param, .is_exact = is_exact};
+    if (!is_exact && overrides_is_axis(item, phases, problems))
+        return;
     if (overrides_is_wanted(item, phases))
         overrides->count++;
     else
@@ -137,14 +158,14 @@ void overrides_init(struct overrides *overrides, struct node_arena *arena,
         param->text = equals + 1;
         param->is_plain = true;
         overrides_add(overrides, arena, "--set",
-                      dot ? node_text(arena, name, (size_t)(dot - name)) : NULL, param, phases,
-                      problems);
+                      dot ? node_text(arena, name, (size_t)(dot - name)) : NULL, false, param,
+                      phases, problems);
     }
     for (size_t i = 0; i < change_count; i++) {
         const json_t *change = json_array_get(given->changes, i);
         const char *phase = json_string_value(json_object_get(change, "phase"));
         const char *name = json_string_value(json_object_get(change, "param"));
-        overrides_add(overrides, arena, "remedies", phase,
+        overrides_add(overrides, arena, "remedies", phase, true,
                       overrides_param(arena, name, json_object_get(change, "value")), phases,
                       problems);
     }

@@ -3,6 +3,7 @@
 
 #include "lib/spec/colocate.h"
 #include "lib/spec/keys.h"
+#include "lib/spec/matrix.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -25,8 +26,8 @@ struct phases_merge {
 };
 
 /* A phase's own affair: not taken over by those that extend it. */
-static const char *const phases_not_inherited[] = {"extends",  "after",  "promote",
-                                                   "colocate", "matrix", "best"};
+static const char *const phases_not_inherited[] = {"extends", "after", "promote", "colocate",
+                                                   "matrix",  "pack",  "best"};
 
 enum { PHASES_NOT_INHERITED = sizeof phases_not_inherited / sizeof phases_not_inherited[0] };
 
@@ -56,14 +57,15 @@ struct phases_entry *phases_refer(const struct phases *phases, const struct node
         node_problem(problems, node, "not the name of a phase");
         return NULL;
     }
-    for (size_t i = 0; i < phases->count; i++) {
+    size_t count = phases->written_count; /* members are their matrix's affair */
+    for (size_t i = 0; i < count; i++) {
         if (text_equal(phases->entries[i].name, node->text))
             return &phases->entries[i];
     }
-    const char **names = phases_allocate(phases->count, sizeof *names);
-    for (size_t i = 0; i < phases->count; i++)
+    const char **names = phases_allocate(count, sizeof *names);
+    for (size_t i = 0; i < count; i++)
         names[i] = phases->entries[i].name;
-    const char *nearest = spec_problems_nearest(problems, node->text, names, phases->count);
+    const char *nearest = spec_problems_nearest(problems, node->text, names, count);
     if (nearest)
         node_problem(problems, node, "no phase is called %.64s (did you mean %s?)", node->text,
                      nearest);
@@ -98,6 +100,7 @@ static int phases_list(struct phases *phases, const struct node *root,
             phases->entries[phases->count++] =
                 (struct phases_entry){.name = phase->key, .written = phase};
     }
+    phases->written_count = phases->count;
     return phases->count ? 0 : -EINVAL;
 }
 
@@ -122,7 +125,7 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         node_problem(problems, defaults, "not a map of what all phases share");
         return common;
     }
-    static const char *const own[] = {"extends", "after", "colocate"};
+    static const char *const own[] = {"extends", "after", "colocate", "matrix", "pack", "best"};
     defaults = node_copy_map(arena, defaults);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         const struct node *node = node_get_any(defaults, own[i]);
@@ -240,19 +243,28 @@ static void phases_read_after(struct phases *phases, struct phases_entry *entry,
 {
     const struct node *after = node_get(entry->node, "after");
     bool is_list = after && after->kind == NODE_LIST;
-    entry->after = phases_allocate(is_list ? after->count : 1, sizeof *entry->after);
+    entry->after =
+        phases_allocate((is_list ? after->count : 1) + entry->member_count, sizeof *entry->after);
     entry->is_before = phases_allocate(phases->count, sizeof *entry->is_before);
     for (size_t i = 0; is_list && i < after->count; i++)
         phases_add_after(phases, entry, after->items[i], problems);
     if (after && !is_list)
         phases_add_after(phases, entry, after, problems);
+    for (size_t i = 0; i < entry->member_count; i++) /* beyond after_count: an order, no edge */
+        entry->after[entry->after_count + i] = entry->member_first + i;
+}
+
+/* What comes before it in the order: those that it waits for, and the members of a matrix. */
+static size_t phases_before_count(const struct phases_entry *entry)
+{
+    return entry->after_count + entry->member_count;
 }
 
 /* Takes over what is before the phases that it waits for, which have been placed. */
 static void phases_place(struct phases *phases, size_t index, size_t place)
 {
     struct phases_entry *entry = &phases->entries[index];
-    for (size_t i = 0; i < entry->after_count; i++) {
+    for (size_t i = 0; i < phases_before_count(entry); i++) {
         const struct phases_entry *before = &phases->entries[entry->after[i]];
         entry->is_before[entry->after[i]] = true;
         for (size_t j = 0; j < phases->count; j++)
@@ -264,7 +276,7 @@ static void phases_place(struct phases *phases, size_t index, size_t place)
 static bool phases_is_ready(const struct phases *phases, size_t index, const bool *is_placed)
 {
     const struct phases_entry *entry = &phases->entries[index];
-    for (size_t i = 0; i < entry->after_count; i++) {
+    for (size_t i = 0; i < phases_before_count(entry); i++) {
         if (!is_placed[entry->after[i]])
             return false;
     }
@@ -336,6 +348,7 @@ int phases_init(struct phases *phases, struct node_arena *arena, const struct no
         result = phases_merge_all(phases, arena, root, problems);
     if (result < 0)
         return result;
+    matrix_expand(phases, arena, problems);
     for (size_t i = 0; i < phases->count; i++)
         phases_read_after(phases, &phases->entries[i], problems);
     colocate_find(phases, problems);

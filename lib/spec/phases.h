@@ -20,13 +20,20 @@ struct phases_entry {
     size_t *after;        /* the phases that it waits for, by index */
     size_t after_count;
     const struct phases_entry *beside; /* whose allocation it shares; NULL: its own */
-    bool *is_before;                   /* for each phase, whether it ends before this one starts */
+    /* lib/spec/matrix.h. Of a matrix: where its members stand; of a member: whose it is. */
+    size_t member_first, member_count;
+    const char *matrix;
+    unsigned number;   /* from 1 */
+    struct node *rung; /* the param that rungs raise, as it is at first; NULL: none */
+    struct node *axes; /* the params that it has of the matrix; of a matrix: its first member's */
+    bool *is_before;   /* for each phase, whether it ends before this one starts */
 };
 
 struct phases {
     struct phases_entry *entries; /* in the order of the file */
     size_t count;
-    size_t *order; /* indices, each after those it waits for and the one it stands beside */
+    size_t written_count; /* those of the file come first, then members */
+    size_t *order;        /* indices, each after those it waits for and the one it stands beside */
 };
 
 /* Reads `root`'s defaults and phases. Returns -EINVAL when there is nothing to go on with; then,

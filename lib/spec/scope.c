@@ -157,10 +157,18 @@ static void scope_unknown(struct scope *scope, const struct node *node, const ch
     free(names);
 }
 
-static void scope_unknown_phase(struct scope *scope, const struct node *node, const char *phase)
+/* The phase before this one, of which `node` wants to know something; NULL, which is told. */
+static const struct scope_before *scope_ask_before(struct scope *scope, const struct node *node,
+                                                   const char *phase)
 {
-    if (!scope->lacks_before)
+    const struct scope_before *before = scope_find_before(scope, phase);
+    if (!before && !scope->lacks_before)
         node_problem(scope->problems, node, "no phase before this one is called %s", phase);
+    if (!before || !before->lacks_best)
+        return before;
+    node_problem(scope->problems, node, "%s is a matrix without `best`: none of its members counts",
+                 phase);
+    return NULL;
 }
 
 /* --- References in strings ---------------------------------------------------------------------*/
@@ -182,7 +190,9 @@ static bool scope_check_variable(struct scope *scope, const struct node *node, c
         if (text_equal(name, scope_variables[i]))
             return true;
     }
-    if (phase && (scope_find_before(scope, phase) || scope->lacks_before))
+    if (phase && scope_find_before(scope, phase))
+        return scope_ask_before(scope, node, phase) != NULL;
+    if (phase && scope->lacks_before)
         return true;
     if (phase) {
         node_problem(scope->problems, node, "nothing defines $%s: no phase before this one is %s",
@@ -338,11 +348,9 @@ static const json_t *scope_name_value(struct scope *scope, struct scope_param *p
 {
     if (!name->phase[0])
         return scope_refer(scope, param->node, "", name->name, param);
-    const struct scope_before *before = scope_find_before(scope, name->phase);
-    if (!before) {
-        scope_unknown_phase(scope, param->node, name->phase);
+    const struct scope_before *before = scope_ask_before(scope, param->node, name->phase);
+    if (!before)
         return NULL;
-    }
     const json_t *value = json_object_get(before->params, name->name);
     struct node *node = node_get(before->params_node, name->name);
     if (json_object_get(before->varying, name->name)) {
@@ -460,12 +468,10 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
             param->node->is_used = true;
         if (!names[i].phase[0])
             continue;
-        const struct scope_before *before = scope_find_before(scope, names[i].phase);
+        const struct scope_before *before = scope_ask_before(scope, node, names[i].phase);
         struct node *other = before ? node_get(before->params_node, names[i].name) : NULL;
         if (other)
             other->is_used = true;
-        if (!before)
-            scope_unknown_phase(scope, node, names[i].phase);
         is_good = is_good && before;
     }
     free(names);

@@ -5,6 +5,7 @@
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
 #include "lib/spec/keys.h"
+#include "lib/spec/matrix.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
 #include "lib/spec/overrides.h"
@@ -22,7 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPEC_NAME_MAX = 64 };
+enum {
+    SPEC_NAME_MAX = 64,
+    SPEC_MEMBERS_TRIED_MAX = 8, /* of a matrix, with their remedies: they are much alike */
+};
 
 /* What is known while a file is read. */
 struct spec_reader {
@@ -87,6 +91,8 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
             .params_node = reader->params[i],
             .params = json_object_get(reader->resolved[i], "params"),
             .varying = reader->varying[i],
+            .lacks_best = reader->phases.entries[i].member_count > 0 &&
+                          !node_get(reader->phases.entries[i].node, "best"),
         };
     }
     *ret_count = count;
@@ -128,6 +134,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     colocate_take_over(entry, beside, &sections);
     sections_read(&sections, json);
     colocate_settle(entry, json, beside, reader->problems);
+    matrix_read(&scope, &reader->phases, entry, json);
     reader->params[index] = params;
     reader->resolved[index] = json;
     scope_fini(&scope);
@@ -143,8 +150,9 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
                                 .written = written_params,
                                 .before = before,
                                 .before_count = before_count};
+    bool is_tried = entry->member_count == 0 && entry->number <= SPEC_MEMBERS_TRIED_MAX;
     json_t *by_gpu = NULL;
-    if (params && reader->problems->error_count == error_count)
+    if (params && is_tried && reader->problems->error_count == error_count)
         remedies_try(&trial, node_get(entry->node, "remedies"), json);
     if (reader->problems->error_count == error_count)
         by_gpu = by_gpu_read(&trial, &reader->overrides, json);
@@ -166,7 +174,7 @@ static bool spec_is_replaced(const struct phases_entry *entry, const struct node
 /* Params are shared between phases by extends and defaults, so this waits until all are read. */
 static void spec_warn_of_unused(struct spec_reader *reader)
 {
-    for (size_t i = 0; i < reader->phases.count; i++) {
+    for (size_t i = 0; i < reader->phases.written_count; i++) {
         const struct node *params = reader->params[i];
         for (size_t j = 0; params && j < params->count; j++) {
             const struct node *node = params->items[j];

@@ -22,8 +22,14 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        ifnull(used.node_seconds * phase.usd_per_node_hour,
               used.gpu_seconds * phase.usd_per_gpu_hour) / 3600.0 AS cost_usd,
        (SELECT min(way) FROM promotion WHERE promotion.phase = phase.id) AS promoted,
-       :runs || '/' || phase.workflow || '/' || phase.name || '/out' AS out,
-       phase.checkpoint_path AS checkpoint
+       :runs || '/' || phase.workflow || '/' || ifnull(best.name, phase.name) || '/out' AS out,
+       ifnull(best.checkpoint_path, phase.checkpoint_path) AS checkpoint,
+       whole.name AS matrix, member.number, member.params AS "case{}", member.value,
+       member.standing, ifnull(member.reason, '') AS out_reason, phase.rung + 1 AS rung,
+       ifnull(matrix.rungs, 1) AS rungs,
+       CASE WHEN matrix.phase NOT NULL
+            THEN (SELECT count(*) FROM member AS one WHERE one.matrix = phase.id) END AS members,
+       best.name AS best
   FROM phase
   JOIN (SELECT total(lasted_s * job.node_count) AS node_seconds,
                total(lasted_s * job.node_count * job.gpus_per_node) AS gpu_seconds
@@ -41,4 +47,8 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
           JOIN job ON job.id = lasting.job) AS used
   LEFT JOIN run ON run.id = :run
   LEFT JOIN job ON job.id = run.job
+  LEFT JOIN member ON member.phase = phase.id
+  LEFT JOIN phase AS whole ON whole.id = member.matrix
+  LEFT JOIN matrix ON matrix.phase = phase.id
+  LEFT JOIN phase AS best ON best.id = matrix.best
  WHERE phase.id = :phase

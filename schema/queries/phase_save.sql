@@ -3,5 +3,5 @@ UPDATE phase
    SET state = :state, hold = :hold, reason = :reason, overridden = :overridden,
        checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step,
        attempts = :attempts, failures = :failures, losses = :losses, stalls = :stalls,
-       remedies = :remedies, remedy = :remedy
+       remedies = :remedies, remedy = :remedy, rung = :rung
  WHERE id = :id

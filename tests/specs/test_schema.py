@@ -57,14 +57,15 @@ def check_keys(schema):
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
         "metrics": metrics, "preflight": preflight, "mfu": definitions["mfu"],
         "parallel": definitions["parallel"], "shard": definitions["shard"], "check_map": definitions["check"],
-        "remedy": definitions["remedy"],
+        "remedy": definitions["remedy"], "best": definitions["best"],
     }
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])
         yield "the parser's keys of a %s are the schema's" % name, sorted(differing)
     differing = (set(definitions["phase"]["properties"]) -
-                 set(definitions["defaults"]["properties"])) ^ {"extends", "after", "colocate"}
-    yield "defaults hold what a phase does but extends, after and colocate", sorted(differing)
+                 set(definitions["defaults"]["properties"])) ^ {"extends", "after", "colocate",
+                                                                "matrix", "pack", "best"}
+    yield "defaults hold what a phase does but what is its own", sorted(differing)
     options = set(re.findall(r'X\(\w+, "(\w+)"', read("lib/spec/slurm_options.h")))
     elsewhere = set(re.findall(r'^    \{"(\w+)", "', read("lib/spec/options.c"), re.M))
     differing = (options - elsewhere) ^ set(definitions["slurm"]["properties"])

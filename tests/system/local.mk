@@ -43,6 +43,8 @@ EXTRA_DIST += tests/system/daemon.bats
 TESTS += tests/system/python.bats
 EXTRA_DIST += tests/system/python.bats
 
+TESTS += tests/system/matrix.bats
+EXTRA_DIST += tests/system/matrix.bats
 TESTS += tests/system/remedies.bats
 EXTRA_DIST += tests/system/remedies.bats
 TESTS += tests/system/hardware.bats

@@ -276,3 +276,12 @@ tests_unit_test_record_remedies_LDADD = $(STORE_LDADD)
 UNIT_TESTS += tests/unit/test_pace
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
+UNIT_TESTS += tests/unit/test_core_matrix
+tests_unit_test_core_matrix_SOURCES = tests/unit/test_core_matrix.c $(CORE_WORLD)
+tests_unit_test_core_matrix_LDADD = $(CORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_record_matrix
+tests_unit_test_record_matrix_SOURCES = tests/unit/test_record_matrix.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_matrix_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_matrix_LDADD = $(STORE_LDADD)

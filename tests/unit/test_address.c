@@ -18,6 +18,8 @@ static void an_address_survives_parsing_and_formatting(void **state)
         {"9223372036854775807", "/v1/workflows/9223372036854775807", ADDRESS_WORKFLOW},
         {"7/validate", "/v1/workflows/7/phases/validate", ADDRESS_PHASE},
         {"7/_a_1", "/v1/workflows/7/phases/_a_1", ADDRESS_PHASE},
+        {"7/ladder.12", "/v1/workflows/7/phases/ladder.12", ADDRESS_PHASE},
+        {"7/ladder.12#2", "/v1/workflows/7/phases/ladder.12/runs/2", ADDRESS_RUN},
         {"7/validate#2", "/v1/workflows/7/phases/validate/runs/2", ADDRESS_RUN},
         {"12/v#4294967295", "/v1/workflows/12/phases/v/runs/4294967295", ADDRESS_RUN},
     };
@@ -35,7 +37,8 @@ static void the_longest_address_fits_its_buffers(void **state)
 {
     (void)state;
     struct address address = {.workflow = INT64_MAX, .attempt = UINT32_MAX}, parsed;
-    memset(address.phase, 'p', sizeof address.phase - 1);
+    memset(address.phase, 'p', ADDRESS_NAME_MAX);
+    memcpy(address.phase + ADDRESS_NAME_MAX, ".4294967295", 12);
     char text[ADDRESS_TEXT_SIZE], path[ADDRESS_PATH_SIZE];
     address_text(&address, text);
     assert_int_equal(address_parse(text, &parsed, NULL), 0);

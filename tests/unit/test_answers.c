@@ -103,6 +103,9 @@ static struct workflow *seven(struct record *record)
     " 'run_dir': '/home/runs/7/validate/2', 'in_place': false, 'beside': [], 'gpu': null,"         \
     " 'by_gpu': null,"                                                                             \
     " 'remedy': null}"
+#define NO_MATRIX                                                                                  \
+    ", 'matrix': null, 'number': null, 'case': null, 'value': null, 'standing': null,"             \
+    " 'out_reason': '', 'rung': 1, 'rungs': 1, 'members': null, 'best': null"
 /* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
 #define PHASE_VALIDATE                                                                             \
     "'phase': 'validate', 'address': '7/validate', 'state': 'active', 'hold': null, 'reason': "    \
@@ -110,13 +113,14 @@ static struct workflow *seven(struct record *record)
     " 'promote': 'auto', 'run': " RUN_2 ", 'attempts': 2, 'step': 190, 'total': 1000.0,"           \
     " 'metrics': {'loss': 4.25, 'dt': 7.0}, 'eta_s': 324.0, 'gpus': 16, 'nodes': 2,"               \
     " 'gpu_seconds': 1152.0, 'cost_usd': 0.8, 'promoted': null,"                                   \
-    " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt'"
+    " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt'" NO_MATRIX
 /* Its price is by GPU, and it asks for none in particular. */
 #define PHASE_TRAIN                                                                                \
     "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'hold': null, 'reason': '',"     \
     " 'after': ['validate'], 'promote': 'manual', 'run': null, 'attempts': 0, 'step': null,"       \
     " 'total': null, 'metrics': {}, 'eta_s': null, 'gpus': 24, 'nodes': 3, 'gpu_seconds': 0.0,"    \
-    " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': null}"
+    " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': "         \
+    "null" NO_MATRIX "}"
 #define WORKFLOW_7                                                                                 \
     "{'workflow': 7, 'name': 'trm', 'state': 'running', 'submitted': 1790000000.0,"                \
     " 'ended': null, 'file': 'demo.yaml', 'workdir': '/work dir', 'variants': [], 'set': "         \

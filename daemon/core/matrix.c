@@ -1,0 +1,255 @@
+/* Matrices: a phase whose members run, and which decides on them when they are through.
+ *
+ * Members are phases like others. The matrix never runs: it is blocked while they do, and decides
+ * when all of them have come to an end. Who goes on to the next rung, or is the best, is worked out
+ * by whoever has their metrics (FX_JUDGE), and comes as a choice. */
+#include "daemon/core/step.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool phase_is_member(const struct phase *phase, const struct phase *matrix)
+{
+    return phase->matrix == matrix;
+}
+
+/* Whether it has an allocation, or waits for one. */
+static bool member_has_lane(const struct phase *member)
+{
+    return member->state == PHASE_QUEUED || member->state == PHASE_ACTIVE ||
+           member->state == PHASE_DECIDING;
+}
+
+bool matrix_has_lane(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    unsigned count = 0;
+    if (matrix->lanes == 0)
+        return true;
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (phase_is_member(&workflow->phases[i], matrix))
+            count += member_has_lane(&workflow->phases[i]);
+    return count < matrix->lanes;
+}
+
+bool matrix_is_out(const struct phase *member, enum phase_hold hold)
+{
+    const struct run *run = member->run;
+    if (!member->matrix || hold == HOLD_GATE)
+        return member->matrix != NULL;
+    return hold == HOLD_FAILURE && run && run->outcome == OUTCOME_FAILED &&
+           (run->cause == CAUSE_OOM || run->cause == CAUSE_NAN || run->cause == CAUSE_GUARD);
+}
+
+int64_t matrix_needs_s(const struct phase *member)
+{
+    const struct workflow *workflow = member->workflow;
+    int64_t longest_ms = 0;
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (!phase_is_member(run->phase, member->matrix) || run->outcome != OUTCOME_SUCCEEDED)
+            continue;
+        int64_t lasted_ms = run->ended_ms - run->started_ms;
+        longest_ms = lasted_ms > longest_ms ? lasted_ms : longest_ms;
+    }
+    return longest_ms / 800 + member->stop_s; /* a quarter more */
+}
+
+/* --- Starting ----------------------------------------------------------------------------------
+ */
+
+/* The first member that waits for nothing but a lane; NULL: none. */
+static struct phase *matrix_next(const struct phase *matrix)
+{
+    struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++) {
+        struct phase *member = &workflow->phases[i];
+        if (phase_is_member(member, matrix) && member->state == PHASE_BLOCKED &&
+            phase_is_ready(member))
+            return member;
+    }
+    return NULL;
+}
+
+bool matrix_hand_over(struct step *step, struct phase *member)
+{
+    struct phase *matrix = member->matrix, *next;
+    if (!matrix || matrix->lanes == 0 || matrix->state != PHASE_BLOCKED)
+        return false;
+    next = matrix_next(matrix);
+    if (!next || !phase_fits(next, member->run, step->now_ms))
+        return false;
+    (void)phase_start_in_job(step, next, member->run, RUN_STARTING, "in place");
+    return true;
+}
+
+/* --- Choosing ----------------------------------------------------------------------------------
+ */
+
+static int score_compare(const void *a, const void *b, bool is_min)
+{
+    const struct core_score *left = a, *right = b;
+    if (left->is_left != right->is_left)
+        return left->is_left ? -1 : 1;
+    if (left->value > right->value)
+        return is_min ? 1 : -1;
+    if (left->value < right->value)
+        return is_min ? -1 : 1;
+    if (isnan(left->value) != isnan(right->value)) /* where nothing is measured, all are */
+        return isnan(left->value) ? 1 : -1;
+    return left->member->index < right->member->index ? -1 : 1;
+}
+
+static int score_compare_max(const void *a, const void *b)
+{
+    return score_compare(a, b, false);
+}
+
+static int score_compare_min(const void *a, const void *b)
+{
+    return score_compare(a, b, true);
+}
+
+size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut)
+{
+    size_t left = 0;
+    qsort(scores, count, sizeof *scores, is_min ? score_compare_min : score_compare_max);
+    while (left < count && scores[left].is_left)
+        left++;
+    size_t out = (size_t)(cut * (double)left + 1e-9); /* 2/3 of 3 are 2 */
+    return left > 0 && out >= left ? 1 : left - out;
+}
+
+/* --- Deciding ----------------------------------------------------------------------------------
+ */
+
+static void matrix_decide(struct step *step, struct phase *matrix)
+{
+    phase_move(step, matrix, PHASE_DECIDING, "");
+    step_add(step, FX_JUDGE, matrix->workflow)->phase = matrix;
+}
+
+/* All members have come to an end, and none of them can be chosen. */
+static void matrix_end_empty(struct step *step, struct phase *matrix, const unsigned *counts)
+{
+    char reason[REASON_MAX];
+    if (counts[PHASE_FAILED]) {
+        (void)snprintf(reason, sizeof reason, "none of its members is left: %u failed%s",
+                       counts[PHASE_FAILED],
+                       counts[PHASE_CANCELLED] ? ", the others were cancelled" : "");
+        phase_fail(step, matrix, HOLD_FAILURE, reason);
+    } else {
+        phase_cancel(step, matrix, "its members were cancelled");
+    }
+}
+
+static void matrix_settle_one(struct step *step, struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    unsigned counts[PHASE_STATE_COUNT] = {0}, left = 0;
+    struct phase *next;
+    while ((next = matrix_next(matrix)))
+        phase_start(step, next, "submitted");
+    for (size_t i = 0; i < matrix->index; i++) {
+        const struct phase *member = &workflow->phases[i];
+        if (!phase_is_member(member, matrix))
+            continue;
+        if (!phase_state_is_final(member->state))
+            return;
+        counts[member->state]++;
+        left += member->state == PHASE_SUCCEEDED && member->rung == matrix->rung;
+    }
+    if (left > 0)
+        matrix_decide(step, matrix);
+    else if (counts[PHASE_SKIPPED] == 0) /* else what they waited for skips the matrix too */
+        matrix_end_empty(step, matrix, counts);
+}
+
+void matrix_settle(struct step *step, struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (workflow->phases[i].is_matrix && workflow->phases[i].state == PHASE_BLOCKED)
+            matrix_settle_one(step, &workflow->phases[i]);
+}
+
+/* Those that were chosen go on; the others have ended as they are. */
+static void matrix_climb(struct step *step, struct phase *matrix, const struct core_choice *choice,
+                         const char *message)
+{
+    char reason[REASON_MAX];
+    matrix->rung++;
+    (void)snprintf(reason, sizeof reason, "rung %u of %u", matrix->rung + 1, matrix->rung_count);
+    for (size_t i = 0; i < choice->count; i++) {
+        struct phase *member = choice->members[i];
+        assert(member->matrix == matrix && member->state == PHASE_SUCCEEDED);
+        member->rung = matrix->rung;
+        phase_adopt(member, &step->event->plan->phases[member->index]);
+        phase_move(step, member, PHASE_BLOCKED, reason);
+    }
+    phase_move(step, matrix, PHASE_BLOCKED, message); /* and is settled after this event */
+}
+
+void matrix_on_judged(struct step *step, struct phase *matrix)
+{
+    const struct core_event *event = step->event;
+    const struct core_choice *choice = event->choice;
+    const char *message = event->message ? event->message : "";
+    if (event->gate != GATE_PASSED) {
+        phase_fail(step, matrix, HOLD_FAILURE, message);
+        return;
+    }
+    assert(choice && choice->count > 0);
+    if (choice->goes_on) {
+        assert(event->plan && matrix->rung + 1 < matrix->rung_count);
+        matrix_climb(step, matrix, choice, message);
+        return;
+    }
+    matrix->best = choice->best;
+    if (event->plan)
+        phase_adopt_plan(step, matrix, event->plan);
+    if (matrix->promote_manual)
+        phase_move_held(step, matrix, HOLD_MANUAL, message);
+    else
+        phase_promote(step, matrix, "");
+}
+
+/* --- Commands ----------------------------------------------------------------------------------
+ */
+
+void matrix_revive(struct step *step, struct phase *matrix, const char *reason)
+{
+    if (matrix->state != PHASE_BLOCKED)
+        phase_move(step, matrix, PHASE_BLOCKED, reason);
+    phase_revive_after(step, matrix);
+}
+
+bool matrix_takes(const struct phase *matrix, enum core_command command)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (phase_is_member(&workflow->phases[i], matrix) &&
+            core_command_check(&workflow->phases[i], command, NULL) == 0)
+            return true;
+    return false;
+}
+
+bool matrix_stops(const struct phase *matrix, enum core_command command)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (phase_is_member(&workflow->phases[i], matrix) &&
+            core_command_check(&workflow->phases[i], command, NULL) == 0 &&
+            core_command_stops(&workflow->phases[i], command))
+            return true;
+    return false;
+}
+
+void matrix_command(struct step *step, struct phase *matrix)
+{
+    struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (phase_is_member(&workflow->phases[i], matrix))
+            command_carry_out(step, &workflow->phases[i]);
+}

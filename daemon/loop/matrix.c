@@ -1,0 +1,367 @@
+/* Judging members: each one's `where` and value by its own metrics, one after another, since those
+ * of many would not fit into memory together. */
+#include "daemon/loop/matrix.h"
+
+#include "daemon/loop/evidence.h"
+#include "daemon/loop/loop.h"
+#include "daemon/loop/replan.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/expr/check.h"
+#include "lib/spec/phase.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was found, until it is recorded. */
+struct decision {
+    struct loop_item item;
+    struct phase *matrix;
+    json_t *spec, *resolved;
+    const json_t *best, *rungs; /* of the spec; JSON's null where there is none */
+    struct workflow *plan;
+    struct core_score *scores; /* of all members */
+    char **reasons;            /* in the order of the members: why it is out; NULL: it is not */
+    size_t count;
+    struct phase **chosen;
+    struct core_choice choice;
+    json_t *changes; /* {"ladder": [{"param", "from", "to"}]} */
+    bool *follows;   /* of each phase of the workflow: it takes params over, having run not yet */
+    char message[REASON_MAX];
+};
+
+static void decision_free(struct loop_item *item)
+{
+    struct decision *decision = (struct decision *)item;
+    for (size_t i = 0; i < decision->count; i++)
+        free(decision->reasons[i]);
+    free(decision->reasons);
+    free(decision->scores);
+    free(decision->chosen);
+    free(decision->follows);
+    json_decref(decision->spec);
+    json_decref(decision->resolved);
+    json_decref(decision->changes);
+    workflow_free(decision->plan);
+    free(decision);
+}
+
+/* --- Recording ---------------------------------------------------------------------------------
+ */
+
+static const char *standing(const struct decision *decision, const struct core_score *score)
+{
+    if (!score->is_left)
+        return decision->reasons[score->number] ? "out" : NULL; /* it was cut before */
+    if (score->member == decision->choice.best)
+        return "best";
+    for (size_t i = 0; decision->choice.goes_on && i < decision->choice.count; i++)
+        if (decision->chosen[i] == score->member)
+            return "left";
+    return decision->choice.goes_on ? "cut" : "left";
+}
+
+static int write_members(const struct decision *decision, struct store *store, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < decision->count; i++) {
+        const struct core_score *score = &decision->scores[i];
+        const struct store_member member = {
+            .phase = score->member->id,
+            .value = score->value,
+            .standing = standing(decision, score),
+            .reason = decision->reasons[score->number],
+        };
+        if (member.standing)
+            status = store_member_set(store, &member, err);
+    }
+    return status;
+}
+
+static int write_plan(const struct decision *decision, struct store *store, struct error *err)
+{
+    const struct workflow *workflow = decision->matrix->workflow;
+    int64_t now_ms = loop_now_ms();
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        const json_t *changes = json_object_get(decision->changes, phase->name);
+        if (json_array_size(changes) > 0)
+            status = store_choice_add(store, phase->id, changes, now_ms, err);
+        if (status == 0 && (changes || decision->follows[i]))
+            status = store_phase_replan(store, phase, decision->resolved, err);
+    }
+    return status;
+}
+
+/* Comes after the core's decision, in the same turn: it has not decided when a person has cancelled
+ * the matrix in between. */
+static int decision_write(struct loop_item *item, struct store *store, struct error *err)
+{
+    const struct decision *decision = (struct decision *)item;
+    if (decision->matrix->state == PHASE_DECIDING || decision->matrix->state == PHASE_CANCELLED)
+        return 0;
+    int status = decision->choice.count ? write_members(decision, store, err) : 0;
+    if (status == 0 && decision->plan)
+        status = write_plan(decision, store, err);
+    return status;
+}
+
+/* --- Judging -----------------------------------------------------------------------------------
+ */
+
+static void judge_where(const struct expr_scope *scope, const char *where, char **ret_reason)
+{
+    json_t *json = json_pack("{s:s}", "condition", where);
+    struct check check;
+    struct error err;
+    struct verdict verdict;
+    if (check_from_json("where", json, &check, &err) < 0) { /* checked when the spec came */
+        *ret_reason = text_format("%s", err.message);
+    } else {
+        check_evaluate(&check, CHECK_GATE, scope, &verdict);
+        check_fini(&check);
+        if (verdict.outcome != CHECK_PASSED)
+            *ret_reason = text_format("%s", verdict.reason);
+        verdict_fini(&verdict);
+    }
+    json_decref(json);
+}
+
+static void judge_value(const struct expr_scope *scope, const char *expression, double *ret_value,
+                        char **ret_reason)
+{
+    struct expr_result result;
+    struct error err;
+    if (expr_evaluate(expression, scope, &result, &err) < 0) {
+        *ret_reason = text_format("without a value: %s", err.message);
+        return;
+    }
+    if (result.type != EXPR_NUMBER || isnan(result.number))
+        *ret_reason = text_format("%s is not a number", expression);
+    else
+        *ret_value = result.number;
+    expr_result_fini(&result);
+}
+
+static int judge_member(const struct decision *decision, struct store *store,
+                        struct core_score *score, char **ret_reason, struct error *err)
+{
+    const char *where = json_string_value(json_object_get(decision->best, "where"));
+    const char *value = json_string_value(json_object_get(decision->best, "value"));
+    struct evidence evidence = {0};
+    int status = evidence_load(store, score->member, &evidence, err);
+    if (status == 0) {
+        const struct expr_scope scope = {.own = evidence_names(&evidence, NULL)};
+        if (where)
+            judge_where(&scope, where, ret_reason);
+        if (value && !*ret_reason)
+            judge_value(&scope, value, &score->value, ret_reason);
+        score->is_left = !*ret_reason;
+    }
+    evidence_fini(&evidence);
+    return status;
+}
+
+static int judge_members(struct decision *decision, struct store *store, struct error *err)
+{
+    const struct phase *matrix = decision->matrix;
+    struct workflow *workflow = matrix->workflow;
+    int status = 0;
+    decision->scores = calloc(matrix->index + 1, sizeof *decision->scores);
+    decision->reasons = calloc(matrix->index + 1, sizeof *decision->reasons);
+    decision->chosen = calloc(matrix->index + 1, sizeof *decision->chosen);
+    if (!decision->scores || !decision->reasons || !decision->chosen)
+        abort();
+    for (size_t i = 0; status == 0 && i < matrix->index; i++) {
+        struct phase *member = &workflow->phases[i];
+        if (member->matrix != matrix)
+            continue;
+        size_t at = decision->count++;
+        decision->scores[at] = (struct core_score){.member = member, .number = at, .value = NAN};
+        if (member->state != PHASE_SUCCEEDED)
+            decision->reasons[at] = text_format(
+                "%s", *member->reason ? member->reason : phase_state_name(member->state));
+        else if (member->rung == matrix->rung)
+            status =
+                judge_member(decision, store, &decision->scores[at], &decision->reasons[at], err);
+    }
+    return status;
+}
+
+/* --- Concluding --------------------------------------------------------------------------------
+ */
+
+/* "BATCH_SIZE=192, lr=0.1" */
+static void add_params(struct text *text, const json_t *params)
+{
+    const char *name, *comma = "";
+    json_t *value;
+    json_object_foreach((json_t *)params, name, value)
+    {
+        text_addf(text, "%s%s=", comma, name);
+        phase_value_text(value, text);
+        comma = ", ";
+    }
+}
+
+static void add_change(json_t *list, const char *param, json_t *from, json_t *to)
+{
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:O?, s:O}", "param", param, "from", from, "to", to));
+}
+
+/* Those that go on get the next rung's value. */
+static void conclude_rung(struct decision *decision)
+{
+    const struct phase *matrix = decision->matrix;
+    const char *param = json_string_value(json_object_get(decision->rungs, "param"));
+    const json_t *values = json_object_get(decision->rungs, "values");
+    json_t *from = json_array_get(values, matrix->rung),
+           *to = json_array_get(values, matrix->rung + 1);
+    for (size_t i = 0; i < decision->choice.count; i++) {
+        json_t *changes = json_array();
+        add_change(changes, param, from, to);
+        (void)json_object_set_new(decision->changes, decision->chosen[i]->name, changes);
+    }
+    struct text value = {0};
+    phase_value_text(to, &value);
+    (void)snprintf(decision->message, REASON_MAX, "%zu members go on to %.64s=%.64s",
+                   decision->choice.count, param, text_string(&value));
+    text_fini(&value);
+}
+
+/* The matrix takes over all params in which the best differs, also by remedies. */
+static int conclude_best(struct decision *decision, struct store *store, struct error *err)
+{
+    const struct core_score *score = &decision->scores[0];
+    const char *expression = json_string_value(json_object_get(decision->best, "value")), *name;
+    const json_t *params = json_object_get(decision->spec, "params");
+    json_t *spec = NULL, *changes, *value;
+    int status = store_run_spec(store, score->member->run->id, &spec, err);
+    if (status < 0)
+        return status;
+    changes = json_array();
+    json_object_foreach(json_object_get(spec, "params"), name, value)
+    {
+        json_t *from = json_object_get(params, name);
+        if (!json_equal(from, value))
+            add_change(changes, name, from, value);
+    }
+    (void)json_object_set_new(decision->changes, decision->matrix->name, changes);
+    struct text text = {0};
+    text_addf(&text, "%.80s is the best: ", score->member->name);
+    add_params(&text, json_object_get(json_object_get(spec, "member"), "params"));
+    text_addf(&text, "; %s %s", expression, expr_number_text(score->value).data);
+    (void)snprintf(decision->message, REASON_MAX, "%s", text_string(&text));
+    text_fini(&text);
+    json_decref(spec);
+    decision->choice.best = score->member;
+    for (size_t i = decision->matrix->index; i < decision->matrix->workflow->phase_count; i++)
+        decision->follows[i] = !decision->matrix->workflow->phases[i].run;
+    return 0;
+}
+
+static void conclude_none(struct decision *decision)
+{
+    const char *reason = NULL;
+    for (size_t i = 0; i < decision->count && !reason; i++)
+        reason = decision->scores[i].member->state == PHASE_SUCCEEDED ? decision->reasons[i] : NULL;
+    (void)snprintf(decision->message, REASON_MAX, "none of its members is left: %.180s",
+                   reason ? reason : "");
+}
+
+/* Sets what is chosen, and what follows for params. */
+static int conclude(struct decision *decision, struct store *store, struct error *err)
+{
+    const struct phase *matrix = decision->matrix;
+    const char *goal = json_string_value(json_object_get(decision->best, "goal"));
+    double cut = json_real_value(json_object_get(decision->rungs, "cut"));
+    bool is_min = goal && text_equal(goal, "min");
+    bool is_last = matrix->rung + 1 >= matrix->rung_count;
+    size_t left = core_choose(decision->scores, decision->count, is_min, 0);
+    size_t kept = is_last ? 1 : core_choose(decision->scores, decision->count, is_min, cut);
+    decision->choice.goes_on = left > 0 && kept > 1;
+    decision->choice.count = decision->choice.goes_on ? kept : left;
+    decision->choice.members = decision->chosen;
+    for (size_t i = 0; i < decision->choice.count; i++)
+        decision->chosen[i] = decision->scores[i].member;
+    if (left == 0) {
+        conclude_none(decision);
+        return 0;
+    }
+    if (!json_is_object(decision->best)) {
+        (void)snprintf(decision->message, REASON_MAX, "%zu of %zu members are through", left,
+                       decision->count);
+        return 0;
+    }
+    if (!decision->choice.goes_on)
+        return conclude_best(decision, store, err);
+    conclude_rung(decision);
+    return 0;
+}
+
+/* -EINVAL: what was chosen does not go with the rest of the workflow. */
+static int work_out_plan(struct decision *decision, struct store *store, struct error *err)
+{
+    struct workflow *workflow = decision->matrix->workflow;
+    struct store_source source = {0};
+    const char *phase;
+    json_t *changes;
+    int status = store_source_load(store, workflow->id, &source, err);
+    if (status < 0)
+        return status;
+    json_object_foreach(decision->changes, phase, changes) replan_change(&source, phase, changes);
+    status = replan(&source, workflow, &decision->resolved, &decision->plan, err);
+    store_source_fini(&source);
+    if (status == 0)
+        return 0;
+    char best[REASON_MAX];
+    (void)snprintf(best, sizeof best, "%s", decision->message);
+    (void)snprintf(decision->message, REASON_MAX, "%.120s; with it: %.120s", best, err->message);
+    decision->choice.count = 0;
+    return 0;
+}
+
+int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
+{
+    struct store *store = loop_store(loop);
+    struct decision *decision = calloc(1, sizeof *decision);
+    if (!decision)
+        abort();
+    decision->item = (struct loop_item){.write = decision_write, .free = decision_free};
+    decision->matrix = matrix;
+    decision->changes = json_object();
+    decision->follows = calloc(matrix->workflow->phase_count, sizeof *decision->follows);
+    if (!decision->follows)
+        abort();
+    int status = store_phase_spec(store, matrix->id, &decision->spec, err);
+    const json_t *json = json_object_get(decision->spec, "matrix");
+    decision->best = json_object_get(json, "best");
+    decision->rungs = json_object_get(json, "rungs");
+    if (status == 0)
+        status = judge_members(decision, store, err);
+    if (status == 0)
+        status = conclude(decision, store, err);
+    if (status == 0 && json_object_size(decision->changes) > 0)
+        status = work_out_plan(decision, store, err);
+    if (status < 0) {
+        decision_free(&decision->item);
+        return status;
+    }
+    struct core_event event = {
+        .kind = EV_JUDGED,
+        .workflow = matrix->workflow,
+        .phase = matrix,
+        .gate = decision->choice.count > 0 ? GATE_PASSED : GATE_FAILED,
+        .plan = decision->plan,
+        .choice = decision->choice.count > 0 ? &decision->choice : NULL,
+        .message = decision->message,
+    };
+    loop_post_item(loop, &decision->item, &event);
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* Reading a workflow again. */
+#include "daemon/loop/replan.h"
+
+#include "daemon/core/model.h"
+#include "daemon/loop/plan.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void replan_change(struct store_source *source, const char *phase, const json_t *changes)
+{
+    const json_t *change;
+    size_t i;
+    json_array_foreach(changes, i, change)(void)
+        json_array_append_new(source->changes, json_pack("{s:s, s:O, s:O}", "phase", phase, "param",
+                                                         json_object_get(change, "param"), "value",
+                                                         json_object_get(change, "to")));
+}
+
+static const struct spec_problem *first_error(const struct spec_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        if (problems->items[i].severity == SPEC_ERROR)
+            return &problems->items[i];
+    return NULL;
+}
+
+static int resolve(const struct store_source *source, json_t **ret_resolved, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    size_t count = 0;
+    char **texts = calloc(json_object_size(source->set) + 1, sizeof *texts);
+    if (!texts)
+        abort();
+    json_object_foreach(source->set, name, value) texts[count++] =
+        text_format("%s=%s", name, json_string_value(value));
+    struct spec_overrides overrides = {
+        .variants = source->variants,
+        .texts = (const char *const *)texts,
+        .count = count,
+        .changes = source->changes,
+    };
+    struct spec_problems problems = {0};
+    int status = spec_parse(source->file, source->spec, strlen(source->spec), &overrides,
+                            ret_resolved, &problems);
+    if (status < 0) {
+        const struct spec_problem *first = first_error(&problems);
+        status = error_set(err, -EINVAL, "%s%s%s", first ? first->path : "",
+                           first && *first->path ? ": " : "",
+                           first ? first->message : "the workflow cannot be read");
+    }
+    spec_problems_fini(&problems);
+    for (size_t at = 0; at < count; at++)
+        free(texts[at]);
+    free(texts);
+    return status;
+}
+
+int replan(const struct store_source *source, const struct workflow *workflow,
+           json_t **ret_resolved, struct workflow **ret_plan, struct error *err)
+{
+    json_t *resolved = NULL;
+    struct workflow *plan = NULL;
+    int status = resolve(source, &resolved, err);
+    if (status < 0)
+        return status;
+    status = plan_workflow(resolved, &plan, err);
+    if (status == 0 && plan->phase_count != workflow->phase_count) {
+        workflow_free(plan);
+        status = error_set(err, -EINVAL, "the workflow is read as another one now");
+    }
+    if (status < 0) {
+        json_decref(resolved);
+        return status;
+    }
+    *ret_resolved = resolved;
+    *ret_plan = plan;
+    return 0;
+}

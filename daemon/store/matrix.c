@@ -1,0 +1,119 @@
+/* Matrices: whose members phases are, what was found of them, which params were chosen. */
+#include "daemon/store/rows.h"
+#include "daemon/store/store_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* --- Rows with the workflow --------------------------------------------------------------------
+ */
+
+static int insert_matrix(struct store *store, const struct phase *matrix, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_MATRIX_INSERT);
+    stmt_bind_id(stmt, ":phase", matrix->id);
+    stmt_bind_int(stmt, ":lanes", matrix->lanes);
+    stmt_bind_int(stmt, ":rungs", matrix->rung_count);
+    return stmt_run(stmt, err);
+}
+
+static int insert_member(struct store *store, const struct phase *phase, const json_t *spec,
+                         struct error *err)
+{
+    const json_t *member = json_object_get(spec, "member");
+    struct stmt *stmt = store_stmt(store, Q_MEMBER_INSERT);
+    stmt_bind_id(stmt, ":phase", phase->id);
+    stmt_bind_id(stmt, ":matrix", phase->matrix->id);
+    stmt_bind_int(stmt, ":number", json_integer_value(json_object_get(member, "number")));
+    stmt_bind_json(stmt, ":params", json_object_get(member, "params"));
+    return stmt_run(stmt, err);
+}
+
+int rows_insert_matrix(struct store *store, const struct phase *phase, const json_t *spec,
+                       struct error *err)
+{
+    if (phase->is_matrix)
+        return insert_matrix(store, phase, err);
+    return phase->matrix ? insert_member(store, phase, spec, err) : 0;
+}
+
+int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err)
+{
+    if (!phase->is_matrix)
+        return 0;
+    struct stmt *stmt = store_stmt(store, Q_MATRIX_SAVE);
+    stmt_bind_id(stmt, ":phase", phase->id);
+    stmt_bind_id(stmt, ":best", phase->best ? phase->best->id : 0);
+    return stmt_run(stmt, err);
+}
+
+static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
+{
+    unsigned position = stmt_next_unsigned(stmt), lanes = stmt_next_unsigned(stmt);
+    unsigned rungs = stmt_next_unsigned(stmt);
+    bool has_best = !stmt_next_is_null(stmt);
+    unsigned best = stmt_next_unsigned(stmt);
+    if (position >= workflow->phase_count || (has_best && best >= position))
+        return false;
+    struct phase *phase = &workflow->phases[position];
+    phase->is_matrix = true;
+    phase->lanes = lanes;
+    phase->rung_count = rungs;
+    phase->best = has_best ? &workflow->phases[best] : NULL;
+    return true;
+}
+
+static bool load_member(struct stmt *stmt, struct workflow *workflow)
+{
+    unsigned position = stmt_next_unsigned(stmt), matrix = stmt_next_unsigned(stmt);
+    if (matrix >= workflow->phase_count || position >= matrix)
+        return false;
+    workflow->phases[position].matrix = &workflow->phases[matrix];
+    return true;
+}
+
+int rows_load_matrices(struct store *store, struct workflow *workflow, struct error *err)
+{
+    static const struct {
+        enum query query;
+        bool (*load)(struct stmt *stmt, struct workflow *workflow);
+    } parts[] = {{Q_MATRIX_LOAD, load_matrix}, {Q_MEMBER_LOAD, load_member}};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
+        struct stmt *stmt = store_stmt(store, parts[i].query);
+        stmt_bind_id(stmt, ":workflow", workflow->id);
+        while ((result = stmt_step(stmt, err)) > 0) {
+            if (parts[i].load(stmt, workflow))
+                continue;
+            stmt_reset(stmt);
+            return error_set_at(err, -EUCLEAN, store->path, 0, 0,
+                                "the record is damaged: a matrix of workflow %" PRIu64
+                                " does not fit together",
+                                workflow->id);
+        }
+    }
+    return result;
+}
+
+/* --- Decisions ---------------------------------------------------------------------------------
+ */
+
+int store_member_set(struct store *store, const struct store_member *member, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_MEMBER_SAVE);
+    stmt_bind_id(stmt, ":phase", member->phase);
+    stmt_bind_real(stmt, ":value", member->value);
+    stmt_bind_text(stmt, ":standing", member->standing);
+    stmt_bind_words(stmt, ":reason", member->reason);
+    return stmt_run(stmt, err);
+}
+
+int store_choice_add(struct store *store, uint64_t phase, const json_t *changes, int64_t time_ms,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_CHOICE_INSERT);
+    stmt_bind_id(stmt, ":phase", phase);
+    stmt_bind_json(stmt, ":changes", changes);
+    stmt_bind_int(stmt, ":time", time_ms);
+    return stmt_run(stmt, err);
+}

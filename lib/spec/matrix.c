@@ -1,0 +1,433 @@
+/* Expanding matrices, and reading how the best member is found. */
+#include "lib/spec/matrix.h"
+
+#include "lib/spec/checks.h"
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/phases.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a matrix goes through: one map of params for each member. */
+struct matrix_cases {
+    struct node **items;
+    size_t count;
+};
+
+/* --- The cases ---------------------------------------------------------------------------------*/
+
+/* A param as if it had been written in `params`; a problem with it points at its place in the
+ * matrix. */
+static struct node *matrix_param(struct node_arena *arena, const struct node *value,
+                                 const struct node *key)
+{
+    struct node *param = node_new(arena, NODE_SCALAR);
+    *param = *value;
+    param->key = key->key;
+    param->key_line = key->key_line;
+    param->key_column = key->key_column;
+    param->parent = key->parent;
+    return param;
+}
+
+static bool matrix_check_value(struct spec_problems *problems, const struct node *value)
+{
+    if (value->kind != NODE_SCALAR)
+        node_problem(problems, value, "neither a number nor a text");
+    return value->kind == NODE_SCALAR;
+}
+
+static bool matrix_check_name(struct spec_problems *problems, const struct node *node)
+{
+    bool is_name = scope_is_name(node->key);
+    if (!is_name)
+        node_key_problem(problems, node, "not a name: letters, digits and _ make one");
+    return is_name;
+}
+
+/* How many members the axes make; 0 after a problem. */
+static size_t matrix_count_axes(struct spec_problems *problems, const struct node *map)
+{
+    size_t count = 1;
+    bool is_good = true;
+    for (size_t i = 0; i < map->count; i++) {
+        const struct node *axis = map->items[i];
+        if (!matrix_check_name(problems, axis)) {
+            is_good = false;
+        } else if (axis->kind != NODE_LIST || axis->count == 0) {
+            node_problem(problems, axis, "not a list of values to go through");
+            is_good = false;
+        }
+        for (size_t j = 0; axis->kind == NODE_LIST && j < axis->count; j++)
+            is_good = matrix_check_value(problems, axis->items[j]) && is_good;
+        if (is_good && count <= MATRIX_MEMBERS_MAX)
+            count *= axis->count;
+    }
+    return is_good ? count : 0;
+}
+
+/* The last axis turns fastest, as in nested loops. */
+static void matrix_multiply(struct node_arena *arena, const struct node *map,
+                            struct matrix_cases *cases)
+{
+    for (size_t i = 0; i < cases->count; i++) {
+        struct node *params = node_new(arena, NODE_MAP);
+        size_t rest = cases->count, at = i;
+        for (size_t j = 0; j < map->count; j++) {
+            const struct node *axis = map->items[j];
+            rest /= axis->count;
+            node_append(arena, params, matrix_param(arena, axis->items[at / rest], axis));
+            at %= rest;
+        }
+        cases->items[i] = params;
+    }
+}
+
+/* Members read alike whoever of them is the best: all cases have the same params. */
+static bool matrix_check_case(struct spec_problems *problems, const struct node *item,
+                              const struct node *first)
+{
+    bool is_good = true;
+    if (item->kind != NODE_MAP || item->count == 0) {
+        node_problem(problems, item, "not a map of params");
+        return false;
+    }
+    for (size_t i = 0; i < item->count; i++) {
+        is_good = matrix_check_name(problems, item->items[i]) && is_good;
+        is_good = matrix_check_value(problems, item->items[i]) && is_good;
+    }
+    for (size_t i = 0; is_good && first->kind == NODE_MAP && i < first->count; i++) {
+        if (node_get_any(item, first->items[i]->key))
+            continue;
+        node_problem(problems, item, "has no %s, which the first case has", first->items[i]->key);
+        is_good = false;
+    }
+    if (is_good && first->kind == NODE_MAP && item->count > first->count) {
+        node_problem(problems, item, "has more params than the first case");
+        is_good = false;
+    }
+    return is_good;
+}
+
+static void matrix_allocate(struct matrix_cases *cases, size_t count)
+{
+    cases->items = calloc(count + 1, sizeof(struct node *));
+    if (!cases->items)
+        abort();
+    cases->count = count;
+}
+
+/* Without cases after a problem. */
+static void matrix_read_cases(struct node_arena *arena, const struct node *matrix,
+                              struct matrix_cases *cases, struct spec_problems *problems)
+{
+    size_t count = 0;
+    bool is_good = true;
+    if (matrix->kind == NODE_MAP && matrix->count > 0)
+        count = matrix_count_axes(problems, matrix);
+    else if (matrix->kind == NODE_LIST && matrix->count > 0)
+        count = matrix->count;
+    else
+        node_problem(problems, matrix,
+                     "neither a map of lists (such as {batch: [32, 64]}) nor a list of maps");
+    for (size_t i = 0; matrix->kind == NODE_LIST && i < matrix->count; i++)
+        is_good = matrix_check_case(problems, matrix->items[i], matrix->items[0]) && is_good;
+    if (count > MATRIX_MEMBERS_MAX)
+        node_problem(problems, matrix, "more than %d members", MATRIX_MEMBERS_MAX);
+    if (count == 0 || count > MATRIX_MEMBERS_MAX || !is_good)
+        return;
+    matrix_allocate(cases, count);
+    if (matrix->kind == NODE_MAP)
+        matrix_multiply(arena, matrix, cases);
+    for (size_t i = 0; matrix->kind == NODE_LIST && i < count; i++) {
+        const struct node *item = matrix->items[i];
+        cases->items[i] = node_new(arena, NODE_MAP);
+        for (size_t j = 0; j < item->count; j++)
+            node_append(arena, cases->items[i],
+                        matrix_param(arena, item->items[j], item->items[j]));
+    }
+}
+
+/* --- Members -----------------------------------------------------------------------------------*/
+
+/* The param that rungs raise, a list of values; NULL: there are none. */
+static const struct node *matrix_rungs(const struct phases_entry *entry)
+{
+    const struct node *rungs = node_get(node_get(entry->node, "best"), "rungs");
+    const struct node *list =
+        rungs && rungs->kind == NODE_MAP && rungs->count == 1 ? rungs->items[0] : NULL;
+    bool is_list = list && list->kind == NODE_LIST && list->count > 0;
+    return is_list && list->items[0]->kind == NODE_SCALAR ? list : NULL;
+}
+
+void matrix_lay(struct node_arena *arena, struct phases_entry *entry)
+{
+    const struct node *written = node_get(entry->node, "params");
+    if (!entry->axes || (written && written->kind != NODE_MAP))
+        return;
+    struct node *params = written ? node_copy_map(arena, written) : node_new(arena, NODE_MAP);
+    params->key = "params";
+    params->parent = entry->node;
+    for (size_t i = 0; i < entry->axes->count; i++)
+        node_replace(arena, params, entry->axes->items[i]);
+    if (entry->rung)
+        node_replace(arena, params, entry->rung);
+    entry->node = node_copy_map(arena, entry->node);
+    node_replace(arena, entry->node, params);
+}
+
+static struct phases_entry matrix_member(struct node_arena *arena, const struct phases_entry *entry,
+                                         struct node *axes, unsigned number)
+{
+    static const char *const own[] = {"matrix", "pack", "best", "promote"};
+    char *name = text_format("%s.%u", entry->name, number);
+    struct phases_entry member = {
+        .name = node_text(arena, name, strlen(name)),
+        .written = entry->written,
+        .node = node_copy_map(arena, entry->node),
+        .state = entry->state,
+        .lacks_base = entry->lacks_base,
+        .matrix = entry->name,
+        .number = number,
+        .rung = entry->rung,
+        .axes = axes,
+    };
+    free(name);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        node_remove(member.node, own[i]);
+    matrix_lay(arena, &member);
+    return member;
+}
+
+static void matrix_expand_one(struct phases *phases, size_t index, struct node_arena *arena,
+                              struct spec_problems *problems)
+{
+    struct phases_entry *entry = &phases->entries[index];
+    const struct node *matrix = node_get(entry->node, "matrix");
+    const struct node *params = node_get(entry->node, "params"), *rungs = matrix_rungs(entry);
+    struct matrix_cases cases = {0};
+    if (!matrix)
+        return;
+    matrix_read_cases(arena, matrix, &cases, problems);
+    if (phases->count + cases.count > SPEC_PHASES_MAX) {
+        node_problem(problems, matrix, "more than %d phases in the whole file", SPEC_PHASES_MAX);
+        cases.count = 0;
+    }
+    if (cases.count > 0 && (!params || params->kind == NODE_MAP)) {
+        phases->entries =
+            realloc(phases->entries, (phases->count + cases.count + 1) * sizeof *phases->entries);
+        if (!phases->entries)
+            abort();
+        entry = &phases->entries[index];
+        entry->member_first = phases->count;
+        entry->member_count = cases.count;
+        entry->axes = cases.items[0];
+        entry->rung = rungs ? matrix_param(arena, rungs->items[0], rungs) : NULL;
+        for (size_t i = 0; i < cases.count; i++)
+            phases->entries[phases->count++] =
+                matrix_member(arena, entry, cases.items[i], (unsigned)i + 1);
+        matrix_lay(arena, entry);
+    }
+    free(cases.items);
+}
+
+void matrix_expand(struct phases *phases, struct node_arena *arena, struct spec_problems *problems)
+{
+    size_t count = phases->count;
+    for (size_t i = 0; i < count; i++) {
+        static const char *const alone[] = {"pack", "best"};
+        const struct phases_entry *entry = &phases->entries[i];
+        for (size_t j = 0; j < 2 && !node_get(entry->node, "matrix"); j++) {
+            const struct node *node = node_get(entry->node, alone[j]);
+            if (node)
+                node_key_problem(problems, node, "only with a matrix");
+        }
+        matrix_expand_one(phases, i, arena, problems);
+    }
+}
+
+bool matrix_sets(const struct phases_entry *entry, const char *param)
+{
+    return node_get(entry->axes, param) || (entry->rung && text_equal(entry->rung->key, param));
+}
+
+/* --- Packing -----------------------------------------------------------------------------------*/
+
+/* Null: a job each. */
+static json_t *matrix_read_pack(struct scope *scope, const struct node *phase)
+{
+    const struct node *node = node_get(phase, "pack"), *kind = node;
+    int64_t lanes = 1;
+    if (!node)
+        return json_null();
+    if (node->kind == NODE_MAP) {
+        keys_check(scope->problems, node, &keys_pack);
+        kind = node_get(node, "serial");
+        if (!kind)
+            node_problem(scope->problems, node, "not {serial: how many jobs}");
+        else if (!scalar_whole(scope, kind, 1, MATRIX_LANES_MAX, &lanes))
+            lanes = 1; /* told */
+    } else if (node->kind == NODE_SCALAR && text_equal(node->text, "parallel")) {
+        node_problem(scope->problems, node, "parallel is not supported yet");
+    } else {
+        static const char *const words[] = {"serial"};
+        (void)scalar_choice(scope, node, words, 1); /* told */
+    }
+    return json_pack("{s:s, s:I}", "kind", "serial", "lanes", (json_int_t)lanes);
+}
+
+/* --- The best ----------------------------------------------------------------------------------*/
+
+static json_t *matrix_expression(struct scope *scope, const struct node *node, const char *key)
+{
+    json_t *expression = node ? checks_read_alone(scope, node, key) : NULL;
+    return expression ? expression : json_null();
+}
+
+/* The share that is left out after a rung, such as 1/2 or 0.5. */
+static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
+{
+    const struct node *node = node_get(best, "cut");
+    char *text = node ? scalar_string(scope, node) : NULL, *end = NULL;
+    double cut = 0.5, parts;
+    if (text) {
+        cut = strtod(text, &end);
+        if (end != text && *end == '/') {
+            const char *divisor = end + 1;
+            parts = strtod(divisor, &end);
+            cut = end != divisor && parts > 0 ? cut / parts : -1;
+        }
+        if (end == text || *end || !(cut > 0 && cut < 1)) {
+            node_problem(scope->problems, node, "not a part between 0 and 1, such as 2/3");
+            cut = 0.5;
+        }
+    }
+    free(text);
+    return json_real(cut);
+}
+
+static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
+{
+    const struct node *map = node_get(best, "rungs"), *cut = node_get(best, "cut");
+    const struct node *list =
+        map && map->kind == NODE_MAP && map->count == 1 ? map->items[0] : NULL;
+    double last = 0, value;
+    if (!map) {
+        if (cut)
+            node_key_problem(scope->problems, cut, "only with rungs");
+        return json_null();
+    }
+    if (!list || list->kind != NODE_LIST || list->count < 2 || list->count > MATRIX_RUNGS_MAX) {
+        node_problem(scope->problems, map,
+                     "not one param with two to %d values (such as {steps: [200, 600]})",
+                     MATRIX_RUNGS_MAX);
+        return json_null();
+    }
+    json_t *values = json_array();
+    (void)matrix_check_name(scope->problems, list); /* told */
+    for (size_t i = 0; i < list->count; i++) {
+        if (!matrix_check_value(scope->problems, list->items[i]) ||
+            !scalar_number(scope, list->items[i], &value))
+            continue;
+        if (value <= last)
+            node_problem(scope->problems, list->items[i],
+                         i ? "not above the rung before it" : "not above 0");
+        last = value;
+        json_t *json = scope_value(scope, list->items[i]);
+        (void)json_array_append_new(values, json ? json : json_null());
+    }
+    return json_pack("{s:s, s:o, s:o}", "param", list->key, "values", values, "cut",
+                     matrix_read_cut(scope, best));
+}
+
+static json_t *matrix_read_best(struct scope *scope, const struct node *phase, json_t **ret_rungs)
+{
+    const struct node *node = node_get(phase, "best");
+    const struct node *max = node_get(node, "max"), *min = node_get(node, "min");
+    const struct node *where = node_get(node, "where");
+    *ret_rungs = json_null();
+    if (!node)
+        return json_null();
+    if (node->kind != NODE_MAP) {
+        node_problem(scope->problems, node, "not a map (such as {max: mean(tokens_per_s)})");
+        return json_null();
+    }
+    keys_check(scope->problems, node, &keys_best);
+    if (!max == !min) {
+        node_problem(scope->problems, node, "wants one of max and min: an expression");
+        return json_null();
+    }
+    json_decref(*ret_rungs);
+    *ret_rungs = matrix_read_rungs(scope, node);
+    return json_pack("{s:s, s:o, s:o}", "goal", max ? "max" : "min", "value",
+                     matrix_expression(scope, max ? max : min, "value"), "where",
+                     matrix_expression(scope, where, "condition"));
+}
+
+/* --- The resolved phase ------------------------------------------------------------------------*/
+
+static json_t *matrix_values(const struct node *axes, const json_t *params)
+{
+    json_t *values = json_object();
+    for (size_t i = 0; i < axes->count; i++) {
+        json_t *value = json_object_get(params, axes->items[i]->key);
+        if (value)
+            (void)json_object_set(values, axes->items[i]->key, value);
+    }
+    return values;
+}
+
+/* A member that became another one would make the comparison pointless. */
+static void matrix_check_remedies(struct scope *scope, const struct phases_entry *entry,
+                                  const json_t *remedies)
+{
+    const struct node *node = node_get(entry->node, "remedies");
+    const char *cause, *param;
+    json_t *list, *remedy, *value;
+    size_t i;
+    json_object_foreach((json_t *)remedies, cause, list)
+    {
+        json_array_foreach(list, i, remedy)
+        {
+            json_object_foreach(json_object_get(remedy, "set"), param, value)
+            {
+                if (matrix_sets(entry, param))
+                    node_key_problem(scope->problems, node_get(node, cause),
+                                     "sets %s, which the matrix goes through: a member that "
+                                     "cannot run is out",
+                                     param);
+            }
+        }
+    }
+}
+
+void matrix_read(struct scope *scope, const struct phases *phases, const struct phases_entry *entry,
+                 json_t *json)
+{
+    if (entry->matrix) {
+        (void)json_object_set_new(
+            json, "member",
+            json_pack("{s:s, s:i, s:o}", "of", entry->matrix, "number", (int)entry->number,
+                      "params", matrix_values(entry->axes, json_object_get(json, "params"))));
+        return;
+    }
+    if (entry->member_count == 0)
+        return;
+    json_t *members = json_array(), *rungs;
+    matrix_check_remedies(scope, entry, json_object_get(json, "remedies"));
+    for (size_t i = 0; i < entry->member_count; i++)
+        (void)json_array_append_new(members,
+                                    json_string(phases->entries[entry->member_first + i].name));
+    json_t *best = matrix_read_best(scope, entry->node, &rungs);
+    (void)json_object_set_new(json, "matrix",
+                              json_pack("{s:o, s:o, s:o, s:o}", "members", members, "pack",
+                                        matrix_read_pack(scope, entry->node), "best", best, "rungs",
+                                        rungs));
+}

@@ -1,0 +1,13 @@
+-- All changes of params in a workflow so far, in the order in which they add up.
+SELECT name, changes
+  FROM (SELECT phase.name, remedy.changes, remedy.time, 0 AS place, remedy.id
+          FROM phase
+          JOIN run ON run.phase = phase.id
+          JOIN remedy ON remedy.run = run.id
+         WHERE phase.workflow = :workflow
+        UNION ALL
+        SELECT phase.name, choice.changes, choice.time, 1, choice.id
+          FROM phase
+          JOIN choice ON choice.phase = phase.id
+         WHERE phase.workflow = :workflow)
+ ORDER BY time, place, id

@@ -1,0 +1,1 @@
+INSERT INTO choice (phase, changes, time) VALUES (:phase, :changes, :time)

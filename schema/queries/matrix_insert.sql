@@ -1,0 +1,1 @@
+INSERT INTO matrix (phase, lanes, rungs) VALUES (:phase, :lanes, :rungs)

@@ -1,0 +1,1 @@
+UPDATE matrix SET best = :best WHERE phase = :phase

@@ -1,0 +1,1 @@
+INSERT INTO member (phase, matrix, number, params) VALUES (:phase, :matrix, :number, :params)

@@ -1,0 +1,1 @@
+UPDATE member SET value = :value, standing = :standing, reason = :reason WHERE phase = :phase

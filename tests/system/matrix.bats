@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# Matrices: members that run each in a job or in one after another, the best of them, out of memory,
+# rungs, and all of it over a daemon that dies in the middle.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# ladder MATRIX [LINES]: throughput grows with the batch, and 192 does not fit; what follows takes
+# over the best one's params and files.
+ladder() {
+    cat <<SPEC
+name: ladder
+phases:
+  ladder:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    linger: 60s
+    preflight: off
+    matrix: $1
+    params: {MAX_STEPS: 5, double: =2 * BATCH_SIZE}
+    run: |
+      echo "\$BATCH_SIZE \$SLURM_JOB_ID \$MAX_STEPS \$PHASED_PHASE" >>"\$PHASED_OUT/../../executed"
+      echo "\$BATCH_SIZE" >"\$PHASED_OUT/mine"
+      if [ \$BATCH_SIZE -ge 192 ]; then
+        echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.' >&2
+        exit 1
+      fi
+      for i in \$(seq 1 \$MAX_STEPS); do echo step=\$i speed=\$((BATCH_SIZE * 10 + i)) memory=\$((BATCH_SIZE / 2)); done
+      echo \$MAX_STEPS >"\$PHASED_OUT/step_\$MAX_STEPS.ckpt"
+    checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    ${2:-best: {max: mean(speed)\}}
+  train:
+    after: ladder
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    preflight: off
+    params: {batch: =ladder.BATCH_SIZE, double: =ladder.double}
+    run: echo "\$batch \$double \$(cat "\$PHASED_IN_ladder/mine") \$(basename "\$PHASED_CHECKPOINT_ladder")" >"\$PHASED_OUT/given"
+SPEC
+}
+
+# What the members were given and how they stand: "1:64:left 2:128:best"
+standings() {
+    record "SELECT number || ':' || phase.state || ':' || ifnull(standing, '-') FROM member
+              JOIN phase ON phase.id = member.phase ORDER BY number" | paste -sd' '
+}
+
+given() {
+    cat "$PHASED_HOME/runs/1/train/out/given"
+}
+
+jobs_of_members() {
+    cut -d' ' -f2 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l
+}
+
+@test "the best member's params and files are what the next phase gets; out of memory is out" {
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [64, 128, 192]}' 'best: {max: mean(speed)}' | submit
+    eventually 90 state 1 succeeded
+    [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
+    [ "$(given)" = '128 256 128 step_5.ckpt' ]
+    [ "$(jobs_of_members)" = 3 ]
+    [ "$(phasectl status 1/ladder --json | jq -r '.best, .members[2].out_reason[:3], .members[0].value == 643')" = $'ladder.2\noom\ntrue' ]
+    run phasectl status 1
+    [[ $output != *ladder.1* ]]
+    run phasectl status 1/ladder
+    [[ $output == *"BATCH_SIZE=128"* ]]
+    run phasectl status 1/ladder.2
+    [[ $output == *"phase 1/ladder.2  succeeded"* ]]
+}
+
+@test "packed, members follow each other in one allocation, also after one that is out" {
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [192, 64, 256, 128]}' 'best: {max: mean(speed), where: max(memory) < 60}
+    pack: serial' | submit
+    eventually 90 state 1 succeeded
+    [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/1/executed" | paste -sd' ')" = '192 64 256 128' ]
+    [ "$(jobs_of_members)" = 1 ]
+    [ "$(standings)" = '1:failed:out 2:succeeded:best 3:failed:out 4:succeeded:out' ]
+    [ "$(given)" = '64 128 64 step_5.ckpt' ]
+}
+
+@test "rungs: the better half goes on from its checkpoints, and the best of the last rung is taken" {
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [16, 64, 32, 128, 192]}' 'best: {max: last(speed), rungs: {MAX_STEPS: [2, 4, 6]}, cut: 1/3}
+    pack: {serial: 2}' | submit
+    eventually 120 state 1 succeeded
+    # Of four two-thirds stay, and of three two: a third is cut, rounded down.
+    [ "$(standings)" = '1:succeeded:cut 2:succeeded:left 3:succeeded:cut 4:succeeded:best 5:failed:out' ]
+    [ "$(grep '^128 ' "$PHASED_HOME/runs/1/executed" | cut -d' ' -f3 | paste -sd' ')" = '2 4 6' ]
+    [ "$(record "SELECT ifnull(resume_step, 0) FROM run JOIN phase ON phase.id = run.phase
+                 WHERE phase.name = 'ladder.4' ORDER BY attempt" | paste -sd' ')" = '-1 2 4' ]
+    [ "$(given)" = '128 256 128 step_6.ckpt' ]
+}

@@ -1,0 +1,141 @@
+/* Matrices in the record: members, the best of them, chosen params, and how that is answered. */
+#include "tests/unit/record.h"
+#include "tests/unit/unit.h"
+
+#include "daemon/store/answers.h"
+#include "daemon/store/store_private.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Workflow 7 of record_workflow(), as if `validate` were a member of `train`. */
+static struct workflow *make_matrix(struct record *record)
+{
+    struct workflow *workflow = record_workflow(7);
+    workflow->phases[0].matrix = &workflow->phases[1];
+    workflow->phases[0].rung = 1;
+    workflow->phases[1].is_matrix = true;
+    workflow->phases[1].lanes = 2;
+    workflow->phases[1].rung_count = 3;
+    workflow->phases[1].rung = 1;
+    record_insert(record, workflow);
+    return workflow;
+}
+
+static void a_matrix_comes_back_with_its_members_and_its_best(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct workflow *loaded;
+    record_open(&record);
+    struct workflow *workflow = make_matrix(&record);
+    for (int saved = 0; saved < 2; saved++) {
+        assert_int_equal(store_load_workflow(record.store, 7, &loaded, &err), 0);
+        const struct phase *member = &loaded->phases[0], *matrix = &loaded->phases[1];
+        assert_ptr_equal(member->matrix, matrix);
+        assert_int_equal(member->rung, 1);
+        assert_true(matrix->is_matrix && !member->is_matrix);
+        assert_int_equal(matrix->lanes, 2);
+        assert_int_equal(matrix->rung_count, 3);
+        assert_ptr_equal(matrix->best, saved ? member : NULL);
+        workflow_free(loaded);
+        workflow->phases[1].best = &workflow->phases[0];
+        const struct core_effect effect = {.kind = FX_SAVE_PHASE, .phase = &workflow->phases[1]};
+        record_begin(&record);
+        assert_int_equal(store_apply(record.store, &effect, 0, &err), 0);
+        record_commit(&record);
+    }
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void what_was_found_of_a_member_is_answered(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    json_t *json;
+    record_open(&record);
+    struct workflow *workflow = make_matrix(&record);
+    const struct store_member member = {
+        .phase = workflow->phases[0].id, .value = 12.5, .standing = "out", .reason = "too slow"};
+    record_begin(&record);
+    assert_int_equal(store_member_set(record.store, &member, &err), 0);
+    record_commit(&record);
+    assert_int_equal(answer_phase(record.store, 7, "train", 0, &json, &err), 0);
+    const json_t *list = json_object_get(json, "members"), *first = json_array_get(list, 0);
+    assert_int_equal(json_array_size(list), 1);
+    assert_string_equal(json_string_value(json_object_get(first, "matrix")), "train");
+    assert_string_equal(json_string_value(json_object_get(first, "standing")), "out");
+    assert_string_equal(json_string_value(json_object_get(first, "out_reason")), "too slow");
+    assert_float_equal(json_number_value(json_object_get(first, "value")), 12.5, 0);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(json, "of_members"), "ended")), 0);
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+/* A matrix speaks for its members: one that failed does not make the workflow a failed one. */
+static void the_state_of_a_workflow_is_not_that_of_members(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    struct workflow *workflow = make_matrix(&record);
+    record_begin(&record);
+    for (size_t i = 0; i < 2; i++) {
+        workflow->phases[i].state = i == 0 ? PHASE_FAILED : PHASE_SUCCEEDED;
+        const struct core_effect effect = {.kind = FX_SAVE_PHASE, .phase = &workflow->phases[i]};
+        assert_int_equal(store_apply(record.store, &effect, 0, &err), 0);
+    }
+    record_commit(&record);
+    record_assert(&record, "SELECT state || ' ' || phases FROM v_workflow", "succeeded 1");
+    assert_string_equal(workflow_state(workflow), "succeeded");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void chosen_params_add_up_with_those_of_remedies(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store_source source;
+    record_open(&record);
+    struct workflow *workflow = make_matrix(&record);
+    json_t *changes = json_pack("[{s:s, s:i, s:i}]", "param", "steps", "from", 200, "to", 600);
+    struct run *run = record_add_run(&record, &workflow->phases[0], 31, 41);
+    record_begin(&record);
+    assert_int_equal(
+        store_choice_add(record.store, workflow->phases[0].id, changes, record_now_ms() - 1, &err),
+        0);
+    record_commit(&record);
+    record_add_remedy(&record, run->id);
+    assert_int_equal(store_source_load(record.store, 7, &source, &err), 0);
+    assert_int_equal(json_array_size(source.changes), 2);
+    char *text = json_dumps(source.changes, JSON_COMPACT);
+    assert_non_null(strstr(text, "{\"phase\":\"validate\",\"param\":\"steps\",\"value\":600}"));
+    free(text);
+    json_decref(changes);
+    store_source_fini(&source);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_matrix_comes_back_with_its_members_and_its_best),
+        cmocka_unit_test(what_was_found_of_a_member_is_answered),
+        cmocka_unit_test(the_state_of_a_workflow_is_not_that_of_members),
+        cmocka_unit_test(chosen_params_add_up_with_those_of_remedies),
+    };
+    return cmocka_run_group_tests_name("record_matrix", tests, NULL, NULL);
+}
