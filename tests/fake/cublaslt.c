@@ -114,25 +114,38 @@ static uint16_t narrow(float value)
     return (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
 }
 
-static bool act_product(struct fake_work *work)
+static void multiply(const struct product *product, uint16_t *out, float offset)
 {
-    struct product *product = work->other;
-    uint16_t *out = work->to;
     uint64_t depth = product->right.rows;
     for (uint64_t column = 0; column < product->out.columns; column++)
         for (uint64_t row = 0; row < product->out.rows; row++) {
-            float sum = 0;
+            float sum = offset;
             for (uint64_t i = 0; i < depth; i++) {
                 int64_t left = product->is_turned ? (int64_t)row * product->left.line + (int64_t)i
                                                   : (int64_t)i * product->left.line + (int64_t)row;
                 sum += wide(product->a[left]) *
                        wide(product->b[(int64_t)column * product->right.line + (int64_t)i]);
             }
-            if (work->stream->device == fake_said("wrong"))
-                sum += 1;
             out[(int64_t)column * product->out.line + (int64_t)row] = narrow(sum);
         }
-    if (work->stream->device == fake_said("drift") && product_counts[work->stream->device]++ >= 100)
+}
+
+/* The first of a device is computed, the others are the same: the factors do not change. */
+static bool act_product(struct fake_work *work)
+{
+    static uint16_t *kept[FAKE_DEVICES];
+    struct product *product = work->other;
+    uint16_t *out = work->to;
+    int device = work->stream->device;
+    size_t bytes = (size_t)product->out.line * product->out.columns * sizeof *out;
+    if (!kept[device]) {
+        kept[device] = malloc(bytes);
+        if (!kept[device])
+            abort();
+        multiply(product, kept[device], device == fake_said("wrong") ? 1 : 0);
+    }
+    memcpy(out, kept[device], bytes);
+    if (device == fake_said("drift") && product_counts[device]++ >= 100)
         out[0] ^= 1;
     free(product);
     return true;

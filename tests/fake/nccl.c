@@ -21,8 +21,10 @@ enum { MEMBERS_MAX = 32, SLOT = 1 << 20 };
 
 struct shared {
     atomic_uint joined;
-    atomic_ullong given[MEMBERS_MAX], taken[MEMBERS_MAX]; /* how many reductions */
-    char slots[MEMBERS_MAX][SLOT];
+    /* How many reductions: each member's, all members' together, and those that are summed up. */
+    atomic_ullong given[MEMBERS_MAX], taken[MEMBERS_MAX], given_by_all, summed;
+    float slots[MEMBERS_MAX][SLOT / sizeof(float)];
+    float sums[SLOT / sizeof(float)];
 };
 
 struct ncclComm {
@@ -132,28 +134,37 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *state)
     return ncclSuccess;
 }
 
-/* Gives, waits until all have, and takes the sum. */
+static void sum_up(struct shared *shared, int members, size_t count)
+{
+    memcpy(shared->sums, shared->slots[0], count * sizeof(float));
+    for (int member = 1; member < members; member++)
+        for (size_t i = 0; i < count; i++)
+            shared->sums[i] += shared->slots[member][i];
+}
+
+/* Gives, waits until all have, and takes the sums, which the last to give has made. */
 static bool act_reduce(struct fake_work *work)
 {
     struct ncclComm *communicator = work->other;
     struct shared *shared = communicator->shared;
-    unsigned long long turn = work->number;
-    float *sums = work->to;
-    for (int i = 0; i < communicator->size; i++)
-        if (atomic_load(&shared->taken[i]) < turn)
-            return false; /* somebody still reads what was given before */
-    memcpy(shared->slots[communicator->place], work->from, work->size);
-    atomic_store(&shared->given[communicator->place], turn + 1);
-    for (int i = 0; i < communicator->size; i++)
-        if (atomic_load(&shared->given[i]) < turn + 1)
-            return false;
-    for (size_t i = 0; i < work->size / sizeof *sums; i++) {
-        sums[i] = 0;
-        for (int member = 0; member < communicator->size; member++)
-            sums[i] += ((const float *)(const void *)shared->slots[member])[i];
+    unsigned long long turn = work->number, size = (unsigned long long)communicator->size;
+    size_t count = work->size / sizeof(float);
+    if (atomic_load(&shared->given[communicator->place]) == turn) {
+        for (int i = 0; i < communicator->size; i++)
+            if (atomic_load(&shared->taken[i]) < turn)
+                return false; /* somebody still reads what was given before */
+        memcpy(shared->slots[communicator->place], work->from, work->size);
+        atomic_store(&shared->given[communicator->place], turn + 1);
+        if (atomic_fetch_add(&shared->given_by_all, 1) + 1 == (turn + 1) * size) {
+            sum_up(shared, communicator->size, count);
+            atomic_store(&shared->summed, turn + 1);
+        }
     }
+    if (atomic_load(&shared->summed) < turn + 1)
+        return false;
+    memcpy(work->to, shared->sums, work->size);
     if (communicator->device == fake_said("sum"))
-        sums[work->size / sizeof *sums / 2] += 1;
+        ((float *)work->to)[count / 2] += 1;
     atomic_store(&shared->taken[communicator->place], turn + 1);
     return true;
 }
