@@ -317,7 +317,7 @@ void gpu_view_step_time(const json_t *reply, struct text *text)
     struct gpu_view *views = gpu_view_group(reply, &count);
     const struct gpu_view *fastest = gpu_view_fastest(views, count), *slowest = fastest;
     char number[FORMAT_SIZE];
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; slowest && i < count; i++)
         if (views[i].pace && field_number(views[i].pace, "step_seconds") >
                                  field_number(slowest->pace, "step_seconds"))
             slowest = &views[i];
