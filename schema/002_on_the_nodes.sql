@@ -262,3 +262,8 @@ CREATE VIEW v_run AS
 -- it (NULL: nobody could tell), and what of by_gpu was for it: h100 (NULL: nothing).
 ALTER TABLE run ADD COLUMN gpu TEXT;
 ALTER TABLE run ADD COLUMN by_gpu TEXT;
+
+-- Groups that split their input.
+
+-- 1: the next run begins from the start, and shards that were done before count for nothing.
+ALTER TABLE phase ADD COLUMN anew INTEGER NOT NULL DEFAULT 0;

@@ -108,7 +108,7 @@ struct phase {
     char *checkpoint_path;
     int64_t checkpoint_step;
     bool is_chosen; /* a person wants exactly this one, until a run has begun; not stored */
-    bool is_anew;   /* the start was chosen, and nothing done before counts; likewise */
+    bool is_anew;   /* the start was chosen: until then, nothing that was done before counts */
 
     unsigned attempts;
     unsigned failures[CAUSE_COUNT]; /* since the last command of a person */

@@ -184,7 +184,10 @@ void run_on_started(struct step *step, struct run *run)
     if (run->state == RUN_ENDED || run->has_begun)
         return;
     run->has_begun = true;
-    run->phase->is_chosen = run->phase->is_anew = false;
+    run->phase->is_chosen = false;
+    if (run->phase->is_anew)
+        step_save_phase(step, run->phase);
+    run->phase->is_anew = false;
     run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
     if (event->path)
         run_set_resume(run, event->path, event->step);

@@ -69,6 +69,7 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->linger_s = stmt_next_unsigned(stmt);
     phase->slurm_options = stmt_next_copy(stmt);
     phase->rung = stmt_next_unsigned(stmt);
+    phase->is_anew = stmt_next_bool(stmt);
     json_t *remedies = stmt_next_json(stmt);
     damaged |= !rows_load_remedies(remedies, phase);
     json_decref(remedies);

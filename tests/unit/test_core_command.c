@@ -138,8 +138,10 @@ static void where_a_run_begins_is_the_persons_choice(void **state)
         else
             assert_null(phase->run->resume_path);
         assert_int_equal(phase->is_chosen, rows[i].path && rows[i].path[0]);
+        assert_int_equal(phase->is_anew, !rows[i].begins);
         world_runs(world, "validate");
         assert_false(phase->is_chosen);
+        assert_false(phase->is_anew);
         assert_int_equal(teardown(&made), 0);
     }
 }

@@ -37,6 +37,7 @@ static void fill(struct record *record, struct workflow *workflow)
     SET(phase->reason, "three resumptions without a new step");
     phase->checkpoint_path = strdup("/out/step_500.ckpt");
     phase->checkpoint_step = 500;
+    phase->is_anew = true;
     for (int cause = 1; cause < CAUSE_COUNT; cause++)
         phase->failures[cause] = (unsigned)cause;
     phase->losses = 2;
