@@ -61,6 +61,8 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
     text_add(&note, field_text(phase, "reason"));
     if (!text_string(&note)[0])
         (void)view_wait(json_object_get(phase, "run"), now, &note); /* whether it says anything */
+    if (!text_string(&note)[0] && field_text(phase, "warning")[0])
+        text_addf(&note, "warning: %s", field_text(phase, "warning"));
     table_add(table, COLOUR_PLAIN, text_string(&note));
     text_fini(&note);
     text_fini(&progress);

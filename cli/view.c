@@ -163,6 +163,8 @@ static void view_note(const json_t *phase, double now, struct text *text)
         text_add(text, "on ");
         view_names(nodes, text);
         view_beside(run, text);
+        if (field_text(phase, "warning")[0])
+            text_addf(text, "; warning: %s", field_text(phase, "warning"));
     } else if (strcmp(field_text(phase, "promoted"), "in_place") == 0) {
         text_add(text, "promoted in place");
     } else if (field_text(phase, "promoted")[0]) {

@@ -1,5 +1,6 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
--- time is counted. Time in the allocation of another run counts for that one.
+-- time is counted. Time in the allocation of another run counts for that one. `warning` is the
+-- newest of a run that is at work.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -24,6 +25,12 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        (SELECT min(way) FROM promotion WHERE promotion.phase = phase.id) AS promoted,
        :runs || '/' || phase.workflow || '/' || ifnull(best.name, phase.name) || '/out' AS out,
        ifnull(best.checkpoint_path, phase.checkpoint_path) AS checkpoint,
+       CASE WHEN run.state IN ('starting', 'running', 'stopping')
+            THEN (SELECT event.message
+                    FROM event
+                   WHERE event.workflow = phase.workflow
+                     AND event.run = run.id AND event.type = 'warning'
+                   ORDER BY event.id DESC LIMIT 1) END AS warning,
        whole.name AS matrix, member.number, member.params AS "case{}", member.value,
        member.standing, ifnull(member.reason, '') AS out_reason, phase.rung + 1 AS rung,
        ifnull(matrix.rungs, 1) AS rungs,

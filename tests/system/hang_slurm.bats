@@ -92,6 +92,9 @@ phases:
 SPEC
 )
     eventually 90 why_says "$id/train" '^  warning: n2 is a straggler: .* of what n1 makes'
+    [[ $(phasectl status "$id") == *"on n1,n2; warning: n2 is a straggler: "* ]]
+    [[ $(phasectl status) == *"  warning: n2 is a straggler: "* ]]
     phasectl cancel "$id"
     eventually 60 state "$id" cancelled
+    [[ $(phasectl status "$id") != *warning* ]]
 }

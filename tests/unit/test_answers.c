@@ -104,7 +104,8 @@ static struct workflow *seven(struct record *record)
     " 'by_gpu': null,"                                                                             \
     " 'remedy': null}"
 #define NO_MATRIX                                                                                  \
-    ", 'matrix': null, 'number': null, 'case': null, 'value': null, 'standing': null,"             \
+    ", 'warning': null, 'matrix': null, 'number': null, 'case': null, 'value': null, 'standing': " \
+    "null,"                                                                                        \
     " 'out_reason': '', 'rung': 1, 'rungs': 1, 'members': null, 'best': null"
 /* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
 #define PHASE_VALIDATE                                                                             \
