@@ -3,6 +3,7 @@ bin_PROGRAMS += bin/phasectl
 bin_phasectl_SOURCES = \
 	cli/action.c \
 	cli/check.c \
+	cli/cost.c \
 	cli/cli.h cli/main.c \
 	cli/daemon.c \
 	cli/failures.c \

@@ -45,6 +45,12 @@ const struct verb verbs[] = {
     {"retry", retry_verb, "ADDRESS [--from STEP]", "run a held or failed phase again",
      "It goes on from its last good checkpoint, or begins anew when its gate has judged it.\n"},
     {"runs", runs_verb, "[ADDRESS] [options]", "list the runs, newest first", NULL},
+    {"cost", cost_verb, "[ADDRESS] [options]", "show what was paid, and for what",
+     "Useful is what led to a checkpoint that was kept or to the end; the rest was lost by runs\n"
+     "that were preempted, failed or stopped, or waited in an allocation.\n"},
+    {"budget", budget_verb, "WORKFLOW [options]", "show or change what a workflow may cost",
+     "Without options it is shown. At 80 % it is warned of, at 100 % the workflow is held after a\n"
+     "checkpoint; with a larger budget, `phasectl release` lets it go on.\n"},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
      "list, add or clear the nodes that jobs are kept away from",
      "A node that takes a run down is left out for 2 hours, and for twice as long each time it\n"

@@ -29,6 +29,8 @@ int gate_verb(struct cli *cli, char **words);
 int action_verb(struct cli *cli, char **words);
 int retry_verb(struct cli *cli, char **words);
 int runs_verb(struct cli *cli, char **words);
+int cost_verb(struct cli *cli, char **words);
+int budget_verb(struct cli *cli, char **words);
 int nodes_verb(struct cli *cli, char **words);
 int failures_verb(struct cli *cli, char **words);
 int daemon_verb(struct cli *cli, char **words);

@@ -64,3 +64,67 @@ CREATE VIEW v_workflow AS
       JOIN phase ON phase.workflow = workflow.id
       LEFT JOIN member ON member.phase = phase.id
      GROUP BY workflow.id;
+
+-- Budgets.
+
+-- The limit that a person has given it instead of the file's, as JSON: {"usd": 700}; NULL: none.
+ALTER TABLE workflow ADD COLUMN budget TEXT;
+-- 1: it was said that most of the budget is spent.
+ALTER TABLE workflow ADD COLUMN budget_told INTEGER NOT NULL DEFAULT 0;
+
+CREATE VIEW v_cost AS
+    -- What allocations cost so far, and what came of it: useful (steps that are kept), waiting (no
+    -- run was there), or else the outcome of the run that lost it.
+    WITH share AS (
+        SELECT v_run.*,
+               CASE
+                   WHEN v_run.state <> 'ended' OR v_run.outcome = 'succeeded' THEN 1.0
+                   WHEN v_run.last_step <= max(v_run.first_step, 0) THEN 0.0
+                   ELSE min(max((ifnull(next.resume_step,
+                                        ifnull((SELECT max(step) FROM checkpoint
+                                                 WHERE checkpoint.run = v_run.run), -1))
+                                 - max(v_run.first_step, 0)) * 1.0
+                                / (v_run.last_step - max(v_run.first_step, 0)), 0.0), 1.0)
+               END AS kept
+          FROM v_run
+          JOIN run ON run.id = v_run.run
+          LEFT JOIN run AS next ON next.phase = run.phase AND next.attempt = run.attempt + 1
+         WHERE run.started IS NOT NULL
+    )
+    SELECT workflow, phase, run, address, 'useful' AS cause,
+           seconds * kept AS seconds, gpu_hours * kept AS gpu_hours, usd * kept AS usd
+      FROM share
+     WHERE kept > 0
+    UNION ALL
+    SELECT workflow, phase, run, address, outcome,
+           seconds * (1 - kept), gpu_hours * (1 - kept), usd * (1 - kept)
+      FROM share
+     WHERE kept < 1
+    UNION ALL
+    SELECT job.workflow, phase.id, first.id,
+           phase.workflow || '/' || phase.name || '#' || first.attempt, 'waiting',
+           idle.ms / 1000.0,
+           idle.ms / 3600000.0 * job.node_count * job.gpus_per_node,
+           idle.ms / 3600000.0 * job.node_count
+               * coalesce(phase.usd_per_node_hour, phase.usd_per_gpu_hour * job.gpus_per_node)
+      FROM (SELECT job.id AS job, min(run.id) AS run,
+                   max(CASE WHEN job.over THEN ifnull(job.ended, job.started)
+                            ELSE ifnull(job.absent_since, now.ms) END
+                       - job.started
+                       - CASE WHEN EXISTS (SELECT 1 FROM job AS guest WHERE guest.host = job.id)
+                              THEN (SELECT max(ifnull(inside.ended, now.ms)) - min(inside.started)
+                                      FROM run AS inside
+                                      JOIN job AS its ON its.id = inside.job
+                                     WHERE job.id IN (its.id, its.host))
+                              ELSE total(CASE WHEN run.started >= job.started
+                                              THEN ifnull(run.ended, now.ms) - run.started END)
+                              END, 0) AS ms
+              FROM job
+              JOIN run ON run.job = job.id
+              JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now
+             WHERE job.started IS NOT NULL AND job.host IS NULL
+             GROUP BY job.id) AS idle
+      JOIN job ON job.id = idle.job
+      JOIN run AS first ON first.id = idle.run
+      JOIN phase ON phase.id = first.phase
+     WHERE idle.ms > 0;

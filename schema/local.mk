@@ -1,10 +1,14 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql
 QUERIES = \
+	schema/queries/budget_set.sql \
+	schema/queries/budget_tell.sql \
+	schema/queries/budgets.sql \
 	schema/queries/changes_list.sql \
 	schema/queries/checkpoint_list.sql \
 	schema/queries/checkpoint_put.sql \
 	schema/queries/choice_insert.sql \
+	schema/queries/costs_answer.sql \
 	schema/queries/edge_insert.sql \
 	schema/queries/beside_load.sql \
 	schema/queries/edge_load.sql \
@@ -84,6 +88,7 @@ QUERIES = \
 	schema/queries/sample_put.sql \
 	schema/queries/secret_set.sql \
 	schema/queries/source_load.sql \
+	schema/queries/spending.sql \
 	schema/queries/verdict_delete.sql \
 	schema/queries/verdict_insert.sql \
 	schema/queries/workflow_answer.sql \

@@ -68,6 +68,7 @@ bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;
 call_handler control_post;
 call_handler nodes_get, nodes_post, nodes_delete;
+call_handler cost_get, budget_post;
 call_handler worker_journal, worker_command;
 bool worker_answer(void *api, const struct waiter *waiter, bool is_over);
 

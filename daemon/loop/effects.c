@@ -2,6 +2,7 @@
  * is told to the core by an event. */
 #include "daemon/loop/inside.h"
 
+#include "daemon/loop/budget.h"
 #include "daemon/loop/crash.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/journal.h"
@@ -142,6 +143,12 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct store_launch launch;
     struct folder folder;
     struct error err;
+    char text[BUDGET_TEXT_SIZE];
+    if (budget_is_spent(loop, run->phase->workflow, text)) {
+        error_set(&err, -EDQUOT, "the budget is spent: %s", text);
+        post_job(loop, EV_LIMITED, duty, &err); /* and it will be held */
+        return CARRIED_OUT;
+    }
     folder_init(&folder, loop->config.home, run);
     bool is_begun; /* it cannot be: its job does not exist yet */
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
@@ -245,6 +252,9 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     struct folder folder;
     struct error err;
     bool is_begun;
+    char text[BUDGET_TEXT_SIZE];
+    if (budget_is_spent(loop, run->phase->workflow, text))
+        return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* it will be held */
     folder_init(&folder, loop->config.home, run);
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status == 0) {

@@ -57,6 +57,7 @@ struct loop {
     struct failures failures;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
+    int64_t budget_ms;  /* when budgets are looked at next */
     int64_t ageing_ms;  /* when old samples are made coarser next */
     int64_t looked_ms;  /* when the core was last asked for its deadline */
 

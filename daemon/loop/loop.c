@@ -1,5 +1,6 @@
 /* The turn: drain what was posted, step, commit once, then answer and carry out. */
 #include "daemon/loop/ageing.h"
+#include "daemon/loop/budget.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/unheard.h"
 
@@ -330,6 +331,7 @@ static void on_alarm(uv_timer_t *timer)
     int64_t now_ms = loop_now_ms();
     unheard_look(loop, now_ms);
     ageing_look(loop, now_ms);
+    budget_look(loop, now_ms);
     if (loop->time_ms > now_ms)
         loop->time_ms = 0; /* the clock was set back */
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
@@ -361,6 +363,7 @@ static void set_alarm(struct loop *loop)
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
         due_ms = earlier(due_ms, earlier(loop->unheard_ms, loop->ageing_ms));
+        due_ms = earlier(due_ms, loop->budget_ms);
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));

@@ -8,6 +8,7 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/names.c daemon/store/names.h \
 	daemon/store/workflow.c \
 	daemon/store/apply.c \
+	daemon/store/cost.c daemon/store/cost.h \
 	daemon/store/health.c \
 	daemon/store/load.c \
 	daemon/store/remedy.c \

@@ -7,16 +7,16 @@
 enum { KEYS_MAX = 64 }; /* more than any map has rows; bounds the array of names */
 
 static const struct keys_row keys_workflow_rows[] = {
-    {"name", KEYS_SUPPORTED}, {"price", KEYS_SUPPORTED},    {"slurm", KEYS_SUPPORTED},
-    {"env", KEYS_SUPPORTED},  {"defaults", KEYS_SUPPORTED}, {"phases", KEYS_SUPPORTED},
-    {"budget", KEYS_LATER},   {"variants", KEYS_SUPPORTED}, {"notify", KEYS_LATER},
+    {"name", KEYS_SUPPORTED},   {"price", KEYS_SUPPORTED},    {"slurm", KEYS_SUPPORTED},
+    {"env", KEYS_SUPPORTED},    {"defaults", KEYS_SUPPORTED}, {"phases", KEYS_SUPPORTED},
+    {"budget", KEYS_SUPPORTED}, {"variants", KEYS_SUPPORTED}, {"notify", KEYS_LATER},
     {"code", KEYS_LATER},
 };
 
 /* As above, but what the file is called and the variants themselves. */
 static const struct keys_row keys_variant_rows[] = {
     {"price", KEYS_SUPPORTED},    {"slurm", KEYS_SUPPORTED},  {"env", KEYS_SUPPORTED},
-    {"defaults", KEYS_SUPPORTED}, {"phases", KEYS_SUPPORTED}, {"budget", KEYS_LATER},
+    {"defaults", KEYS_SUPPORTED}, {"phases", KEYS_SUPPORTED}, {"budget", KEYS_SUPPORTED},
     {"notify", KEYS_LATER},       {"code", KEYS_LATER},
 };
 
@@ -32,12 +32,18 @@ static const struct keys_row keys_phase_rows[] = {
     {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_SUPPORTED},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
     {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_SUPPORTED},       {"parallel", KEYS_SUPPORTED},
-    {"code", KEYS_LATER},         {"outputs", KEYS_SUPPORTED},   {"budget", KEYS_LATER},
+    {"code", KEYS_LATER},         {"outputs", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_resources_rows[] = {
     {"nodes", KEYS_SUPPORTED},        {"gpus", KEYS_SUPPORTED}, {"cpus", KEYS_SUPPORTED},
     {"cpus_per_gpu", KEYS_SUPPORTED}, {"mem", KEYS_SUPPORTED},  {"time", KEYS_SUPPORTED},
+};
+
+static const struct keys_row keys_budget_rows[] = {
+    {"usd", KEYS_SUPPORTED},
+    {"gpu_hours", KEYS_SUPPORTED},
+    {"hours", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_parallel_rows[] = {
@@ -109,6 +115,7 @@ KEYS_OF(keys_workflow);
 KEYS_OF(keys_variant);
 KEYS_OF(keys_phase);
 KEYS_OF(keys_resources);
+KEYS_OF(keys_budget);
 KEYS_OF(keys_parallel);
 KEYS_OF(keys_shard);
 KEYS_OF(keys_checkpoint);

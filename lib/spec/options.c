@@ -1,7 +1,8 @@
-/* Reading `slurm:` and `price:`. */
+/* Reading `slurm:`, `price:` and `budget:`. */
 #include "lib/spec/options.h"
 
 #include "lib/error.h"
+#include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/scalar.h"
@@ -181,4 +182,29 @@ json_t *options_read_price(struct scope *scope, const struct node *node)
             return json_pack("{so*}", words[i], options_amount(scope, amount));
     }
     return options_price_by_gpu(scope, node);
+}
+
+json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price)
+{
+    json_t *budget;
+    if (!node)
+        return NULL;
+    if (node->kind != NODE_MAP || node->count == 0) {
+        node_problem(scope->problems, node, "not a budget, such as {usd: 500, gpu_hours: 48}");
+        return NULL;
+    }
+    keys_check(scope->problems, node, &keys_budget);
+    budget = json_object();
+    for (size_t i = 0; i < node->count; i++) {
+        const struct node *item = node->items[i];
+        json_t *amount = item->kind == NODE_NULL ? NULL : options_amount(scope, item);
+        if (amount && json_number_value(amount) <= 0)
+            node_problem(scope->problems, item, "not more than 0");
+        if (amount)
+            (void)json_object_set_new(budget, item->key, amount);
+    }
+    if (json_object_get(budget, "usd") && !price)
+        node_key_problem(scope->problems, node_get(node, "usd"),
+                         "there is no price to count by, such as price: {per_gpu_hour: 2.5}");
+    return budget;
 }

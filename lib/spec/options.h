@@ -14,4 +14,7 @@ json_t *options_read(struct scope *scope, const struct node *node, const json_t 
 /* The workflow's price, or NULL when it has none or there was a problem; the caller's. */
 json_t *options_read_price(struct scope *scope, const struct node *node);
 
+/* What the workflow may cost: {"usd", "gpu_hours", "hours"}, those that are said; NULL as above. */
+json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);
+
 #endif

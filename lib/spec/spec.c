@@ -233,11 +233,15 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     scope_init(&outside, reader->problems, &reader->expanded, NULL, NULL, 0);
     json_t *name = spec_read_name(reader);
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
+    json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
     scope_fini(&outside);
     if (name)
         (void)json_object_set_new(workflow, "name", name);
     if (price)
         (void)json_object_set_new(workflow, "price", price);
+    if (json_object_size(budget))
+        (void)json_object_set(workflow, "budget", budget);
+    json_decref(budget);
     if (overrides && json_array_size(overrides->variants))
         (void)json_object_set(workflow, "variants", overrides->variants);
     (void)json_object_set_new(workflow, "phases", phases);

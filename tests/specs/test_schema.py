@@ -57,7 +57,7 @@ def check_keys(schema):
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
         "metrics": metrics, "preflight": preflight, "mfu": definitions["mfu"],
         "parallel": definitions["parallel"], "shard": definitions["shard"], "check_map": definitions["check"],
-        "remedy": definitions["remedy"], "best": definitions["best"],
+        "remedy": definitions["remedy"], "best": definitions["best"], "budget": definitions["budget"],
     }
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])

@@ -55,3 +55,6 @@ EXTRA_DIST += tests/system/import.bats
 
 TESTS += tests/system/check_log.bats
 EXTRA_DIST += tests/system/check_log.bats
+
+TESTS += tests/system/budget.bats
+EXTRA_DIST += tests/system/budget.bats

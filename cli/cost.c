@@ -1,0 +1,296 @@
+/* phasectl cost, phasectl budget: what was paid for, and how much may be. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Of one workflow, phase, or all: GPU seconds and dollars by what came of them. */
+struct cost_sum {
+    double gpu_s, usd, useful_s, waiting_s, lost_s, seconds;
+    bool has_usd;
+};
+
+static void cost_add(struct cost_sum *sum, const json_t *row)
+{
+    const char *cause = field_text(row, "cause");
+    double gpu_s = field_number(row, "gpu_seconds"), usd = field_number(row, "cost_usd");
+    double seconds = field_number(row, "seconds");
+    sum->gpu_s += gpu_s;
+    sum->seconds += seconds;
+    *(text_equal(cause, "useful")    ? &sum->useful_s
+      : text_equal(cause, "waiting") ? &sum->waiting_s
+                                     : &sum->lost_s) += seconds;
+    if (!isnan(usd)) {
+        sum->usd += usd;
+        sum->has_usd = true;
+    }
+}
+
+static void cost_add_part(struct table *table, double part_s, double all_s)
+{
+    if (all_s > 0)
+        table_addf(table, COLOUR_PLAIN, "%.0f %%", 100 * part_s / all_s);
+    else
+        table_add(table, COLOUR_PLAIN, "-");
+}
+
+static void cost_add_row(struct table *table, const char *first, const char *second,
+                         const struct cost_sum *sum)
+{
+    char buffer[FORMAT_SIZE];
+    table_add(table, COLOUR_PLAIN, first);
+    table_add(table, COLOUR_PLAIN, second);
+    table_add(table, COLOUR_PLAIN, format_duration(sum->gpu_s, buffer));
+    table_add(table, COLOUR_PLAIN, format_cost(sum->has_usd ? sum->usd : NAN, buffer));
+    cost_add_part(table, sum->useful_s, sum->seconds);
+    cost_add_part(table, sum->lost_s, sum->seconds);
+    cost_add_part(table, sum->waiting_s, sum->seconds);
+}
+
+/* A row for each workflow. */
+static void cost_write_all(const struct cli *cli, const json_t *costs, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"WORKFLOW", TABLE_RIGHT, false}, {"NAME", TABLE_LEFT, true},
+        {"GPU TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
+        {"USEFUL", TABLE_RIGHT, false},   {"LOST", TABLE_RIGHT, false},
+        {"WAITING", TABLE_RIGHT, false},
+    };
+    struct cost_sum sum = {0}, total = {0};
+    struct table table;
+    size_t count = json_array_size(costs), workflows = 0;
+    table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = json_array_get(costs, i), *next = json_array_get(costs, i + 1);
+        long long workflow = field_integer(row, "workflow");
+        cost_add(&sum, row);
+        cost_add(&total, row);
+        if (next && field_integer(next, "workflow") == workflow)
+            continue;
+        char *number = text_format("%lld", workflow);
+        cost_add_row(&table, number, field_text(row, "name"), &sum);
+        free(number);
+        sum = (struct cost_sum){0};
+        workflows++;
+    }
+    if (workflows > 1)
+        cost_add_row(&table, "total", "", &total);
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+}
+
+/* "$7.02 of $500 (1 %), ..." */
+static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, struct text *text)
+{
+    const struct {
+        const char *key, *before, *after;
+        double spent;
+    } kinds[] = {
+        {"usd", "$", "", sum->usd},
+        {"gpu_hours", "", " GPU hours", sum->gpu_s / 3600},
+        {"hours", "", " hours", sum->seconds / 3600},
+    };
+    const char *between = "budget: ";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        double limit = json_number_value(json_object_get(budget, kinds[i].key));
+        if (limit <= 0)
+            continue;
+        text_addf(text, "%s%s%.2f of %s%g%s (%.0f %%)", between, kinds[i].before, kinds[i].spent,
+                  kinds[i].before, limit, kinds[i].after, 100 * kinds[i].spent / limit);
+        between = ", ";
+    }
+    text_add(text, *between == ',' ? "\n" : "it has no budget\n");
+}
+
+/* A row for each phase and what came of its time. */
+static void cost_write_one(const struct cli *cli, const json_t *costs, const char *phase,
+                           struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"PHASE", TABLE_LEFT, false}, {"SPENT ON", TABLE_LEFT, false},
+        {"TIME", TABLE_RIGHT, false}, {"GPU TIME", TABLE_RIGHT, false},
+        {"COST", TABLE_RIGHT, false}, {"SHARE", TABLE_RIGHT, false},
+    };
+    struct cost_sum total = {0};
+    struct table table;
+    const json_t *row;
+    size_t i;
+    char buffer[FORMAT_SIZE];
+    json_array_foreach(costs, i, row) if (!*phase || text_equal(phase, field_text(row, "phase")))
+        cost_add(&total, row);
+    table_init(&table, columns, sizeof columns / sizeof *columns);
+    json_array_foreach(costs, i, row)
+    {
+        if (*phase && !text_equal(phase, field_text(row, "phase")))
+            continue;
+        double seconds = field_number(row, "seconds");
+        table_add(&table, COLOUR_PLAIN, field_text(row, "phase"));
+        table_add(&table, COLOUR_PLAIN, field_text(row, "cause"));
+        table_add(&table, COLOUR_PLAIN, format_duration(seconds, buffer));
+        table_add(&table, COLOUR_PLAIN, format_duration(field_number(row, "gpu_seconds"), buffer));
+        table_add(&table, COLOUR_PLAIN, format_cost(field_number(row, "cost_usd"), buffer));
+        cost_add_part(&table, seconds, total.seconds);
+    }
+    table_add(&table, COLOUR_BOLD, "total");
+    table_add(&table, COLOUR_PLAIN, "");
+    table_add(&table, COLOUR_PLAIN, format_duration(total.seconds, buffer));
+    table_add(&table, COLOUR_PLAIN, format_duration(total.gpu_s, buffer));
+    table_add(&table, COLOUR_PLAIN, format_cost(total.has_usd ? total.usd : NAN, buffer));
+    table_add(&table, COLOUR_PLAIN, "");
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+    if (!*phase)
+        cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &total, text);
+}
+
+/* The first second of a month, `2026-11`, and of the one after it, as local time has them. */
+static bool cost_month(const char *text, long long *ret_since, long long *ret_until)
+{
+    struct tm tm = {.tm_mday = 1, .tm_isdst = -1};
+    char end;
+    if (sscanf(text, "%4d-%2d%c", &tm.tm_year, &tm.tm_mon, &end) != 2 || tm.tm_year < 1970 ||
+        tm.tm_mon < 1 || tm.tm_mon > 12)
+        return false;
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    struct tm next = tm;
+    next.tm_mon++;
+    *ret_since = mktime(&tm);
+    *ret_until = mktime(&next);
+    return *ret_since >= 0;
+}
+
+int cost_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const char *month = NULL;
+    const struct option_rule rules[] = {
+        {.name = "month",
+         .value = "YYYY-MM",
+         .text = &month,
+         .help = "only of runs that began in this month"},
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.max = 1};
+    struct address address = {0};
+    struct error err;
+    struct text text = {0};
+    long long since = 0, until = INT32_MAX;
+    json_t *json;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (arguments.count && address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    if (month && !cost_month(month, &since, &until))
+        return cli_usage(cli, "--month wants a month such as 2026-11, not '%s'", month);
+    char *path = text_format("/v1/costs?workflow=%" PRIu64 "&since=%lld&until=%lld",
+                             address.workflow, since, until);
+    int code = client_get(cli, path, &json, &err);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    const json_t *costs = json_object_get(json, "costs");
+    if (as_json)
+        client_print_json(json);
+    else if (json_array_size(costs) == 0)
+        text_add(&text, "nothing has run\n");
+    else if (address.workflow)
+        cost_write_one(cli, costs, address.phase, &text);
+    else
+        cost_write_all(cli, costs, &text);
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(json);
+    return CLI_OK;
+}
+
+/* --- budget ------------------------------------------------------------------------------------*/
+
+static int budget_show(struct cli *cli, uint64_t workflow)
+{
+    struct cost_sum sum = {0};
+    struct text text = {0};
+    struct error err;
+    json_t *json;
+    const json_t *row;
+    size_t i;
+    char *path = text_format("/v1/costs?workflow=%" PRIu64, workflow);
+    int code = client_get(cli, path, &json, &err);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    const json_t *costs = json_object_get(json, "costs");
+    json_array_foreach(costs, i, row) cost_add(&sum, row);
+    if (json_array_size(costs))
+        cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &sum, &text);
+    else
+        text_add(&text, "nothing is spent yet\n");
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
+    json_decref(json);
+    return CLI_OK;
+}
+
+int budget_verb(struct cli *cli, char **words)
+{
+    const char *values[3] = {NULL};
+    static const char *const keys[] = {"usd", "gpu_hours", "hours"};
+    const struct option_rule rules[] = {
+        {.name = "usd", .value = "N", .text = &values[0], .help = "so many US dollars"},
+        {.name = "gpu-hours", .value = "N", .text = &values[1], .help = "so many GPU hours"},
+        {.name = "hours", .value = "N", .text = &values[2], .help = "so many hours of allocations"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    json_t *reply, *budget = json_object();
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        goto out;
+    if (address_parse(arguments.items[0], &address, &err) < 0 || *address.phase) {
+        status = cli_usage(cli, "a budget belongs to a workflow, such as 7");
+        goto out;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        char *end;
+        double number = values[i] ? strtod(values[i], &end) : 1;
+        if (!(number > 0) || !isfinite(number) || (values[i] && *end)) {
+            status = cli_usage(cli, "'%s' is not a number above 0", values[i]);
+            goto out;
+        }
+        if (values[i])
+            (void)json_object_set_new(budget, keys[i], json_real(number));
+    }
+    if (json_object_size(budget) == 0) {
+        status = budget_show(cli, address.workflow);
+        goto out;
+    }
+    char *path = text_format("/v1/workflows/%" PRIu64 "/budget", address.workflow);
+    int code = client_post(cli, path, budget, &reply, NULL, &err);
+    free(path);
+    if (code < 0) {
+        status = cli_fail(&err);
+        goto out;
+    }
+    json_decref(reply);
+    status = budget_show(cli, address.workflow);
+out:
+    json_decref(budget);
+    return status;
+}

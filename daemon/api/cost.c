@@ -1,0 +1,100 @@
+/* What workflows cost, and may cost. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/store/cost.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <stdlib.h>
+
+/* Another budget, and who gave it, until the commit. */
+struct cost_item {
+    struct loop_item item;
+    struct request *request;
+    uint64_t workflow;
+    json_t *budget;
+};
+
+void cost_get(struct call *call)
+{
+    uint64_t workflow, since_s, until_s;
+    json_t *json = NULL;
+    struct error err;
+    if (!call_number(call, "workflow", 0, &workflow) || !call_number(call, "since", 0, &since_s) ||
+        !call_number(call, "until", INT32_MAX, &until_s))
+        return;
+    int status = answer_costs(
+        loop_store(call->api->config.loop), workflow, (int64_t)(since_s % INT32_MAX) * 1000,
+        (int64_t)(until_s > INT32_MAX ? INT32_MAX : until_s) * 1000, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
+static int cost_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct cost_item *item = (const struct cost_item *)base;
+    return store_budget_set(store, item->workflow, item->budget, err);
+}
+
+static void cost_done(struct loop_item *base, const struct error *failure)
+{
+    struct cost_item *item = (struct cost_item *)base;
+    if (failure)
+        request_reply_error(item->request, API_UNAVAILABLE, NULL,
+                            "the record cannot be written: %s", failure->message);
+    else
+        request_reply_json(item->request, 200, json_pack("{s:O}", "budget", item->budget));
+}
+
+static void cost_free(struct loop_item *base)
+{
+    struct cost_item *item = (struct cost_item *)base;
+    json_decref(item->budget);
+    free(item);
+}
+
+static bool cost_is_budget(const json_t *budget)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)budget, key, value)
+    {
+        bool is_known =
+            text_equal(key, "usd") || text_equal(key, "gpu_hours") || text_equal(key, "hours");
+        if (!is_known || !json_is_number(value) || json_number_value(value) <= 0)
+            return false;
+    }
+    return true;
+}
+
+void budget_post(struct call *call)
+{
+    struct workflow *workflow;
+    struct error err;
+    if (!call_can_record(call))
+        return;
+    int status = loop_workflow(call->api->config.loop, call->address.workflow, &workflow, &err);
+    if (status < 0) {
+        call_fail(call->request, call->text, &err);
+        return;
+    }
+    json_t *budget = call_body(call);
+    if (!budget)
+        return;
+    if (!cost_is_budget(budget)) {
+        request_reply_error(call->request, API_BAD_REQUEST, "budget",
+                            "budget: usd, gpu_hours and hours are numbers above 0");
+        json_decref(budget);
+        return;
+    }
+    struct cost_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct cost_item){
+        .item = {.write = cost_write, .done = cost_done, .free = cost_free},
+        .request = call->request,
+        .workflow = call->address.workflow,
+        .budget = budget,
+    };
+    loop_post_item(call->api->config.loop, &item->item, NULL);
+}

@@ -1,0 +1,151 @@
+/* Watching budgets. */
+#include "daemon/loop/budget.h"
+
+#include "daemon/loop/inside.h"
+#include "daemon/loop/log.h"
+#include "daemon/store/cost.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BUDGET_WARN_AT 0.8
+
+double budget_part(const json_t *budget, const struct store_spending *spent,
+                   char text[BUDGET_TEXT_SIZE])
+{
+    const struct {
+        const char *key, *before, *after;
+        double spent;
+    } kinds[] = {
+        {"usd", "$", "", spent->usd},
+        {"gpu_hours", "", " GPU hours", spent->gpu_hours},
+        {"hours", "", " hours", spent->hours},
+    };
+    double largest = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        double limit = json_number_value(json_object_get(budget, kinds[i].key));
+        double part = limit > 0 && isfinite(kinds[i].spent) ? kinds[i].spent / limit : 0;
+        if (part <= largest)
+            continue;
+        largest = part;
+        (void)snprintf(text, BUDGET_TEXT_SIZE, "%s%.2f of %s%g%s", kinds[i].before, kinds[i].spent,
+                       kinds[i].before, limit, kinds[i].after);
+    }
+    return largest;
+}
+
+/* --- The warning -------------------------------------------------------------------------------*/
+
+struct budget_item {
+    struct loop_item item;
+    uint64_t workflow;
+    char message[BUDGET_TEXT_SIZE + 64];
+};
+
+static int budget_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct budget_item *item = (const struct budget_item *)base;
+    struct store_event event = {.type = STORE_EVENT_WARNING,
+                                .time_ms = loop_now_ms(),
+                                .workflow = item->workflow,
+                                .message = item->message};
+    int status = store_budget_tell(store, item->workflow, err);
+    return status < 0 ? status : store_event_add(store, &event, err);
+}
+
+static void budget_free(struct loop_item *item)
+{
+    free(item);
+}
+
+static void budget_warn(struct loop *loop, uint64_t workflow, double part, const char *text)
+{
+    struct budget_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct budget_item){
+        .item = {.write = budget_write, .free = budget_free, .adds_history = true},
+        .workflow = workflow,
+    };
+    (void)snprintf(item->message, sizeof item->message, "%.0f %% of the budget is spent: %s",
+                   100 * part, text);
+    log_line("warning: workflow %llu: %s", (unsigned long long)workflow, item->message);
+    loop_post_item(loop, &item->item, NULL);
+}
+
+/* --- Holding -----------------------------------------------------------------------------------*/
+
+/* Those that are or will soon be at work; the others wait for them anyway. */
+static void budget_hold(struct loop *loop, struct workflow *workflow, const char *text)
+{
+    char who[BUDGET_TEXT_SIZE + 32];
+    (void)snprintf(who, sizeof who, "its budget, of which %s is spent", text);
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        struct phase *phase = &workflow->phases[i];
+        bool is_at_work = phase->state == PHASE_QUEUED || phase->state == PHASE_ACTIVE;
+        if (!is_at_work || core_command_check(phase, COMMAND_HOLD, NULL) < 0)
+            continue;
+        struct core_event event = {.kind = EV_COMMAND,
+                                   .workflow = workflow,
+                                   .phase = phase,
+                                   .command = COMMAND_HOLD,
+                                   .message = who};
+        loop_post(loop, &event);
+    }
+}
+
+static void budget_judge(struct loop *loop, const json_t *row, int64_t now_ms)
+{
+    uint64_t id = (uint64_t)json_integer_value(json_object_get(row, "workflow"));
+    struct workflow *workflow = core_workflow(loop->core, id);
+    struct store_spending spent;
+    struct error err;
+    char text[BUDGET_TEXT_SIZE];
+    if (!workflow || store_spending(loop->config.store, id, now_ms, &spent, &err) < 0)
+        return;
+    double part = budget_part(json_object_get(row, "budget"), &spent, text);
+    if (part >= 1)
+        budget_hold(loop, workflow, text);
+    else if (part >= BUDGET_WARN_AT && !json_is_true(json_object_get(row, "told")))
+        budget_warn(loop, id, part, text);
+}
+
+void budget_look(struct loop *loop, int64_t now_ms)
+{
+    json_t *rows, *row;
+    size_t i;
+    struct error err;
+    if (now_ms < loop->budget_ms || loop->trouble[0])
+        return;
+    loop->budget_ms = now_ms + BUDGET_EVERY_MS;
+    if (store_budgets(loop->config.store, 0, &rows, &err) < 0) {
+        log_line("could not read the budgets: %s", err.message);
+        return;
+    }
+    json_array_foreach(rows, i, row) budget_judge(loop, row, now_ms);
+    json_decref(rows);
+}
+
+bool budget_is_spent(struct loop *loop, const struct workflow *workflow,
+                     char text[BUDGET_TEXT_SIZE])
+{
+    struct store *store = loop->config.store;
+    struct store_spending spent;
+    struct error err;
+    json_t *rows;
+    bool is_spent = false;
+    if (store_budgets(store, workflow->id, &rows, &err) < 0)
+        return false; /* a record that cannot be read is told of elsewhere */
+    const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
+    if (budget && store_spending(store, workflow->id, loop_now_ms(), &spent, &err) == 0)
+        is_spent = budget_part(budget, &spent, text) >= 1;
+    if (is_spent)
+        loop->budget_ms = 0;
+    json_decref(rows);
+    return is_spent;
+}

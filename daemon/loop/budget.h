@@ -1,0 +1,29 @@
+/* Budgets: what a workflow has cost is compared with what it may cost, now and then, before each
+ * submission, and when a phase goes on in the allocation of the one before. At 80 % that is said,
+ * at 100 % its phases are held, those that run after a checkpoint. */
+#ifndef PHASED_DAEMON_LOOP_BUDGET_H
+#define PHASED_DAEMON_LOOP_BUDGET_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+struct store_spending;
+struct workflow;
+
+enum { BUDGET_EVERY_MS = 2000, BUDGET_TEXT_SIZE = 100 };
+
+/* The largest part of the budget that is spent (1: all of it); `text` says which: "$7.02 of $7".
+ * What has no price counts as nothing. */
+double budget_part(const json_t *budget, const struct store_spending *spent,
+                   char text[BUDGET_TEXT_SIZE]);
+
+/* Looks at all, when it is time. */
+void budget_look(struct loop *loop, int64_t now_ms);
+/* Whether nothing more may be submitted for the workflow; then `text` says why, and budget_look()
+ * will hold it at once. */
+bool budget_is_spent(struct loop *loop, const struct workflow *workflow,
+                     char text[BUDGET_TEXT_SIZE]);
+
+#endif

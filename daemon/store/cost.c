@@ -1,0 +1,74 @@
+/* Reading costs and budgets. */
+#include "daemon/store/cost.h"
+
+#include "daemon/store/row_json.h"
+#include "daemon/store/store_private.h"
+
+int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
+                   struct store_spending *ret_spending, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SPENDING);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_int(stmt, ":now", now_ms);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    ret_spending->usd = stmt_next_real(stmt);
+    ret_spending->gpu_hours = stmt_next_real(stmt);
+    ret_spending->hours = stmt_next_real(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+/* All rows as a list, the caller's. */
+static int cost_rows(struct stmt *stmt, json_t **ret_rows, struct error *err)
+{
+    json_t *rows = json_array();
+    int result;
+    while ((result = stmt_step(stmt, err)) > 0)
+        (void)json_array_append_new(rows, row_json(stmt));
+    if (result < 0)
+        json_decref(rows);
+    else
+        *ret_rows = rows;
+    return result;
+}
+
+int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_BUDGETS);
+    if (workflow)
+        stmt_bind_id(stmt, ":workflow", workflow);
+    return cost_rows(stmt, ret_budgets, err);
+}
+
+int store_budget_set(struct store *store, uint64_t workflow, const json_t *budget,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_BUDGET_SET);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_json(stmt, ":budget", budget);
+    return stmt_run(stmt, err);
+}
+
+int store_budget_tell(struct store *store, uint64_t workflow, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_BUDGET_TELL);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    return stmt_run(stmt, err);
+}
+
+int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
+                 json_t **ret_json, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_COSTS_ANSWER);
+    json_t *costs;
+    if (workflow)
+        stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_int(stmt, ":since", since_ms);
+    stmt_bind_int(stmt, ":until", until_ms);
+    int result = cost_rows(stmt, &costs, err);
+    if (result == 0)
+        *ret_json = json_pack("{s:o}", "costs", costs);
+    return result;
+}

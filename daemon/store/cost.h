@@ -1,0 +1,35 @@
+/* What workflows have cost, and what they may. */
+#ifndef PHASED_DAEMON_STORE_COST_H
+#define PHASED_DAEMON_STORE_COST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct store;
+
+struct store_spending {
+    double usd; /* NaN: the price is not known */
+    double gpu_hours, hours;
+};
+
+/* Of all allocations of the workflow, with runs or without. */
+int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
+                   struct store_spending *ret_spending, struct error *err);
+
+/* The budgets of the workflows that are not over, or of that one (0: of all): [{"workflow",
+ * "budget": {"usd", "gpu_hours", "hours"}, "told": whether it was warned of}]. */
+int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err);
+
+/* Another budget than the file's; an empty object: none. What was told of it is told again. */
+int store_budget_set(struct store *store, uint64_t workflow, const json_t *budget,
+                     struct error *err);
+int store_budget_tell(struct store *store, uint64_t workflow, struct error *err);
+
+/* {"costs": [{"workflow", "name", "budget", "phase", "cause", "seconds", "gpu_seconds",
+ * "cost_usd"}]} of runs that began in this time; workflow 0: of all. */
+int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
+                 json_t **ret_json, struct error *err);
+
+#endif

@@ -1,0 +1,1 @@
+UPDATE workflow SET budget_told = 1 WHERE id = :workflow

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# Budgets: warned of, held after a checkpoint, raised; and what `phasectl cost` says of all that.
+
+load phased.bash
+load training.bash
+
+setup_file() {
+    sandbox_up 2
+    reference_up
+}
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() { home_down; }
+
+# priced BUDGET: a training that costs $1 a second; it saves every 20 steps, and ends by itself.
+priced() {
+    training | sed "s/^name:.*/&\nprice: {per_node_hour: 3600}\nbudget: $1/; s/iterations: 150/iterations: 5000/"
+}
+
+spent() {
+    phasectl cost --json | jq "[.costs[].cost_usd] | add"
+}
+
+@test "at 80 % a warning, at 100 % a hold after a checkpoint; with a larger budget it goes on" {
+    phasectl daemon start
+    workflow=$(priced '{usd: 15}' | submit)
+    eventually 90 state "$workflow/train" held
+    [[ $(phasectl status "$workflow/train" --json | jq -r .reason) = 'held by its budget, of which $'*' of $15 is spent' ]]
+    record "SELECT message FROM event WHERE type = 'warning'" | grep -E '^[89][0-9] % of the budget is spent: \$1[0-9.]+ of \$15$'
+    [ "$(record 'SELECT count(*) FROM checkpoint')" -gt 0 ]
+    [ "$(record 'SELECT outcome FROM run')" = cancelled ]
+
+    phasectl release "$workflow" # the budget is as it was
+    eventually 30 state "$workflow/train" held
+    [ "$(record 'SELECT count(*) FROM run WHERE started IS NOT NULL')" = 1 ]
+
+    [[ $(phasectl budget "$workflow" --usd 100000) = 'budget: $'*' of $100000 (0 %)' ]]
+    phasectl release "$workflow"
+    eventually 60 goes_on
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
+}
+
+goes_on() {
+    [ "$(record 'SELECT count(*) FROM run WHERE resume_step > 0 AND last_step > resume_step')" = 1 ]
+}
+
+@test "costs are told by what came of them, and add up" {
+    phasectl daemon start
+    workflow=$(priced '{gpu_hours: 48}' | sed 's/iterations: 5000/iterations: 150/' | submit)
+    eventually 60 past "$workflow/train" 45
+    pkill -KILL -f "phase-model train.*$PHASED_HOME"
+    eventually 60 state "$workflow/train" held
+    phasectl resume "$workflow"
+    eventually 60 state "$workflow" succeeded
+    causes=$(phasectl cost "$workflow" --json | jq -r '[.costs[].cause] | sort | join(" ")')
+    [[ $causes = *failed*useful* ]]
+    [[ $(phasectl cost "$workflow") =~ budget:\ 0\.[0-9]+\ of\ 48\ GPU\ hours ]]
+    [[ $(phasectl cost) =~ $workflow\ +recovery ]]
+    # Nothing is counted twice: runs and waiting make up the allocations.
+    [ "$(record "SELECT abs((SELECT sum(usd) FROM v_cost WHERE cause <> 'waiting') - (SELECT sum(usd) FROM v_run)) < 0.01")" = 1 ]
+    [ "$(phasectl cost --month 1999-12)" = 'nothing has run' ]
+}
+
+@test "what is no budget is refused" {
+    phasectl daemon start
+    workflow=$(training | submit --hold)
+    run phasectl budget "$workflow" --usd 0
+    [ "$status" = 2 ]
+    run phasectl budget "$workflow/train" --usd 5
+    [ "$status" = 2 ]
+    run curl -s --unix-socket "$PHASED_HOME/phased.sock" -d '{"euro": 5}' "http://phased/v1/workflows/$workflow/budget"
+    [[ $output == *'usd, gpu_hours and hours are numbers above 0'* ]]
+    run phasectl budget 999 --usd 5
+    [ "$status" = 1 ]
+}
