@@ -303,6 +303,26 @@ static void rows_of_pairs_pass_where_there_is_no_other(void **state)
     assert_int_equal(rows_outcome(results, 2), ROW_UNKNOWN);
 }
 
+static void a_slow_group_of_several_nodes_blames_none(void **state)
+{
+    (void)state;
+    struct row_result results[ROWS_COUNT_MAX];
+    struct speed speed = new_speed(FIGURE_ROW_ALLREDUCE);
+    thresholds.models[0].groups[0] = (struct thresholds_group){4, 2, {true, 200}};
+    assert_int_equal(groups_of_layout(NULL, 2, 2, &groups, NULL), 0);
+    assert_int_equal(measures_take_line(&measures, FIGURE_ROW_ALLREDUCE, "allreduce_gbps 0 0 150"),
+                     0);
+    measures.is_whole[FIGURE_ROW_ALLREDUCE] = true;
+    assert_int_equal(speed_judge(&speed, results), 1);
+    assert_string_equal(results[0].text,
+                        "all 0-3: bus 150 GB/s, at least 200: this node or another");
+    assert_int_equal(results[0].outcome, ROW_UNKNOWN);
+    /* What came out wrong is worse than a good node left out. */
+    assert_int_equal(measures_take_line(&measures, FIGURE_ROW_ALLREDUCE, "wrong 0 0 1 sum"), 0);
+    assert_int_equal(speed_judge(&speed, results), 1);
+    assert_int_equal(results[0].outcome, ROW_FAILED);
+}
+
 static void a_baseline_is_stricter_and_stands_in_for_a_threshold(void **state)
 {
     (void)state;
@@ -392,6 +412,7 @@ int main(void)
         cmocka_unit_test(lines_are_taken_or_refused),
         cmocka_unit_test(a_row_is_judged_by_all_that_was_told),
         cmocka_unit_test(rows_of_pairs_pass_where_there_is_no_other),
+        cmocka_unit_test(a_slow_group_of_several_nodes_blames_none),
         cmocka_unit_test(a_baseline_is_stricter_and_stands_in_for_a_threshold),
         cmocka_unit_test(of_groups_of_unlike_sizes_none_hides_behind_another),
         cmocka_unit_test(a_recorded_baseline_reads_back),

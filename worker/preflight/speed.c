@@ -79,6 +79,21 @@ static size_t speed_expected(const struct speed *speed, enum figure_row row)
     }
 }
 
+/* Adds that a figure is too low. A group is as slow as the slowest of its nodes: where there are
+ * several, each would blame itself, and one bad node take all others with it. */
+static void speed_add_low(const struct speed *speed, const struct measure *measure,
+                          const struct figure_least *least, const char *whose,
+                          struct row_result *result)
+{
+    const struct figure_kind *kind = &figure_kinds[measure->figure];
+    bool is_shared =
+        speed_is_group(speed, measure) && groups_nodes(speed->groups, measure->a, measure->b) > 1;
+    row_add(result, is_shared ? ROW_UNKNOWN : ROW_FAILED, "%s: %s %.0f %s, at least %.0f%s%s",
+            whose, kind->label, measure->value, kind->unit, least->value,
+            least->baseline.is_known ? " by the baseline" : "",
+            is_shared ? ": this node or another" : "");
+}
+
 /* Adds what `measure` alone says of its row. */
 static void speed_judge_one(const struct speed *speed, const struct measure *measure,
                             struct row_result *result)
@@ -99,11 +114,8 @@ static void speed_judge_one(const struct speed *speed, const struct measure *mea
         break;
     case MEASURE_FIGURE: {
         struct figure_least least = speed_least(speed, measure);
-        const struct figure_kind *kind = &figure_kinds[measure->figure];
         if (least.is_known && measure->value < least.value)
-            row_add(result, ROW_FAILED, "%s: %s %.0f %s, at least %.0f%s", text_string(&whose),
-                    kind->label, measure->value, kind->unit, least.value,
-                    least.baseline.is_known ? " by the baseline" : "");
+            speed_add_low(speed, measure, &least, text_string(&whose), result);
         break;
     }
     }
