@@ -90,6 +90,33 @@ runs_are() {
     [ "$(record "SELECT count(*) FROM event WHERE type = 'warning'")" = 0 ]
 }
 
+@test "preflight: full measures on all nodes, and finds the one with a slow GPU" {
+    fake=$BIN/../tests/fake/phase-preflight-gpu
+    [ -x "$fake" ] || skip "built without CUDA"
+    export PHASED_PREFLIGHT_GPU=$SANDBOX/gpu
+    export PHASED_PREFLIGHT_THRESHOLDS=$SANDBOX/thresholds.yaml
+    export PHASED_PREFLIGHT_BASELINE=$SANDBOX/baseline.yaml
+    cat >"$PHASED_PREFLIGHT_GPU" <<GPU
+#!/bin/bash
+[ "\$SLURMD_NODENAME" = n1 ] && export FAKE_CUDA=slow=3
+exec "$fake" "\$@"
+GPU
+    chmod +x "$PHASED_PREFLIGHT_GPU"
+    sed 's/mib: [0-9]*}/mib: 1}/; s/elements: [0-9]*/elements: 32/; s/^scratch_free_mib.*//' \
+        "$SRC/etc/preflight.yaml" >"$PHASED_PREFLIGHT_THRESHOLDS"
+    echo 'scratch_free_mib: 0' >>"$PHASED_PREFLIGHT_THRESHOLDS"
+    printf '%s\n' models: '  - match: H200' '    allreduce_gbps: {4 on 2: 400}' \
+        >"$PHASED_PREFLIGHT_BASELINE"
+    phasectl daemon start
+    workflow=$(trainer 2 $'preflight: {level: full, observe: true}
+    parallel: {tensor: 4, data: 4}' | submit)
+    eventually 90 state "$workflow" succeeded
+    [ "$(record "SELECT node || ' ' || level || ' ' || outcome FROM v_preflight ORDER BY node")" = \
+        $'n1 full failed\nn2 full passed' ]
+    [[ $(record "SELECT message FROM event WHERE type = 'warning'") == \
+        "n1 failed preflight, which is only observed: hbm: GPU 3: copy 300 GB/s, at least 2333"* ]]
+}
+
 # drained REASON: so is n1.
 drained() {
     [[ $(sinfo -h -N -n n1 -p prod -o '%T %E') == drain*" $1" ]]
