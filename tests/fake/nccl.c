@@ -97,7 +97,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *communicator, int size, ncclUniq
                                        .size = size,
                                        .place = place,
                                        .is_joining = true};
-    atomic_fetch_add(&(*communicator)->shared->joined, 1);
+    if (atomic_fetch_add(&(*communicator)->shared->joined, 1) + 1 == (unsigned)size)
+        (void)unlink(id.internal); /* all have it open */
     return ncclInProgress;
 }
 
