@@ -25,8 +25,6 @@ enum {
     WITNESS_ENVIRONMENT_MAX = 256 * 1024,
 };
 
-extern char **environ;
-
 /* A tool that was started. */
 struct tool {
     pid_t pid;
