@@ -520,11 +520,15 @@ void scope_report_param(struct scope *scope, const struct node *node)
 }
 
 /* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
-/* Variables of phases that do not come before; others may be of the user's environment. */
-static void scope_check_run_variable(struct scope *scope, const struct node *run, const char *name)
+/* Variables of phases that do not come before; others may be of the user's environment. One that
+ * has another value in that case (`${NAME:-...}`) serves several phases. */
+static void scope_check_run_variable(struct scope *scope, const struct node *run, const char *name,
+                                     const char *rest)
 {
     const char *phase = scope_variable_phase(name);
-    if (phase && !scope->lacks_before && !scope_find_before(scope, phase))
+    bool has_other = strchr("-+", rest[0]) || text_starts(rest, ":-") || text_starts(rest, ":+");
+    if (phase && !(rest[0] && has_other) && !scope->lacks_before &&
+        !scope_find_before(scope, phase))
         node_key_warning(scope->problems, run,
                          "nothing defines $%s: no phase before this one is %s", name, phase);
 }
@@ -534,7 +538,7 @@ static void scope_check_references(struct scope *scope, const struct node *run)
     char name[SCRIPT_NAME_MAX + 1];
     const char **names = scope_names(scope), *at = run->text;
     for (int i = 0; i < SCOPE_REFERENCES_MAX && script_next_reference(&at, name); i++) {
-        scope_check_run_variable(scope, run, name);
+        scope_check_run_variable(scope, run, name, at);
         if (strlen(name) <= 2 || scope_find(scope, name) || scope_is_taken(name))
             continue;
         const char *nearest =
