@@ -1,7 +1,11 @@
 # etc: what is installed as it is: examples, the sandbox and completions.
 dist_pkglibexec_SCRIPTS += etc/sandbox/sandbox
 examplesdir = $(docdir)/examples
-dist_examples_DATA = etc/workflows/demo.yaml etc/workflows/distill.yaml etc/prolog/preflight
+dist_examples_DATA = etc/workflows/demo.yaml etc/workflows/distill.yaml \
+	etc/workflows/trm-two-phase.yaml \
+	etc/workflows/prompt-distillation.yaml etc/workflows/bd3lm-h200.yaml \
+	etc/workflows/hdp-diffusion-h200.yaml etc/workflows/latentwire.yaml \
+	etc/workflows/h100-mfu.yaml etc/prolog/preflight
 dist_pkgdata_DATA = etc/failures.yaml etc/preflight.yaml
 bashcompletiondir = $(datadir)/bash-completion/completions
 nodist_bashcompletion_DATA = etc/completions/phasectl

@@ -37,6 +37,9 @@ EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats tests/system/s
 TESTS += tests/system/hang.bats tests/system/hang_slurm.bats
 EXTRA_DIST += tests/system/hang.bats tests/system/hang_slurm.bats
 
+TESTS += tests/system/workflows.bats
+EXTRA_DIST += tests/system/workflows.bats
+
 TESTS += tests/system/daemon.bats
 EXTRA_DIST += tests/system/daemon.bats
 
