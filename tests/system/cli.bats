@@ -104,7 +104,7 @@ WORDS
 
 @test "without a daemon each question is one line that says how to start it" {
     local words
-    for words in status 'watch 1' 'logs 1' 'metrics 1' 'gate 1/first' 'cancel 1' runs 'daemon status'; do
+    for words in status 'watch 1' 'logs 1' 'metrics 1' 'gpus 1' 'gate 1/first' 'cancel 1' runs 'daemon status'; do
         # shellcheck disable=SC2086
         PHASED_HOME=$BATS_TEST_TMPDIR/nobody run -1 --separate-stderr phasectl $words
         [ "$stderr" = "phasectl: no daemon is running for $BATS_TEST_TMPDIR/nobody;\
@@ -207,6 +207,8 @@ PHASED
     [[ $output == "[0] "*"made of 10" ]]
     run -0 phasectl metrics "$id/first" --name loss --last 2
     [[ $(tr -s ' ' <<<"$output") == $'STEP loss\n 9 11\n 10 10' ]]
+    run -0 phasectl gpus "$id/first"
+    [ "$output" = "nothing is known of its GPUs" ]
     run -0 phasectl runs "$id/second"
     [[ $output == *"$id/second#1"*ended*succeeded* ]]
     run -0 phasectl watch "$id"
@@ -349,7 +351,7 @@ YAML
 
 @test "an address that is not there is told" {
     local words
-    for words in 'status 999' 'watch 999' 'logs 999' 'gate 999/first' 'cancel 999'; do
+    for words in 'status 999' 'watch 999' 'logs 999' 'gpus 999' 'gate 999/first' 'cancel 999'; do
         # shellcheck disable=SC2086
         run -1 --separate-stderr phasectl $words
         [[ $stderr == "phasectl: "*999* ]]
