@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/job_folder.h"
 #include "worker/lead.h"
+#include "worker/processes.h"
 #include "worker/requeue.h"
 
 #include <assert.h>
@@ -18,13 +19,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
 enum {
-    HOST_LOOK_MS = 2000,    /* between looks for guests and for leads that died */
-    HOST_KILLED_MS = 10000, /* for Slurm to kill a job that it has requeued */
-    HOST_DEATHS_MAX = 3,    /* of one lead, before it is given up */
+    HOST_LOOK_MS = 2000,     /* between looks for guests and for leads that died */
+    HOST_KILLED_MS = 10000,  /* for Slurm to kill a job that it has requeued */
+    HOST_DEATHS_MAX = 3,     /* of one lead in a row, before the job is not held for it any more */
+    HOST_STEADY_MS = 60000,  /* a lead that lived so long does not die in a row */
+    HOST_AGAIN_MS = 2000,    /* before a second start in a row; doubled for each further one */
+    HOST_AGAINS_MAX = 5,     /* doublings */
+    HOST_ORPHANS_MS = 60000, /* for what a dead lead has left behind: agents stop within 10 s */
     HOST_FILE_MAX = 1 << 20,
 };
 
@@ -35,7 +41,9 @@ struct host_lead {
     uv_process_t process;
     bool is_running; /* until its handle can be used again */
     bool is_dead;    /* to be started again */
-    unsigned deaths;
+    bool has_failed; /* when it ended last */
+    unsigned deaths; /* in a row */
+    uint64_t started_ms, died_ms;
 };
 
 enum host_requeue {
@@ -56,8 +64,7 @@ struct host {
     uv_timer_t look, timer;
     uv_async_t ended; /* a lead has */
     enum host_requeue requeue;
-    bool is_killed;  /* the job is: nobody is started any more */
-    bool has_failed; /* the exit status */
+    bool is_killed; /* the job is: nobody is started any more */
     bool is_closing;
 };
 
@@ -119,6 +126,18 @@ static void host_lead_closed(uv_handle_t *handle)
     uv_async_send(&lead->host->ended);
 }
 
+/* Killed, which no lead deserves: it is started again. */
+static void host_lead_died(struct host_lead *lead, int number)
+{
+    lead->died_ms = uv_now(&lead->host->loop);
+    if (lead->died_ms - lead->started_ms >= HOST_STEADY_MS)
+        lead->deaths = 0;
+    lead->deaths++;
+    lead->is_dead = true;
+    fprintf(stderr, "phase-worker host: the lead of %s was killed by signal %d\n", lead->job_dir,
+            number);
+}
+
 static void host_lead_done(uv_process_t *process, int64_t code, int number)
 {
     struct host_lead *lead = process->data;
@@ -128,11 +147,9 @@ static void host_lead_done(uv_process_t *process, int64_t code, int number)
         host->requeue = HOST_REQUEUE_WANTED;
         host_signal(host, SIGUSR2); /* as near the end of the job's time: the others save, too */
     } else if (number && host_goes_on(host)) {
-        fprintf(stderr, "phase-worker host: the lead of %s was killed by signal %d\n",
-                lead->job_dir, number);
-        lead->is_dead = ++lead->deaths < HOST_DEATHS_MAX;
+        host_lead_died(lead, number);
     }
-    host->has_failed = host->has_failed || number || (code && code != GUEST_REQUEUE);
+    lead->has_failed = number || (code && code != GUEST_REQUEUE);
 }
 
 /* Where a lead writes: the job's own to the job's log, which Slurm has opened. */
@@ -164,6 +181,7 @@ static void host_start(struct host_lead *lead)
         .stdio = streams,
     };
     lead->is_dead = false;
+    lead->started_ms = uv_now(&host->loop);
     lead->process.data = lead;
     int result = uv_spawn(&host->loop, &lead->process, &options);
     if (log >= 0)
@@ -173,7 +191,7 @@ static void host_start(struct host_lead *lead)
         return;
     fprintf(stderr, "phase-worker host: cannot start %s: %s\n", host->program, uv_strerror(result));
     uv_close((uv_handle_t *)&lead->process, NULL);
-    host->has_failed = true;
+    lead->has_failed = true;
 }
 
 static void host_add(struct host *host, const char *job_dir)
@@ -220,10 +238,76 @@ static void host_add_guests(struct host *host)
     free(path);
 }
 
+/* --- Leads that died ------------------------------------------------------------------------- */
+
+static bool host_is_lead(const struct host *host, pid_t pid)
+{
+    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (lead->is_running && lead->process.pid == pid)
+            return true;
+    return false;
+}
+
+/* Takes the ends of what leads have left behind. Those of leads are libuv's to take. */
+static void host_reap(const struct host *host)
+{
+    siginfo_t info = {0};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid &&
+           !host_is_lead(host, info.si_pid))
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+}
+
+/* Whether anything still runs that a dead lead has started: as the host is their subreaper, such
+ * processes are its children. */
+static bool host_has_orphans(const struct host *host)
+{
+    size_t count, orphans = 0;
+    struct process *family = processes_family(&count);
+    for (size_t i = 0; i < count; i++)
+        orphans += family[i].parent == getpid() && !host_is_lead(host, family[i].pid);
+    free(family);
+    return orphans > 0;
+}
+
+/* Whether it is time. */
+static bool host_lead_is_due(const struct host_lead *lead)
+{
+    unsigned times = lead->deaths < 2 ? 0 : lead->deaths - 2;
+    if (times > HOST_AGAINS_MAX)
+        times = HOST_AGAINS_MAX;
+    uint64_t delay_ms = lead->deaths < 2 ? 0 : (uint64_t)HOST_AGAIN_MS << times;
+    return lead->is_dead && uv_now(&lead->host->loop) - lead->died_ms >= delay_ms;
+}
+
+/* The srun of a lead that was killed tells its agents to stop, which save what they can. Until it
+ * has ended the phase would be run twice at once, in the same folders. */
+static void host_start_again(struct host *host)
+{
+    bool is_due = false;
+    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
+        is_due = is_due || host_lead_is_due(lead);
+    if (!is_due || host_has_orphans(host))
+        return;
+    for (struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (host_lead_is_due(lead))
+            host_start(lead);
+}
+
+/* --- The job --------------------------------------------------------------------------------- */
+
+static bool host_is_held_by(const struct host_lead *lead)
+{
+    const struct host *host = lead->host;
+    if (lead->is_running || !lead->is_dead)
+        return lead->is_running;
+    return host_goes_on(host) && lead->deaths < HOST_DEATHS_MAX &&
+           uv_now(&host->loop) - lead->died_ms < HOST_ORPHANS_MS;
+}
+
 static bool host_is_idle(const struct host *host)
 {
     for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
-        if (lead->is_running)
+        if (host_is_held_by(lead))
             return false;
     return true;
 }
@@ -231,10 +315,9 @@ static bool host_is_idle(const struct host *host)
 /* Starts whoever is to be started; when nobody is there any more, the job ends. */
 static void host_look(struct host *host)
 {
+    host_reap(host);
     if (host_goes_on(host)) {
-        for (struct host_lead *lead = host->leads; lead; lead = lead->next)
-            if (lead->is_dead)
-                host_start(lead);
+        host_start_again(host);
         host_add_guests(host);
     }
     if (!host_is_idle(host) || host->is_closing)
@@ -313,18 +396,22 @@ static void host_init(struct host *host, const char *job_dir)
     uv_timer_start(&host->look, host_look_done, HOST_LOOK_MS, HOST_LOOK_MS);
 }
 
-static void host_fini(struct host *host)
+/* Returns the exit status. */
+static int host_fini(struct host *host)
 {
+    bool has_failed = false;
     int result = uv_loop_close(&host->loop);
     assert(result == 0);
     (void)result; /* every handle was closed */
     while (host->leads) {
         struct host_lead *lead = host->leads;
         host->leads = lead->next;
+        has_failed = has_failed || lead->has_failed;
         free(lead->job_dir);
         free(lead);
     }
     free(host->program);
+    return has_failed ? 1 : 0;
 }
 
 int host_main(const char *job_dir)
@@ -333,6 +420,9 @@ int host_main(const char *job_dir)
     struct error err;
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
     host_init(&host, job_dir);
+    if (processes_adopt(&err) < 0)
+        fprintf(stderr, "phase-worker host: %s\n",
+                err.message); /* dead leads may leave some behind */
     /* A second job with the same token must not serve the guests of the first one. */
     int result = job_folder_claim(job_dir, host.job_id, &err);
     if (result < 0)
@@ -344,6 +434,5 @@ int host_main(const char *job_dir)
         host_look(&host);
     }
     uv_run(&host.loop, UV_RUN_DEFAULT);
-    host_fini(&host);
-    return host.has_failed ? 1 : 0;
+    return host_fini(&host);
 }

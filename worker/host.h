@@ -4,12 +4,14 @@
  * one thing: when a run is to go on after a requeue it ends with GUEST_REQUEUE. Then the others are
  * told to stop too, and when all have ended the host asks Slurm for the requeue, once.
  *
- * The allocation is held as long as one of the leads lives. One that dies is started again: it
- * finds out what became of its run as after a requeue. */
+ * The allocation is held as long as one of the leads lives. One that dies is started again, when
+ * all that it has left behind has ended: it finds out what became of its run as after a requeue.
+ * One that keeps dying is tried less and less often, and the allocation is not held for it alone.
+ */
 #ifndef PHASED_WORKER_HOST_H
 #define PHASED_WORKER_HOST_H
 
-/* Returns the exit status: 0 when all leads ended so. */
+/* Returns the exit status: 0 when all leads ended so at last. */
 int host_main(const char *job_dir);
 
 #endif

@@ -148,7 +148,29 @@ requeues() {
     await_lead
 }
 
-@test "a lead that keeps dying is given up, and the job ends with the other" {
+kill_guest() {
+    pkill -KILL -f "^$worker guest $home/job$1\$"
+}
+
+deaths() {
+    [ "$(grep -c "job$1 was killed by signal 9" "$job/job.log")" = "$2" ]
+}
+
+@test "a lead that is killed is started again when all that it left behind has ended" {
+    host_run 1 "{\"run\": $(trains 1)}"
+    host_run 2 "{\"run\": $(script "trap 'sleep 3; touch \"$home/ended\"; exit 0' TERM
+        echo step=1 loss=1
+        while :; do sleep 0.05 & wait \$! || true; done")}"
+    guests 2
+    start_host
+    await trains_now 2
+    kill_guest 2
+    await has_outcome 2 # of the next lead
+    [ -e "$home/ended" ]
+    [ "$(outcome 2 .outcome)" = preempted ]
+}
+
+@test "the job is not held for a lead that keeps dying" {
     for run in 1 2; do
         host_run $run "{\"run\": $(trains $run)}"
     done
@@ -156,9 +178,9 @@ requeues() {
     start_host
     await trains_now 1
     for death in 1 2 3; do
-        await pkill -KILL -f "^$worker guest $home/job2\$"
+        await kill_guest 2
+        await deaths 2 $death
     done
-    [ "$(grep -c 'job2 was killed by signal 9' "$job/job.log")" -le 3 ]
     echo 0 >"$home/done-1"
     await_lead 1
     [ "$(outcome 1 .outcome)" = succeeded ]
