@@ -57,7 +57,9 @@ static struct node *variants_merge(struct node_arena *arena, struct node *base,
         if (map == VARIANTS_ROOT && text_equal(item->key, "phases"))
             inner = VARIANTS_PHASES;
         bool is_price = map == VARIANTS_ROOT && text_equal(item->key, "price"); /* of one kind */
-        if (item->kind == NODE_NULL && old)
+        const struct node *any =
+            node_get_any(base, item->key); /* what a variant took away before */
+        if (item->kind == NODE_NULL && any && (old || any->takes_away))
             item = variants_null(arena, item);
         else if (item->kind == NODE_MAP && old && old->kind == NODE_MAP && !is_price)
             item = variants_merge(arena, old, item, inner, problems);

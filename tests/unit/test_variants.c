@@ -57,6 +57,7 @@ static const struct {
     {"[\"stand_in\"]", "phases 1 run", "\"phase-model train --steps $iterations\""},
     {"[\"stand_in\"]", "phases 1 linger_s", "5"},
     {"[\"stand_in\", \"longer\"]", "phases 1 params", "{\"iterations\":20,\"depth\":24}"},
+    {"[\"anywhere\", \"stand_in\"]", "phases 0 slurm", "{}"},
     {"[\"longer\", \"stand_in\"]", "phases 1 resources time_s", "21600"},
 };
 
