@@ -94,3 +94,68 @@ jobs_of_members() {
                  WHERE phase.name = 'ladder.4' ORDER BY attempt" | paste -sd' ')" = '-1 2 4' ]
     [ "$(given)" = '128 256 128 step_6.ckpt' ]
 }
+
+daemon_is_gone() {
+    ! daemon_pid
+}
+
+# The third judgement is that of the matrix: two members have a gate to pass, the third is out.
+decides_over_a_crash() {
+    PHASED_CRASH=$1 phasectl daemon start
+    ladder '{BATCH_SIZE: [64, 128, 192]}' 'best: {max: mean(speed)}' | submit
+    eventually 60 daemon_is_gone
+    phasectl daemon start
+    eventually 90 state 1 succeeded
+    [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
+    [ "$(given)" = '128 256 128 step_5.ckpt' ]
+    [ "$(record 'SELECT count(*) FROM choice')" = 1 ]
+}
+
+@test "a daemon that dies over a decision decides again" {
+    decides_over_a_crash judge:3:before
+}
+
+@test "a daemon that dies when it has decided, before that is recorded, decides the same" {
+    decides_over_a_crash judge:3:after
+}
+
+members_ended() {
+    [ "$(record "SELECT count(*) FROM member JOIN phase ON phase.id = member.phase
+                  WHERE phase.state = 'succeeded'")" -ge "$1" ]
+}
+
+@test "a sweep of two hundred runs, with a killed daemon and a requeued job on the way, finds the best" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: sweep
+phases:
+  sweep:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    linger: 60s
+    preflight: off
+    matrix: {x: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19], y: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}
+    pack: {serial: 4}
+    run: |
+      echo "$x $y $SLURM_JOB_ID" >>"$PHASED_OUT/../../executed"
+      for i in 1 2 3; do echo step=$i loss=$(((x - 7) * (x - 7) + (y - 3) * (y - 3) + 3 - i)); done
+    best: {min: last(loss)}
+  train:
+    after: sweep
+    resources: {cpus: 1, time: 10m}
+    params: {x: =sweep.x, y: =sweep.y}
+    run: echo "$x $y" >"$PHASED_OUT/given"
+SPEC
+    eventually 60 members_ended 30
+    daemon_kill
+    scontrol requeue "$(squeue -h -t R -o %i | head -n 1)"
+    phasectl daemon start
+    eventually 60 members_ended 60
+    run phasectl status 1
+    [[ $output == *"of 200"* && $output != *sweep.1* ]]
+    eventually 200 state 1 succeeded
+    [ "$(given)" = '7 3' ]
+    [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]
+    [ "$(cut -d' ' -f1,2 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" = 200 ]
+    [ "$(cut -d' ' -f3 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" -le 8 ]
+    [ "$(phasectl status 1/sweep | sed -n '/^MEMBER/,$p' | sed -n 2p | cut -d' ' -f1)" = sweep.74 ]
+}
