@@ -5,10 +5,14 @@
 -- From 0: the rung that a matrix is at; of a member the one that it was let go on to.
 ALTER TABLE phase ADD COLUMN rung INTEGER NOT NULL DEFAULT 0;
 
+-- Which part of the job's GPUs it has, from 0: one of several members of a matrix side by side.
+ALTER TABLE job ADD COLUMN slot INTEGER NOT NULL DEFAULT 0;
+
 CREATE TABLE matrix (
     -- A phase that runs as many phases, its members.
     phase INTEGER PRIMARY KEY REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
-    lanes INTEGER NOT NULL, -- in how many jobs members follow each other; 0: each has its own
+    lanes INTEGER NOT NULL, -- how many members run at once; 0: all, each in its own job
+    parallel INTEGER NOT NULL, -- 1: in one job, each with a part of its GPUs
     rungs INTEGER NOT NULL, -- how often members run, fewer each time; 1: once
     best  INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED -- the member; NULL: none yet
 ) STRICT;

@@ -157,6 +157,8 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     assignment->inputs = json_object_get(json, "inputs");
     assignment->is_anew = json_is_true(json_object_get(json, "anew"));
     assignment->linger_s = assignment_number(json, "linger_s", 0);
+    assignment->has_part = json_is_integer(json_object_get(json, "gpu_first"));
+    assignment->gpu_first = (unsigned)assignment_number(json, "gpu_first", 0);
     assignment->umask = assignment_number(json, "umask", -1);
     const json_t *resume = json_object_get(json, "resume");
     assignment->resume = assignment_string(resume, "path");

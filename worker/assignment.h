@@ -33,6 +33,8 @@ struct assignment {
     int64_t resume_step;       /* 0 without one */
     unsigned nodes, gpus;      /* gpus per node; 0 for none */
     const char *gpu_type;      /* Slurm's name for them; NULL: any */
+    bool has_part;             /* others have the rest of the job's GPUs: its own begin at ... */
+    unsigned gpu_first;        /* ... this one */
     enum assignment_launch launch;
     struct placement_sizes parallel;
     const char *preflight;   /* its level; NULL: none */

@@ -265,6 +265,8 @@ void environment_build(struct environment *environment, const struct assignment 
     environment_set(environment, "PYTHONUNBUFFERED", "1");
     environment_add_captured(environment, assignment->environment);
     environment_add_job(environment, job);
+    if (assignment->has_part)
+        groups_narrow(environment, assignment->gpu_first, assignment->gpus);
     environment_add_phased(environment, assignment, place);
     environment_add_env(environment, json_object_get(assignment->spec, "env"));
     environment_add_params(environment, json_object_get(assignment->spec, "params"));

@@ -45,6 +45,23 @@ static char *groups_all_devices(unsigned count)
     return text_steal(&text);
 }
 
+void groups_narrow(struct environment *environment, unsigned first, unsigned count)
+{
+    const char *name = groups_device_names[0];
+    if (!environment_get(environment, name) && count > 0) {
+        char *all = groups_all_devices(first + count);
+        environment_set(environment, name, all);
+        free(all);
+    }
+    for (unsigned i = 0; i < GROUPS_DEVICE_NAMES; i++) {
+        const char *list = environment_get(environment, groups_device_names[i]);
+        char *part = list ? placement_devices(list, first, count) : NULL;
+        if (list)
+            environment_set(environment, groups_device_names[i], part ? part : "");
+        free(part);
+    }
+}
+
 static int groups_take_devices(struct groups *groups, const struct environment *environment,
                                struct error *err)
 {

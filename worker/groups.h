@@ -9,6 +9,9 @@ struct environment;
 struct error;
 struct groups;
 
+/* Leaves `count` devices from `first` on in `environment`; none, where it has not so many. */
+void groups_narrow(struct environment *environment, unsigned first, unsigned count);
+
 /* Deals out the devices that `environment` has (CUDA_VISIBLE_DEVICES as Slurm set it; where it set
  * none, the first ones), and picks the ports. Fails where there are fewer than the groups need. */
 int groups_new(const struct assignment *assignment, const struct environment *environment,

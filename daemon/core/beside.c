@@ -49,6 +49,25 @@ struct job *job_to_join(const struct step *step, const struct phase *phase)
     return NULL;
 }
 
+static bool job_slot_is_taken(const struct workflow *workflow, const struct job *host,
+                              unsigned slot)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run->state != RUN_ENDED && job_host(run->job) == host && run->job->slot == slot)
+            return true;
+    }
+    return false;
+}
+
+unsigned job_free_slot(const struct workflow *workflow, const struct job *host)
+{
+    unsigned slot = 0;
+    while (job_slot_is_taken(workflow, host, slot))
+        slot++;
+    return slot;
+}
+
 /* --- What becomes of the host ----------------------------------------------------------------- */
 
 /* True when there was anything new. */

@@ -124,6 +124,11 @@ bool phase_shares(const struct phase *phase)
     return false;
 }
 
+unsigned phase_parts(const struct phase *phase)
+{
+    return phase->matrix && phase->matrix->is_parallel ? phase->matrix->lanes : 1;
+}
+
 struct job *job_host(struct job *job)
 {
     return job->host ? job->host : job;

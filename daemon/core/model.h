@@ -35,8 +35,9 @@ struct job {
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
-    unsigned time_s;                    /* the limit: as asked for, then as Slurm has it */
-    unsigned restarts;                  /* as Slurm counts requeues */
+    unsigned slot; /* which part of the GPUs is its: of members of a matrix side by side; from 0 */
+    unsigned time_s;   /* the limit: as asked for, then as Slurm has it */
+    unsigned restarts; /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* continuously, from a controller that answers */
     /* Not stored: */
@@ -94,8 +95,9 @@ struct phase {
     struct phase *beside; /* `colocate`: whose allocations it shares; NULL: it has its own */
     struct phase *matrix; /* of a member: whose it is, and that comes later; NULL: no member */
     bool is_matrix;       /* it has members, and never runs itself */
-    unsigned lanes; /* of a matrix: in how many jobs members follow each other; 0: a job each */
-    unsigned rung_count; /* of a matrix: how often the better members go on; 1: they end once */
+    unsigned lanes;       /* of a matrix: how many members run at once; 0: all, each in its job */
+    bool is_parallel;     /* of a matrix: its members share one job, each with a part of the GPUs */
+    unsigned rung_count;  /* of a matrix: how often the better members go on; 1: they end once */
     /* ... these when a remedy changes params: phase_adopt(). */
     bool promote_manual;
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
@@ -142,6 +144,9 @@ bool workflow_is_final(const struct workflow *workflow);
 
 /* Whether the phase shares its allocations, either way. */
 bool phase_shares(const struct phase *phase);
+/* In how many parts its allocations are divided: a part is what a member of a matrix asks for whose
+ * members run side by side; 1: it has the whole. */
+unsigned phase_parts(const struct phase *phase);
 /* The job that Slurm knows: the job itself, or its host. */
 struct job *job_host(struct job *job);
 /* Takes over what the spec says from `plan`, the same phase with other params. What cannot change

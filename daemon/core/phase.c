@@ -54,6 +54,7 @@ static void phase_start_at(struct step *step, struct phase *phase, const char *r
                            int64_t due_ms)
 {
     struct job *host = job_to_join(step, phase);
+    unsigned slot = host ? job_free_slot(phase->workflow, host) : 0;
     struct run *run = phase_add_run(step, phase);
     struct job *job = workflow_add_job(phase->workflow);
     job->id = core_next_job(step->core, job->token);
@@ -61,6 +62,7 @@ static void phase_start_at(struct step *step, struct phase *phase, const char *r
     job->gpus_per_node = phase->gpus_per_node;
     job->time_s = phase->time_s;
     job->host = host;
+    job->slot = slot;
     run->job = job;
     run->state = RUN_SUBMITTING;
     phase_queue(step, phase, reason);
@@ -117,8 +119,10 @@ bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_
     if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
         !job->started_ms)
         return false;
-    return !phase_shares(phase) && !phase_shares(from) && phase_has_shape(phase, from, job) &&
-           phase_has_time(phase, job, now_ms);
+    bool are_members = phase->matrix && phase->matrix == from->matrix;
+    if (!are_members && (phase_shares(phase) || phase_shares(from)))
+        return false;
+    return phase_has_shape(phase, from, job) && phase_has_time(phase, job, now_ms);
 }
 
 struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,

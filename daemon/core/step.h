@@ -143,6 +143,8 @@ void job_on_absent(struct step *step, struct workflow *workflow, struct job *job
 
 /* The job whose allocation the phase can share from now on; NULL: there is none. */
 struct job *job_to_join(const struct step *step, const struct phase *phase);
+/* The first part of the host's allocation in which nothing runs. */
+unsigned job_free_slot(const struct workflow *workflow, const struct job *host);
 /* Makes the new job of a run a guest of the host, as far as that has come. */
 void job_join(struct step *step, struct run *run, struct job *host);
 /* Whether an allocation is wanted by another run than this one, which shall stop. */

@@ -165,6 +165,9 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
         add(json, "anew", json_true());
     add(json, "failures", json_incref((json_t *)failures));
     add(json, "linger_s", json_integer(phase->linger_s));
+    if (phase_parts(phase) > 1)
+        add(json, "gpu_first",
+            json_integer((json_int_t)run->job->slot * phase->gpus_per_node / phase_parts(phase)));
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();

@@ -48,7 +48,7 @@ static char *option_text(const json_t *value)
 }
 
 static void options_fill(struct job_order *order, const json_t *spec, const char *excluded,
-                         size_t owned)
+                         unsigned parts, size_t owned)
 {
     const json_t *slurm = json_object_get(spec, "slurm");
     const json_t *memory = json_object_get(json_object_get(spec, "resources"), "mem_mb");
@@ -70,7 +70,7 @@ static void options_fill(struct job_order *order, const json_t *spec, const char
             (struct cluster_option){.name = name, .value = order->owned[owned++]};
     }
     if (json_is_integer(memory)) {
-        order->owned[owned] = text_format("%lldM", (long long)json_integer_value(memory));
+        order->owned[owned] = text_format("%lldM", (long long)json_integer_value(memory) * parts);
         order->options[count++] =
             (struct cluster_option){.name = "mem", .value = order->owned[owned++]};
     }
@@ -156,7 +156,8 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         /* A run that was preempted goes on in the same job, which keeps its age in the queue. */
         .requeue = true,
     };
-    options_fill(order, launch->spec, excluded, environment_fill(order, launch->environment));
+    options_fill(order, launch->spec, excluded, phase_parts(phase),
+                 environment_fill(order, launch->environment));
 }
 
 void job_order_fini(struct job_order *order)

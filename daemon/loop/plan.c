@@ -99,6 +99,24 @@ static void plan_remedies(struct phase *phase, const struct phase_spec *spec)
     }
 }
 
+/* A member shares the job of its matrix, which is as large as all that run at once. */
+static void plan_parts(struct phase *member)
+{
+    unsigned parts = phase_parts(member);
+    json_t *options = json_loads(member->slurm_options, 0, NULL);
+    const json_t *mem = json_object_get(options, "mem");
+    member->beside = member->matrix;
+    member->gpus_per_node *= parts;
+    member->cpus_per_node *= parts;
+    if (json_is_integer(mem))
+        (void)json_object_set_new(options, "mem", json_integer(json_integer_value(mem) * parts));
+    free(member->slurm_options);
+    member->slurm_options = json_dumps(options, JSON_COMPACT | JSON_SORT_KEYS);
+    if (!member->slurm_options)
+        abort();
+    json_decref(options);
+}
+
 /* Members come before their matrix, so that these pointers are to phases that are made. */
 static int plan_matrix(struct workflow *workflow, struct phase *matrix, const json_t *json,
                        struct error *err)
@@ -108,7 +126,9 @@ static int plan_matrix(struct workflow *workflow, struct phase *matrix, const js
     if (!json)
         return 0;
     matrix->is_matrix = true;
+    const char *kind = json_string_value(json_object_get(pack, "kind"));
     matrix->lanes = (unsigned)json_integer_value(json_object_get(pack, "lanes"));
+    matrix->is_parallel = kind && text_equal(kind, "parallel");
     matrix->rung_count = rungs ? (unsigned)rungs : 1;
     json_array_foreach(json_object_get(json, "members"), i, name)
     {
@@ -120,6 +140,8 @@ static int plan_matrix(struct workflow *workflow, struct phase *matrix, const js
             return error_set(err, -EINVAL, "%s, a member of %s, does not stand before it",
                              json_string_value(name), matrix->name);
         workflow->phases[index].matrix = matrix;
+        if (matrix->is_parallel)
+            plan_parts(&workflow->phases[index]);
     }
     return 0;
 }

@@ -93,6 +93,7 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_words(stmt, ":nodes", job->nodes);
     stmt_bind_int(stmt, ":node_count", job->node_count);
     stmt_bind_int(stmt, ":gpus_per_node", job->gpus_per_node);
+    stmt_bind_int(stmt, ":slot", job->slot);
     stmt_bind_int(stmt, ":time_s", job->time_s);
     stmt_bind_int(stmt, ":over", job->ended);
     stmt_bind_int(stmt, ":restarts", job->restarts);

@@ -175,6 +175,7 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         stmt_next_words(stmt, job->nodes, sizeof job->nodes);
         job->node_count = stmt_next_unsigned(stmt);
         job->gpus_per_node = stmt_next_unsigned(stmt);
+        job->slot = stmt_next_unsigned(stmt);
         job->time_s = stmt_next_unsigned(stmt);
         job->ended = stmt_next_bool(stmt);
         job->restarts = stmt_next_unsigned(stmt);

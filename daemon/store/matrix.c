@@ -13,6 +13,7 @@ static int insert_matrix(struct store *store, const struct phase *matrix, struct
     struct stmt *stmt = store_stmt(store, Q_MATRIX_INSERT);
     stmt_bind_id(stmt, ":phase", matrix->id);
     stmt_bind_int(stmt, ":lanes", matrix->lanes);
+    stmt_bind_int(stmt, ":parallel", matrix->is_parallel);
     stmt_bind_int(stmt, ":rungs", matrix->rung_count);
     return stmt_run(stmt, err);
 }
@@ -50,6 +51,7 @@ int rows_save_matrix(struct store *store, const struct phase *phase, struct erro
 static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
 {
     unsigned position = stmt_next_unsigned(stmt), lanes = stmt_next_unsigned(stmt);
+    bool is_parallel = stmt_next_bool(stmt);
     unsigned rungs = stmt_next_unsigned(stmt);
     bool has_best = !stmt_next_is_null(stmt);
     unsigned best = stmt_next_unsigned(stmt);
@@ -58,6 +60,7 @@ static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
     struct phase *phase = &workflow->phases[position];
     phase->is_matrix = true;
     phase->lanes = lanes;
+    phase->is_parallel = is_parallel;
     phase->rung_count = rungs;
     phase->best = has_best ? &workflow->phases[best] : NULL;
     return true;
@@ -68,7 +71,10 @@ static bool load_member(struct stmt *stmt, struct workflow *workflow)
     unsigned position = stmt_next_unsigned(stmt), matrix = stmt_next_unsigned(stmt);
     if (matrix >= workflow->phase_count || position >= matrix)
         return false;
-    workflow->phases[position].matrix = &workflow->phases[matrix];
+    struct phase *member = &workflow->phases[position];
+    member->matrix = &workflow->phases[matrix];
+    if (member->matrix->is_parallel)
+        member->beside = member->matrix;
     return true;
 }
 

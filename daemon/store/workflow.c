@@ -115,7 +115,8 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
     stmt_bind_id(stmt, ":workflow", phase->workflow->id);
     stmt_bind_int(stmt, ":position", phase->index);
     stmt_bind_text(stmt, ":name", phase->name);
-    stmt_bind_id(stmt, ":beside", phase->beside ? phase->beside->id : 0);
+    bool is_beside = phase->beside && phase->beside != phase->matrix; /* the matrix says that */
+    stmt_bind_id(stmt, ":beside", is_beside ? phase->beside->id : 0);
     return stmt_run(stmt, err);
 }
 

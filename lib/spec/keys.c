@@ -99,7 +99,7 @@ static const struct keys_row keys_remedy_rows[] = {
 
 static const struct keys_row keys_pack_rows[] = {
     {"serial", KEYS_SUPPORTED},
-    {"parallel", KEYS_LATER},
+    {"parallel", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_best_rows[] = {

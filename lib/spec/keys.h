@@ -21,9 +21,9 @@ struct keys {
     size_t count;
 };
 
-extern const struct keys keys_workflow, keys_budget, keys_phase, keys_resources, keys_parallel, keys_shard,
-    keys_checkpoint, keys_progress, keys_preflight, keys_mfu, keys_metrics, keys_check_map,
-    keys_remedy;
+extern const struct keys keys_workflow, keys_budget, keys_phase, keys_resources, keys_parallel,
+    keys_shard, keys_checkpoint, keys_progress, keys_preflight, keys_mfu, keys_metrics,
+    keys_check_map, keys_remedy;
 extern const struct keys keys_variant, keys_pack, keys_best;
 
 /* Reports the keys of `map` that it may not have. */

@@ -183,6 +183,13 @@ void matrix_lay(struct node_arena *arena, struct phases_entry *entry)
     node_replace(arena, entry->node, params);
 }
 
+static bool matrix_is_parallel(const struct node *phase)
+{
+    const struct node *pack = node_get(phase, "pack");
+    bool is_word = pack && pack->kind == NODE_SCALAR && text_equal(pack->text, "parallel");
+    return is_word || node_get(pack, "parallel");
+}
+
 static struct phases_entry matrix_member(struct node_arena *arena, const struct phases_entry *entry,
                                          struct node *axes, unsigned number)
 {
@@ -198,6 +205,7 @@ static struct phases_entry matrix_member(struct node_arena *arena, const struct 
         .number = number,
         .rung = entry->rung,
         .axes = axes,
+        .is_parallel = matrix_is_parallel(entry->node),
     };
     free(name);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
@@ -260,27 +268,58 @@ bool matrix_sets(const struct phases_entry *entry, const char *param)
 
 /* --- Packing -----------------------------------------------------------------------------------*/
 
-/* Null: a job each. */
-static json_t *matrix_read_pack(struct scope *scope, const struct node *phase)
+/* Programs beside each other would be strangers to each other's preflight, and memory in Slurm's
+ * words cannot be multiplied. */
+static void matrix_check_parallel(struct scope *scope, const struct node *phase)
 {
-    const struct node *node = node_get(phase, "pack"), *kind = node;
-    int64_t lanes = 1;
+    const struct node *preflight = node_get(phase, "preflight");
+    const struct node *memory = node_get(node_get(phase, "slurm"), "mem");
+    if (preflight && !(preflight->kind == NODE_SCALAR && text_equal(preflight->text, "off")))
+        node_problem(scope->problems, preflight,
+                     "not where members run side by side (pack): they would take each other's "
+                     "programs for strangers");
+    if (memory)
+        node_problem(
+            scope->problems, memory,
+            "not where members run side by side (pack): resources.mem says what one needs");
+}
+
+static json_t *matrix_pack(const char *kind, int64_t lanes)
+{
+    return json_pack("{s:s, s:I}", "kind", kind, "lanes", (json_int_t)lanes);
+}
+
+/* Null: a job each. */
+static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *entry)
+{
+    static const char *const words[] = {"serial", "parallel"};
+    const struct node *node = node_get(entry->node, "pack"), *number;
+    const char *kind = NULL;
+    int64_t lanes = 0;
     if (!node)
         return json_null();
     if (node->kind == NODE_MAP) {
         keys_check(scope->problems, node, &keys_pack);
-        kind = node_get(node, "serial");
-        if (!kind)
-            node_problem(scope->problems, node, "not {serial: how many jobs}");
-        else if (!scalar_whole(scope, kind, 1, MATRIX_LANES_MAX, &lanes))
-            lanes = 1; /* told */
-    } else if (node->kind == NODE_SCALAR && text_equal(node->text, "parallel")) {
-        node_problem(scope->problems, node, "parallel is not supported yet");
+        for (size_t i = 0; i < 2; i++)
+            kind = node_get(node, words[i]) ? words[i] : kind;
+        number = kind ? node_get(node, kind) : NULL;
+        if (!kind || node->count != 1)
+            node_problem(scope->problems, node,
+                         "not {serial: how many jobs} or {parallel: how many at once}");
+        else
+            (void)scalar_whole(scope, number, 1, MATRIX_LANES_MAX, &lanes); /* told */
     } else {
-        static const char *const words[] = {"serial"};
-        (void)scalar_choice(scope, node, words, 1); /* told */
+        kind = scalar_choice(scope, node, words, 2);
     }
-    return json_pack("{s:s, s:I}", "kind", "serial", "lanes", (json_int_t)lanes);
+    if (!kind)
+        return json_null(); /* told */
+    bool is_parallel = text_equal(kind, "parallel");
+    int64_t count = (int64_t)entry->member_count;
+    if (is_parallel)
+        matrix_check_parallel(scope, entry->node);
+    if (lanes == 0)
+        lanes = is_parallel ? count : 1;
+    return matrix_pack(kind, lanes < count ? lanes : count);
 }
 
 /* --- The best ----------------------------------------------------------------------------------*/
@@ -412,6 +451,8 @@ void matrix_read(struct scope *scope, const struct phases *phases, const struct 
                  json_t *json)
 {
     if (entry->matrix) {
+        if (entry->is_parallel)
+            (void)json_object_set_new(json, "preflight", json_string("off"));
         (void)json_object_set_new(
             json, "member",
             json_pack("{s:s, s:i, s:o}", "of", entry->matrix, "number", (int)entry->number,
@@ -428,6 +469,6 @@ void matrix_read(struct scope *scope, const struct phases *phases, const struct 
     json_t *best = matrix_read_best(scope, entry->node, &rungs);
     (void)json_object_set_new(json, "matrix",
                               json_pack("{s:o, s:o, s:o, s:o}", "members", members, "pack",
-                                        matrix_read_pack(scope, entry->node), "best", best, "rungs",
+                                        matrix_read_pack(scope, entry), "best", best, "rungs",
                                         rungs));
 }

@@ -1,10 +1,10 @@
-INSERT INTO job (id, workflow, token, host, slurm_id, state, reason, nodes, node_count, gpus_per_node,
+INSERT INTO job (id, workflow, token, host, slurm_id, state, reason, nodes, node_count, gpus_per_node, slot,
                  time_s, over, restarts, submitted, started, ended, absent_since)
-VALUES (:id, :workflow, :token, :host, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node,
+VALUES (:id, :workflow, :token, :host, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node, :slot,
         :time_s, :over, :restarts, :submitted, :started, :ended, :absent_since)
 ON CONFLICT (id) DO UPDATE
    SET slurm_id = excluded.slurm_id, state = excluded.state, reason = excluded.reason,
        nodes = excluded.nodes, node_count = excluded.node_count,
-       gpus_per_node = excluded.gpus_per_node, time_s = excluded.time_s, over = excluded.over,
+       gpus_per_node = excluded.gpus_per_node, slot = excluded.slot, time_s = excluded.time_s, over = excluded.over,
        restarts = excluded.restarts, submitted = excluded.submitted, started = excluded.started, ended = excluded.ended,
        absent_since = excluded.absent_since

@@ -1,1 +1,1 @@
-INSERT INTO matrix (phase, lanes, rungs) VALUES (:phase, :lanes, :rungs)
+INSERT INTO matrix (phase, lanes, parallel, rungs) VALUES (:phase, :lanes, :parallel, :rungs)

@@ -18,7 +18,9 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                  AND run.last_step > max(run.resume_step, 0)
             THEN (phase.total - run.last_step) * (:now - run.started) / 1000.0
                  / (run.last_step - max(run.resume_step, 0)) END AS eta_s,
-       phase.nodes * phase.gpus_per_node AS gpus, phase.nodes,
+       phase.nodes * phase.gpus_per_node
+           / ifnull((SELECT lanes FROM matrix WHERE matrix.phase = member.matrix AND parallel), 1)
+           AS gpus, phase.nodes,
        used.gpu_seconds,
        ifnull(used.node_seconds * phase.usd_per_node_hour,
               used.gpu_seconds * phase.usd_per_gpu_hour) / 3600.0 AS cost_usd,
@@ -38,18 +40,21 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
             THEN (SELECT count(*) FROM member AS one WHERE one.matrix = phase.id) END AS members,
        best.name AS best
   FROM phase
-  JOIN (SELECT total(lasted_s * job.node_count) AS node_seconds,
-               total(lasted_s * job.node_count * job.gpus_per_node) AS gpu_seconds
-          FROM (SELECT run.job,
+  JOIN (SELECT total(lasted_s * job.node_count / parts) AS node_seconds,
+               total(lasted_s * job.node_count * job.gpus_per_node / parts) AS gpu_seconds
+          FROM (SELECT run.job, ifnull(whole.lanes, 1) AS parts,
                        (max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
                             - run.started, 0)
                         - (SELECT total(max(min(ifnull(run.ended, :now), ifnull(other.ended, :now),
                                                 ifnull(job.absent_since, :now))
                                             - max(run.started, other.started), 0))
                              FROM run AS other
-                            WHERE other.job = job.host)) / 1000.0 AS lasted_s
+                            WHERE other.job = job.host AND whole.phase IS NULL)) / 1000.0
+                           AS lasted_s
                   FROM run
                   JOIN job ON job.id = run.job
+                  LEFT JOIN member ON member.phase = run.phase
+                  LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
                  WHERE run.phase = :phase) AS lasting
           JOIN job ON job.id = lasting.job) AS used
   LEFT JOIN run ON run.id = :run

@@ -159,3 +159,33 @@ SPEC
     [ "$(cut -d' ' -f3 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" -le 8 ]
     [ "$(phasectl status 1/sweep | sed -n '/^MEMBER/,$p' | sed -n 2p | cut -d' ' -f1)" = sweep.74 ]
 }
+
+# What each member saw: how many ran when it began, and which GPUs it had.
+@test "side by side, members share a job, each with its own GPUs, logs and outcome" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: together
+phases:
+  sweep:
+    resources: {nodes: 1, gpus: h100:2, cpus: 1, mem: 10M, time: 30m}
+    linger: 60s
+    matrix: {lr: [1, 2, 3, 4, 5, 6]}
+    pack: {parallel: 2}
+    run: |
+      dir=$PHASED_OUT/../..
+      echo "$lr $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES" >>"$dir/executed"
+      touch "$dir/began.$lr"
+      if [ $lr -eq 3 ]; then echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1; fi
+      if [ $lr -le 2 ]; then until [ -e "$dir/began.1" ] && [ -e "$dir/began.2" ]; do sleep 0.05; done; fi
+      echo step=1 loss=$((10 - lr))
+    best: {min: last(loss)}
+SPEC
+    eventually 90 state 1 succeeded
+    [ "$(standings)" = '1:succeeded:left 2:succeeded:left 3:failed:out 4:succeeded:left 5:succeeded:left 6:succeeded:best' ]
+    [ "$(jobs_of_members)" = 1 ]
+    [ "$(cut -d' ' -f3 "$PHASED_HOME/runs/1/executed" | sort -u | paste -sd' ')" = '0,1 2,3' ]
+    [ "$(head -n 2 "$PHASED_HOME/runs/1/executed" | cut -d' ' -f3 | sort | paste -sd' ')" = '0,1 2,3' ]
+    [ "$(record 'SELECT DISTINCT gpus_per_node FROM job')" = 4 ]
+    [ "$(phasectl status 1/sweep.4 --json | jq .gpus)" = 2 ]
+    phasectl logs 1/sweep.5 | grep -q 'step=1 loss=5'
+}

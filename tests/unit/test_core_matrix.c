@@ -209,6 +209,57 @@ static void packed_members_follow_each_other_in_one_job(void **state)
                      world_phase(world, "ladder.1")->run->job);
 }
 
+static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
+{
+    struct world *world = *state;
+    world_phase(world, "ladder")->is_parallel = true;
+    for (size_t i = 0; i < MEMBERS; i++)
+        world->workflow->phases[i].beside = world_phase(world, "ladder");
+    begins(world, 2, 1);
+    assert_string_equal(world_trace(world), "ladder.1: blocked -> queued\nsubmit ladder.1#1\n"
+                                            "ladder.2: blocked -> queued\ntell-next ladder.2#1\n");
+    const struct job *host = world_phase(world, "ladder.1")->run->job;
+    const struct job *guest = world_phase(world, "ladder.2")->run->job;
+    assert_ptr_equal(guest->host, host);
+    assert_int_equal(host->slot, 0);
+    assert_int_equal(guest->slot, 1);
+    runs(world, "ladder.1");
+    world_event(world, EV_RUN_STARTED, "ladder.2");
+    (void)world_trace(world);
+    /* The next one takes over the GPUs of the one that has ended. */
+    world_ended(world, "ladder.2", OUTCOME_FAILED, CAUSE_OOM, 10);
+    assert_string_equal(world_trace(world), "ladder.2#1: running -> ended\n"
+                                            "ladder.2: active -> failed\n"
+                                            "ladder.3: blocked -> queued\ntell-next ladder.3#1\n");
+    assert_ptr_equal(world_phase(world, "ladder.3")->run->job, guest);
+    assert_int_equal(phase_parts(world_phase(world, "ladder.3")), 2);
+    /* The host is done: nobody follows it, and its job goes on for the other. */
+    world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    (void)world_trace(world);
+    world_judged(world, "ladder.1", GATE_PASSED);
+    assert_string_equal(world_trace(world),
+                        "ladder.1: deciding -> succeeded\ntell-end ladder.1#1\n");
+}
+
+/* Whose program failed by itself is retried: in the part that is free, not in the first one. */
+static void a_member_that_comes_back_gets_the_free_slot(void **state)
+{
+    struct world *world = *state;
+    world_phase(world, "ladder")->is_parallel = true;
+    for (size_t i = 0; i < MEMBERS; i++)
+        world->workflow->phases[i].beside = world_phase(world, "ladder");
+    begins(world, 3, 1);
+    runs(world, "ladder.1");
+    world_event(world, EV_RUN_STARTED, "ladder.2");
+    world_event(world, EV_RUN_STARTED, "ladder.3");
+    world_ended(world, "ladder.2", OUTCOME_FAILED, CAUSE_EXIT, 10);
+    world_command(world, "ladder.2", COMMAND_RETRY);
+    assert_int_equal(world_phase(world, "ladder.2")->run->attempt, 2);
+    assert_int_equal(world_phase(world, "ladder.2")->run->job->slot, 1);
+    assert_ptr_equal(world_phase(world, "ladder.2")->run->job->host,
+                     world_phase(world, "ladder.1")->run->job);
+}
+
 static void a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait(void **state)
 {
     struct world *world = *state;
@@ -421,6 +472,14 @@ static void check_walk(const struct world *world)
             assert_true(matrix->lanes > 0);
     }
     assert_true(matrix->lanes == 0 || lanes <= matrix->lanes);
+    for (size_t i = 0; matrix->is_parallel && i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        for (size_t j = 0; run->state != RUN_ENDED && j < i; j++) { /* no GPU has two programs */
+            const struct run *other = workflow->runs[j];
+            if (other->state != RUN_ENDED && job_host(other->job) == job_host(run->job))
+                assert_int_not_equal(other->job->slot, run->job->slot);
+        }
+    }
     if (matrix->state == PHASE_BLOCKED) { /* some member keeps it waiting */
         bool waits = false;
         for (size_t i = 0; i < MEMBERS; i++)
@@ -441,6 +500,10 @@ static void any_event_in_any_order_keeps_the_invariants(void **state)
         world_phase(&world, "ladder")->lanes = random_below(&seed, 3);
         world_phase(&world, "ladder")->rung_count = 1 + random_below(&seed, 3);
         world_phase(&world, "ladder")->fail_finally = random_below(&seed, 2);
+        bool is_parallel = world_phase(&world, "ladder")->lanes > 0 && random_below(&seed, 2);
+        world_phase(&world, "ladder")->is_parallel = is_parallel;
+        for (size_t i = 0; is_parallel && i < MEMBERS; i++)
+            world.workflow->phases[i].beside = world_phase(&world, "ladder");
         world_begin(&world, random_below(&seed, 4) == 0);
         for (int i = 0; i < EVENTS; i++) {
             struct workflow *workflow = world.workflow;
@@ -471,6 +534,8 @@ int main(void)
         CLAIM(a_member_that_fails_its_gate_is_out),
         CLAIM(for_other_failures_a_person_is_asked_and_the_matrix_waits),
         CLAIM(packed_members_follow_each_other_in_one_job),
+        CLAIM(members_side_by_side_share_a_job_and_have_a_slot_each),
+        CLAIM(a_member_that_comes_back_gets_the_free_slot),
         CLAIM(a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait),
         CLAIM(a_member_for_which_no_time_is_left_is_submitted),
         CLAIM(the_better_ones_go_on_to_the_next_rung),

@@ -20,6 +20,7 @@ static struct workflow *make_matrix(struct record *record)
     workflow->phases[0].rung = 1;
     workflow->phases[1].is_matrix = true;
     workflow->phases[1].lanes = 2;
+    workflow->phases[1].is_parallel = true;
     workflow->phases[1].rung_count = 3;
     workflow->phases[1].rung = 1;
     record_insert(record, workflow);
@@ -42,9 +43,18 @@ static void a_matrix_comes_back_with_its_members_and_its_best(void **state)
         assert_true(matrix->is_matrix && !member->is_matrix);
         assert_int_equal(matrix->lanes, 2);
         assert_int_equal(matrix->rung_count, 3);
+        assert_true(matrix->is_parallel);
+        assert_ptr_equal(member->beside, matrix);
+        assert_int_equal(phase_parts(member), 2);
+        assert_int_equal(saved ? loaded->jobs[0]->slot : 1, 1);
         assert_ptr_equal(matrix->best, saved ? member : NULL);
         workflow_free(loaded);
         workflow->phases[1].best = &workflow->phases[0];
+        if (saved == 0) {
+            struct run *run = record_add_run(&record, &workflow->phases[0], 31, 41);
+            run->job->slot = 1;
+            record_save_run(&record, run);
+        }
         const struct core_effect effect = {.kind = FX_SAVE_PHASE, .phase = &workflow->phases[1]};
         record_begin(&record);
         assert_int_equal(store_apply(record.store, &effect, 0, &err), 0);
