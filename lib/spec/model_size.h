@@ -8,7 +8,7 @@ struct node;
 struct scope;
 
 /* Reads the merged `phase` and adds `mfu` to `json`: `params`, `layers`, `width`, `sequence` and,
- * where it is given, `peak_tflops`; null without the key. */
+ * where it is given, `peak_tflops`; null without the key, or without GPUs. */
 void model_size_read(struct scope *scope, const struct node *phase, json_t *json);
 
 #endif
