@@ -360,18 +360,31 @@ ends() {
     [ "$(cut -d: -f2 "$out/all.txt" | xargs)" = "$(seq 16 | xargs)" ]
 }
 
-@test "an output that is not there fails the phase, by its name" {
+@test "a group that is out of memory with TP=4 is begun anew with TP=8, on twice the GPUs" {
     phasectl daemon start
-    workflow=$(sharded 2 : 'rm $PHASED_OUT/all.txt' | submit)
-    eventually 60 state "$workflow" held
-    [[ $(record 'SELECT message FROM run') == "outputs: no all.txt in $PHASED_HOME/"*": No such file or directory" ]]
-    [ "$(record 'SELECT cause FROM run')" = exit ]
+    workflow=$(sharded 3 '[ $tp = 8 ] || { echo "torch.OutOfMemoryError: CUDA out of memory."; exit 1; }
+      echo $CUDA_VISIBLE_DEVICES >$PHASED_OUT/devices' |
+        sed 's/h100:8/h100:4/; s/tensor: 4/tensor: $tp/; s/params: {/&tp: 4, /' |
+        sed '$a\    remedies: {oom: {set: {tp: tp * 2}}}' | submit)
+    eventually 60 state "$workflow" succeeded
+    executed '0 0 join'
+    [ "$(cat "$PHASED_HOME/runs/$workflow/a/out/devices")" = 0,1,2,3,4,5,6,7 ]
+    [ "$(record 'SELECT gpus_per_node FROM job ORDER BY id' | paste -sd' ')" = '4 8' ]
 }
 
-@test "an input that is not there is named" {
+# message WORKFLOW: why its first run ended.
+message() {
+    record "SELECT cause || ': ' || message FROM run WHERE phase = (SELECT id FROM phase WHERE workflow = $1) ORDER BY id LIMIT 1"
+}
+
+@test "an output that is not there fails the phase, and an input the launch: each is named" {
+    local without_input
     phasectl daemon start
-    workflow=$(sharded 2 : | sed 's/input.txt}/no.txt}/' | submit)
-    eventually 60 eval "[[ \$(record 'SELECT message FROM run LIMIT 1') == *'shard.input $PHASED_HOME/no.txt: No such file or directory' ]]"
+    workflow=$(sharded 2 : 'rm $PHASED_OUT/all.txt' | submit)
+    without_input=$(sharded 2 : | sed 's/input.txt}/no.txt}/' | submit)
+    eventually 60 state "$workflow" held
+    [[ $(message "$workflow") == "exit: outputs: no all.txt in $PHASED_HOME/"*": No such file or directory" ]]
+    eventually 60 eval '[[ $(message "$without_input") == "launch: "*"shard.input $PHASED_HOME/no.txt: No such file or directory" ]]'
 }
 
 @test "of two TP groups side by side one is killed: its shard alone is run again, and DP trains on both" {
