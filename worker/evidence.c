@@ -299,8 +299,18 @@ static json_t *sight_tasks(const struct sight *sight)
     return tasks;
 }
 
+static enum sight_kind sight_kind(const struct sight *sight)
+{
+    if (sight->is_stuck)
+        return SIGHT_STUCK;
+    /* On a node that is short of processors one that spins gets little of them. */
+    bool is_short = sight->is_running && sight->cpu > 0;
+    return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
+}
+
 static json_t *sight_to_json(const struct sight *sight, int rank)
 {
+    static const char *const does[] = {"sleeps", "spins", "stuck"};
     const struct process *process = &sight->process;
     const char state[] = {process->state, '\0'};
     char folder[64], call[EVIDENCE_WORD_SIZE], wait[EVIDENCE_WORD_SIZE];
@@ -312,6 +322,7 @@ static json_t *sight_to_json(const struct sight *sight, int rank)
         abort();
     if (rank >= 0)
         json_object_set_new(json, "rank", json_integer(rank));
+    evidence_set(json, "does", does[sight_kind(sight)]);
     evidence_set(json, "name", process->name);
     if (!sight->is_stuck)
         evidence_add_command(json, process->pid);
@@ -353,15 +364,6 @@ static double evidence_cpu(const struct evidence *evidence, size_t i, const stru
     if (seconds <= 0 || per_second <= 0 || now->ticks < before)
         return 0;
     return (double)(now->ticks - before) / (double)per_second / seconds;
-}
-
-static enum sight_kind sight_kind(const struct sight *sight)
-{
-    if (sight->is_stuck)
-        return SIGHT_STUCK;
-    /* On a node that is short of processors one that spins gets little of them. */
-    bool is_short = sight->is_running && sight->cpu > 0;
-    return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
 }
 
 /* Which of two tells more: one that the kernel holds, then one that spins, then the one with more

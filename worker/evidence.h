@@ -35,7 +35,8 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
  * free(). Gives, members that are not known left out:
  *
  *   {"seconds": 1.0, "omitted": 0, "processes": [
- *     {"pid", "parent", "rank", "name", "command", "state": "S", "cpu": 0.98 (of one processor),
+ *     {"pid", "parent", "rank", "name", "command", "does": "sleeps", "spins" or "stuck" (waits
+ *      uninterruptibly), "state": "S", "cpu": 0.98 (of one processor),
  *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue", "stack": ["..."],
  *      "tasks": [{"name", "state", "call", "wait", "count"}]}]}
  *

@@ -313,6 +313,7 @@ static void lead_fini(struct lead *lead)
     for (unsigned i = 0; i < lead->count; i++) {
         free(lead->agents[i].node);
         free(lead->agents[i].summary);
+        json_decref(lead->agents[i].counts);
     }
     free(lead->agents);
     free(lead->paces);

@@ -4,6 +4,7 @@
 
 #include "lib/text.h"
 #include "worker/assignment.h"
+#include "worker/odd.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,15 +52,35 @@ static json_t *lead_hang_evidence(const struct lead *lead, double silent_s)
                      "nodes", nodes, "unanswered", silent);
 }
 
-static void lead_hang_decide(struct lead *lead, double silent_s)
+/* What the process does that all others seem to wait for; else what one of the first node does. */
+static char *lead_hang_why(const struct lead *lead)
 {
     const struct lead_agent *first = lead_hang_first(lead);
+    struct odd_node *nodes = calloc(lead->count, sizeof *nodes);
+    size_t count = 0;
+    if (!nodes)
+        abort();
+    for (unsigned i = 0; i < lead->count; i++) {
+        const struct lead_agent *agent = &lead->agents[i];
+        if (lead_hang_is_there(lead, i) && agent->is_examined)
+            nodes[count++] = (struct odd_node){agent->node, agent->counts};
+    }
+    char *why = odd_find(nodes, count);
+    free(nodes);
+    if (why)
+        return why;
     bool has_answered = first && first->is_examined && first->summary;
+    return text_format("on %s %s", first ? first->node : "all nodes",
+                       has_answered ? first->summary : "the agent is silent");
+}
+
+static void lead_hang_decide(struct lead *lead, double silent_s)
+{
     char *silence = lead_hang_time(silent_s), *limit = lead_hang_time(lead->hang.limit_s);
+    char *why = lead_hang_why(lead);
     bool is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_HANG,
-                                  "no output, metric or checkpoint for %s (limit %s): on %s %s",
-                                  silence, limit, first ? first->node : "all nodes",
-                                  has_answered ? first->summary : "the agent is silent");
+                                  "no output, metric or checkpoint for %s (limit %s): %s", silence,
+                                  limit, why);
     if (is_new) {
         lead->run->outcome.evidence = lead_hang_evidence(lead, silent_s);
         step_send(lead->step, "testify");
@@ -68,6 +89,7 @@ static void lead_hang_decide(struct lead *lead, double silent_s)
     }
     free(silence);
     free(limit);
+    free(why);
 }
 
 static bool lead_hang_is_open(const struct lead *lead)
@@ -143,6 +165,8 @@ void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_
     const char *summary = json_string_value(json_object_get(report, "summary"));
     agent->is_examined = true;
     agent->silent_s = json_number_value(json_object_get(report, "seconds"));
+    json_decref(agent->counts);
+    agent->counts = json_incref(json_object_get(report, "counts"));
     free(agent->summary);
     agent->summary = summary ? text_format("%s", summary) : NULL;
     lead_hang_judge(lead, false);

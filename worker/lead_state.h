@@ -45,7 +45,8 @@ struct lead_agent {
     bool is_examined; /* has answered since the lead last asked whether the run hangs */
     bool was_warned;  /* that it is silent while others go on, in this run */
     double silent_s;
-    char *summary; /* of what it found, or NULL */
+    char *summary;  /* of what it found, or NULL */
+    json_t *counts; /* of what its processes do (odd.h), or NULL */
 };
 
 /* A question to all agents, whether the run hangs. */

@@ -41,6 +41,7 @@ worker_libworker_a_SOURCES = \
 	worker/nvml.c worker/nvml.h \
 	worker/observer.c worker/observer.h \
 	worker/outcome.c worker/outcome.h \
+	worker/odd.c worker/odd.h \
 	worker/pace.c worker/pace.h \
 	worker/placement.c worker/placement.h \
 	worker/posthumous.c worker/posthumous.h \

@@ -9,6 +9,7 @@
 #include "worker/hang.h"
 #include "worker/journal.h"
 #include "worker/observer.h"
+#include "worker/odd.h"
 #include "worker/pace.h"
 #include "worker/ras.h"
 #include "worker/telemetry/second.h"
@@ -181,9 +182,9 @@ static void vigil_answer(struct vigil *vigil)
         json_object_update(vigil->found, vigil->tools);
     vigil_add_gpus(vigil);
     vigil->options.report(vigil->options.context,
-                          json_pack("{s:s, s:f, s:s}", "report", "examined", "seconds",
+                          json_pack("{s:s, s:f, s:s, s:o}", "report", "examined", "seconds",
                                     (double)vigil->hang.silence_ms / 1000, "summary",
-                                    vigil->summary));
+                                    vigil->summary, "counts", odd_count(vigil->found)));
 }
 
 static void vigil_nccl_answered(void *context, const char *text)

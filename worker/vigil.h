@@ -8,7 +8,8 @@
  *
  *   {"report": "silent", "seconds": 912.0, "limit": 900.0, "steps": true}
  *       again while it lasts; `steps`: some were printed here before
- *   {"report": "examined", "seconds": 912.0, "summary": "..."}  the answer to vigil_examine()
+ *   {"report": "examined", "seconds": 912.0, "summary": "...", "counts": {...}}
+ *       the answer to vigil_examine(); `counts` are odd.h's
  *
  *   {"report": "pace", "steps_per_s": 0.52}                     where steps are printed here
  *

@@ -193,13 +193,14 @@ SH
     WAIT_S=60 await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
     [[ $(record 1 lead 'select(.type == "warning") | .message') == "n2 has shown nothing for "*" s, while others go on" ]]
-    # n2 stops, and n1 waits for it.
-    new_run 2 "{$hang, \"resources\": {\"nodes\": 2, \"gpus\": 1},
+    # n2 stops, and the others wait for it.
+    new_run 2 "{$hang, \"resources\": {\"nodes\": 3, \"gpus\": 1},
         \"run\": $(script 'for i in {1..8}; do echo "step=$i loss=1"; sleep 0.1; done
-        [ "$RANK" = 0 ] && exec sleep 1000; while :; do :; done')}"
-    start_lead 2 2
+        [ "$RANK" = 1 ] || exec sleep 1000; while :; do :; done')}"
+    start_lead 2 3
     WAIT_S=60 await_lead 1
     [ "$(outcome 2 '[.cause, .evidence.unanswered]')" = '["hang",[]]' ]
+    [[ $(outcome 2 .message) == *"(limit 2 s): unlike 2 others, "*" of rank 1 (pid "*") on n2 spins" ]]
     [[ $(outcome 2 .evidence.nodes.n1) == "sleep of rank 0 "*" sleeps"* ]]
     [[ $(outcome 2 .evidence.nodes.n2) == *" of rank 1 "*" spins"* ]]
     [ "$(journal 2 lead 'select(.type == "warning")')" = "" ]
