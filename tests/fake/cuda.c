@@ -1,9 +1,10 @@
 /* The CUDA runtime for tests: eight devices, or as many as CUDA_VISIBLE_DEVICES names, with memory
  * of the host and streams that work when they are asked (tests/fake/cuda.h). FAKE_CUDA says what is
  * wrong, a list of words with commas between. `driver`: there is none; `count=7`: as many devices;
- * of device 3: `lost=3`: it cannot be chosen; `room=3`: its memory is full; `hang=3`: its work is
- * never done; `error=3`: its work fails; `slow=3`: its work takes ten times as long; `flip=3`: a
- * copy that it makes flips a bit; `skip=3`: its kernel `copy` does nothing; `far=3`: no other one
+ * of device 3: `lost=3`: it cannot be chosen; `room=3`: it has no MiB of memory; `hang=3`: its work
+ * is never done; `error=3`: its work fails; `slow=3`: its work takes ten times as long; `flip=3`: a
+ * copy that it makes flips a bit; `skip=3`: its kernel `copy` does nothing from the second time on;
+ * `lazy=3`: none of its kernels but those that fill ever does anything; `far=3`: no other one
  * reaches it but through the host. */
 #include "tests/fake/cuda.h"
 
@@ -105,7 +106,9 @@ unsigned serial_queue(struct CUstream_st *stream, const char *kernel, void (*run
                       void *body)
 {
     bool is_copy = strcmp(kernel, "copy") == 0, is_triad = strcmp(kernel, "triad") == 0;
-    bool is_skipped = is_copy && current == fake_said("skip");
+    static unsigned copy_count;
+    bool is_skipped = (is_copy && current == fake_said("skip") && ++copy_count > 1) ||
+                      (strncmp(kernel, "fill", 4) != 0 && current == fake_said("lazy"));
     double bytes = (double)((is_triad ? 3 : is_copy ? 2 : 1) << 20);
     return fake_queue(stream, (struct fake_work){.act = is_skipped ? act_nothing : act_kernel,
                                                  .ns = bytes / FAKE_MEMORY_RATE,
@@ -152,7 +155,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *address, int size, int device)
 
 cudaError_t cudaMalloc(void **memory, size_t size)
 {
-    if (size > 4096 && current == fake_said("room"))
+    if (size >= 1 << 20 && current == fake_said("room"))
         return cudaErrorMemoryAllocation;
     *memory = allocate(size);
     return cudaSuccess;

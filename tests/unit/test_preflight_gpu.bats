@@ -108,6 +108,7 @@ figures() {
 @test "wrong results fail their row, and say whose they are" {
     only hbm matrix copies peers
     fault skip=3 hbm failed "GPU 3: copy: 131072 values are wrong"
+    fault lazy=3 hbm failed "GPU 3: kernel copy: not what it must compute"
     fault wrong=5 matrix failed "GPU 5: 128 of 128 entries of a product are wrong"
     fault drift=2 matrix failed "GPU 2: the same product came out differently"
     fault flip=6 copies failed "GPU 6: "
@@ -141,7 +142,7 @@ figures() {
 @test "work that is never done is given up in time, and said of whom" {
     only hbm copies peers matrix
     FAKE_CUDA=hang=1 run -1 full --devices 0,1,2
-    row hbm failed "GPU 1: copy: not done in time"
+    row hbm failed "GPU 1: trying the kernels: not done in time"
     row copies failed "GPU 1: from the GPU: not done in time"
     row peers failed "GPU 1: filling memory: not done in time"
     row matrix failed "GPU 1: multiplying matrices: not done in time"

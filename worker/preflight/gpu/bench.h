@@ -47,6 +47,10 @@ int copies_measure(struct bench *bench);
 int peers_measure(struct bench *bench);
 int allreduce_measure(struct bench *bench);
 
+/* Runs each kernel on each device and compares with worker/preflight/reference.h. Returns -1 where
+ * one computes something else, which has been told. */
+int proof_make(struct bench *bench);
+
 /* Finds `bench->groups.rank_count_of_node` devices and makes what each needs. */
 int bench_open(struct bench *bench);
 

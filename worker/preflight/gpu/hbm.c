@@ -1,4 +1,5 @@
-/* The memory's rate: a copy and a triad, on all GPUs at once, and whether they were right. */
+/* The memory's rate: a copy and a triad, on all GPUs at once, and whether they were right. It is
+ * the first row, so the kernels are proved here. */
 #include "worker/preflight/gpu/bench.h"
 #include "worker/preflight/gpu/kernels.h"
 
@@ -86,6 +87,8 @@ int hbm_measure(struct bench *bench)
     } parts[] = {{FIGURE_HBM_COPY, 2, begin_copy}, {FIGURE_HBM_TRIAD, 3, begin_triad}};
     struct hbm hbm[FACTS_GPUS_MAX];
     size_t bytes = (size_t)bench->size << 20;
+    if (proof_make(bench) < 0)
+        return -1;
     for (unsigned i = 0; i < bench->device_count; i++) {
         hbm[i].words = bytes / sizeof(uint64_t);
         hbm[i].floats = bytes / sizeof(float) / 8;

@@ -13,7 +13,8 @@ PREFLIGHT_GPU_SOURCES = \
 	worker/preflight/gpu/matrix.c \
 	worker/preflight/gpu/meeting.c worker/preflight/gpu/meeting.h \
 	worker/preflight/gpu/nearby.c worker/preflight/gpu/nearby.h \
-	worker/preflight/gpu/peers.c
+	worker/preflight/gpu/peers.c \
+	worker/preflight/gpu/proof.c
 PREFLIGHT_GPU_LIBS = worker/preflight/libpreflight.a worker/libworker.a lib/libphased.a -lm
 bin_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) worker/preflight/gpu/kernels.cu
 bin_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
