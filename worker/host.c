@@ -28,7 +28,7 @@ enum {
     HOST_KILLED_MS = 10000,  /* for Slurm to kill a job that it has requeued */
     HOST_DEATHS_MAX = 3,     /* of one lead in a row, before the job is not held for it any more */
     HOST_STEADY_MS = 60000,  /* a lead that lived so long does not die in a row */
-    HOST_AGAIN_MS = 2000,    /* before a second start in a row; doubled for each further one */
+    HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
     HOST_AGAINS_MAX = 5,     /* doublings */
     HOST_ORPHANS_MS = 60000, /* for what a dead lead has left behind: agents stop within 10 s */
     HOST_FILE_MAX = 1 << 20,
@@ -269,14 +269,14 @@ static bool host_has_orphans(const struct host *host)
     return orphans > 0;
 }
 
-/* Whether it is time. */
+/* Whether it is time. Slurm needs a moment to end what is left where srun was killed, too. */
 static bool host_lead_is_due(const struct host_lead *lead)
 {
-    unsigned times = lead->deaths < 2 ? 0 : lead->deaths - 2;
-    if (times > HOST_AGAINS_MAX)
-        times = HOST_AGAINS_MAX;
-    uint64_t delay_ms = lead->deaths < 2 ? 0 : (uint64_t)HOST_AGAIN_MS << times;
-    return lead->is_dead && uv_now(&lead->host->loop) - lead->died_ms >= delay_ms;
+    unsigned doublings = lead->deaths ? lead->deaths - 1 : 0;
+    if (doublings > HOST_AGAINS_MAX)
+        doublings = HOST_AGAINS_MAX;
+    uint64_t dead_ms = uv_now(&lead->host->loop) - lead->died_ms;
+    return lead->is_dead && dead_ms >= (uint64_t)HOST_AGAIN_MS << doublings;
 }
 
 /* The srun of a lead that was killed tells its agents to stop, which save what they can. Until it
