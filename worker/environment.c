@@ -21,6 +21,13 @@ static const char *const environment_job_names[] = {
     "HOSTNAME",
 };
 
+/* What a launcher tells a process of its place: whoever submits from within one has it too. */
+static const char *const environment_place_prefixes[] = {"PET_", "TORCHELASTIC_", "PHASED_SHARD"};
+static const char *const environment_place_names[] = {
+    "RANK",    "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "TP_RANK",
+    "PP_RANK", "DP_RANK",    "TP_SIZE",    "PP_SIZE",   "DP_SIZE",
+};
+
 void environment_fini(struct environment *environment)
 {
     if (!environment)
@@ -114,15 +121,30 @@ void environment_expand(const struct environment *environment, const char *strin
     }
 }
 
-static bool environment_is_jobs(const char *name)
+static bool environment_is_of(const char *name, const char *const *prefixes, size_t prefix_count,
+                              const char *const *names, size_t name_count)
 {
-    for (size_t i = 0; i < sizeof(environment_job_prefixes) / sizeof(char *); i++)
-        if (text_starts(name, environment_job_prefixes[i]))
+    for (size_t i = 0; i < prefix_count; i++)
+        if (text_starts(name, prefixes[i]))
             return true;
-    for (size_t i = 0; i < sizeof(environment_job_names) / sizeof(char *); i++)
-        if (text_equal(name, environment_job_names[i]))
+    for (size_t i = 0; i < name_count; i++)
+        if (text_equal(name, names[i]))
             return true;
     return false;
+}
+
+static bool environment_is_jobs(const char *name)
+{
+    return environment_is_of(name, environment_job_prefixes,
+                             sizeof(environment_job_prefixes) / sizeof(char *),
+                             environment_job_names, sizeof(environment_job_names) / sizeof(char *));
+}
+
+static bool environment_is_place(const char *name)
+{
+    return environment_is_of(
+        name, environment_place_prefixes, sizeof(environment_place_prefixes) / sizeof(char *),
+        environment_place_names, sizeof(environment_place_names) / sizeof(char *));
 }
 
 static void environment_add_captured(struct environment *environment, const json_t *captured)
@@ -131,7 +153,8 @@ static void environment_add_captured(struct environment *environment, const json
     json_t *value;
     json_object_foreach((json_t *)captured, name, value)
     {
-        if (json_is_string(value) && *name && !strchr(name, '=') && !environment_is_jobs(name))
+        if (json_is_string(value) && *name && !strchr(name, '=') && !environment_is_jobs(name) &&
+            !environment_is_place(name))
             environment_set(environment, name, json_string_value(value));
     }
 }
@@ -257,6 +280,21 @@ void environment_set_torchrun(struct environment *environment,
     environment_setf(environment, "PET_MASTER_PORT", "%u", place->port);
 }
 
+/* Slurm's own words for the run: the job may have more nodes, and its tasks are the agents. */
+static void environment_set_tasks(struct environment *environment,
+                                  const struct environment_place *place, unsigned local)
+{
+    environment_setf(environment, "SLURM_NNODES", "%u", place->nodes);
+    environment_setf(environment, "SLURM_JOB_NUM_NODES", "%u", place->nodes);
+    environment_setf(environment, "SLURM_NTASKS", "%u", local * place->nodes);
+    environment_setf(environment, "SLURM_NPROCS", "%u", local * place->nodes);
+    environment_setf(environment, "SLURM_NTASKS_PER_NODE", "%u", local);
+    if (place->nodes > 1)
+        environment_setf(environment, "SLURM_TASKS_PER_NODE", "%u(x%u)", local, place->nodes);
+    else
+        environment_setf(environment, "SLURM_TASKS_PER_NODE", "%u", local);
+}
+
 void environment_build(struct environment *environment, const struct assignment *assignment,
                        const struct environment_place *place, char *const *job)
 {
@@ -271,6 +309,7 @@ void environment_build(struct environment *environment, const struct assignment 
     environment_add_env(environment, json_object_get(assignment->spec, "env"));
     environment_add_params(environment, json_object_get(assignment->spec, "params"));
     environment_set_world(environment, place, local);
+    environment_set_tasks(environment, place, 1);
     environment_add_sizes(environment, &assignment->parallel);
     if (assignment->launch == ASSIGNMENT_LAUNCH_NODE && assignment->gpus)
         environment_set_torchrun(environment, place, local);
@@ -307,9 +346,5 @@ void environment_set_rank(struct environment *environment, const struct assignme
     /* Programs that read Slurm's variables instead must find the same ranks, not the agents'. */
     environment_setf(environment, "SLURM_PROCID", "%u", rank);
     environment_setf(environment, "SLURM_LOCALID", "%u", local_rank);
-    environment_setf(environment, "SLURM_NTASKS", "%u", local * place->nodes);
-    environment_setf(environment, "SLURM_NPROCS", "%u", local * place->nodes);
-    environment_setf(environment, "SLURM_NTASKS_PER_NODE", "%u", local);
-    environment_setf(environment, "SLURM_TASKS_PER_NODE", "%u(x%u)", local, place->nodes);
-    environment_setf(environment, "SLURM_NNODES", "%u", place->nodes);
+    environment_set_tasks(environment, place, local);
 }

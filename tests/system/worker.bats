@@ -51,8 +51,10 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
 }
 
 @test "launch: node starts one process a node, ready for torchrun" {
+    # It was submitted from within a process of another launcher.
     new_run 1 '{"resources": {"nodes": 2, "gpus": 8}, "launch": "node",
-        "run": "echo \"${RANK-none} ${LOCAL_RANK-none} $WORLD_SIZE $LOCAL_WORLD_SIZE $NODE_RANK\""}'
+        "run": "echo \"${RANK-none} ${LOCAL_RANK-none}${TORCHELASTIC_RUN_ID-} $WORLD_SIZE $LOCAL_WORLD_SIZE $NODE_RANK\""}' \
+        "{\"environment\": {\"PATH\": \"$PATH\", \"RANK\": \"3\", \"LOCAL_RANK\": \"3\", \"TORCHELASTIC_RUN_ID\": \"none\"}}"
     start_lead 1 2
     await_lead
     [ "$(cut -d' ' -f2- "$home"/phase/1/log/rank-*.log | xargs -d '\n' printf '%s;')" = "none none 16 8 0;none none 16 8 1;" ]
@@ -393,12 +395,14 @@ terminate_step() {
 @test "a next run may need fewer nodes" {
     start_daemon
     new_run 1 "{$two_by_two, \"run\": \"true\"}" '{"linger_s": 20}'
-    new_run 2 '{"run": "echo $NNODES"}' '{"linger_s": 20}'
+    new_run 2 '{"resources": {"nodes": 1, "gpus": 2}, "launch": "node",
+        "run": "echo tasks=$SLURM_NNODES,$SLURM_JOB_NUM_NODES,$SLURM_NTASKS,$SLURM_TASKS_PER_NODE"}' '{"linger_s": 20}'
     command_lead 1 1 "{\"verb\": \"next\", \"run_dir\": \"$home/phase/2\", \"when\": \"ended\"}"
     command_lead 2 1 '{"verb": "end", "when": "ended"}'
     start_lead 1 2
     await_lead
     [ "$(outcome 2 '[.outcome, (.finals | keys)]')" = '["succeeded",["n1"]]' ]
+    grep -q 'tasks=1,1,1,1$' "$home/phase/2/log/rank-0.log" # though the job has two
 }
 
 @test "nobody keeps an allocation for nothing: the lead leaves when no command comes" {
