@@ -33,7 +33,6 @@ enum {
 struct crew_member {
     struct crew *crew;
     struct crew_rank rank;
-    bool has_ended;
     bool is_untold;   /* it has ended well, and that is held back */
     int64_t ended_ms; /* if so */
     uv_pipe_t output;
@@ -205,7 +204,7 @@ static void crew_check(struct crew *crew)
 {
     bool has_output = false;
     for (unsigned i = 0; i < crew->count; i++) {
-        if (!crew->members[i].has_ended)
+        if (!crew->members[i].rank.has_ended)
             return;
         has_output |= crew->members[i].is_open;
     }
@@ -287,7 +286,7 @@ static void crew_note_end(struct crew *crew, struct crew_member *member)
 
 static void crew_member_ended(struct crew *crew, struct crew_member *member, int status)
 {
-    member->has_ended = true;
+    member->rank.has_ended = true;
     member->rank.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     member->rank.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     bool is_failure = member->rank.code || member->rank.signal;
@@ -315,7 +314,7 @@ void crew_reap(struct crew *crew)
         unsigned i = 0;
         while (i < crew->count && crew->members[i].rank.pid != pid)
             i++;
-        if (i < crew->count && !crew->members[i].has_ended)
+        if (i < crew->count && !crew->members[i].rank.has_ended)
             crew_member_ended(crew, &crew->members[i], status);
         else if (WIFSIGNALED(status) && crew_is_asked(crew, WTERMSIG(status)))
             crew->was_helper_stopped = true;
@@ -341,6 +340,7 @@ static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
     struct crew *crew = member->crew;
     if (size > 0) {
         crew->printed++;
+        member->rank.printed++;
         ranklog_feed(member->log, buffer->base, (size_t)size);
         if (member == crew->members)
             crew->options.printed(crew->options.context, buffer->base, (size_t)size);

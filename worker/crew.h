@@ -23,7 +23,9 @@ struct error;
 struct crew_rank {
     unsigned rank, local_rank;
     pid_t pid;
+    bool has_ended;
     int code, signal; /* once it has ended; the signal that ended it, or 0 */
+    uint64_t printed; /* grows with what it prints */
 };
 
 /* All borrowed until the crew is closed, but for `environment` and `place`, needed at the start. */

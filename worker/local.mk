@@ -46,6 +46,7 @@ worker_libworker_a_SOURCES = \
 	worker/placement.c worker/placement.h \
 	worker/posthumous.c worker/posthumous.h \
 	worker/processes.c worker/processes.h \
+	worker/quiet.c worker/quiet.h \
 	worker/rank.c worker/rank.h \
 	worker/ranklog.c worker/ranklog.h \
 	worker/ras.c worker/ras.h \

@@ -216,6 +216,7 @@ static void node_run_start_vigil(struct node_run *run)
         .crew = run->crew,
         .observer = run->observer,
         .journal = run->journal,
+        .has_groups = run->assignment->launch == ASSIGNMENT_LAUNCH_GROUP,
         .hang_s = run->assignment->hang_s,
         .folder = run->options.node_index == 0 ? run->assignment->out_dir : NULL,
         .program = run->options.program,

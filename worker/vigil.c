@@ -11,6 +11,7 @@
 #include "worker/observer.h"
 #include "worker/odd.h"
 #include "worker/pace.h"
+#include "worker/quiet.h"
 #include "worker/ras.h"
 #include "worker/telemetry/second.h"
 #include "worker/testimony.h"
@@ -30,6 +31,7 @@ struct vigil {
     struct pace pace;     /* for comparing nodes */
     struct pace recorded; /* for the journal */
     bool has_recorded;
+    struct quiet *quiet;    /* of several groups; else NULL */
     uint64_t printed, rows; /* how much of it there was at the look before */
     int64_t step;
     uint64_t growth; /* of the folder, when half of the time was over */
@@ -53,6 +55,8 @@ struct vigil *vigil_new(const struct vigil_options *options)
     vigil->options = *options;
     vigil->step = -1;
     hang_init(&vigil->hang, options->hang_s, clock_steady_ms());
+    if (options->has_groups)
+        vigil->quiet = quiet_new(options->crew, options->hang_s, clock_steady_ms());
     uv_timer_init(options->loop, &vigil->examiner);
     vigil->examiner.data = vigil;
     return vigil;
@@ -144,11 +148,21 @@ static void vigil_pace(struct vigil *vigil, int64_t now_ms)
                                         (double)span.steps / span.seconds));
 }
 
+static void vigil_look_at_groups(struct vigil *vigil, int64_t now_ms)
+{
+    char *message = vigil->quiet ? quiet_look(vigil->quiet, now_ms) : NULL;
+    if (message)
+        journal_add(vigil->options.journal, JOURNAL_STATE, "warning",
+                    json_pack("{s:s}", "message", message));
+    free(message);
+}
+
 void vigil_look(struct vigil *vigil)
 {
     int64_t now_ms = clock_steady_ms();
     enum hang_sign sign = vigil_sign(vigil);
     hang_look(&vigil->hang, sign, now_ms);
+    vigil_look_at_groups(vigil, now_ms);
     if (sign == HANG_STEP)
         vigil_pace(vigil, now_ms);
     if (sign != HANG_NOTHING) {
@@ -269,6 +283,7 @@ static void vigil_closed(uv_handle_t *handle)
     evidence_free(vigil->evidence);
     json_decref(vigil->found);
     json_decref(vigil->tools);
+    quiet_free(vigil->quiet);
     free(vigil->summary);
     free(vigil->nccl);
     free(vigil);

@@ -19,6 +19,7 @@
 #define PHASED_WORKER_VIGIL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <uv.h>
 
 struct crew;
@@ -32,6 +33,7 @@ struct vigil_options {
     const struct crew *crew;
     const struct observer *observer;
     struct journal *journal;
+    bool has_groups;          /* the crew are programs of their own, side by side */
     int hang_s;               /* of hang_init() */
     const char *folder;       /* where checkpoints are written; NULL: another node looks there */
     const char *program;      /* path of phase-worker */

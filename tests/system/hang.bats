@@ -206,6 +206,16 @@ SH
     [ "$(journal 2 lead 'select(.type == "warning")')" = "" ]
 }
 
+@test "a group that stops while others go on is named, and then hangs alone" {
+    new_run 1 "{$hang, \"resources\": {\"nodes\": 1, \"gpus\": 2}, \"launch\": \"group\",
+        \"parallel\": {\"tensor\": 1, \"pipeline\": 1, \"data\": 2},
+        \"run\": $(script 'echo up; [ "$DP_RANK" = 0 ] || exec sleep 1000; for i in {1..35}; do sleep 0.1; echo on; done')}"
+    start_lead 1
+    WAIT_S=40 await_lead 1
+    [[ $(journal 1 n1 'select(.type == "warning") | .message') == "group 1 has printed nothing for "*" s, while others go on" ]]
+    [[ $(outcome 1 '[.cause, .message] | join(" ")') == "hang "*"sleep of rank 1 (pid "*") sleeps"* ]]
+}
+
 @test "a node whose steps come slowly is a straggler" {
     start_daemon
     new_run 1 "{\"resources\": {\"nodes\": 3, \"gpus\": 1},
