@@ -66,12 +66,19 @@ void remedy_forget(struct step *step, struct phase *phase)
     step_save_phase(step, phase);
 }
 
+/* Either may be NULL. */
+static bool remedy_keeps(const char *text, const char *plan)
+{
+    return text && plan ? text_equal(text, plan) : text == plan;
+}
+
 /* Whether a run with these params can be given the same allocation. */
 static bool remedy_keeps_shape(const struct phase *phase, const struct phase *plan)
 {
     return phase->nodes == plan->nodes && phase->gpus_per_node == plan->gpus_per_node &&
            phase->cpus_per_node == plan->cpus_per_node &&
-           text_equal(phase->gpu_type, plan->gpu_type) &&
+           remedy_keeps(phase->gpu_type, plan->gpu_type) &&
+           remedy_keeps(phase->alternatives, plan->alternatives) &&
            text_equal(phase->slurm_options, plan->slurm_options);
 }
 

@@ -105,6 +105,25 @@ static void a_remedied_phase_runs_again_in_its_allocation(void **state)
     assert_int_equal(world_phase(world, "production")->time_s, 7200);
 }
 
+static void gpus_of_any_type_are_the_same_allocation(void **state)
+{
+    struct world *world = *state, plan;
+    struct phase *phase = world_phase(world, "validate");
+    free(phase->gpu_type);
+    phase->gpu_type = NULL;
+    add_remedy(world, "oom", 1, REMEDY_CHECKPOINT);
+    begins(world);
+    fails(world, CAUSE_OOM, NULL);
+    world_init(&plan);
+    free(plan.workflow->phases[0].gpu_type);
+    plan.workflow->phases[0].gpu_type = NULL;
+    world_step(world,
+               (struct core_event){.kind = EV_REMEDIED, .phase = phase, .plan = plan.workflow});
+    assert_true(phase->run->in_place);
+    workflow_free(plan.workflow);
+    world_fini(&plan);
+}
+
 static void more_gpus_are_submitted_anew(void **state)
 {
     struct world *world = *state;
@@ -316,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_remedied_phase_runs_again_in_its_allocation),
+        TEST(gpus_of_any_type_are_the_same_allocation),
         TEST(more_gpus_are_submitted_anew),
         TEST(where_the_node_may_be_to_blame_the_run_goes_elsewhere),
         TEST(remedies_are_taken_in_order_and_then_a_person_is_asked),
