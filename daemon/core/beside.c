@@ -97,7 +97,7 @@ static void job_follow(struct step *step, struct run *run, struct job *host)
     bool restarts = host->restarts > guest->restarts;
     bool is_missed = host->absent_since_ms && host->absent_since_ms != guest->absent_since_ms;
     if (is_new)
-        job_adopt(step, run, host->slurm_id);
+        job_adopt(step, run, guest, host->slurm_id);
     if (job_copy(guest, host))
         step_save_job(step, run, guest);
     if (restarts)

@@ -203,6 +203,7 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
         handlers[event->kind].phase(&step, event->phase);
     }
     job_settle(&step, workflow);
+    rival_settle(&step, workflow);
     matrix_settle(&step, workflow);
     workflow_settle(&step, workflow);
 }
@@ -229,6 +230,8 @@ bool core_is_busy(const struct core *core, int64_t now_ms)
         for (size_t j = 0; j < workflow->phase_count; j++)
             if (workflow->phases[j].run && run_is_busy(workflow->phases[j].run, now_ms))
                 return true;
+        if (rival_is_going(workflow))
+            return true;
     }
     return false;
 }

@@ -11,6 +11,9 @@ struct run *job_run(const struct workflow *workflow, const struct job *job)
     for (size_t i = workflow->run_count; i-- > 0;)
         if (workflow->runs[i]->job == job)
             return workflow->runs[i];
+    for (size_t i = 0; job->first && i < workflow->run_count; i++)
+        if (workflow->runs[i]->job->first == job->first)
+            return workflow->runs[i];
     assert(false && "a job without a run");
     return NULL;
 }
@@ -20,18 +23,25 @@ static void job_set_reason(struct job *job, const char *reason)
     (void)snprintf(job->reason, sizeof job->reason, "%s", reason ? reason : "");
 }
 
-void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, int64_t due_ms)
+void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job,
+             int64_t due_ms)
 {
     assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
-    run->job->is_asked = true;
-    step_do(step, kind, run)->due_ms = due_ms;
+    job->is_asked = true;
+    step_do_job(step, kind, run, job)->due_ms = due_ms;
 }
 
-static void job_stop_asking(struct step *step, struct run *run)
+static void job_stop_asking(struct step *step, struct run *run, struct job *job)
 {
-    run->job->is_asked = false;
-    step_done(step, FX_SUBMIT, run);
-    step_done(step, FX_LOOKUP, run);
+    job->is_asked = false;
+    step_done_job(step, FX_SUBMIT, run, job);
+    step_done_job(step, FX_LOOKUP, run, job);
+}
+
+/* Whether what becomes of the job may matter to the run: it is its own, or may become it. */
+static bool job_matters(const struct run *run, const struct job *job)
+{
+    return run->job == job || rival_is_open(run, job);
 }
 
 /* When to ask again, after one more try without success. */
@@ -42,26 +52,25 @@ static int64_t job_back_off(struct step *step, struct job *job)
     return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
-void job_adopt(struct step *step, struct run *run, uint32_t slurm_id)
+void job_adopt(struct step *step, struct run *run, struct job *job, uint32_t slurm_id)
 {
-    struct job *job = run->job;
     job->slurm_id = slurm_id;
     job->submitted_ms = step->now_ms;
     job_set_reason(job, "");
     step_save_job(step, run, job);
     if (run->state == RUN_SUBMITTING)
         run_move(step, run, RUN_PENDING, "");
-    if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun)
+    if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun && !job->first)
         job_withdraw(step, run);
 }
 
 void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
-    job_stop_asking(step, run);
+    job_stop_asking(step, run, job);
     job->tries = 0;
     if (!job->ended && !job->slurm_id)
-        job_adopt(step, run, step->event->slurm_id);
+        job_adopt(step, run, job, step->event->slurm_id);
 }
 
 bool job_gives_up(struct step *step, struct run *run)
@@ -77,11 +86,13 @@ bool job_gives_up(struct step *step, struct run *run)
 void job_on_refused(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
-    job_stop_asking(step, run);
-    if (job->ended || run->state != RUN_SUBMITTING)
+    job_stop_asking(step, run, job);
+    if (job->ended || (!job->first && run->state != RUN_SUBMITTING))
+        return;
+    job_set_reason(job, step->event->message);
+    if (job->first && rival_drop(step, run, job))
         return;
     job->ended = true;
-    job_set_reason(job, step->event->message);
     step_save_job(step, run, job);
     char message[REASON_MAX];
     (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", job->reason);
@@ -91,8 +102,9 @@ void job_on_refused(struct step *step, struct workflow *workflow, struct job *jo
 void job_on_limited(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
-    job_stop_asking(step, run);
-    if (run->state != RUN_SUBMITTING || job_gives_up(step, run))
+    job_stop_asking(step, run, job);
+    if (job->first ? job->ended || rival_gives_up(step, run, job)
+                   : run->state != RUN_SUBMITTING || job_gives_up(step, run))
         return;
     job_set_reason(job, step->event->message);
     if (job->tries >=
@@ -105,28 +117,40 @@ void job_on_limited(struct step *step, struct workflow *workflow, struct job *jo
         job_set_reason(job, reason);
     }
     step_save_job(step, run, job);
-    job_ask(step, FX_SUBMIT, run, job_back_off(step, job));
+    job_ask(step, FX_SUBMIT, run, job, job_back_off(step, job));
 }
 
 void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
-    job_stop_asking(step, run);
+    job_stop_asking(step, run, job);
     if (job->slurm_id || job->ended)
         return;
     job_set_reason(job, step->event->message);
     step_save_job(step, run, job);
-    job_ask(step, FX_LOOKUP, run, job_back_off(step, job));
+    job_ask(step, FX_LOOKUP, run, job, job_back_off(step, job));
 }
 
 void job_on_unknown(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
-    job_stop_asking(step, run);
-    if (job->slurm_id || run->state != RUN_SUBMITTING)
+    job_stop_asking(step, run, job);
+    if (job->slurm_id || (job->first ? !rival_is_open(run, job) : run->state != RUN_SUBMITTING))
         return;
     /* Slurm forgets jobs some minutes after their end: what the run's folder says comes first. */
     (void)step_do(step, FX_READ_OUTCOME, run);
+}
+
+/* Any of the rivals may have claimed the run's folder, and told there what became of it. */
+static void job_end_rival(struct step *step, struct run *run, struct job *job)
+{
+    if (!rival_is_open(run, job)) {
+        (void)rival_drop(step, run, job); /* nobody waits for it */
+        return;
+    }
+    if (!rival_drop(step, run, job) && !run->silent_since_ms)
+        run->silent_since_ms = step->now_ms;
+    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
 }
 
 void job_end(struct step *step, struct workflow *workflow, struct job *job)
@@ -135,8 +159,12 @@ void job_end(struct step *step, struct workflow *workflow, struct job *job)
     job->ended = true;
     job->ended_ms = step->now_ms;
     step_save_job(step, run, job);
-    step_done(step, FX_CANCEL_JOB, run);
-    step_done(step, FX_BEGIN_JOB, run);
+    step_done_job(step, FX_CANCEL_JOB, run, job);
+    step_done_job(step, FX_BEGIN_JOB, run, job);
+    if (job->first && (run->job != job || rival_is_open(run, job))) {
+        job_end_rival(step, run, job);
+        return;
+    }
     for (size_t i = 0; i < workflow->run_count; i++)
         if (workflow->runs[i]->job == job)
             step_done(step, FX_TELL_END, workflow->runs[i]);
@@ -164,8 +192,13 @@ static void job_on_stuck(struct step *step, struct workflow *workflow, struct jo
 {
     char message[REASON_MAX];
     size_t count = workflow->run_count; /* those that follow are not in it */
+    struct run *own = job_run(workflow, job);
     (void)snprintf(message, sizeof message, "held by Slurm: %.200s", job->reason);
-    job_cancel(step, job_run(workflow, job));
+    if (job->first && (own->job != job || rival_is_open(own, job))) {
+        rival_withdraw(step, own, job, message);
+        return;
+    }
+    job_cancel(step, own);
     for (size_t i = 0; i < count; i++) {
         struct run *run = workflow->runs[i];
         if (job_host(run->job) == job && run->state != RUN_ENDED)
@@ -180,9 +213,9 @@ static void job_on_pending(struct step *step, struct workflow *workflow, struct 
     struct run *run = job_run(workflow, job);
     if (event->seen.is_stuck)
         job_on_stuck(step, workflow, job);
-    else if (event->seen.is_waiting && job->restarts &&
+    else if (event->seen.is_waiting && job->restarts && job_matters(run, job) &&
              (run->wish == WISH_NONE || job_is_wanted(run)))
-        (void)step_do(step, FX_BEGIN_JOB, run);
+        (void)step_do_job(step, FX_BEGIN_JOB, run, job);
 }
 
 void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
@@ -192,7 +225,7 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
     if (job->ended)
         return;
     if (!job->slurm_id) /* seen before the submission's answer */
-        job_adopt(step, run, event->slurm_id);
+        job_adopt(step, run, job, event->slurm_id);
     const char *reason = event->seen.reason ? event->seen.reason : "";
     const char *nodes = event->seen.nodes ? event->seen.nodes : "";
     if (event->seen.is_stuck && !*nodes)
@@ -211,7 +244,8 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
     if (event->seen.restarts > job->restarts) {
         job->restarts = event->seen.restarts;
         job->started_ms = 0;
-        job_on_restarts(step, run);
+        if (job_matters(run, job))
+            job_on_restarts(step, run);
         is_news = true;
     }
     if (event->seen.is_running && !job->started_ms) {
@@ -228,8 +262,8 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         job_on_pending(step, workflow, job);
         return;
     }
-    step_done(step, FX_BEGIN_JOB, run);
-    if (run->state == RUN_PENDING)
+    step_done_job(step, FX_BEGIN_JOB, run, job);
+    if (run->state == RUN_PENDING && job_matters(run, job))
         run_move(step, run, RUN_STARTING, nodes);
 }
 
@@ -244,10 +278,11 @@ void job_on_absent(struct step *step, struct workflow *workflow, struct job *job
     if (!job->absent_since_ms || is_new) {
         job->absent_since_ms = step->now_ms;
         step_save_job(step, run, job);
-        if (run->state != RUN_ENDED) /* its end may have been missed */
+        if (run->state != RUN_ENDED && job_matters(run, job)) /* its end may have been missed */
             (void)step_do(step, FX_READ_OUTCOME, run);
     }
-    if (job_is_idle(workflow, job) || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
+    bool is_idle = job_is_idle(workflow, job) && !rival_is_open(run, job);
+    if (is_idle || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {
         job->state[0] = '\0';
         job_end(step, workflow, job);
     }

@@ -8,7 +8,7 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/phase.c \
 	daemon/core/matrix.c \
 	daemon/core/remedy.c \
-	daemon/core/run.c \
+	daemon/core/rival.c daemon/core/run.c \
 	daemon/core/job.c \
 	daemon/core/beside.c \
 	daemon/core/command.c

@@ -22,6 +22,7 @@ static void phase_fini(struct phase *phase)
     free(phase->name);
     free(phase->after);
     free(phase->gpu_type);
+    free(phase->alternatives);
     free(phase->slurm_options);
     free(phase->checkpoint_path);
     for (size_t i = 0; i < phase->remedy_count; i++)
@@ -50,6 +51,7 @@ void phase_adopt(struct phase *phase, const struct phase *plan)
     phase->stop_s = plan->stop_s;
     phase->linger_s = plan->linger_s;
     text_adopt(&phase->gpu_type, plan->gpu_type);
+    text_adopt(&phase->alternatives, plan->alternatives);
     text_adopt(&phase->slurm_options, plan->slurm_options);
 }
 
@@ -132,6 +134,16 @@ unsigned phase_parts(const struct phase *phase)
 struct job *job_host(struct job *job)
 {
     return job->host ? job->host : job;
+}
+
+const char *job_gpu_type(const struct job *job, const struct phase *phase)
+{
+    return job->gpu_type[0] ? job->gpu_type : phase->gpu_type;
+}
+
+const struct job *job_folder(const struct job *job)
+{
+    return job->first ? job->first : job;
 }
 
 void workflow_free(struct workflow *workflow)

@@ -17,6 +17,7 @@ enum {
     TOKEN_LENGTH = 32,
     REASON_MAX = 256,
     NODES_MAX = 256, /* bytes of a node list as Slurm abbreviates it */
+    GPU_TYPE_MAX = 64,
 };
 
 /* One Slurm job: an intent to submit, and what became of it. It may serve several runs, one after
@@ -24,17 +25,23 @@ enum {
  *
  * Phases that run side by side share an allocation. Each has a job here, with a folder and a lead
  * of its own, but only one of them, the host, is submitted: the others go its way, and Slurm does
- * not know their tokens. */
+ * not know their tokens.
+ *
+ * Where a phase leaves Slurm the choice between GPUs, its run has a job for each of them: rivals,
+ * which share the folder of the first one. Whose lead claims that folder serves the run; the others
+ * are cancelled, and one that starts nevertheless ends at the claim. */
 struct job {
     uint64_t id; /* ours */
     char token[TOKEN_LENGTH + 1];
     struct job *host;  /* in whose allocation it is; NULL: its own */
+    struct job *first; /* of the rivals, itself too; NULL: it has none */
     uint32_t slurm_id; /* 0: not known to exist */
     bool ended;        /* Slurm says that it is over, or it was absent too long */
     char state[24];    /* Slurm's, as cluster_job_state_name() has it; empty: never seen */
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
+    char gpu_type[GPU_TYPE_MAX];        /* likewise; empty: any, or as its phase */
     unsigned slot; /* which part of the GPUs is its: of members of a matrix side by side; from 0 */
     unsigned time_s;   /* the limit: as asked for, then as Slurm has it */
     unsigned restarts; /* as Slurm counts requeues */
@@ -57,7 +64,8 @@ struct run {
     enum run_outcome outcome; /* of an ended run */
     enum run_cause cause;     /* of a failed run */
     char message[REASON_MAX];
-    struct job *job;  /* always there; shared after a promotion in place */
+    struct job *job;  /* always there; shared after a promotion in place; any of several rivals
+                         until it has begun, one that may still come where there is one */
     bool in_place;    /* goes on in the job of the run before: promoted, or requeued */
     bool has_begun;   /* its lead has reported */
     bool requeues;    /* ended, and its lead had the job requeued; not stored */
@@ -103,7 +111,8 @@ struct phase {
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
     bool has_checkpoint;
     unsigned nodes, gpus_per_node, cpus_per_node, time_s, stop_s, linger_s;
-    char *gpu_type;      /* NULL: any */
+    char *gpu_type;     /* NULL: any */
+    char *alternatives; /* types with commas between, the first one too; NULL: there is no choice */
     char *slurm_options; /* the spec's `slurm:` as sorted JSON: allocations with equal ones fit */
 
     /* The newest whole checkpoint of any of its runs; NULL: none. */
@@ -149,6 +158,10 @@ bool phase_shares(const struct phase *phase);
 unsigned phase_parts(const struct phase *phase);
 /* The job that Slurm knows: the job itself, or its host. */
 struct job *job_host(struct job *job);
+/* The type of the GPUs that a job of this phase has; NULL: any. */
+const char *job_gpu_type(const struct job *job, const struct phase *phase);
+/* The job in whose folder the job has its place: itself, or the first of the rivals. */
+const struct job *job_folder(const struct job *job);
 /* Takes over what the spec says from `plan`, the same phase with other params. What cannot change
  * by params (its name, what it waits for, its remedies) stays. */
 void phase_adopt(struct phase *phase, const struct phase *plan);

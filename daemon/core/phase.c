@@ -71,8 +71,10 @@ static void phase_start_at(struct step *step, struct phase *phase, const char *r
     if (host) {
         step_do(step, FX_TELL_NEXT, run)->due_ms = due_ms;
         job_join(step, run, host);
+    } else if (phase->alternatives) {
+        rival_add(step, run, due_ms);
     } else {
-        job_ask(step, FX_SUBMIT, run, due_ms);
+        job_ask(step, FX_SUBMIT, run, job, due_ms);
     }
 }
 
@@ -87,13 +89,28 @@ void phase_start_later(struct step *step, struct phase *phase, const char *reaso
     phase_start_at(step, phase, reason, step->now_ms + delay_ms);
 }
 
+/* Whether GPUs of this type (NULL: not known) will do. */
+static bool phase_takes(const struct phase *phase, const char *type)
+{
+    if (!phase->gpu_type)
+        return true;
+    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    while (type && *types) {
+        size_t size = strcspn(types, ",");
+        if (strlen(type) == size && strncmp(types, type, size) == 0)
+            return true;
+        types += size + (types[size] == ',');
+    }
+    return false;
+}
+
 bool phase_has_shape(const struct phase *phase, const struct phase *from, const struct job *job)
 {
     if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
         phase->cpus_per_node > from->cpus_per_node ||
         !text_equal(phase->slurm_options, from->slurm_options))
         return false;
-    return !phase->gpu_type || (from->gpu_type && text_equal(phase->gpu_type, from->gpu_type));
+    return phase_takes(phase, job_gpu_type(job, from));
 }
 
 bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms)

@@ -25,8 +25,8 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish, const char
         run_move(step, run, RUN_STOPPING, wish == WISH_HOLD ? "hold" : "cancel");
     if (run->has_begun)
         (void)step_do(step, FX_TELL_STOP, run); /* at once */
-    else if (run->state != RUN_SUBMITTING)      /* else when the submission's answer has come */
-        job_withdraw(step, run);
+    else if (run->state != RUN_SUBMITTING && !rival_is_open(run, run->job))
+        job_withdraw(step, run); /* else when the submission's answer has come */
 }
 
 /* How long to wait before the next run, so that one bad node does not burn all retries at once. */
@@ -180,9 +180,12 @@ static void run_set_resume(struct run *run, const char *path, int64_t at)
 void run_on_started(struct step *step, struct run *run)
 {
     const struct core_event *event = step->event;
-    struct job *job = run->job;
     if (run->state == RUN_ENDED || run->has_begun)
         return;
+    rival_decide(run, event->token, event->slurm_id);
+    struct job *job = run->job;
+    if (job->first && job->ended && !run->silent_since_ms)
+        run->silent_since_ms = step->now_ms;
     run->has_begun = true;
     run->phase->is_chosen = false;
     if (run->phase->is_anew)
@@ -218,6 +221,7 @@ void run_on_ended(struct step *step, struct run *run)
     const struct core_event *event = step->event;
     if (run->state == RUN_ENDED)
         return;
+    rival_decide(run, event->token, event->slurm_id);
     run->has_begun = true;
     run->exit_code = event->exit_code;
     run->signal = event->signal;
@@ -278,10 +282,12 @@ static void run_end_by_job(struct step *step, struct run *run)
 void run_on_silent(struct step *step, struct run *run)
 {
     step_done(step, FX_READ_OUTCOME, run);
+    if (rival_goes_on(step, run))
+        return;
     if (run->state == RUN_SUBMITTING && !run->job->slurm_id &&
         !run->job->ended) { /* there never was a job */
         if (!run->job->host && !run->job->is_asked && !job_gives_up(step, run))
-            job_ask(step, FX_SUBMIT, run, 0);
+            job_ask(step, FX_SUBMIT, run, run->job, 0);
         return;
     }
     if (run->state == RUN_ENDED || !run->job->ended)

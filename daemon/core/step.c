@@ -105,6 +105,19 @@ void step_done(struct step *step, enum core_effect_kind kind, struct run *run)
     step_do(step, kind, run)->is_done = true;
 }
 
+struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind, struct run *run,
+                                struct job *job)
+{
+    struct core_effect *effect = step_do(step, kind, run);
+    effect->job = job;
+    return effect;
+}
+
+void step_done_job(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job)
+{
+    step_do_job(step, kind, run, job)->is_done = true;
+}
+
 static void step_history(struct step *step, struct phase *phase, struct run *run, const char *from,
                          const char *to, const char *message)
 {

@@ -37,6 +37,10 @@ void step_save_job(struct step *step, struct run *run, struct job *job);
 /* Effects on a run and its job; `done` takes them out of the outbox again. */
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
 void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
+/* The same on a job that may not be the run's own. */
+struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind, struct run *run,
+                                struct job *job);
+void step_done_job(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job);
 
 /* `reason` may be empty, and the phase's own. */
 void phase_set_reason(struct phase *phase, const char *reason);
@@ -118,18 +122,20 @@ bool run_is_busy(const struct run *run, int64_t now_ms);
 /* --- job.c: what Slurm tells -------------------------------------------------------------------
  */
 
-/* The run that the job serves or will serve: the newest of its runs; never NULL. */
+/* The run that the job serves or will serve: the newest of its runs, or, of a rival that has none,
+ * the one that it was to serve; never NULL. */
 struct run *job_run(const struct workflow *workflow, const struct job *job);
 /* Ends a run that was not submitted and need not be any more; false: it still has to be. */
 bool job_gives_up(struct step *step, struct run *run);
-/* Slurm has the job, by this id. */
-void job_adopt(struct step *step, struct run *run, uint32_t slurm_id);
+/* Slurm has this job of the run, by this id. */
+void job_adopt(struct step *step, struct run *run, struct job *job, uint32_t slurm_id);
 /* The job serves nobody any more. A run it served may have left its outcome in a file. */
 void job_end(struct step *step, struct workflow *workflow, struct job *job);
 /* Slurm has requeued the job: by its lead, or by itself after it killed it. */
 void job_on_restarts(struct step *step, struct run *run);
 /* Asks for FX_SUBMIT or FX_LOOKUP, not before `due_ms`. */
-void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, int64_t due_ms);
+void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job,
+             int64_t due_ms);
 void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_refused(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_limited(struct step *step, struct workflow *workflow, struct job *job);
@@ -158,6 +164,33 @@ void job_cancel(struct step *step, struct run *run);
 void job_withdraw(struct step *step, struct run *run);
 /* Lets all guests go the way of their hosts, after every event. */
 void job_settle(struct step *step, struct workflow *workflow);
+
+/* --- rival.c: several jobs for one run ---------------------------------------------------------
+ */
+
+/* Whether a rival that was cancelled is still to be seen to go. */
+bool rival_is_going(const struct workflow *workflow);
+/* Gives a new run, whose job is the first, a rival for each other alternative of its phase. */
+void rival_add(struct step *step, struct run *run, int64_t due_ms);
+/* Whether it is still open which of the rivals serves the run; false too where there are none. */
+bool rival_is_open(const struct run *run, const struct job *job);
+/* Whether the run has no use for this rival. */
+bool rival_is_vain(const struct run *run, const struct job *job);
+/* A rival is out of it: it ended, was refused, or is not submitted any more. False: it was the last
+ * that the run could hope for, and is its job now. */
+bool rival_drop(struct step *step, struct run *run, struct job *job);
+/* The run's lead has reported: from the job with this token, or this id where that is not known. */
+void rival_decide(struct run *run, const char *token, uint32_t slurm_id);
+/* Forgets a rival that does not exist in Slurm, if it is in vain; with the last one the run ends.
+ */
+bool rival_gives_up(struct step *step, struct run *run, struct job *job);
+/* The run's folder has no word of it: rivals that Slurm does not know are submitted. False: nothing
+ * can come of any of them any more. */
+bool rival_goes_on(struct step *step, struct run *run);
+/* Slurm will never start this rival, as `message` says. */
+void rival_withdraw(struct step *step, struct run *run, struct job *job, const char *message);
+/* Cancels and forgets what is in vain, after every event. */
+void rival_settle(struct step *step, struct workflow *workflow);
 
 /* --- remedy.c ----------------------------------------------------------------------------------
  */

@@ -1,5 +1,5 @@
 /* The fake loop: a queue of events, a step and a commit each, effects after it, crashes in between.
- * Its record is a copy of the model as of the last commit, and the outbox. */
+ * Its record is a copy of the model as of the last commit (record.c), and the outbox. */
 #include "tests/sim/sim.h"
 
 #include "lib/text.h"
@@ -7,60 +7,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char *string_copy(const char *string)
-{
-    return string ? strdup(string) : NULL;
-}
-
-static struct workflow *workflow_copy(const struct workflow *from)
-{
-    struct workflow *copy = calloc(1, sizeof *copy);
-    assert(copy);
-    *copy = *from;
-    copy->runs = NULL;
-    copy->jobs = NULL;
-    copy->run_count = copy->job_count = 0;
-    copy->name = string_copy(from->name);
-    copy->phases = calloc(from->phase_count, sizeof *copy->phases);
-    assert(copy->phases);
-    for (size_t i = 0; i < from->phase_count; i++) {
-        const struct phase *phase = &from->phases[i];
-        copy->phases[i] = *phase;
-        copy->phases[i].workflow = copy;
-        copy->phases[i].name = string_copy(phase->name);
-        copy->phases[i].gpu_type = string_copy(phase->gpu_type);
-        copy->phases[i].slurm_options = string_copy(phase->slurm_options);
-        copy->phases[i].checkpoint_path = string_copy(phase->checkpoint_path);
-        copy->phases[i].after = calloc(phase->after_count + 1, sizeof *phase->after);
-        memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
-        copy->phases[i].run = NULL;
-        if (phase->beside)
-            copy->phases[i].beside = &copy->phases[phase->beside->index];
-    }
-    for (size_t i = 0; i < from->job_count; i++) {
-        struct job *job = workflow_add_job(copy);
-        *job = *from->jobs[i];
-        job->tries = 0; /* these are not stored */
-        job->is_asked = false;
-        job->absent_seen_ms = 0;
-        job->is_closed = false;
-        for (size_t j = 0; job->host && j < i; j++)
-            if (from->jobs[j] == from->jobs[i]->host)
-                job->host = copy->jobs[j];
-    }
-    for (size_t i = 0; i < from->run_count; i++) {
-        const struct run *run = from->runs[i];
-        struct run *added = workflow_add_run(copy, &copy->phases[run->phase->index]);
-        *added = *run;
-        added->phase = &copy->phases[run->phase->index];
-        added->resume_path = string_copy(run->resume_path);
-        for (size_t j = 0; j < from->job_count; j++)
-            if (from->jobs[j] == run->job)
-                added->job = copy->jobs[j];
-    }
-    return copy;
-}
 
 static void daemon_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
 {
@@ -159,6 +105,18 @@ static void check_history(struct sim *sim, const struct core_effect *effect)
         sim_breach(sim, "phase %u did not wait for a person", phase);
 }
 
+/* No remedy is taken too often, however often the daemon dies over one. */
+static void check_remedies(struct sim *sim, const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        sim->nodes_wanted[i] = phase->nodes;
+        for (size_t j = 0; j < phase->remedy_count; j++)
+            if (sim->remedied[i][j] > phase->remedies[j].times)
+                sim_breach(sim, "a remedy for %s is taken too often", phase->remedies[j].cause);
+    }
+}
+
 static void daemon_commit(struct sim *sim, const struct core_effects *effects)
 {
     for (size_t i = 0; i < effects->count; i++) {
@@ -173,6 +131,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     }
     workflow_free(sim->daemon.record);
     sim->daemon.record = workflow_copy(daemon_workflow(sim));
+    check_remedies(sim, sim->daemon.record);
 }
 
 /* --- Effects -----------------------------------------------------------------------------------
@@ -192,16 +151,22 @@ static struct sim_folder *run_folder(struct sim *sim, const struct run *run)
     return folder;
 }
 
-static void carry_submit(struct sim *sim, const struct run *run)
+static void carry_submit(struct sim *sim, const struct run *run, const struct job *job)
 {
-    const struct job *job = run->job;
     uint32_t id = 0;
-    sim->current[token_number(job->token)] = run_folder(sim, run);
-    enum sim_answer answer = slurm_submit(sim, job->token, submit_limit(run), &id);
+    unsigned folder = token_number(job_folder(job)->token);
+    enum sim_answer answer = SIM_LIMITED;
+    if (!run->has_begun && run->state != RUN_ENDED) {
+        sim->folder_of[token_number(job->token)] = folder;
+        sim->current[folder] = run_folder(sim, run);
+        bool is_refused = sim->lacks_type && text_equal(job->gpu_type, "b");
+        answer = is_refused ? SIM_REFUSED : slurm_submit(sim, job->token, submit_limit(run), &id);
+    }
     static const enum core_event_kind kinds[] = {
         [SIM_DONE] = EV_SUBMITTED,
         [SIM_NO_ANSWER] = EV_UNSURE,
         [SIM_LIMITED] = EV_LIMITED,
+        [SIM_REFUSED] = EV_REFUSED,
     };
     daemon_post_job(sim, kinds[answer], job->id, id);
 }
@@ -221,6 +186,7 @@ static struct core_event started_event(const struct sim_folder *folder)
 {
     struct core_event event = {.kind = EV_RUN_STARTED,
                                .slurm_id = folder->job->id,
+                               .token = folder->job->token,
                                .started_ms = folder->job->started * 1000,
                                .step = -1};
     if (folder->was_alone) {
@@ -246,6 +212,7 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
     event.run = run->id;
     if (folder && folder->ended) {
         event.event.kind = EV_RUN_ENDED;
+        event.event.slurm_id = folder->job->id;
         event.event.outcome = folder->outcome;
         event.event.cause = folder->cause;
         event.event.step = folder->last_step;
@@ -259,10 +226,11 @@ static void carry_judge(struct sim *sim, const struct phase *phase)
 {
     sim->gate[phase->index] =
         sim_chance(sim, 5) ? (int)GATE_FAILED + (int)sim_below(sim, 2) : (int)GATE_PASSED;
-    daemon_post(sim,
-                (struct sim_event){
-                    .event = {.kind = EV_JUDGED, .gate = (enum gate_result)sim->gate[phase->index]},
-                    .phase = (int)phase->index});
+    daemon_post(sim, (struct sim_event){
+                         .event = {.kind = EV_JUDGED,
+                                   .gate = (enum gate_result)sim->gate[phase->index],
+                                   .checks = sim->gate[phase->index] == GATE_FAILED ? "low" : ""},
+                         .phase = (int)phase->index});
 }
 
 /* A run that goes on in an allocation, or joins one. */
@@ -278,18 +246,26 @@ static void carry_next(struct sim *sim, const struct run *run)
         carry_read_outcome(sim, run);
 }
 
+/* The run that the job is submitted for: the outbox of the real loop has it. */
+static const struct run *run_of(const struct workflow *workflow, const struct job *job)
+{
+    for (size_t i = workflow->run_count; i-- > 0;)
+        if (workflow->runs[i]->job == job)
+            return workflow->runs[i];
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->job->first && workflow->runs[i]->job->first == job->first)
+            return workflow->runs[i];
+    return NULL;
+}
+
 static void carry_out(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
     const struct run *run = core_run(sim->daemon.core, row->run);
     const struct job *job = core_job(sim->daemon.core, row->job);
-    const struct run *served = NULL;
-    for (size_t i = 0; job && i < workflow->run_count; i++)
-        if (workflow->runs[i]->job == job)
-            served = workflow->runs[i];
     switch (row->kind) {
     case FX_SUBMIT:
-        carry_submit(sim, served);
+        carry_submit(sim, run_of(workflow, job), job);
         break;
     case FX_LOOKUP:
         carry_lookup(sim, job);
@@ -305,6 +281,10 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
             if (workflow->phases[i].id == row->phase)
                 carry_judge(sim, &workflow->phases[i]);
         break;
+    case FX_REMEDY:
+        daemon_post(sim, (struct sim_event){.event = {.kind = EV_REMEDIED},
+                                            .phase = (int)run->phase->index});
+        break;
     case FX_TELL_NEXT:
         carry_next(sim, run);
         break;
@@ -319,6 +299,28 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
 /* --- Events ------------------------------------------------------------------------------------
  */
 
+/* What a remedy makes of the workflow, now and then for other nodes; NULL: it is impossible. */
+static struct workflow *remedy_plan(struct sim *sim, unsigned phase)
+{
+    if (sim_chance(sim, 8))
+        return NULL;
+    struct workflow *plan = workflow_copy(daemon_workflow(sim));
+    if (!sim->is_beside && sim_chance(sim, 3))
+        plan->phases[phase].nodes = 3 - plan->phases[phase].nodes;
+    return plan;
+}
+
+/* A remedy was committed: the next run begins as it says. */
+static void remedy_taken(struct sim *sim, unsigned phase, int place)
+{
+    const struct remedy *remedy = &daemon_workflow(sim)->phases[phase].remedies[place];
+    sim->remedied[phase][place]++;
+    if (remedy->resume == REMEDY_START) {
+        sim->fresh_from[phase] = sim->folder_count;
+        sim->fresh_after[phase] = 0;
+    }
+}
+
 /* Steps, commits and carries out. False: nothing was committed. */
 static bool daemon_handle(struct sim *sim, const struct sim_event *from)
 {
@@ -331,12 +333,20 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.run = from->run ? core_run(daemon->core, from->run) : NULL;
     event.job = from->job ? core_job(daemon->core, from->job) : NULL;
     assert(!from->run || event.run);
+    struct workflow *plan = event.kind == EV_REMEDIED ? remedy_plan(sim, event.phase->index) : NULL;
+    int remedy = -1; /* its place */
+    if (plan && event.phase->remedy)
+        remedy = (int)(event.phase->remedy - event.phase->remedies);
+    event.plan = plan;
     core_step(daemon->core, &event, &effects);
+    workflow_free(plan);
     if (sim_fault(sim, 200)) { /* the disk is full, or it dies before the commit */
         core_effects_fini(&effects);
         daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
         return false;
     }
+    if (remedy >= 0)
+        remedy_taken(sim, (unsigned)from->phase, remedy);
     daemon_commit(sim, &effects);
     for (size_t i = 0; i < effects.count && daemon->core; i++) {
         const struct core_effect *effect = &effects.items[i];
@@ -420,6 +430,8 @@ void daemon_start(struct sim *sim)
     sim_say(sim, "daemon: starts, %u in the outbox", daemon->outbox_count);
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         struct sim_outbox *row = &daemon->outbox[i];
+        if (row->kind == FX_SUBMIT || row->kind == FX_LOOKUP)
+            core_job(daemon->core, row->job)->is_asked = true;
         if (row->kind == FX_SUBMIT) { /* it may have happened */
             row->due_ms = 0;
             daemon_post_job(sim, EV_UNSURE, row->job, 0);
@@ -462,7 +474,7 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
     unsigned submissions = 0;
     for (unsigned i = 0; i < sim->daemon.outbox_count; i++)
         submissions += sim->daemon.outbox[i].kind == FX_SUBMIT;
-    if (submissions + event.event.hold != 1)
+    if (submissions != (event.event.hold ? 0 : sim->has_rivals ? 2 : 1))
         sim_breach(sim, "%u jobs are submitted for the first phases", submissions);
 }
 
@@ -521,6 +533,7 @@ bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, in
 bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder)
 {
     struct core_event event = {.kind = EV_RUN_ENDED,
+                               .slurm_id = folder->job->id,
                                .outcome = folder->outcome,
                                .cause = folder->cause,
                                .step = folder->last_step,

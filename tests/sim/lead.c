@@ -286,6 +286,8 @@ static void lead_tick(struct sim *sim, struct sim_lead *lead)
 void script_start(struct sim *sim, struct sim_job *job)
 {
     unsigned number = token_number(job->token);
+    if (sim->folder_of[number])
+        number = sim->folder_of[number];
     if (sim->claim[number] && sim->claim[number] != job) { /* another serves this folder */
         slurm_job_done(sim, job);
         return;
@@ -304,7 +306,7 @@ void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome)
 static void script_look(struct sim *sim, struct sim_job *job)
 {
     for (unsigned token = 1; token <= sim->tokens; token++) {
-        bool is_there = sim->host[token] != token_number(job->token);
+        bool is_there = sim->host[token] != token_number(job->token); /* hosts have no rivals */
         for (struct sim_lead *lead = job->leads; lead && !is_there; lead = lead->next)
             is_there = lead->token == token;
         if (!is_there)

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 count=0
 
 mutations='
-an unanswered submission is sent again at once|job.c|job_ask(step, FX_LOOKUP, run, job_back_off(step, job));|job_ask(step, FX_SUBMIT, run, 0);
+an unanswered submission is sent again at once|job.c|job_ask(step, FX_LOOKUP, run, job, job_back_off(step, job));|job_ask(step, FX_SUBMIT, run, job, 0);
 absence of one poll is death|step.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
 a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
 a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
@@ -30,7 +30,13 @@ a job is cancelled under the other phase|beside.c|    if (job_is_wanted(run))\n 
 a job whose first phase is done is not looked at twice|job.c|job_is_idle(workflow, job)|run->state == RUN_ENDED
 those beside a job that is over wait for ever|beside.c|        if (host->ended)\n            job_end(step, workflow, guest);|
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->job->ended) {|    if (0) {
-the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    run->has_begun = true;|    run->has_begun = true;
+a rival is cancelled as soon as another runs|rival.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->job != job);
+which of the rivals serves the run is not heard|rival.c|    if (found)\n        run->job = found;|    (void)found;
+the end of one rival is the end of all|rival.c|    return left != NULL;|    return false;
+the end of the last rival is not noticed|rival.c|    return left != NULL;|    return true;
+a rival that was not found is submitted although it is being looked for|rival.c| \&\& !job->is_asked;|;
+a remedy counts only once it was worked out|remedy.c|    remedy->used++;|    
+the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    rival_decide(run, event->token, event->slurm_id);\n    run->has_begun = true;|    run->has_begun = true;
 '
 
 # mutate FILE FROM TO: exactly one place is changed, or it fails.

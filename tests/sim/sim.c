@@ -54,6 +54,15 @@ void sim_breach(const struct sim *sim, const char *format, ...)
     exit(1);
 }
 
+static void sim_add_remedy(struct phase *phase, const char *cause, unsigned times,
+                           enum remedy_resume resume)
+{
+    phase->remedies = realloc(phase->remedies, (phase->remedy_count + 1) * sizeof(struct remedy));
+    assert(phase->remedies);
+    phase->remedies[phase->remedy_count++] =
+        (struct remedy){.cause = strdup(cause), .times = times, .resume = resume};
+}
+
 static struct workflow *sim_workflow(struct sim *sim)
 {
     struct workflow *workflow = calloc(1, sizeof *workflow);
@@ -62,6 +71,7 @@ static struct workflow *sim_workflow(struct sim *sim)
     workflow->phase_count = SIM_PHASES;
     workflow->phases = calloc(SIM_PHASES, sizeof *workflow->phases);
     assert(workflow->phases);
+    bool has_remedies = sim_chance(sim, 3);
     for (unsigned i = 0; i < SIM_PHASES; i++) {
         struct phase *phase = &workflow->phases[i];
         *phase = (struct phase){
@@ -78,6 +88,15 @@ static struct workflow *sim_workflow(struct sim *sim)
             .promote_manual = sim_chance(sim, 6),
             .slurm_options = strdup("{}"),
         };
+        if (i == 0 && sim->has_rivals) {
+            phase->gpu_type = strdup("a");
+            phase->alternatives = strdup("a,b");
+        }
+        if (has_remedies) {
+            sim_add_remedy(phase, "exit", 2, sim_chance(sim, 2) ? REMEDY_START : REMEDY_CHECKPOINT);
+            sim_add_remedy(phase, "low", 1, REMEDY_START);
+            sim_add_remedy(phase, "low", 1, REMEDY_CHECKPOINT);
+        }
         phase->after = calloc(1, sizeof *phase->after);
         phase->after_count = sim->is_beside ? 0 : i;
         phase->beside = i && sim->is_beside ? &workflow->phases[0] : NULL;
@@ -159,6 +178,15 @@ static void check_end(const struct sim *sim)
         if (!is_recorded)
             sim_breach(sim, "job %u is not in the record", sim->jobs[i].id);
     }
+    if (!sim_is_quiet(sim))
+        sim_breach(sim, "a job is left over");
+    for (unsigned i = 0; i < sim->folder_count; i++)
+        for (size_t j = 0; j < record->run_count; j++)
+            if (sim->folders[i].has_started && record->runs[j]->id == sim->folders[i].run &&
+                !record->runs[j]->job->host && record->runs[j]->has_begun &&
+                !text_equal(record->runs[j]->job->token, sim->folders[i].job->token))
+                sim_breach(sim, "run %llu is recorded in another job than it ran in",
+                           (unsigned long long)record->runs[j]->id);
     for (unsigned i = 0; i < SIM_PHASES; i++)
         if (record->phases[i].state == PHASE_SUCCEEDED && !sim->by_person[i]) {
             int64_t last = -1;
@@ -184,6 +212,8 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
     struct sim *sim = &world;
     sim->cancels = sim_chance(sim, 3);
     sim->is_beside = sim_chance(sim, 3);
+    sim->has_rivals = !sim->is_beside && sim_chance(sim, 2);
+    sim->lacks_type = sim_chance(sim, 5);
     daemon_begin(sim, sim_workflow(sim));
     for (; sim->now < WORLD_END_S; sim->now++) {
         if (sim->now == FAULTS_END_S)

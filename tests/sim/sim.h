@@ -19,6 +19,7 @@ enum {
     SIM_LEADS_MAX = 4096,
     SIM_RUNS_MAX = 512,
     SIM_PHASES = 2,
+    SIM_REMEDIES = 3,      /* of each phase, or none */
     SIM_TOKENS_MAX = 4096, /* those of steps that were never committed count too */
     SIM_QUEUE_MAX = 256,
     SIM_OUTBOX_MAX = 128,
@@ -139,11 +140,14 @@ struct sim {
     int64_t steps_wanted[SIM_PHASES];
     unsigned nodes_wanted[SIM_PHASES];
     bool is_manual[SIM_PHASES];
-    bool is_beside; /* the second phase shares the allocations of the first one */
+    bool is_beside;  /* the second phase shares the allocations of the first one */
+    bool has_rivals; /* the first phase leaves the choice between GPUs of types a and b ... */
+    bool lacks_type; /* ... and Slurm has none of type b */
     /* By the number in a job's token: current.json, the folder it serves; and which Slurm job has
      * claimed its folder. */
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
+    unsigned folder_of[SIM_TOKENS_MAX]; /* whose folder that is; 0: its own */
     unsigned host[SIM_TOKENS_MAX];     /* whose leads those of this one stand beside; 0: nobody's */
     unsigned fresh_from[SIM_PHASES];   /* folders before this one count no more: begun anew */
     unsigned fresh_before[SIM_PHASES]; /* the same, before a person wanted that after ... */
@@ -155,7 +159,8 @@ struct sim {
     /* What was seen, for the invariants. */
     int gate[SIM_PHASES]; /* the last verdict given; -1: none since the phase's last run began */
     bool by_person[SIM_PHASES];
-    unsigned successes[SIM_PHASES]; /* moves to succeeded */
+    unsigned successes[SIM_PHASES];              /* moves to succeeded */
+    unsigned remedied[SIM_PHASES][SIM_REMEDIES]; /* how often each was taken */
     unsigned endings[SIM_RUNS_MAX];
     uint64_t tokens;
 };
@@ -194,6 +199,9 @@ struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt
 void script_start(struct sim *sim, struct sim_job *job);
 void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome);
 void script_tick(struct sim *sim, struct sim_job *job);
+
+/* record.c: the caller's to workflow_free(). */
+struct workflow *workflow_copy(const struct workflow *from);
 
 /* daemon.c */
 void daemon_begin(struct sim *sim, struct workflow *workflow);

@@ -20,6 +20,18 @@ static struct sim_job *job_find(struct sim *sim, const char *token)
     return NULL;
 }
 
+/* Rivals often start in the same second. */
+static void job_join_race(struct sim *sim, struct sim_job *job)
+{
+    unsigned folder = sim->folder_of[token_number(job->token)];
+    if (!folder || !sim_chance(sim, 2))
+        return;
+    for (unsigned i = 0; i < sim->job_count; i++)
+        if (sim->folder_of[token_number(sim->jobs[i].token)] == folder &&
+            sim->jobs[i].state == SIM_PENDING && sim->jobs[i].starts > sim->now)
+            job->starts = sim->jobs[i].starts;
+}
+
 enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s, uint32_t *ret_id)
 {
     if (!slurm_answers(sim))
@@ -40,6 +52,7 @@ enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s
         .limit_s = limit_s,
     };
     memcpy(job->token, token, sizeof job->token);
+    job_join_race(sim, job);
     *ret_id = job->id;
     sim_say(sim, "slurm: job %u accepted", job->id);
     return sim_fault(sim, 20) ? SIM_NO_ANSWER : SIM_DONE; /* its answer may be lost */
@@ -71,8 +84,8 @@ static void check_cancel(const struct sim *sim, const struct sim_job *job)
     const struct workflow *record = daemon_record(sim);
     for (const struct sim_lead *lead = job->leads; lead; lead = lead->next)
         for (size_t i = 0; i < record->run_count && lead->state == LEAD_TRAINING; i++)
-            if (record->runs[i]->id == lead->folder->run && record->runs[i]->has_begun &&
-                record->runs[i]->state != RUN_ENDED && record->runs[i]->wish == WISH_NONE)
+            if (record->runs[i]->id == lead->folder->run && record->runs[i]->state != RUN_ENDED &&
+                record->runs[i]->wish == WISH_NONE)
                 sim_breach(sim, "job %u is cancelled under phase %u", job->id, lead->folder->phase);
 }
 

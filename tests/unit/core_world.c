@@ -61,6 +61,9 @@ static void world_write(struct world *world, const struct core_effect *effect)
     if (effect->is_done)
         return;
     char name[64] = "";
+    bool is_about_job = effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP ||
+                        effect->kind == FX_CANCEL_JOB || effect->kind == FX_BEGIN_JOB;
+    bool is_by_type = is_about_job && effect->job->gpu_type[0];
     if (effect->run && effect->kind != FX_PROMOTION)
         (void)snprintf(name, sizeof name, "%s#%u", effect->run->phase->name, effect->run->attempt);
     else if (effect->phase)
@@ -74,7 +77,8 @@ static void world_write(struct world *world, const struct core_effect *effect)
     else if (effect->kind == FX_BLAME_NODE)
         text_addf(&world->trace, "blame %s for %s\n", effect->message, name);
     else if (core_effect_is_kept(effect->kind))
-        text_addf(&world->trace, "%s %s\n", core_effect_name(effect->kind), name);
+        text_addf(&world->trace, "%s %s%s%s\n", core_effect_name(effect->kind), name,
+                  is_by_type ? " as " : "", is_by_type ? effect->job->gpu_type : "");
 }
 
 void world_step(struct world *world, struct core_event event)

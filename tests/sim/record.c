@@ -1,0 +1,77 @@
+/* The record of a simulated daemon: a copy of the model, of what is stored of it. */
+#include "tests/sim/sim.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *string_copy(const char *string)
+{
+    return string ? strdup(string) : NULL;
+}
+
+static void remedies_copy(struct phase *copy, const struct phase *from)
+{
+    copy->remedies = calloc(from->remedy_count + 1, sizeof *copy->remedies);
+    assert(copy->remedies);
+    for (size_t i = 0; i < from->remedy_count; i++) {
+        copy->remedies[i] = from->remedies[i];
+        copy->remedies[i].cause = string_copy(from->remedies[i].cause);
+    }
+    if (from->remedy)
+        copy->remedy = &copy->remedies[from->remedy - from->remedies];
+}
+
+struct workflow *workflow_copy(const struct workflow *from)
+{
+    struct workflow *copy = calloc(1, sizeof *copy);
+    assert(copy);
+    *copy = *from;
+    copy->runs = NULL;
+    copy->jobs = NULL;
+    copy->run_count = copy->job_count = 0;
+    copy->name = string_copy(from->name);
+    copy->phases = calloc(from->phase_count, sizeof *copy->phases);
+    assert(copy->phases);
+    for (size_t i = 0; i < from->phase_count; i++) {
+        const struct phase *phase = &from->phases[i];
+        copy->phases[i] = *phase;
+        copy->phases[i].workflow = copy;
+        copy->phases[i].name = string_copy(phase->name);
+        copy->phases[i].gpu_type = string_copy(phase->gpu_type);
+        copy->phases[i].alternatives = string_copy(phase->alternatives);
+        copy->phases[i].slurm_options = string_copy(phase->slurm_options);
+        copy->phases[i].checkpoint_path = string_copy(phase->checkpoint_path);
+        copy->phases[i].after = calloc(phase->after_count + 1, sizeof *phase->after);
+        memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
+        copy->phases[i].run = NULL;
+        remedies_copy(&copy->phases[i], phase);
+        if (phase->beside)
+            copy->phases[i].beside = &copy->phases[phase->beside->index];
+    }
+    for (size_t i = 0; i < from->job_count; i++) {
+        struct job *job = workflow_add_job(copy);
+        *job = *from->jobs[i];
+        job->tries = 0; /* these are not stored */
+        job->is_asked = false;
+        job->absent_seen_ms = 0;
+        job->is_closed = false;
+        for (size_t j = 0; j <= i; j++) {
+            if (from->jobs[j] == from->jobs[i]->host)
+                job->host = copy->jobs[j];
+            if (from->jobs[j] == from->jobs[i]->first)
+                job->first = copy->jobs[j];
+        }
+    }
+    for (size_t i = 0; i < from->run_count; i++) {
+        const struct run *run = from->runs[i];
+        struct run *added = workflow_add_run(copy, &copy->phases[run->phase->index]);
+        *added = *run;
+        added->phase = &copy->phases[run->phase->index];
+        added->resume_path = string_copy(run->resume_path);
+        for (size_t j = 0; j < from->job_count; j++)
+            if (from->jobs[j] == run->job)
+                added->job = copy->jobs[j];
+    }
+    return copy;
+}

@@ -1,0 +1,236 @@
+/* What the core does about phases that leave Slurm the choice between GPUs: a job for each, of
+ * which one serves the run. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/core_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- The world --------------------------------------------------------------------------------
+ */
+
+static int setup(void **state)
+{
+    static struct world world;
+    world_init(&world);
+    struct phase *phase = world_phase(&world, "validate");
+    free(phase->gpu_type);
+    phase->gpu_type = strdup("h200");
+    phase->alternatives = strdup("h200,h100");
+    *state = &world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world_fini(*state);
+    return 0;
+}
+
+static struct job *job_of(struct world *world, const char *type)
+{
+    for (size_t i = world->workflow->job_count; i-- > 0;)
+        if (text_equal(world->workflow->jobs[i]->gpu_type, type))
+            return world->workflow->jobs[i];
+    fail_msg("no job for %s", type);
+    return NULL;
+}
+
+/* An event about the newest job for this type. */
+static void happens(struct world *world, enum core_event_kind kind, const char *type)
+{
+    uint32_t id = text_equal(type, "h200") ? 42 : 41;
+    struct job *job = job_of(world, type);
+    world_step(world, (struct core_event){.kind = kind, .job = job, .slurm_id = id, .message = ""});
+}
+
+static void is_seen(struct world *world, const char *type, const char *word, bool is_final)
+{
+    struct core_event event = {.kind = EV_JOB_SEEN, .job = job_of(world, type)};
+    event.seen.state = word;
+    event.seen.is_final = is_final;
+    event.seen.is_running = text_equal(word, "running");
+    world_step(world, event);
+}
+
+/* The lead in the job for this type reports. */
+static void reports(struct world *world, const char *type)
+{
+    world_step(world, (struct core_event){.kind = EV_RUN_STARTED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .token = job_of(world, type)->token,
+                                          .step = -1});
+}
+
+static void waits(struct world *world)
+{
+    world_begin(world, false);
+    happens(world, EV_SUBMITTED, "h200");
+    happens(world, EV_SUBMITTED, "h100");
+    (void)world_trace(world);
+}
+
+/* --- The tests ---------------------------------------------------------------------------------
+ */
+
+static void each_alternative_is_a_job_of_its_own_in_one_folder(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    assert_string_equal(world_trace(world), "validate: blocked -> queued\n"
+                                            "submit validate#1 as h200\n"
+                                            "submit validate#1 as h100\n");
+    const struct job *first = job_of(world, "h200"), *other = job_of(world, "h100");
+    assert_string_not_equal(first->token, other->token);
+    assert_ptr_equal(job_folder(other), first);
+    assert_ptr_equal(job_folder(first), first);
+}
+
+static void the_one_whose_lead_reports_serves_the_run_and_the_other_goes(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    is_seen(world, "h100", "running", false);
+    assert_string_equal(world_trace(world), "validate#1: pending -> starting\n"
+                                            "validate: queued -> active\n");
+    reports(world, "h100");
+    assert_string_equal(world_trace(world), "validate#1: starting -> running\n"
+                                            "cancel-job validate#1 as h200\n");
+    assert_ptr_equal(world_phase(world, "validate")->run->job, job_of(world, "h100"));
+    is_seen(world, "h200", "cancelled", true);
+    assert_string_equal(world_trace(world), ""); /* the run goes on */
+}
+
+/* The claim has decided by then; which job Slurm told of first means nothing. */
+static void that_both_run_cancels_neither_until_one_reports(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    is_seen(world, "h200", "running", false);
+    is_seen(world, "h100", "running", false);
+    assert_string_equal(world_trace(world), "validate#1: pending -> starting\n"
+                                            "validate: queued -> active\n");
+    is_seen(world, "h200", "completed", true); /* it found the claim */
+    assert_string_equal(world_trace(world), "read-outcome validate#1\n");
+    world_event(world, EV_RUN_SILENT, "validate"); /* the other lead is just beginning */
+    assert_string_equal(world_trace(world), "");
+    reports(world, "h100");
+    assert_string_equal(world_trace(world), "validate#1: starting -> running\n");
+}
+
+static void a_type_that_slurm_refuses_leaves_the_others(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    happens(world, EV_REFUSED, "h200");
+    happens(world, EV_SUBMITTED, "h100");
+    (void)world_trace(world);
+    assert_ptr_equal(world_phase(world, "validate")->run->job, job_of(world, "h100"));
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+}
+
+static void when_all_are_refused_a_person_is_asked(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    happens(world, EV_REFUSED, "h100");
+    happens(world, EV_REFUSED, "h200");
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_HELD);
+    assert_int_equal(world_phase(world, "validate")->run->cause, CAUSE_LAUNCH);
+}
+
+static void an_answer_that_comes_late_is_followed_by_a_cancellation(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    happens(world, EV_SUBMITTED, "h100");
+    happens(world, EV_UNSURE, "h200");
+    reports(world, "h100");
+    (void)world_trace(world);
+    happens(world, EV_SUBMITTED, "h200"); /* the look-up has found it */
+    assert_string_equal(world_trace(world), "cancel-job validate#1 as h200\n");
+}
+
+static void one_that_never_came_is_not_submitted_again(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    happens(world, EV_SUBMITTED, "h100");
+    happens(world, EV_UNSURE, "h200");
+    reports(world, "h100");
+    (void)world_trace(world);
+    happens(world, EV_UNKNOWN, "h200");
+    assert_string_equal(world_trace(world), "");
+    assert_true(job_of(world, "h200")->ended);
+}
+
+static void who_cancels_the_phase_cancels_all(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    world_command(world, "validate", COMMAND_CANCEL);
+    assert_string_equal(world_trace(world), "cancel-job validate#1 as h200\n"
+                                            "cancel-job validate#1 as h100\n");
+    is_seen(world, "h100", "cancelled", true);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+    is_seen(world, "h200", "cancelled", true);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_CANCELLED);
+}
+
+static void the_next_run_has_the_choice_anew(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    reports(world, "h100");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, 10);
+    (void)world_trace(world);
+    assert_int_equal(world->workflow->job_count, 4);
+    assert_string_equal(world_phase(world, "validate")->run->job->gpu_type, "h200");
+}
+
+static void what_follows_in_place_has_the_type_that_was_got(void **state)
+{
+    struct world *world = *state;
+    waits(world); /* production wants h100 */
+    is_seen(world, "h100", "running", false);
+    reports(world, "h100");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "validate", GATE_PASSED);
+    assert_true(world_phase(world, "production")->run->in_place);
+    (void)world_trace(world);
+    world_wait(world, 1000);
+    assert_string_equal(world_trace(world), ""); /* its job is in nobody's way */
+}
+
+static void with_another_type_it_is_submitted(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    is_seen(world, "h200", "running", false);
+    reports(world, "h200");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "validate", GATE_PASSED);
+    assert_false(world_phase(world, "production")->run->in_place);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(each_alternative_is_a_job_of_its_own_in_one_folder),
+        TEST(the_one_whose_lead_reports_serves_the_run_and_the_other_goes),
+        TEST(that_both_run_cancels_neither_until_one_reports),
+        TEST(a_type_that_slurm_refuses_leaves_the_others),
+        TEST(when_all_are_refused_a_person_is_asked),
+        TEST(an_answer_that_comes_late_is_followed_by_a_cancellation),
+        TEST(one_that_never_came_is_not_submitted_again),
+        TEST(who_cancels_the_phase_cancels_all),
+        TEST(the_next_run_has_the_choice_anew),
+        TEST(what_follows_in_place_has_the_type_that_was_got),
+        TEST(with_another_type_it_is_submitted),
+    };
+    return cmocka_run_group_tests_name("core_rival", tests, NULL, NULL);
+}
