@@ -267,3 +267,12 @@ ALTER TABLE run ADD COLUMN by_gpu TEXT;
 
 -- 1: the next run begins from the start, and shards that were done before count for nothing.
 ALTER TABLE phase ADD COLUMN anew INTEGER NOT NULL DEFAULT 0;
+
+-- GPUs as alternatives.
+
+-- The types of GPUs that the phase leaves to Slurm to choose from: h200,h100; NULL: no choice.
+ALTER TABLE phase ADD COLUMN alternatives TEXT;
+
+ALTER TABLE job ADD COLUMN
+    first INTEGER REFERENCES job; -- of several jobs for one run, the first of them; NULL: it is alone
+ALTER TABLE job ADD COLUMN gpu_type TEXT; -- the type of GPUs that it asks for; NULL: as its phase

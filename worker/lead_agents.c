@@ -45,9 +45,10 @@ void lead_begin(struct lead *lead)
     step_send(lead->step, "start %s", run->assignment->run_dir);
     json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
     lead_run_tell(run, "started",
-                  json_pack("{s:I, s:i, s:o, s:o, s:O?}", "job_id", (json_int_t)run->outcome.job_id,
-                            "restarts", (int)run->outcome.restarts, "nodes", nodes, "end_time",
-                            limit, "hardware", run->assignment->hardware));
+                  json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
+                            (json_int_t)run->outcome.job_id, "restarts", (int)run->outcome.restarts,
+                            "nodes", nodes, "end_time", limit, "hardware",
+                            run->assignment->hardware, "token", getenv("PHASED_JOB")));
     lead_warn_of_hardware(run);
     lead_checks_begin(lead);
 }

@@ -140,6 +140,7 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
 static int carry_submit(struct loop *loop, struct duty *duty)
 {
     const struct run *run = duty->effect.run;
+    const struct job *job = duty->effect.job;
     struct store_launch launch;
     struct folder folder;
     struct error err;
@@ -149,8 +150,13 @@ static int carry_submit(struct loop *loop, struct duty *duty)
         post_job(loop, EV_LIMITED, duty, &err); /* and it will be held */
         return CARRIED_OUT;
     }
-    folder_init(&folder, loop->config.home, run);
-    bool is_begun; /* it cannot be: its job does not exist yet */
+    if (job->first && (run->has_begun || run->state == RUN_ENDED)) {
+        (void)error_set(&err, -ECANCELED, "another job serves the run");
+        post_job(loop, EV_LIMITED, duty, &err); /* nothing exists, and nothing shall */
+        return CARRIED_OUT;
+    }
+    folder_init_job(&folder, loop->config.home, run, job);
+    bool is_begun; /* by one of its rivals, maybe */
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status < 0) {
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists; the core tries again later */
@@ -160,7 +166,7 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct job_order order;
     char *excluded = excluded_nodes(loop, duty);
     duty->excludes = excluded != NULL;
-    job_order_init(&order, run, &folder, &launch, loop->config.worker, excluded);
+    job_order_init(&order, run, job, &folder, &launch, loop->config.worker, excluded);
     free(excluded);
     int carried = CARRIED_REQUEST;
     status = folder_make_job(&folder, order.script, &err);

@@ -268,6 +268,7 @@ static bool tell_started(const json_t *entry, char buffer[REASON_MAX], struct co
     event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
     write_place(json_object_get(entry, "nodes"), event->slurm_id, buffer);
     event->message = buffer;
+    event->token = text_of(entry, "token");
     event->started_ms = time_ms_of(entry, "time");
     return true;
 }
@@ -307,7 +308,9 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     if ((outcome == OUTCOME_FAILED) != (cause != CAUSE_NONE))
         return false; /* a cause belongs to a failure, and to nothing else */
     const char *message = text_of(json, "message");
+    int64_t job_id = integer_of(json, "job_id", 0);
     ret_event->kind = EV_RUN_ENDED;
+    ret_event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
     ret_event->outcome = (enum run_outcome)outcome;
     ret_event->cause = (enum run_cause)cause;
     ret_event->exit_code = int_of(json, "exit_code");

@@ -20,21 +20,29 @@
 
 enum { RUN_JSON_SIZE_MAX = 16 << 20 }; /* an environment may be large */
 
-void folder_init(struct folder *folder, const struct home *home, const struct run *run)
+void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
+                     const struct job *job)
 {
     const struct phase *phase = run->phase;
     unsigned long long workflow = phase->workflow->id;
     *folder = (struct folder){
         .workflow = text_format("%s/%llu", home->runs, workflow),
-        .job = text_format("%s/%llu/phased-%s", home->runs, workflow, run->job->token),
+        .job = text_format("%s/%llu/phased-%s", home->runs, workflow, job_folder(job)->token),
+        .own = text_format("%s/%llu/phased-%s", home->runs, workflow, job->token),
         .phase = text_format("%s/%llu/%s", home->runs, workflow, phase->name),
         .out = text_format("%s/%llu/%s/out", home->runs, workflow, phase->name),
         .run = text_format("%s/%llu/%s/%u", home->runs, workflow, phase->name, run->attempt),
     };
 }
 
+void folder_init(struct folder *folder, const struct home *home, const struct run *run)
+{
+    folder_init_job(folder, home, run, run->job);
+}
+
 void folder_fini(struct folder *folder)
 {
+    free(folder->own);
     free(folder->workflow);
     free(folder->job);
     free(folder->phase);
@@ -314,7 +322,11 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     if (status < 0)
         return status;
     bool is_new = status > 0;
-    status = write_file(folder->job, is_new, "job.sh", script, 0700, err);
+    bool is_rival = !text_equal(folder->own, folder->job);
+    if (is_rival)
+        status = make(folder->own, err);
+    if (status >= 0)
+        status = write_file(folder->own, is_new && !is_rival, "job.sh", script, 0700, err);
     return status < 0 ? status : write_current(folder, is_new, err);
 }
 

@@ -14,14 +14,19 @@
 
 struct error;
 struct home;
+struct job;
 struct run;
 struct store_launch;
 
 struct folder {
     char *workflow, *job, *phase, *out, *run;
+    char *own; /* of the job itself, for its log; of a rival it is another than `job` */
 };
 
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);
+/* The same for one of several jobs of the run. */
+void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
+                     const struct job *job);
 void folder_fini(struct folder *folder);
 
 /* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start) and

@@ -109,24 +109,35 @@ static unsigned time_min_minutes(const struct phase *phase)
     return least < saving ? saving : least;
 }
 
-void job_order_init(struct job_order *order, const struct run *run, const struct folder *folder,
-                    const struct store_launch *launch, const char *worker, const char *excluded)
+/* The batch script. Which of several rivals it is in, the lead could not tell otherwise. */
+static char *order_script(const struct phase *phase, const struct job *job,
+                          const struct folder *folder, const char *worker)
+{
+    struct text script = {0};
+    text_add(&script, "#!/bin/sh\n");
+    if (job->first)
+        text_addf(&script, "export PHASED_JOB=%s\n", job->token);
+    text_add(&script, "exec ");
+    text_add_quoted(&script, worker);
+    text_add(&script, phase_shares(phase) ? " host " : " lead ");
+    text_add_quoted(&script, folder->job);
+    text_add(&script, "\n");
+    return text_steal(&script);
+}
+
+void job_order_init(struct job_order *order, const struct run *run, const struct job *job,
+                    const struct folder *folder, const struct store_launch *launch,
+                    const char *worker, const char *excluded)
 {
     const struct phase *phase = run->phase;
     size_t variables = json_object_size(launch->environment);
     size_t option_count = json_object_size(json_object_get(launch->spec, "slurm")) + 2;
     struct phase needs = shared_needs(phase);
-    struct text script = {0};
-    text_add(&script, "#!/bin/sh\nexec ");
-    text_add_quoted(&script, worker);
-    text_add(&script, phase_shares(phase) ? " host " : " lead ");
-    text_add_quoted(&script, folder->job);
-    text_add(&script, "\n");
 
     *order = (struct job_order){
         .name = text_format("%s.%s", phase->workflow->name, phase->name),
-        .script = text_steal(&script),
-        .output = text_format("%s/job.log", folder->job),
+        .script = order_script(phase, job, folder, worker),
+        .output = text_format("%s/job.log", folder->own),
         .environment = allocate(variables, sizeof(char *)),
         .limits = allocate(json_array_size(launch->limits), sizeof(char *)),
         .owned = allocate(variables + option_count, sizeof(char *)),
@@ -136,7 +147,7 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         order->limits[i] = json_string_value(json_array_get(launch->limits, i));
     const json_t *workdir = json_object_get(launch->spec, "workdir");
     order->description = (struct cluster_description){
-        .token = run->job->token,
+        .token = job->token,
         .name = order->name,
         .script = order->script,
         .work_dir = json_is_string(workdir) ? json_string_value(workdir) : launch->workdir,
@@ -147,7 +158,7 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .submit_dir = launch->workdir,
         .nodes = phase->nodes,
         .gpus_per_node = phase->gpus_per_node,
-        .gpu_type = phase->gpu_type,
+        .gpu_type = job_gpu_type(job, phase),
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
         .can_chain = needs.has_checkpoint,

@@ -390,7 +390,7 @@ void journal_read_outcome(struct loop *loop, struct run *run)
         post_end(loop, notes, run, outcome);
     if (!notes->has_ended) {
         char words[REASON_MAX];
-        read_last_words(folder.job, words, sizeof words);
+        read_last_words(folder.own, words, sizeof words);
         silent.message = words;
         loop_post(loop, &silent);
     }

@@ -51,6 +51,22 @@ static int plan_after(struct workflow *workflow, struct phase *phase, const stru
     return 0;
 }
 
+/* Their types with commas between, the caller's; NULL: there is no choice. */
+static char *plan_alternatives(const json_t *alternatives)
+{
+    struct text types = {0};
+    json_t *alternative;
+    size_t i;
+    if (json_array_size(alternatives) == 0)
+        return NULL;
+    json_array_foreach((json_t *)alternatives, i, alternative)
+    {
+        const char *type = json_string_value(json_object_get(alternative, "gpu_type"));
+        text_addf(&types, "%s%s", i ? "," : "", type ? type : "");
+    }
+    return text_steal(&types);
+}
+
 static void plan_resources(struct phase *phase, const struct phase_spec *spec)
 {
     const struct phase_resources *resources = &spec->resources;
@@ -59,6 +75,7 @@ static void plan_resources(struct phase *phase, const struct phase_spec *spec)
     phase->cpus_per_node =
         resources->cpus ? resources->cpus : resources->cpus_per_gpu * resources->gpus;
     phase->gpu_type = resources->gpu_type ? text_format("%s", resources->gpu_type) : NULL;
+    phase->alternatives = plan_alternatives(resources->alternatives);
     phase->time_s = resources->time_s;
 }
 

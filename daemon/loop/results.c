@@ -215,6 +215,9 @@ static void take_answer(struct loop *loop, const struct cluster_result *result)
         submit_anywhere(loop, duty, result);
         return;
     }
+    if (kind == FX_SUBMIT && result->outcome == CLUSTER_REFUSED && duty->effect.job->first)
+        loop_warn(loop, duty->effect.run, "no job for GPUs of type %s: refused by Slurm: %s",
+                  duty->effect.job->gpu_type, result->message);
     bool is_change = kind == FX_CANCEL_JOB || kind == FX_BEGIN_JOB;
     if (!is_change)
         take_submit(loop, duty, result);

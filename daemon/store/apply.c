@@ -87,6 +87,8 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_id(stmt, ":workflow", effect->workflow->id);
     stmt_bind_text(stmt, ":token", job->token);
     stmt_bind_id(stmt, ":host", job->host ? job->host->id : 0);
+    stmt_bind_id(stmt, ":first", job->first ? job->first->id : 0);
+    stmt_bind_words(stmt, ":gpu_type", job->gpu_type);
     stmt_bind_id(stmt, ":slurm_id", job->slurm_id);
     stmt_bind_words(stmt, ":state", job->state);
     stmt_bind_words(stmt, ":reason", job->reason);

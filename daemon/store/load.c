@@ -64,6 +64,7 @@ static bool load_phase(struct stmt *stmt, struct phase *phase)
     phase->gpus_per_node = stmt_next_unsigned(stmt);
     phase->cpus_per_node = stmt_next_unsigned(stmt);
     phase->gpu_type = stmt_next_copy(stmt);
+    phase->alternatives = stmt_next_copy(stmt);
     phase->time_s = stmt_next_unsigned(stmt);
     phase->stop_s = stmt_next_unsigned(stmt);
     phase->linger_s = stmt_next_unsigned(stmt);
@@ -168,7 +169,9 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         struct job *job = workflow_add_job(workflow);
         job->id = (uint64_t)stmt_next_int(stmt);
         stmt_next_words(stmt, job->token, sizeof job->token);
-        job->host = load_find_job(workflow, (uint64_t)stmt_next_int(stmt)); /* it is older */
+        job->host = load_find_job(workflow, (uint64_t)stmt_next_int(stmt));  /* it is older */
+        job->first = load_find_job(workflow, (uint64_t)stmt_next_int(stmt)); /* itself, maybe */
+        stmt_next_words(stmt, job->gpu_type, sizeof job->gpu_type);
         job->slurm_id = stmt_next_unsigned(stmt);
         stmt_next_words(stmt, job->state, sizeof job->state);
         stmt_next_words(stmt, job->reason, sizeof job->reason);
@@ -331,6 +334,8 @@ static bool load_effect(struct stmt *stmt, const struct core *core, struct core_
         .job = load_find_job(workflow, job),
         .due_ms = stmt_next_int(stmt),
     };
+    if (effect->job && (effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP))
+        effect->job->is_asked = true; /* by this */
     for (size_t i = 0; i < workflow->phase_count; i++)
         if (workflow->phases[i].id == phase)
             effect->phase = &workflow->phases[i];

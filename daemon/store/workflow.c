@@ -91,6 +91,7 @@ int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *r
     stmt_bind_int(stmt, ":gpus_per_node", phase->gpus_per_node);
     stmt_bind_int(stmt, ":cpus_per_node", phase->cpus_per_node);
     stmt_bind_text(stmt, ":gpu_type", phase->gpu_type);
+    stmt_bind_text(stmt, ":alternatives", phase->alternatives);
     stmt_bind_int(stmt, ":time_s", phase->time_s);
     stmt_bind_int(stmt, ":stop_s", phase->stop_s);
     stmt_bind_int(stmt, ":linger_s", phase->linger_s);

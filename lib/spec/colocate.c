@@ -176,6 +176,16 @@ static void colocate_drop_preflight(const struct phases_entry *entry, json_t *js
     (void)json_object_set_new(json, "preflight", json_string("off"));
 }
 
+/* Each alternative would be a job of its own. */
+static void colocate_check_choice(const struct phases_entry *entry, const json_t *json,
+                                  struct spec_problems *problems)
+{
+    const json_t *resources = json_object_get(json, "resources");
+    if (json_array_size(json_object_get(resources, "alternatives")) > 0)
+        node_problem(problems, node_get(entry->node, "colocate"),
+                     "phases in one job cannot have a choice of GPUs (|)");
+}
+
 void colocate_settle(const struct phases_entry *entry, json_t *json, json_t *beside,
                      struct spec_problems *problems)
 {
@@ -183,6 +193,7 @@ void colocate_settle(const struct phases_entry *entry, json_t *json, json_t *bes
                               entry->beside ? json_string(entry->beside->name) : json_null());
     if (!entry->beside || !beside)
         return;
+    colocate_check_choice(entry, json, problems);
     colocate_compare_all(entry, "resources", json, beside, problems);
     colocate_compare_all(entry, "slurm", json, beside, problems);
     colocate_drop_preflight(entry, json, problems);

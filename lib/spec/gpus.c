@@ -89,9 +89,7 @@ void gpus_read(struct scope *scope, const struct node *node, json_t *resources)
     struct error err;
     json_t *list = json_array(), *first;
     char *text = node ? scalar_string(scope, node) : NULL;
-    if (text && strchr(text, '|') && !getenv("PHASED_X"))
-        node_problem(scope->problems, node, "alternatives (|): not supported yet");
-    else if (text && strchr(text, '|'))
+    if (text && strchr(text, '|'))
         gpus_read_alternatives(scope, node, text, list);
     else if (text && units_parse_gpus(text, gpus.type, &gpus.count, &err) < 0)
         node_problem(scope->problems, node, "%s", err.message);

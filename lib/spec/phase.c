@@ -94,6 +94,7 @@ static void phase_load_resources(struct phase_loader *loader, struct phase_spec 
         .nodes = phase_whole_32(loader, json, "nodes", 1),
         .gpus = phase_whole_32(loader, json, "gpus", 0),
         .gpu_type = phase_optional_string(loader, json, "gpu_type"),
+        .alternatives = json_object_get(json, "alternatives"),
         .cpus = phase_whole_32(loader, json, "cpus", 0),
         .cpus_per_gpu = phase_whole_32(loader, json, "cpus_per_gpu", 0),
         .mem_mb = phase_whole(loader, json, "mem_mb", 0, UINT64_C(1) << 40),

@@ -22,13 +22,14 @@ enum phase_on_fail { PHASE_ON_FAIL_HOLD, PHASE_ON_FAIL_FAIL };
 enum phase_metrics_kind { PHASE_METRICS_AUTO, PHASE_METRICS_PATTERN, PHASE_METRICS_FILE };
 
 struct phase_resources {
-    uint32_t nodes;        /* at least 1 */
-    uint32_t gpus;         /* per node; 0: none */
-    const char *gpu_type;  /* NULL: any */
-    uint32_t cpus;         /* per node; 0: not asked for */
-    uint32_t cpus_per_gpu; /* 0: not asked for */
-    uint64_t mem_mb;       /* per node; 0: not asked for */
-    uint32_t time_s;       /* at least 1 */
+    uint32_t nodes;             /* at least 1 */
+    uint32_t gpus;              /* per node; 0: none */
+    const char *gpu_type;       /* NULL: any */
+    const json_t *alternatives; /* array of {"gpus", "gpu_type"}, gpu_type among them; or NULL */
+    uint32_t cpus;              /* per node; 0: not asked for */
+    uint32_t cpus_per_gpu;      /* 0: not asked for */
+    uint64_t mem_mb;            /* per node; 0: not asked for */
+    uint32_t time_s;            /* at least 1 */
 };
 
 /* Groups of tensor x pipeline GPUs, `data` of them. */

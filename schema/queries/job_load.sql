@@ -1,4 +1,4 @@
-SELECT id, token, host, slurm_id, state, reason, nodes, node_count, gpus_per_node, slot, time_s, over,
+SELECT id, token, host, first, gpu_type, slurm_id, state, reason, nodes, node_count, gpus_per_node, slot, time_s, over,
        restarts, submitted, started, ended, absent_since
   FROM job
  WHERE workflow = :workflow

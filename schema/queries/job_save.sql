@@ -1,9 +1,9 @@
-INSERT INTO job (id, workflow, token, host, slurm_id, state, reason, nodes, node_count, gpus_per_node, slot,
+INSERT INTO job (id, workflow, token, host, first, gpu_type, slurm_id, state, reason, nodes, node_count, gpus_per_node, slot,
                  time_s, over, restarts, submitted, started, ended, absent_since)
-VALUES (:id, :workflow, :token, :host, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node, :slot,
+VALUES (:id, :workflow, :token, :host, :first, :gpu_type, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node, :slot,
         :time_s, :over, :restarts, :submitted, :started, :ended, :absent_since)
 ON CONFLICT (id) DO UPDATE
-   SET slurm_id = excluded.slurm_id, state = excluded.state, reason = excluded.reason,
+   SET first = excluded.first, gpu_type = excluded.gpu_type, slurm_id = excluded.slurm_id, state = excluded.state, reason = excluded.reason,
        nodes = excluded.nodes, node_count = excluded.node_count,
        gpus_per_node = excluded.gpus_per_node, slot = excluded.slot, time_s = excluded.time_s, over = excluded.over,
        restarts = excluded.restarts, submitted = excluded.submitted, started = excluded.started, ended = excluded.ended,

@@ -7,7 +7,10 @@ load phased.bash
 setup_file() { sandbox_up 3 h100,h200; }
 teardown_file() { sandbox_down; }
 setup() { home_up; }
-teardown() { home_down; }
+teardown() {
+    [ ! -s "$PHASED_HOME/occupied" ] || free_nodes
+    home_down
+}
 
 # by_gpu GPUS [MEMBERS]: a training that tells its params and what its gate makes of them.
 by_gpu() {
@@ -66,4 +69,103 @@ executed() {
     phasectl submit --set batch=8 "$PHASED_HOME/spec.yaml"
     eventually 60 state 2/train succeeded
     [ "$(cut -d' ' -f2- "$PHASED_HOME/runs/2/train/out/executed")" = "8 128" ]
+}
+
+# choice [PHASES]: a training that takes whichever GPUs come first.
+choice() {
+    cat <<SPEC
+name: choice
+phases:
+  train:
+    resources: {nodes: 1, gpus: h200:8 | h100:8, time: 30m}
+    preflight: off
+    run: |
+      echo "\$SLURM_JOB_ID \$SLURM_JOB_NODELIST" >>"\$PHASED_OUT/executed"
+      until [ -e "\$PHASED_OUT/../../../../enough" ]; do sleep 0.1; done
+      echo step=1 loss=2
+    checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 5s}
+${1:-}
+SPEC
+}
+
+# Takes all GPUs of the nodes until the test ends.
+occupy() {
+    sbatch -p prod --nodelist "$1" -N "${2:-1}" --gres=gpu:8 --output /dev/null --wrap 'sleep 600' |
+        grep -oE '[0-9]+' >>"$PHASED_HOME/occupied"
+    eventually 20 is_running "$(tail -n 1 "$PHASED_HOME/occupied")"
+}
+
+is_running() {
+    [ "$(squeue -h -j "$1" -o %T)" = RUNNING ]
+}
+
+free_nodes() {
+    xargs scancel <"$PHASED_HOME/occupied"
+    : >"$PHASED_HOME/occupied"
+}
+
+queue_is() {
+    [ "$(squeue -h -o %T | sort | paste -sd' ')" = "$1" ]
+}
+
+record_says() {
+    [ "$(record "$1")" = "$2" ]
+}
+
+@test "of GPUs given as alternatives those are taken that come first, and the other job goes" {
+    phasectl daemon start
+    occupy n2
+    occupy n1,n3 2
+    choice "$(printf '  after: {after: train, resources: {gpus: h100:8, time: 10m}, preflight: off, run: "echo $SLURM_JOB_ID >$PHASED_OUT/job"}')" | submit
+    eventually 20 queue_is "PENDING PENDING RUNNING RUNNING"
+    [ "$(record 'SELECT gpu_type FROM job ORDER BY id' | paste -sd' ')" = "h200 h100" ]
+    scancel "$(tail -n 1 "$PHASED_HOME/occupied")" # n1 and n3
+    eventually 30 state 1/train active
+    eventually 20 queue_is "RUNNING RUNNING"
+    touch "$PHASED_HOME/enough"
+    eventually 60 state 1 succeeded
+    [ "$(executed)" = "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'") n1" ]
+    eventually 30 record_says 'SELECT gpu_type, state, over FROM job ORDER BY id LIMIT 1' "h200|cancelled|1"
+    # The next phase wants just what was got: it goes on in the same job.
+    [ "$(cat "$PHASED_HOME/runs/1/after/out/job")" = "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'")" ]
+    free_nodes
+}
+
+@test "when both start at once, and nobody is there, one of them trains" {
+    phasectl daemon start
+    occupy n1,n2,n3 3
+    choice | submit
+    eventually 20 queue_is "PENDING PENDING RUNNING"
+    daemon_kill
+    free_nodes
+    eventually 30 test -s "$PHASED_HOME/runs/1/train/out/executed"
+    eventually 20 queue_is RUNNING # the one that came second is over
+    phasectl daemon start
+    eventually 30 state 1/train active
+    touch "$PHASED_HOME/enough"
+    eventually 60 state 1 succeeded
+    [ "$(line_count "$PHASED_HOME/runs/1/train/out/executed")" = 1 ]
+    [ "$(record 'SELECT job.slurm_id FROM run JOIN job ON job.id = run.job')" = "$(executed | cut -d' ' -f1)" ]
+    eventually 30 record_says 'SELECT count(*) FROM job WHERE over = 0' 0
+}
+
+@test "a type that the cluster lacks leaves the others" {
+    phasectl daemon start
+    touch "$PHASED_HOME/enough"
+    choice | sed 's/h200:8/b200:8/' | submit
+    eventually 60 state 1 succeeded
+    run phasectl why 1/train
+    [[ $output == *"no job for GPUs of type b200: refused by Slurm"* ]]
+    [ "$(executed | cut -d' ' -f2)" = n1 ]
+}
+
+@test "cancelled while it waits, both jobs go" {
+    phasectl daemon start
+    occupy n1,n2,n3 3
+    choice | submit
+    eventually 20 queue_is "PENDING PENDING RUNNING"
+    phasectl cancel 1
+    eventually 30 state 1 cancelled
+    eventually 20 queue_is RUNNING
+    free_nodes
 }

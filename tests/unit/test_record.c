@@ -73,6 +73,8 @@ static void fill(struct record *record, struct workflow *workflow)
     SET(job->state, "node_fail");
     SET(job->reason, "NodeDown");
     SET(job->nodes, "n[1-2]");
+    job->first = job;
+    SET(job->gpu_type, "h200");
     job->time_s = 7200;
     job->restarts = 3;
     job->submitted_ms = 1790000000006;
@@ -115,6 +117,7 @@ static void assert_same_phase(const struct phase *first, const struct phase *sec
     a.remedies = b.remedies = a.remedy = b.remedy = NULL;
     ASSERT_SAME_TEXT(a.name, b.name);
     ASSERT_SAME_TEXT(a.gpu_type, b.gpu_type);
+    ASSERT_SAME_TEXT(a.alternatives, b.alternatives);
     ASSERT_SAME_TEXT(a.slurm_options, b.slurm_options);
     ASSERT_SAME_TEXT(a.checkpoint_path, b.checkpoint_path);
     a.workflow = b.workflow = NULL;
@@ -144,7 +147,8 @@ static void assert_same_job(const struct job *first, const struct job *second)
     memcpy(&a, first, sizeof a);
     memcpy(&b, second, sizeof b);
     assert_int_equal(a.host ? a.host->id : 0, b.host ? b.host->id : 0);
-    a.host = b.host = NULL;
+    assert_int_equal(a.first ? a.first->id : 0, b.first ? b.first->id : 0);
+    a.host = b.host = a.first = b.first = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 
