@@ -188,6 +188,15 @@ static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *js
     return status;
 }
 
+/* Whoever shares a job knows which one it is. */
+static int plan_check_choice(const struct phase *phase, struct error *err)
+{
+    if (phase->alternatives && (phase_shares(phase) || phase_parts(phase) > 1))
+        return error_set(err, -EINVAL, "phase %s shares jobs, and has a choice of GPUs (|)",
+                         phase->name);
+    return 0;
+}
+
 int plan_workflow(const json_t *resolved, struct workflow **ret_workflow, struct error *err)
 {
     const json_t *phases = json_object_get(resolved, "phases");
@@ -207,6 +216,8 @@ int plan_workflow(const json_t *resolved, struct workflow **ret_workflow, struct
         phase->index = (unsigned)i;
         status = plan_phase(workflow, phase, json_array_get(phases, i), err);
     }
+    for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
+        status = plan_check_choice(&workflow->phases[i], err);
     if (status < 0)
         workflow_free(workflow);
     else

@@ -272,6 +272,10 @@ bool matrix_sets(const struct phases_entry *entry, const char *param)
  * words cannot be multiplied. */
 static void matrix_check_parallel(struct scope *scope, const struct node *phase)
 {
+    const struct node *gpus = node_get(node_get(phase, "resources"), "gpus");
+    if (gpus && gpus->kind == NODE_SCALAR && strchr(gpus->text, '|'))
+        node_problem(scope->problems, gpus,
+                     "no choice of GPUs (|) where members run side by side (pack)");
     const struct node *preflight = node_get(phase, "preflight");
     const struct node *memory = node_get(node_get(phase, "slurm"), "mem");
     if (preflight && !(preflight->kind == NODE_SCALAR && text_equal(preflight->text, "off")))
