@@ -79,6 +79,8 @@ static bool is_no_fault(unsigned code)
     case cudaErrorNotSupported:
     case cudaErrorCompatNotSupportedOnDevice:
     case cudaErrorSystemDriverMismatch:
+    case cudaErrorStubLibrary:
+    case cudaErrorTooManyPeers:
         return true;
     default:
         return false;
