@@ -15,7 +15,9 @@ bin_phasectl_SOURCES = \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
 	cli/program.c cli/program.h \
+	cli/provenance.c cli/provenance.h \
 	cli/runs.c \
+	cli/show.c \
 	cli/source.c cli/source.h \
 	cli/sandbox.c \
 	cli/status.c \

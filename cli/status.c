@@ -122,6 +122,18 @@ static void status_write_choices(const json_t *workflow, struct text *text)
     }
 }
 
+/* Which code it runs: `phasectl show` tells more. */
+static void status_write_code(const json_t *workflow, struct text *text)
+{
+    const char *commit = field_text(workflow, "commit"), *branch = field_text(workflow, "branch");
+    if (!commit[0])
+        return;
+    text_addf(text, "\ncode %.12s%s%s%s", commit, branch[0] ? " on " : "", branch,
+              json_is_true(json_object_get(workflow, "changed")) ? ", with changes" : "");
+    if (field_text(workflow, "snapshot")[0])
+        text_addf(text, ", a copy in %s", field_text(workflow, "snapshot"));
+}
+
 static void status_write_workflow(const struct cli *cli, const json_t *workflow, struct text *text)
 {
     char buffer[FORMAT_SIZE];
@@ -133,6 +145,7 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
               format_time(field_number(workflow, "submitted"), time(NULL), buffer),
               field_text(workflow, "file"));
     status_write_choices(workflow, text);
+    status_write_code(workflow, text);
     text_add(text, "\n\n");
     view_phases(&cli->out, workflow, (double)time(NULL), text);
     view_held(&cli->out, workflow, text);

@@ -4,6 +4,7 @@
 #include "cli/field.h"
 #include "cli/options.h"
 #include "cli/problems.h"
+#include "cli/provenance.h"
 #include "cli/source.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
@@ -11,6 +12,7 @@
 #include "lib/error.h"
 #include "lib/limits.h"
 #include "lib/mac.h"
+#include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -27,6 +29,8 @@ enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* about 9 s in all: a daemon r
 struct submit_options {
     json_t *set;      /* object: params to texts */
     json_t *variants; /* array of names */
+    json_t *provenance;
+    const struct option_list *sets;
     bool hold;
 };
 
@@ -107,16 +111,51 @@ static json_t *submit_body(const struct submit_options *options)
     char host[HOST_NAME_MAX + 1] = "";
     char *workdir = getcwd(NULL, 0);
     (void)gethostname(host, sizeof host - 1); /* without a name it is left empty */
-    json_t *body =
-        json_pack("{s:O, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", options->set, "with",
-                  options->variants, "hold", options->hold, "workdir", workdir ? workdir : "/",
-                  "environment", submit_environment(), "umask", (int)submit_umask(), "limits",
-                  submit_limits(), "host", host, "workflows");
+    json_t *body = json_pack(
+        "{s:O, s:O, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", options->set, "with",
+        options->variants, "provenance", options->provenance, "hold", options->hold, "workdir",
+        workdir ? workdir : "/", "environment", submit_environment(), "umask", (int)submit_umask(),
+        "limits", submit_limits(), "host", host, "workflows");
     free(workdir);
     return body;
 }
 
-static int submit_add_file(json_t *body, const char *file, struct error *err)
+/* Whether the workflow asks for a copy of its code. What is wrong with it the daemon tells. */
+static bool submit_wants_snapshot(const struct source *source, const struct submit_options *options)
+{
+    const struct spec_overrides overrides = {
+        .variants = options->variants,
+        .texts = options->sets->items,
+        .count = options->sets->count,
+    };
+    struct spec_problems problems = {0};
+    json_t *json = NULL;
+    (void)spec_parse(source->name, source->text, source->size, &overrides, &json, &problems);
+    bool wants = text_equal(field_text(json, "code"), "snapshot");
+    spec_problems_fini(&problems);
+    json_decref(json);
+    return wants;
+}
+
+/* The phases' programs are started in the copy, as if submit had been called there. */
+static int submit_freeze(const struct cli *cli, const struct submit_options *options, json_t *item,
+                         struct error *err)
+{
+    char *workdir;
+    int code =
+        provenance_snapshot(cli, options->provenance, field_text(item, "key"), &workdir, err);
+    if (code < 0)
+        return code;
+    json_t *provenance = json_copy(options->provenance);
+    (void)json_object_set_new(provenance, "snapshot", json_string(workdir));
+    (void)json_object_set_new(item, "provenance", provenance);
+    (void)json_object_set_new(item, "workdir", json_string(workdir));
+    free(workdir);
+    return 0;
+}
+
+static int submit_add_file(const struct cli *cli, const struct submit_options *options,
+                           json_t *body, const char *file, struct error *err)
 {
     char key[MAC_TOKEN_SIZE];
     struct source source;
@@ -126,7 +165,12 @@ static int submit_add_file(json_t *body, const char *file, struct error *err)
     mac_random(key, sizeof key);
     json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
                              source.size, "key", key);
+    bool is_frozen = item && submit_wants_snapshot(&source, options);
     source_fini(&source);
+    if (is_frozen && (code = submit_freeze(cli, options, item, err)) < 0) {
+        json_decref(item);
+        return code;
+    }
     if (!item)
         return error_set_at(err, -EINVAL, file, 0, 0, "cannot be sent: it is not UTF-8 text");
     (void)json_array_append_new(json_object_get(body, "workflows"), item);
@@ -156,7 +200,7 @@ static int submit_files(struct cli *cli, const struct arguments *files,
     json_t *body = submit_body(options), *reply = NULL, *problems = NULL;
     int status = CLI_OK;
     for (size_t i = 0; i < files->count; i++)
-        if (submit_add_file(body, files->items[i], &err) < 0)
+        if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
             status = cli_fail(&err);
     if (status != CLI_OK)
         goto out;
@@ -203,7 +247,10 @@ int submit_verb(struct cli *cli, char **words)
     if (!options.set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
     options.variants = options_texts(&variants);
+    options.provenance = provenance_capture();
+    options.sets = &list;
     status = submit_files(cli, &arguments, &options, &address);
+    json_decref(options.provenance);
     json_decref(options.variants);
     json_decref(options.set);
     if (status == CLI_OK && watch)

@@ -22,6 +22,9 @@ const struct verb verbs[] = {
      "Its runs with their causes, the verdicts and the last lines of the newest that failed, and "
      "what\n"
      "is done or waited for. For a workflow: the phase that needs it most.\n"},
+    {"show", show_verb, "ADDRESS [options]", "tell what a workflow was submitted with",
+     "Its file, options, folder and code: the git commit, what was changed since, and the copy\n"
+     "that runs use where the file says code: snapshot.\n"},
     {"watch", watch_verb, "ADDRESS", "follow a workflow until it ends",
      "Exits 0 when it succeeded, 1 when it failed, was cancelled or is held. Ctrl-C only ends the\n"
      "watching.\n"},

@@ -18,6 +18,7 @@ struct error;
     X(daemon_file, "daemon.json")       /* where the daemon listens for workers */                 \
     X(failures, "failures.yaml")        /* the user's own: phased-failures(5) */                   \
     X(runs, "runs")                     /* a folder for each workflow, job and run */              \
+    X(snapshots, "snapshots")           /* copies of code that workflows run */                    \
     X(sandbox, "sandbox")               /* the private Slurm, where there is one */                \
     X(slurm_conf, "sandbox/slurm.conf") /* its configuration */
 

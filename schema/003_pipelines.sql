@@ -132,3 +132,18 @@ CREATE VIEW v_cost AS
       JOIN run AS first ON first.id = idle.run
       JOIN phase ON phase.id = first.phase
      WHERE idle.ms > 0;
+
+-- Provenance.
+
+CREATE TABLE provenance (
+    -- The code of a workflow, as it was at its submission.
+    workflow  INTEGER PRIMARY KEY REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
+    root      TEXT, -- the git repository that submit was called in; NULL: none
+    commit_id TEXT, -- what was checked out
+    branch    TEXT, -- NULL: none
+    diff      TEXT, -- what was changed since, for git apply; NULL: see diff_note
+    diff_note TEXT, -- why there is no diff
+    untracked TEXT, -- files that git does not know and does not ignore, a name a line
+    packages  TEXT, -- of the Python environment that was active, name==version a line
+    snapshot  TEXT  -- the folder of the copy that runs use; NULL: none was asked for
+) STRICT;

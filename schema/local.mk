@@ -2,6 +2,8 @@
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql
 QUERIES = \
 	schema/queries/budget_set.sql \
+	schema/queries/provenance_insert.sql \
+	schema/queries/source_answer.sql \
 	schema/queries/budget_tell.sql \
 	schema/queries/budgets.sql \
 	schema/queries/changes_list.sql \

@@ -62,7 +62,7 @@ bool call_can_record(struct call *call);
  */
 
 call_handler read_ping, read_workflows, read_workflow, read_phase, read_run, read_metrics,
-    read_gpus, read_exposition, read_gate, read_logs, read_runs;
+    read_gpus, read_exposition, read_gate, read_logs, read_runs, read_source;
 call_handler events_get;
 bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;

@@ -62,6 +62,14 @@ void read_workflow(struct call *call)
     call_answer(call, status, json, &err);
 }
 
+void read_source(struct call *call)
+{
+    json_t *json = NULL;
+    struct error err;
+    int status = answer_source(store_of(call), call->address.workflow, &json, &err);
+    call_answer(call, status, json, &err);
+}
+
 void read_phase(struct call *call)
 {
     json_t *json = NULL;

@@ -21,6 +21,7 @@ static const struct route person_routes[] = {
     {"POST", "/v1/workflows", submit_post},
     {"GET", "/v1/workflows", read_workflows},
     {"GET", "/v1/workflows/{workflow}", read_workflow},
+    {"GET", "/v1/workflows/{workflow}/source", read_source},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}", read_phase},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/gate", read_gate},
     {"GET", "/v1/workflows/{workflow}/phases/{phase}/runs/{attempt}", read_run},

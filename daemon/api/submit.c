@@ -182,6 +182,7 @@ static const struct {
     {"environment", JSON_OBJECT, false}, {"umask", JSON_INTEGER, false},
     {"limits", JSON_ARRAY, false},       {"host", JSON_STRING, false},
     {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
+    {"provenance", JSON_OBJECT, false},
 };
 
 static bool all_texts(const json_t *container)
@@ -335,6 +336,15 @@ static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *w
     return resolved;
 }
 
+/* The client copies the code, as the daemon may be on another machine than what it should copy. */
+static int check_copy(const json_t *body, const json_t *resolved, struct error *err)
+{
+    const json_t *copy = json_object_get(json_object_get(body, "provenance"), "snapshot");
+    if (json_object_get(resolved, "code") && !copy)
+        return error_set(err, -EINVAL, "code: snapshot, and `provenance.snapshot` names no copy");
+    return 0;
+}
+
 /* An item that can be posted; *ret_item stays NULL when the spec has problems. */
 static int make_item(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
                      struct error *err)
@@ -342,7 +352,9 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
     struct workflow *workflow;
     json_t *body = json_array_get(batch->list, index), *warnings = json_array();
     json_t *resolved = resolve(batch, body, warnings);
-    int status = resolved ? plan_workflow(resolved, &workflow, err) : 0;
+    int status = resolved ? check_copy(body, resolved, err) : 0;
+    if (resolved && status == 0)
+        status = plan_workflow(resolved, &workflow, err);
     if (!resolved || status < 0) {
         json_decref(warnings);
         json_decref(resolved);
@@ -371,6 +383,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
                 .limits = json_object_get(body, "limits"),
                 .host = json_string_value(json_object_get(body, "host")),
                 .key = key_of(body),
+                .provenance = json_object_get(body, "provenance"),
             },
     };
     batch->references++;

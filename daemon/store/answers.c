@@ -223,6 +223,16 @@ int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json
     return result;
 }
 
+int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SOURCE_ANSWER);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    int result = answer_one(stmt, ret_json, err);
+    if (result == -ENOENT)
+        return error_set(err, result, "no workflow %" PRIu64, workflow);
+    return result;
+}
+
 static int answer_workflows_count(struct store *store, int64_t since_ms, int64_t *ret_count,
                                   struct error *err)
 {

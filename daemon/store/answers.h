@@ -15,6 +15,9 @@
 struct error;
 struct store;
 
+/* What a workflow was submitted with: its text, what was set, its environment, its code. */
+int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err);
+
 /* {"workflows": [WORKFLOW], "total": 1050}: first those with a held phase, then what else is not
  * over, both newest first, then those that ended less than a day ago (at most 100), or all (at most
  * 1,000), the last one first. At most `limit` (0: no further limit) of the `total` there are. */

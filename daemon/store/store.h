@@ -61,9 +61,10 @@ struct store_submission {
     const char *workdir;       /* where submit was called */
     const json_t *environment; /* object of strings */
     unsigned umask;
-    const json_t *limits; /* list of "NOFILE=1024" */
-    const char *host;     /* of the client */
-    const char *key;      /* the client's, so that it may ask again; NULL: none */
+    const json_t *limits;     /* list of "NOFILE=1024" */
+    const char *host;         /* of the client */
+    const char *key;          /* the client's, so that it may ask again; NULL: none */
+    const json_t *provenance; /* object of texts (cli/provenance.h), "snapshot" too; NULL: none */
 };
 
 /* Writes a new workflow, to which core_add() has given ids, with its phases and edges. From then

@@ -160,10 +160,30 @@ static int workflow_insert_row(struct store *store, const struct workflow *workf
     return result;
 }
 
+static int workflow_insert_provenance(struct store *store, uint64_t workflow,
+                                      const json_t *provenance, struct error *err)
+{
+    static const char *const names[][2] = {
+        {":root", "root"},         {":commit_id", "commit"},    {":branch", "branch"},
+        {":diff", "diff"},         {":diff_note", "diff_note"}, {":untracked", "untracked"},
+        {":packages", "packages"}, {":snapshot", "snapshot"},
+    };
+    if (json_object_size(provenance) == 0)
+        return 0;
+    struct stmt *stmt = store_stmt(store, Q_PROVENANCE_INSERT);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        stmt_bind_text(stmt, names[i][0],
+                       json_string_value(json_object_get(provenance, names[i][1])));
+    return stmt_run(stmt, err);
+}
+
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err)
 {
     int result = workflow_insert_row(store, workflow, submission, err);
+    if (result == 0)
+        result = workflow_insert_provenance(store, workflow->id, submission->provenance, err);
     for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)
         result = workflow_insert_phase(store, &workflow->phases[i], submission->resolved, err);
     for (size_t i = 0; result == 0 && i < workflow->phase_count; i++)

@@ -10,14 +10,14 @@ static const struct keys_row keys_workflow_rows[] = {
     {"name", KEYS_SUPPORTED},   {"price", KEYS_SUPPORTED},    {"slurm", KEYS_SUPPORTED},
     {"env", KEYS_SUPPORTED},    {"defaults", KEYS_SUPPORTED}, {"phases", KEYS_SUPPORTED},
     {"budget", KEYS_SUPPORTED}, {"variants", KEYS_SUPPORTED}, {"notify", KEYS_LATER},
-    {"code", KEYS_LATER},
+    {"code", KEYS_SUPPORTED},
 };
 
 /* As above, but what the file is called and the variants themselves. */
 static const struct keys_row keys_variant_rows[] = {
     {"price", KEYS_SUPPORTED},    {"slurm", KEYS_SUPPORTED},  {"env", KEYS_SUPPORTED},
     {"defaults", KEYS_SUPPORTED}, {"phases", KEYS_SUPPORTED}, {"budget", KEYS_SUPPORTED},
-    {"notify", KEYS_LATER},       {"code", KEYS_LATER},
+    {"notify", KEYS_LATER},       {"code", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_phase_rows[] = {
@@ -32,7 +32,7 @@ static const struct keys_row keys_phase_rows[] = {
     {"shard", KEYS_SUPPORTED},    {"join", KEYS_SUPPORTED},      {"until", KEYS_SUPPORTED},
     {"notify", KEYS_LATER},       {"preflight", KEYS_SUPPORTED}, {"hang", KEYS_SUPPORTED},
     {"idle", KEYS_SUPPORTED},     {"mfu", KEYS_SUPPORTED},       {"parallel", KEYS_SUPPORTED},
-    {"code", KEYS_LATER},         {"outputs", KEYS_SUPPORTED},
+    {"outputs", KEYS_SUPPORTED},
 };
 
 static const struct keys_row keys_resources_rows[] = {

@@ -11,6 +11,7 @@
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/remedies.h"
+#include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
 #include "lib/spec/trial.h"
@@ -72,6 +73,14 @@ static json_t *spec_read_name(struct spec_reader *reader)
         return NULL;
     }
     return json_string(node->text);
+}
+
+/* Whether a copy of the code is run. */
+static bool spec_reads_snapshot(struct scope *outside, const struct node *node)
+{
+    static const char *const words[] = {"live", "snapshot"};
+    const char *word = node ? scalar_choice(outside, node, words, 2) : NULL;
+    return word && text_equal(word, "snapshot");
 }
 
 /* The phases before the given one; the array is the caller's to free(). */
@@ -234,6 +243,7 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     json_t *name = spec_read_name(reader);
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
     json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
+    bool is_frozen = spec_reads_snapshot(&outside, node_get(reader->root, "code"));
     scope_fini(&outside);
     if (name)
         (void)json_object_set_new(workflow, "name", name);
@@ -244,6 +254,8 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     json_decref(budget);
     if (overrides && json_array_size(overrides->variants))
         (void)json_object_set(workflow, "variants", overrides->variants);
+    if (is_frozen)
+        (void)json_object_set_new(workflow, "code", json_string("snapshot"));
     (void)json_object_set_new(workflow, "phases", phases);
     if (phases_init(&reader->phases, &reader->arena, reader->root, reader->problems) < 0)
         return workflow;

@@ -308,6 +308,86 @@ YAML
     [[ $output == *"made of 3" ]]
 }
 
+# A repository with a commit, a change, a new file and one that is ignored; cd there.
+repository() {
+    git init -q -b main repository
+    cd repository
+    git config user.email a@example.org
+    git config user.name A
+    mkdir sub
+    echo 'echo first version' >sub/program.sh
+    echo ignored >.gitignore
+    git add -A
+    git commit -q -m first
+    echo 'echo second version' >sub/program.sh
+    echo new >sub/new
+    echo x >ignored
+}
+
+# coded CODE: a workflow that runs a program of the folder which waits to be let go.
+coded() {
+    cat <<YAML
+name: coded
+code: $1
+phases:
+  only:
+    resources: {time: 5m}
+    run: |
+      until [ -e $BATS_TEST_TMPDIR/go ]; do sleep 0.1; done
+      bash program.sh
+      ls -A .. .
+YAML
+}
+
+@test "the code of a submission is recorded: commit, changes, new files" {
+    command -v git || skip "git is not installed"
+    repository
+    cd sub
+    workflow 60 >../ignored
+    run -0 phasectl submit ../ignored --hold
+    id=${output#workflow } id=${id%% *}
+    run -0 phasectl show "$id"
+    [[ $output == *"$(git rev-parse HEAD) on main of $BATS_TEST_TMPDIR/repository"* ]]
+    [[ $output == *"+1 -1 in 1 file, 1 new file"* ]]
+    [[ "$(phasectl status "$id")" == *"code $(git rev-parse --short=12 HEAD) on main, with changes"* ]]
+    # What is kept makes the commit what was submitted.
+    git -C .. stash -q
+    phasectl show "$id" --diff | git apply
+    grep -q second program.sh
+    [ "$(phasectl show "$id" --spec)" = "$(cat ../ignored)" ]
+    phasectl show "$id" --environment | grep -q "^HOME=$HOME"
+    phasectl cancel "$id"
+    cd "$FOLDER"
+    run -0 phasectl submit "$BATS_TEST_TMPDIR/repository/ignored" --hold
+    id=${output#workflow } id=${id%% *}
+    [[ "$(phasectl show "$id")" == *"no git repository"* ]]
+    phasectl cancel "$id"
+}
+
+@test "code: snapshot runs what was there at the submission, whatever is edited meanwhile" {
+    command -v git || skip "git is not installed"
+    repository
+    cd sub
+    coded snapshot >"$BATS_TEST_TMPDIR/frozen.yaml"
+    coded live >"$BATS_TEST_TMPDIR/live.yaml"
+    run -0 phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml" "$BATS_TEST_TMPDIR/live.yaml"
+    frozen=${lines[0]#workflow } frozen=${frozen%% *} live=${lines[1]#workflow } live=${live%% *}
+    echo 'echo third version' >program.sh
+    touch "$BATS_TEST_TMPDIR/go"
+    run -0 phasectl watch "$frozen"
+    run -0 phasectl watch "$live"
+    run -0 phasectl logs "$frozen/only"
+    [[ $output == *"second version"*"new"*"program.sh"*".gitignore"*"sub"* ]]
+    [[ $output != *ignored* ]]
+    run -0 phasectl logs "$live/only"
+    [[ $output == *"third version"* ]]
+    [[ "$(phasectl show "$frozen")" == *"copy"*"$PHASED_HOME/snapshots/"*"/sub"* ]]
+    # Without a repository there is nothing to copy, and nothing is queued.
+    cd "$FOLDER"
+    run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
+    [[ $stderr == *"code: snapshot needs a git repository"* ]]
+}
+
 @test "a bad spec is refused by the daemon with its places" {
     workflow 20 | sed 's/gate:/gates:/' >bad.yaml
     run -1 --separate-stderr phasectl submit bad.yaml

@@ -125,8 +125,8 @@ static struct workflow *seven(struct record *record)
 #define WORKFLOW_7                                                                                 \
     "{'workflow': 7, 'name': 'trm', 'state': 'running', 'submitted': 1790000000.0,"                \
     " 'ended': null, 'file': 'demo.yaml', 'workdir': '/work dir', 'variants': [], 'set': "         \
-    "{'validate.iterations': '10'},"                                                               \
-    " 'gpu_seconds': 1152.0,"                                                                      \
+    "{'validate.iterations': '10'}, 'commit': null, 'branch': null, 'changed': null,"              \
+    " 'snapshot': null, 'gpu_seconds': 1152.0,"                                                    \
     " 'cost_usd': 0.8, 'phases': [{" PHASE_VALIDATE "}, " PHASE_TRAIN "]}"
 
 static void workflows_phases_and_runs_have_the_documented_shapes(void **state)

@@ -1,0 +1,173 @@
+/* phasectl show: what a workflow was submitted with. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* What is printed alone, to be used as it is. */
+struct show_parts {
+    bool spec, diff, environment, as_json;
+};
+
+static void show_row(struct table *table, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    table_add(table, COLOUR_DIM, name);
+    table_add(table, COLOUR_PLAIN, value);
+}
+
+static unsigned show_lines(const char *text)
+{
+    unsigned count = 0;
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* "+12 -3 in 2 files", of a diff. */
+static void show_changes(const char *diff, struct text *text)
+{
+    unsigned files = 0, added = 0, removed = 0;
+    for (const char *line = diff; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        bool is_name = text_starts(line, "+++ ") || text_starts(line, "--- ");
+        files += text_starts(line, "diff --git ");
+        added += line[0] == '+' && !is_name;
+        removed += line[0] == '-' && !is_name;
+    }
+    text_addf(text, "+%u -%u in %u file%s", added, removed, files, files == 1 ? "" : "s");
+}
+
+static void show_code(const json_t *source, struct table *table)
+{
+    struct text text = {0};
+    const char *commit = field_text(source, "commit"), *diff = field_text(source, "diff");
+    const char *branch = field_text(source, "branch"), *note = field_text(source, "diff_note");
+    unsigned untracked = show_lines(field_text(source, "untracked"));
+    unsigned packages = show_lines(field_text(source, "packages"));
+    if (!commit[0]) {
+        show_row(table, "code", "no git repository");
+    } else {
+        text_addf(&text, "%s%s%s of %s", commit, branch[0] ? " on " : "", branch,
+                  field_text(source, "root"));
+        show_row(table, "code", text_string(&text));
+        text_clear(&text);
+        if (diff[0])
+            show_changes(diff, &text);
+        text_addf(&text, "%s%s", note[0] ? "not kept: " : "", note);
+        if (untracked)
+            text_addf(&text, "%s%u new file%s", text.size ? ", " : "", untracked,
+                      untracked == 1 ? "" : "s");
+        show_row(table, "changed", text.size ? text_string(&text) : "nothing");
+    }
+    show_row(table, "copy", field_text(source, "snapshot"));
+    text_clear(&text);
+    if (packages)
+        text_addf(&text, "%u packages of Python", packages);
+    show_row(table, "packages", text_string(&text));
+    text_fini(&text);
+}
+
+/* "--with stand_in --set validate.iterations=10" */
+static void show_choices(const json_t *source, struct table *table)
+{
+    struct text text = {0};
+    const json_t *variant;
+    json_t *value;
+    const char *name;
+    size_t i;
+    json_array_foreach(json_object_get(source, "variants"), i, variant)
+        text_addf(&text, "%s--with %s", text.size ? " " : "", json_string_value(variant));
+    json_object_foreach(json_object_get(source, "set"), name, value)
+        text_addf(&text, "%s--set %s=%s", text.size ? " " : "", name, json_string_value(value));
+    show_row(table, "options", text_string(&text));
+    text_fini(&text);
+}
+
+static void show_write(const struct cli *cli, const json_t *source, struct text *text)
+{
+    static const struct table_column columns[] = {{"", TABLE_LEFT, false}, {"", TABLE_LEFT, false}};
+    struct table table;
+    char buffer[FORMAT_SIZE];
+    text_addf(text, "workflow %lld  %s  submitted %s\n", field_integer(source, "workflow"),
+              field_text(source, "name"),
+              format_time(field_number(source, "submitted"), time(NULL), buffer));
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    show_row(&table, "file", field_text(source, "file"));
+    show_choices(source, &table);
+    show_row(&table, "folder", field_text(source, "workdir"));
+    show_row(&table, "machine", field_text(source, "host"));
+    show_code(source, &table);
+    table_write(&table, &cli->out, 2, text);
+    table_fini(&table);
+}
+
+static void show_environment(const json_t *source, struct text *text)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(source, "environment"), name, value)
+        text_addf(text, "%s=%s\n", name, json_string_value(value));
+}
+
+static void show_part(const struct cli *cli, const json_t *source, const struct show_parts *parts,
+                      struct text *text)
+{
+    if (parts->spec)
+        text_add(text, field_text(source, "spec"));
+    else if (parts->diff)
+        text_add(text, field_text(source, "diff"));
+    else if (parts->environment)
+        show_environment(source, text);
+    else
+        show_write(cli, source, text);
+}
+
+int show_verb(struct cli *cli, char **words)
+{
+    struct show_parts parts = {0};
+    const struct option_rule rules[] = {
+        {.name = "spec", .flag = &parts.spec, .help = "print the file's text alone"},
+        {.name = "diff", .flag = &parts.diff, .help = "print what was changed, for git apply"},
+        {.name = "environment", .flag = &parts.environment, .help = "print the environment alone"},
+        {.name = "json", .flag = &parts.as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct address address;
+    struct error err;
+    struct text text = {0};
+    json_t *source;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (address_parse(arguments.items[0], &address, &err) < 0)
+        return cli_usage(cli, "%s", err.message);
+    char *path = text_format("/v1/workflows/%llu/source", (unsigned long long)address.workflow);
+    int code = client_get(cli, path, &source, &err);
+    free(path);
+    if (code < 0)
+        return cli_fail(&err);
+    const char *note = field_text(source, "diff_note");
+    if (parts.as_json)
+        client_print_json(source);
+    else if (parts.diff && note[0])
+        (void)fprintf(stderr, "phasectl: the changes were not kept: %s\n", note);
+    else
+        show_part(cli, source, &parts, &text);
+    (void)fputs(text_string(&text), stdout);
+    text_fini(&text);
+    json_decref(source);
+    return parts.diff && note[0] ? CLI_FAILED : CLI_OK;
+}
