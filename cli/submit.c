@@ -14,6 +14,7 @@
 #include "lib/mac.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
+#include "lib/units.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -32,6 +33,8 @@ struct submit_options {
     json_t *provenance;
     const struct option_list *sets;
     bool hold;
+    /* NULL: not given */
+    const char *priority, *after, *window;
 };
 
 /* `environ` as an object. Slurm and JSON carry text only, so what is no UTF-8 is left out, aloud.
@@ -103,6 +106,35 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
         cli_wait(wait_ms);
         wait_ms *= 2;
     }
+}
+
+/* Adds the number that an option gave. */
+static bool submit_number(json_t *body, const char *name, const char *text)
+{
+    char *end;
+    errno = 0;
+    long long number = text ? strtoll(text, &end, 10) : 0;
+    if (text && (errno || end == text || *end))
+        return false;
+    if (text)
+        (void)json_object_set_new(body, name, json_integer(number));
+    return true;
+}
+
+/* When its jobs may be submitted. */
+static int submit_queue(json_t *body, const struct submit_options *options, struct error *err)
+{
+    unsigned from, to;
+    if (!submit_number(body, "priority", options->priority))
+        return error_set(err, -EINVAL, "--priority wants a whole number, not '%s'",
+                         options->priority);
+    if (!submit_number(body, "after", options->after))
+        return error_set(err, -EINVAL, "--after wants a workflow such as 7, not '%s'",
+                         options->after);
+    if (!options->window)
+        return 0;
+    (void)json_object_set_new(body, "window", json_string(options->window));
+    return units_parse_window(options->window, &from, &to, err);
 }
 
 /* What all of the submissions share; `workflows` is still to be filled. */
@@ -198,7 +230,7 @@ static int submit_files(struct cli *cli, const struct arguments *files,
 {
     struct error err;
     json_t *body = submit_body(options), *reply = NULL, *problems = NULL;
-    int status = CLI_OK;
+    int status = submit_queue(body, options, &err) < 0 ? cli_fail(&err) : CLI_OK;
     for (size_t i = 0; i < files->count; i++)
         if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
             status = cli_fail(&err);
@@ -233,6 +265,18 @@ int submit_verb(struct cli *cli, char **words)
          .help = "put a variant of the file over it; may be given several times"},
         {.name = "watch", .letter = 'w', .flag = &watch, .help = "then follow it until it ends"},
         {.name = "hold", .flag = &options.hold, .help = "let it wait until `phasectl release`"},
+        {.name = "after",
+         .value = "WORKFLOW",
+         .text = &options.after,
+         .help = "let it wait until that one has succeeded"},
+        {.name = "window",
+         .value = "HH:MM-HH:MM",
+         .text = &options.window,
+         .help = "submit its jobs at this time of day only"},
+        {.name = "priority",
+         .value = "N",
+         .text = &options.priority,
+         .help = "where limits.yaml lets jobs wait, the highest go first (0)"},
         {0},
     };
     struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};

@@ -16,6 +16,7 @@ struct error;
     X(lock, "phased.lock")              /* locked by the one daemon of this home */                \
     X(log, "phased.log")                /* what the daemon says */                                 \
     X(daemon_file, "daemon.json")       /* where the daemon listens for workers */                 \
+    X(limits, "limits.yaml")            /* the user's own: phased(1) */                            \
     X(failures, "failures.yaml")        /* the user's own: phased-failures(5) */                   \
     X(runs, "runs")                     /* a folder for each workflow, job and run */              \
     X(snapshots, "snapshots")           /* copies of code that workflows run */                    \

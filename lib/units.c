@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Far above every bound of this file, and ten times it still fits. */
@@ -127,5 +128,20 @@ int units_parse_gpus(const char *text, char ret_type[UNITS_GPU_TYPE_SIZE], uint3
     memcpy(ret_type, text, type_size);
     ret_type[type_size] = '\0';
     *ret_count = (uint32_t)count;
+    return 0;
+}
+
+int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, struct error *err)
+{
+    unsigned hour[2], minute[2];
+    int end = 0;
+    int count = sscanf(text, "%2u:%2u-%2u:%2u%n", &hour[0], &minute[0], &hour[1], &minute[1], &end);
+    bool is_good = count == 4 && text[end] == '\0' && strspn(text, "0123456789:-") == strlen(text);
+    for (int i = 0; is_good && i < 2; i++)
+        is_good = hour[i] < 24 && minute[i] < 60;
+    if (!is_good || (hour[0] == hour[1] && minute[0] == minute[1]))
+        return error_set(err, -EINVAL, "'%s' is no window of the day, such as 20:00-08:00", text);
+    *ret_from = hour[0] * 60 + minute[0];
+    *ret_to = hour[1] * 60 + minute[1];
     return 0;
 }

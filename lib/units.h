@@ -21,6 +21,9 @@ enum {
  * UNITS_DURATION_MAX_S. */
 int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *err);
 
+/* A stretch of the day, `20:00-08:00`, as minutes from midnight; the two differ. */
+int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, struct error *err);
+
 /* A whole number with K, M, G or T (powers of 1024, as in Slurm; a `B` or `iB` may follow), in MiB,
  * rounded up. */
 int units_parse_memory(const char *text, uint64_t *ret_mb, struct error *err);

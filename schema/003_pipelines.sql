@@ -69,6 +69,16 @@ CREATE VIEW v_workflow AS
       LEFT JOIN member ON member.phase = phase.id
      GROUP BY workflow.id;
 
+-- The queue.
+
+-- What a submission asked for. The higher, the earlier its jobs are submitted.
+ALTER TABLE workflow ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+-- The workflow that must have succeeded; NULL: none.
+ALTER TABLE workflow ADD COLUMN after INTEGER REFERENCES workflow;
+-- Minutes of the day between which its jobs are submitted; equal: at any time.
+ALTER TABLE workflow ADD COLUMN window_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE workflow ADD COLUMN window_to INTEGER NOT NULL DEFAULT 0;
+
 -- Budgets.
 
 -- The limit that a person has given it instead of the file's, as JSON: {"usd": 700}; NULL: none.

@@ -1,6 +1,7 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql
 QUERIES = \
+	schema/queries/beside_load.sql \
 	schema/queries/budget_set.sql \
 	schema/queries/provenance_insert.sql \
 	schema/queries/source_answer.sql \
@@ -12,18 +13,21 @@ QUERIES = \
 	schema/queries/choice_insert.sql \
 	schema/queries/costs_answer.sql \
 	schema/queries/edge_insert.sql \
-	schema/queries/beside_load.sql \
 	schema/queries/edge_load.sql \
 	schema/queries/event_insert.sql \
-	schema/queries/evidence_answer.sql \
-	schema/queries/evidence_put.sql \
 	schema/queries/events_after.sql \
 	schema/queries/events_of_workflow.sql \
+	schema/queries/evidence_answer.sql \
+	schema/queries/evidence_put.sql \
 	schema/queries/failure_answer.sql \
 	schema/queries/failure_put.sql \
 	schema/queries/gate_answer.sql \
 	schema/queries/gate_checks.sql \
 	schema/queries/gate_run.sql \
+	schema/queries/gpu_idle_add.sql \
+	schema/queries/gpu_put.sql \
+	schema/queries/gpus_answer.sql \
+	schema/queries/guard_checks.sql \
 	schema/queries/job_load.sql \
 	schema/queries/job_save.sql \
 	schema/queries/journal_get.sql \
@@ -44,6 +48,7 @@ QUERIES = \
 	schema/queries/metric_rows.sql \
 	schema/queries/metric_tail.sql \
 	schema/queries/metrics_newest.sql \
+	schema/queries/month_spending.sql \
 	schema/queries/node_answer.sql \
 	schema/queries/node_clear.sql \
 	schema/queries/node_insert.sql \
@@ -71,6 +76,7 @@ QUERIES = \
 	schema/queries/run_find.sql \
 	schema/queries/run_hardware_set.sql \
 	schema/queries/run_load.sql \
+	schema/queries/run_nodes_set.sql \
 	schema/queries/run_save.sql \
 	schema/queries/run_spec.sql \
 	schema/queries/run_warnings.sql \
@@ -78,16 +84,11 @@ QUERIES = \
 	schema/queries/runs_at_work.sql \
 	schema/queries/runs_of_phase.sql \
 	schema/queries/runs_of_workflow.sql \
-	schema/queries/secret_get.sql \
-	schema/queries/run_nodes_set.sql \
-	schema/queries/guard_checks.sql \
-	schema/queries/gpu_idle_add.sql \
-	schema/queries/gpu_put.sql \
-	schema/queries/gpus_answer.sql \
 	schema/queries/sample_coarsen.sql \
 	schema/queries/sample_drop.sql \
 	schema/queries/sample_oldest.sql \
 	schema/queries/sample_put.sql \
+	schema/queries/secret_get.sql \
 	schema/queries/secret_set.sql \
 	schema/queries/source_load.sql \
 	schema/queries/spending.sql \
@@ -99,6 +100,7 @@ QUERIES = \
 	schema/queries/workflow_live.sql \
 	schema/queries/workflow_load.sql \
 	schema/queries/workflow_save.sql \
+	schema/queries/workflow_state.sql \
 	schema/queries/workflows_count.sql \
 	schema/queries/workflows_recent.sql
 

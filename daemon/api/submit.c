@@ -9,6 +9,7 @@
 #include "lib/error.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
+#include "lib/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 enum {
     KEY_DIGITS = 32,
+    PRIORITY_MAX = 1000000,
     SUBMISSIONS_MAX = 100, /* of a request: nobody else is answered while they are resolved */
 };
 
@@ -182,7 +184,8 @@ static const struct {
     {"environment", JSON_OBJECT, false}, {"umask", JSON_INTEGER, false},
     {"limits", JSON_ARRAY, false},       {"host", JSON_STRING, false},
     {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
-    {"provenance", JSON_OBJECT, false},
+    {"provenance", JSON_OBJECT, false},  {"priority", JSON_INTEGER, false},
+    {"after", JSON_INTEGER, false},      {"window", JSON_STRING, false},
 };
 
 static bool all_texts(const json_t *container)
@@ -211,6 +214,13 @@ static int check_body(const json_t *body, struct error *err)
     const json_t *hold = json_object_get(body, "hold");
     if (hold && !json_is_boolean(hold))
         return error_set(err, -EINVAL, "`hold` is neither true nor false");
+    const char *window = json_string_value(json_object_get(body, "window"));
+    unsigned from, to;
+    if (window && units_parse_window(window, &from, &to, err) < 0)
+        return -EINVAL;
+    json_int_t priority = json_integer_value(json_object_get(body, "priority"));
+    if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
+        return error_set(err, -EINVAL, "`priority` is not within %d", PRIORITY_MAX);
     const char *key = json_string_value(json_object_get(body, "key"));
     if (key && !mac_is_hex(key, KEY_DIGITS))
         return error_set(err, -EINVAL, "`key` is not %d hexadecimal digits", KEY_DIGITS);
@@ -345,6 +355,24 @@ static int check_copy(const json_t *body, const json_t *resolved, struct error *
     return 0;
 }
 
+/* When its jobs may be submitted. */
+static int read_queue(struct submit_batch *batch, const json_t *body, struct workflow *workflow,
+                      struct error *err)
+{
+    const char *window = json_string_value(json_object_get(body, "window"));
+    json_int_t after = json_integer_value(json_object_get(body, "after"));
+    char state[24];
+    workflow->priority = (int)json_integer_value(json_object_get(body, "priority"));
+    if (window)
+        (void)units_parse_window(window, &workflow->window_from, &workflow->window_to,
+                                 err); /* as check_body() has seen */
+    if (after &&
+        store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, state, err) < 0)
+        return error_set(err, -EINVAL, "`after`: there is no workflow %lld", (long long)after);
+    workflow->after = (uint64_t)after;
+    return 0;
+}
+
 /* An item that can be posted; *ret_item stays NULL when the spec has problems. */
 static int make_item(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
                      struct error *err)
@@ -355,6 +383,8 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
     int status = resolved ? check_copy(body, resolved, err) : 0;
     if (resolved && status == 0)
         status = plan_workflow(resolved, &workflow, err);
+    if (resolved && status == 0 && (status = read_queue(batch, body, workflow, err)) < 0)
+        workflow_free(workflow);
     if (!resolved || status < 0) {
         json_decref(warnings);
         json_decref(resolved);

@@ -115,6 +115,7 @@ struct core_event {
      * a person has chosen, with `step`; empty: the start; NULL: it was not said. */
     const char *path;
     const char *token;   /* RUN_STARTED: of the job that its lead is in; NULL: not known */
+    int64_t retry_ms;    /* LIMITED: when it is worth trying again; 0: not known */
     const char *message; /* REMEDIED: which params became what, or why it cannot be */
     /* JUDGED: the checks that failed; RUN_ENDED: the guard that stopped it; with commas between. */
     const char *checks;

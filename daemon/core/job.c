@@ -107,6 +107,11 @@ void job_on_limited(struct step *step, struct workflow *workflow, struct job *jo
                    : run->state != RUN_SUBMITTING || job_gives_up(step, run))
         return;
     job_set_reason(job, step->event->message);
+    if (step->event->retry_ms) { /* our own limit: it passes */
+        step_save_job(step, run, job);
+        job_ask(step, FX_SUBMIT, run, job, step->event->retry_ms);
+        return;
+    }
     if (job->tries >=
         LIMITED_TRIES_SAID) { /* Slurm has one word for what passes and what does not */
         char reason[REASON_MAX];

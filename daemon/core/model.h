@@ -137,6 +137,11 @@ struct workflow {
     uint64_t id;
     char *name;
     int64_t submitted_ms, ended_ms;
+    /* What the submission asked for: */
+    int priority;                    /* the higher, the earlier its jobs are submitted */
+    uint64_t after;                  /* a workflow that must have succeeded; 0: none */
+    unsigned window_from, window_to; /* minutes of the day between which jobs are submitted; equal:
+                                      * at any time */
     size_t phase_count;
     struct phase *phases; /* in topological order */
     /* Runs and jobs in order of creation; those of earlier attempts stay until the workflow goes.

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define BUDGET_WARN_AT 0.8
 
@@ -63,7 +64,8 @@ static void budget_free(struct loop_item *item)
     free(item);
 }
 
-static void budget_warn(struct loop *loop, uint64_t workflow, double part, const char *text)
+static void budget_warn(struct loop *loop, uint64_t workflow, double part, const char *which,
+                        const char *text)
 {
     struct budget_item *item = calloc(1, sizeof *item);
     if (!item)
@@ -72,8 +74,8 @@ static void budget_warn(struct loop *loop, uint64_t workflow, double part, const
         .item = {.write = budget_write, .free = budget_free, .adds_history = true},
         .workflow = workflow,
     };
-    (void)snprintf(item->message, sizeof item->message, "%.0f %% of the budget is spent: %s",
-                   100 * part, text);
+    (void)snprintf(item->message, sizeof item->message, "%.0f %% of the %s is spent: %s",
+                   100 * part, which, text);
     log_line("warning: workflow %llu: %s", (unsigned long long)workflow, item->message);
     loop_post_item(loop, &item->item, NULL);
 }
@@ -81,10 +83,11 @@ static void budget_warn(struct loop *loop, uint64_t workflow, double part, const
 /* --- Holding -----------------------------------------------------------------------------------*/
 
 /* Those that are or will soon be at work; the others wait for them anyway. */
-static void budget_hold(struct loop *loop, struct workflow *workflow, const char *text)
+static void budget_hold(struct loop *loop, struct workflow *workflow, const char *whose,
+                        const char *text)
 {
-    char who[BUDGET_TEXT_SIZE + 32];
-    (void)snprintf(who, sizeof who, "its budget, of which %s is spent", text);
+    char who[BUDGET_TEXT_SIZE + 64];
+    (void)snprintf(who, sizeof who, "%s budget, of which %s is spent", whose, text);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
         bool is_at_work = phase->state == PHASE_QUEUED || phase->state == PHASE_ACTIVE;
@@ -110,9 +113,54 @@ static void budget_judge(struct loop *loop, const json_t *row, int64_t now_ms)
         return;
     double part = budget_part(json_object_get(row, "budget"), &spent, text);
     if (part >= 1)
-        budget_hold(loop, workflow, text);
+        budget_hold(loop, workflow, "its", text);
     else if (part >= BUDGET_WARN_AT && !json_is_true(json_object_get(row, "told")))
-        budget_warn(loop, id, part, text);
+        budget_warn(loop, id, part, "budget", text);
+}
+
+/* --- The month ---------------------------------------------------------------------------------*/
+
+static int64_t month_begin_ms(void)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    (void)localtime_r(&now, &tm);
+    tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = 1, .tm_isdst = -1};
+    return (int64_t)mktime(&tm) * 1000;
+}
+
+double budget_of_month(struct loop *loop, char text[BUDGET_TEXT_SIZE])
+{
+    struct month *month = &loop->month;
+    const json_t *budget = json_object_get(queue_limits(loop), "month");
+    struct store_spending spent;
+    struct error err;
+    int64_t now_ms = loop_now_ms();
+    if (!budget)
+        return 0;
+    if (now_ms >= month->looked_ms + BUDGET_MONTH_EVERY_MS || now_ms < month->looked_ms) {
+        if (store_spending_since(loop->config.store, month_begin_ms(), &spent, &err) < 0)
+            return 0; /* a record that cannot be read is told of elsewhere */
+        month->part = budget_part(budget, &spent, month->text);
+        month->looked_ms = now_ms;
+    }
+    (void)snprintf(text, BUDGET_TEXT_SIZE, "%s", month->text);
+    return month->part;
+}
+
+static void budget_judge_month(struct loop *loop)
+{
+    char text[BUDGET_TEXT_SIZE];
+    double part = budget_of_month(loop, text);
+    bool warns = part >= BUDGET_WARN_AT && part < 1 && !loop->month.is_told;
+    loop->month.is_told = part >= BUDGET_WARN_AT;
+    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
+        struct workflow *workflow = core_workflow_at(loop->core, i);
+        if (part >= 1)
+            budget_hold(loop, workflow, "this month's", text);
+        else if (warns && !workflow_is_final(workflow))
+            budget_warn(loop, workflow->id, part, "month's budget", text);
+    }
 }
 
 void budget_look(struct loop *loop, int64_t now_ms)
@@ -129,6 +177,7 @@ void budget_look(struct loop *loop, int64_t now_ms)
     }
     json_array_foreach(rows, i, row) budget_judge(loop, row, now_ms);
     json_decref(rows);
+    budget_judge_month(loop);
 }
 
 bool budget_is_spent(struct loop *loop, const struct workflow *workflow,

@@ -2,7 +2,6 @@
  * is told to the core by an event. */
 #include "daemon/loop/inside.h"
 
-#include "daemon/loop/budget.h"
 #include "daemon/loop/crash.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/journal.h"
@@ -15,6 +14,7 @@
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -137,6 +137,20 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
     return nodes;
 }
 
+/* The reason is written when it changes; else looking again costs no transaction. */
+static int wait_for_turn(struct loop *loop, const struct duty *duty, const char *reason)
+{
+    if (text_equal(reason, duty->effect.job->reason))
+        return CARRIED_LATER_MS + QUEUE_LOOK_AGAIN_MS;
+    struct core_event event = {.kind = EV_LIMITED,
+                               .workflow = duty->effect.workflow,
+                               .job = duty->effect.job,
+                               .retry_ms = loop_now_ms() + QUEUE_LOOK_AGAIN_MS,
+                               .message = reason};
+    loop_post(loop, &event);
+    return CARRIED_OUT;
+}
+
 static int carry_submit(struct loop *loop, struct duty *duty)
 {
     const struct run *run = duty->effect.run;
@@ -144,17 +158,14 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct store_launch launch;
     struct folder folder;
     struct error err;
-    char text[BUDGET_TEXT_SIZE];
-    if (budget_is_spent(loop, run->phase->workflow, text)) {
-        error_set(&err, -EDQUOT, "the budget is spent: %s", text);
-        post_job(loop, EV_LIMITED, duty, &err); /* and it will be held */
-        return CARRIED_OUT;
-    }
+    char reason[REASON_MAX];
     if (job->first && (run->has_begun || run->state == RUN_ENDED)) {
         (void)error_set(&err, -ECANCELED, "another job serves the run");
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists, and nothing shall */
         return CARRIED_OUT;
     }
+    if (!queue_may_submit(loop, duty, reason))
+        return wait_for_turn(loop, duty, reason);
     folder_init_job(&folder, loop->config.home, run, job);
     bool is_begun; /* by one of its rivals, maybe */
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);

@@ -3,11 +3,13 @@
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
+#include "daemon/loop/budget.h"
 #include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/map.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
+#include "daemon/loop/queue.h"
 
 enum {
     POLL_BUSY_MS = 2000,  /* something starts or ends */
@@ -55,6 +57,8 @@ struct loop {
     size_t final_count, final_capacity;
     struct poller poller;
     struct failures failures;
+    struct queue queued;
+    struct month month;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
     int64_t budget_ms;  /* when budgets are looked at next */

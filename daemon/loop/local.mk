@@ -21,6 +21,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/replan.c daemon/loop/replan.h \
 	daemon/loop/matrix.c daemon/loop/matrix.h \
 	daemon/loop/evidence.c daemon/loop/evidence.h \
+	daemon/loop/queue.c daemon/loop/queue.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
 	daemon/loop/results.c \

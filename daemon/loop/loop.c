@@ -462,6 +462,7 @@ static void loop_free(struct loop *loop)
     map_fini(&loop->owners);
     map_fini(&loop->notes);
     failures_fini(&loop->failures);
+    queue_fini(&loop->queued);
     free(loop->finals);
     core_free(loop->core);
     free(loop);

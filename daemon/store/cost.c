@@ -4,12 +4,8 @@
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 
-int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
-                   struct store_spending *ret_spending, struct error *err)
+static int spending_read(struct stmt *stmt, struct store_spending *ret_spending, struct error *err)
 {
-    struct stmt *stmt = store_stmt(store, Q_SPENDING);
-    stmt_bind_id(stmt, ":workflow", workflow);
-    stmt_bind_int(stmt, ":now", now_ms);
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
@@ -18,6 +14,23 @@ int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
     ret_spending->hours = stmt_next_real(stmt);
     stmt_reset(stmt);
     return 0;
+}
+
+int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
+                   struct store_spending *ret_spending, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SPENDING);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_int(stmt, ":now", now_ms);
+    return spending_read(stmt, ret_spending, err);
+}
+
+int store_spending_since(struct store *store, int64_t since_ms, struct store_spending *ret_spending,
+                         struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_MONTH_SPENDING);
+    stmt_bind_int(stmt, ":since", since_ms);
+    return spending_read(stmt, ret_spending, err);
 }
 
 /* All rows as a list, the caller's. */

@@ -18,6 +18,10 @@ struct store_spending {
 int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
                    struct store_spending *ret_spending, struct error *err);
 
+/* Of runs that began since then, of all workflows. */
+int store_spending_since(struct store *store, int64_t since_ms, struct store_spending *ret_spending,
+                         struct error *err);
+
 /* The budgets of the workflows that are not over, or of that one (0: of all): [{"workflow",
  * "budget": {"usd", "gpu_hours", "hours"}, "told": whether it was warned of}]. */
 int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err);

@@ -257,6 +257,10 @@ static int load_row(struct store *store, struct workflow *workflow, struct error
     workflow->name = stmt_next_copy(stmt);
     workflow->submitted_ms = stmt_next_int(stmt);
     workflow->ended_ms = stmt_next_int(stmt);
+    workflow->priority = (int)stmt_next_int(stmt);
+    workflow->after = (uint64_t)stmt_next_int(stmt);
+    workflow->window_from = (unsigned)stmt_next_int(stmt);
+    workflow->window_to = (unsigned)stmt_next_int(stmt);
     stmt_reset(stmt);
     return 0;
 }

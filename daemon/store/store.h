@@ -72,6 +72,9 @@ struct store_submission {
 int store_workflow_insert(struct store *store, const struct workflow *workflow,
                           const struct store_submission *submission, struct error *err);
 /* The workflow that was submitted with this key; -ENOENT. */
+/* Its state as of v_workflow; -ENOENT. */
+int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
+                         struct error *err);
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
 
 /* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion or

@@ -155,6 +155,10 @@ static int workflow_insert_row(struct store *store, const struct workflow *workf
     stmt_bind_json(stmt, ":resolved", rest);
     stmt_bind_json(stmt, ":environment", submission->environment);
     stmt_bind_text(stmt, ":spec", submission->spec);
+    stmt_bind_int(stmt, ":priority", workflow->priority);
+    stmt_bind_id(stmt, ":after", workflow->after);
+    stmt_bind_int(stmt, ":window_from", workflow->window_from);
+    stmt_bind_int(stmt, ":window_to", workflow->window_to);
     int result = stmt_run(stmt, err);
     json_decref(rest);
     return result;
@@ -258,4 +262,19 @@ void store_launch_fini(struct store_launch *launch)
     json_decref(launch->limits);
     free(launch->workdir);
     *launch = (struct store_launch){0};
+}
+
+int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
+                         struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_STATE);
+    stmt_bind_id(stmt, ":workflow", workflow);
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
+    if (result < 0)
+        return result;
+    (void)snprintf(ret_state, 24, "%s", stmt_next_text(stmt));
+    stmt_reset(stmt);
+    return 0;
 }

@@ -16,6 +16,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/phases.c lib/spec/phases.h \
 	lib/spec/preflight.c lib/spec/preflight.h \
 	lib/spec/problems.c lib/spec/problems.h \
+	lib/spec/queue_limits.c lib/spec/queue_limits.h \
 	lib/spec/remedies.c lib/spec/remedies.h \
 	lib/spec/scalar.c lib/spec/scalar.h \
 	lib/spec/scope.c lib/spec/scope.h \

@@ -184,9 +184,9 @@ json_t *options_read_price(struct scope *scope, const struct node *node)
     return options_price_by_gpu(scope, node);
 }
 
-json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price)
+json_t *options_read_amounts(struct scope *scope, const struct node *node)
 {
-    json_t *budget;
+    json_t *amounts;
     if (!node)
         return NULL;
     if (node->kind != NODE_MAP || node->count == 0) {
@@ -194,15 +194,21 @@ json_t *options_read_budget(struct scope *scope, const struct node *node, const 
         return NULL;
     }
     keys_check(scope->problems, node, &keys_budget);
-    budget = json_object();
+    amounts = json_object();
     for (size_t i = 0; i < node->count; i++) {
         const struct node *item = node->items[i];
         json_t *amount = item->kind == NODE_NULL ? NULL : options_amount(scope, item);
         if (amount && json_number_value(amount) <= 0)
             node_problem(scope->problems, item, "not more than 0");
         if (amount)
-            (void)json_object_set_new(budget, item->key, amount);
+            (void)json_object_set_new(amounts, item->key, amount);
     }
+    return amounts;
+}
+
+json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price)
+{
+    json_t *budget = options_read_amounts(scope, node);
     if (json_object_get(budget, "usd") && !price)
         node_key_problem(scope->problems, node_get(node, "usd"),
                          "there is no price to count by, such as price: {per_gpu_hour: 2.5}");

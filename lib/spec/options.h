@@ -15,6 +15,8 @@ json_t *options_read(struct scope *scope, const struct node *node, const json_t 
 json_t *options_read_price(struct scope *scope, const struct node *node);
 
 /* What the workflow may cost: {"usd", "gpu_hours", "hours"}, those that are said; NULL as above. */
+json_t *options_read_amounts(struct scope *scope, const struct node *node);
+/* Likewise; dollars need a price. */
 json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);
 
 #endif

@@ -1,4 +1,5 @@
 INSERT INTO workflow (id, name, submitted, ended, key, file, workdir, host, umask, limits,
-                      overrides, resolved, environment, spec)
+                      overrides, resolved, environment, spec, priority, after, window_from,
+                      window_to)
 VALUES (:id, :name, :submitted, :ended, :key, :file, :workdir, :host, :umask, :limits,
-        :overrides, :resolved, :environment, :spec)
+        :overrides, :resolved, :environment, :spec, :priority, :after, :window_from, :window_to)

@@ -1,1 +1,3 @@
-SELECT name, submitted, ended FROM workflow WHERE id = :id
+SELECT name, submitted, ended, priority, after, window_from, window_to
+  FROM workflow
+ WHERE id = :id

@@ -61,3 +61,6 @@ EXTRA_DIST += tests/system/check_log.bats
 
 TESTS += tests/system/budget.bats
 EXTRA_DIST += tests/system/budget.bats
+
+TESTS += tests/system/queue.bats
+EXTRA_DIST += tests/system/queue.bats

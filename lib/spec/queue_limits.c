@@ -1,0 +1,91 @@
+/* Reading limits.yaml. */
+#include "lib/spec/queue_limits.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/options.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/spec/yaml.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUEUE_LIMIT_MAX = 1000000 };
+
+static const struct keys_row queue_limits_rows[] = {
+    {"jobs", KEYS_SUPPORTED},
+    {"gpus", KEYS_SUPPORTED},
+    {"month", KEYS_SUPPORTED},
+};
+static const struct keys queue_limits_keys = {queue_limits_rows, sizeof queue_limits_rows /
+                                                                     sizeof queue_limits_rows[0]};
+
+static void queue_limits_whole(struct scope *scope, const struct node *root, const char *key,
+                               json_t *limits)
+{
+    const struct node *node = node_get(root, key);
+    int64_t number;
+    if (node && scalar_whole(scope, node, 1, QUEUE_LIMIT_MAX, &number))
+        (void)json_object_set_new(limits, key, json_integer(number));
+}
+
+static json_t *queue_limits_of(const struct node *root, struct spec_problems *problems)
+{
+    struct scope scope;
+    size_t expanded = 0;
+    json_t *limits = json_object();
+    if (root->kind != NODE_MAP) {
+        node_problem(problems, root, "not a map of limits: jobs, gpus and month");
+        return limits;
+    }
+    keys_check(problems, root, &queue_limits_keys);
+    scope_init(&scope, problems, &expanded, NULL, NULL, 0);
+    queue_limits_whole(&scope, root, "jobs", limits);
+    queue_limits_whole(&scope, root, "gpus", limits);
+    json_t *month = options_read_amounts(&scope, node_get(root, "month"));
+    if (json_object_size(month))
+        (void)json_object_set(limits, "month", month);
+    json_decref(month);
+    scope_fini(&scope);
+    return limits;
+}
+
+json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems)
+{
+    struct node_arena arena = {0};
+    struct node *root = NULL;
+    json_t *limits = NULL;
+    if (strspn(data, " \t\r\n") == size)
+        return json_object();
+    if (yaml_read(&arena, data, size, problems, &root) == 0)
+        limits = queue_limits_of(root, problems);
+    node_arena_fini(&arena);
+    spec_problems_sort(problems);
+    if (!problems->error_count)
+        return limits;
+    json_decref(limits);
+    return NULL;
+}
+
+json_t *queue_limits_load(const char *path, struct spec_problems *problems)
+{
+    struct error err;
+    char *data;
+    size_t size;
+    int code = file_read(path, QUEUE_LIMITS_FILE_MAX, &data, &size, &err);
+    if (code == -ENOENT)
+        return json_object();
+    problems->file = text_format("%s", path);
+    if (code < 0) {
+        spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
+        return NULL;
+    }
+    json_t *limits = queue_limits_read(data, size, problems);
+    free(data);
+    return limits;
+}

@@ -1,0 +1,1 @@
+SELECT state FROM v_workflow WHERE workflow = :workflow

@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# When jobs are submitted: limits.yaml, priorities, turns, `--after`, `--window`, the month's budget.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() {
+    home_up
+    phasectl daemon start
+}
+teardown() { home_down; }
+
+limits() { echo "$1" >"$PHASED_HOME/limits.yaml"; }
+
+# held_up [SUBMIT-OPTION...]: one phase that runs until $PHASED_HOME/go is there.
+held_up() {
+    submit "$@" <<'SPEC'
+name: held-up
+price: {per_node_hour: 3600}
+phases:
+  wait:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    preflight: off
+    run: |
+      echo "$PHASED_OUT" | cut -d/ -f5 >>"$PHASED_HOME/order"
+      until [ -e "$PHASED_HOME/go" ]; do sleep 0.1; done
+SPEC
+}
+
+reason() { record "SELECT reason FROM job WHERE workflow = $1"; }
+reason_is() { [ "$(reason "$1")" = "$2" ]; }
+
+@test "limits.yaml bounds the jobs in Slurm; the others go by priority, then in turns" {
+    limits 'jobs: 1'
+    first=$(held_up) second=$(held_up) third=$(held_up --priority 5)
+    eventually 30 state "$first/wait" active
+    eventually 30 reason_is "$second" 'limits.yaml allows 1 jobs in Slurm at a time'
+    eventually 30 reason_is "$third" 'limits.yaml allows 1 jobs in Slurm at a time'
+    [ "$(squeue -h -o %i | wc -l)" = 1 ]
+    [[ $(phasectl status "$second") = *'limits.yaml allows 1 jobs'* ]]
+    touch "$PHASED_HOME/go"
+    for workflow in "$first" "$second" "$third"; do
+        eventually 60 state "$workflow" succeeded
+    done
+    [ "$(paste -sd' ' "$PHASED_HOME/order")" = "$first $third $second" ]
+}
+
+@test "GPUs are bounded too, and what can never fit stands in nobody's way" {
+    limits 'gpus: 2'
+    first=$(held_up) second=$(held_up)
+    eventually 30 state "$second/wait" active
+    sed 's/h100:1/h100:8/' "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/large.yaml"
+    large=$(phasectl submit "$PHASED_HOME/large.yaml" | grep -oE '[0-9]+' | head -n 1)
+    third=$(held_up)
+    eventually 30 reason_is "$large" 'it asks for 8 GPUs; limits.yaml allows 2'
+    eventually 30 reason_is "$third" 'limits.yaml allows 2 GPUs at a time; 2 are taken'
+    touch "$PHASED_HOME/go"
+    eventually 60 state "$third" succeeded
+    limits 'gpus: 8'
+    eventually 60 state "$large" succeeded
+}
+
+@test "a workflow comes after another one, which may be retried first" {
+    first=$(
+        submit <<'SPEC'
+name: fails
+phases:
+  once:
+    resources: {time: 10m}
+    on_fail: fail
+    run: "[ -e \"$PHASED_HOME/fixed\" ]"
+SPEC
+    )
+    second=$(held_up --after "$first")
+    touch "$PHASED_HOME/go"
+    eventually 30 reason_is "$second" "workflow $first, which it comes after, is failed"
+    touch "$PHASED_HOME/fixed"
+    phasectl retry "$first"
+    eventually 60 state "$second" succeeded
+    run phasectl submit --after 999 "$PHASED_HOME/spec.yaml"
+    [ "$status" = 1 ] && [[ $output = *'there is no workflow 999'* ]]
+}
+
+@test "outside of its window nothing is submitted, inside it is" {
+    now=$((10#$(date +%H) * 60 + 10#$(date +%M)))
+    at() { printf '%02d:%02d' $((($1 + 1440) % 1440 / 60)) $((($1 + 1440) % 60)); }
+    closed=$(held_up --window "$(at $((now + 120)))-$(at $((now + 180)))")
+    open=$(held_up --window "$(at $((now - 60)))-$(at $((now + 60)))")
+    eventually 30 state "$open/wait" active
+    eventually 30 reason_is "$closed" "its window opens at $(at $((now + 120)))"
+    phasectl cancel "$closed"
+    touch "$PHASED_HOME/go"
+    eventually 60 state "$open" succeeded
+    run phasectl submit --window 8-20 "$PHASED_HOME/spec.yaml"
+    [ "$status" = 1 ] && [[ $output = *"'8-20' is no window of the day, such as 20:00-08:00"* ]]
+}
+
+@test "a limits.yaml that cannot be read lets nothing through, and says where it is wrong" {
+    limits 'jobs: many'
+    touch "$PHASED_HOME/go"
+    workflow=$(held_up)
+    eventually 30 reason_is "$workflow" "$PHASED_HOME/limits.yaml:1:7: jobs: not a whole number"
+    limits 'jobs: 2'
+    eventually 60 state "$workflow" succeeded
+}
+
+@test "when the month's budget is spent all is held, and nothing more is submitted" {
+    limits 'month: {usd: 0.5}'
+    workflow=$(held_up)
+    eventually 90 state "$workflow/wait" held
+    [[ $(phasectl status "$workflow/wait" --json | jq -r .reason) = "held by this month's budget, of which \$"*' of $0.5 is spent' ]]
+    phasectl release "$workflow"
+    eventually 60 state "$workflow/wait" held
+    rm "$PHASED_HOME/limits.yaml"
+    touch "$PHASED_HOME/go"
+    phasectl release "$workflow"
+    eventually 60 state "$workflow" succeeded
+}
