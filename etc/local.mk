@@ -2,7 +2,7 @@
 dist_pkglibexec_SCRIPTS += etc/sandbox/sandbox
 examplesdir = $(docdir)/examples
 dist_examples_DATA = etc/workflows/demo.yaml etc/workflows/distill.yaml \
-	etc/workflows/trm-two-phase.yaml \
+	etc/workflows/remedies.yaml etc/workflows/trm-two-phase.yaml \
 	etc/workflows/prompt-distillation.yaml etc/workflows/bd3lm-h200.yaml \
 	etc/workflows/hdp-diffusion-h200.yaml etc/workflows/latentwire.yaml \
 	etc/workflows/h100-mfu.yaml etc/prolog/preflight

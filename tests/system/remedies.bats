@@ -110,6 +110,22 @@ SPEC
     [ "$(record 'SELECT total FROM phase')" = 20.0 ]
 }
 
+# As a user sees it: a training that is out of memory twice, then diverges, and one with the wrong preset.
+@test "the example: less at once, a lower learning rate from the checkpoint before, another preset" {
+    phasectl daemon start
+    phasectl submit "$SRC/etc/workflows/remedies.yaml"
+    eventually 240 state 1 succeeded
+    [ "$(record 'SELECT cause, number, resume, changes FROM remedy ORDER BY id LIMIT 3' | paste -sd' ')" = \
+        'oom|1|checkpoint|[{"param":"micro_batch","from":4,"to":2},{"param":"accumulation","from":1,"to":2}] oom|2|checkpoint|[{"param":"micro_batch","from":2,"to":1},{"param":"accumulation","from":2,"to":4}] blow_up|1|previous|[{"param":"lr","from":0.32000000000000001,"to":0.040000000000000001}]' ]
+    # The checkpoint before the newest of the run that diverged.
+    [ "$(record 'SELECT resume_step FROM run WHERE attempt = 4 ORDER BY id LIMIT 1')" = \
+        "$(record 'SELECT step FROM checkpoint WHERE run = 3 ORDER BY step DESC LIMIT 1 OFFSET 1')" ]
+    [ "$(record "SELECT cause, resume, changes FROM remedy WHERE cause = 'refinement'")" = \
+        'refinement|start|[{"param":"preset","from":"aggressive","to":"extreme"}]' ]
+    run phasectl why 1/train
+    [[ $output == *"1/train#3: guard → lr 0.32 → 0.04, from the checkpoint before (remedy blow_up 1 of 3)"* ]]
+}
+
 # recorded_step STEP: whether a checkpoint of it is in the record.
 recorded_step() {
     [ "$(record "SELECT count(*) FROM checkpoint WHERE step = $1")" = 1 ]
