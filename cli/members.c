@@ -97,7 +97,8 @@ static void members_add(struct table *table, const json_t *member,
               field_text(member, "standing"));
     table_addf(table, COLOUR_PLAIN, "%lld", field_integer(member, "attempts"));
     table_add(table, COLOUR_PLAIN, format_duration(field_number(member, "gpu_seconds"), buffer));
-    if (!reason[0] && strcmp(state, "succeeded") != 0)
+    bool is_reused = field_text(member, "reused")[0] != '\0';
+    if (!reason[0] && (is_reused || strcmp(state, "succeeded") != 0))
         reason = field_text(member, "reason");
     table_add(table, COLOUR_PLAIN, reason);
 }

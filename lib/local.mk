@@ -7,7 +7,7 @@ lib_libphased_a_SOURCES = \
 	lib/home.c lib/home.h \
 	lib/limits.c lib/limits.h \
 	lib/text.c lib/text.h \
-	lib/file.c lib/file.h \
+	lib/fingerprint.c lib/fingerprint.h lib/file.c lib/file.h \
 	lib/place.c lib/place.h \
 	lib/units.c lib/units.h \
 	lib/mac.c lib/mac.h \

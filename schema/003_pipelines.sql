@@ -26,8 +26,13 @@ CREATE TABLE member (
     value    REAL,             -- of `best`; NULL: not known
     standing TEXT CHECK (standing IN ('best', 'left', 'cut', 'out')), -- NULL: not judged
     reason   TEXT,             -- why it is out, for people
+    fingerprint TEXT,          -- of all that the spec says of it, and of the folder and the code
+    reused   INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
+                               -- the equal one of an earlier workflow whose results it has taken
     UNIQUE (matrix, number)
 ) STRICT;
+
+CREATE INDEX member_fingerprint ON member (fingerprint);
 
 CREATE TABLE choice (
     -- Params that a matrix's decision has changed: of itself, or of a member that went on.

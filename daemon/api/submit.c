@@ -5,6 +5,7 @@
 
 #include "daemon/loop/loop.h"
 #include "daemon/loop/plan.h"
+#include "daemon/loop/reuse.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/spec/spec.h"
@@ -373,6 +374,17 @@ static int read_queue(struct submit_batch *batch, const json_t *body, struct wor
     return 0;
 }
 
+/* What a workflow has besides its plan: its turn in the queue, and results that are known. */
+static int complete(struct submit_batch *batch, const json_t *body, json_t *resolved,
+                    struct workflow *workflow, struct error *err)
+{
+    const struct api_config *config = &batch->api->config;
+    int status = read_queue(batch, body, workflow, err);
+    if (status < 0)
+        return status;
+    return reuse_results(loop_store(config->loop), config->home, resolved, body, workflow, err);
+}
+
 /* An item that can be posted; *ret_item stays NULL when the spec has problems. */
 static int make_item(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
                      struct error *err)
@@ -383,7 +395,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
     int status = resolved ? check_copy(body, resolved, err) : 0;
     if (resolved && status == 0)
         status = plan_workflow(resolved, &workflow, err);
-    if (resolved && status == 0 && (status = read_queue(batch, body, workflow, err)) < 0)
+    if (resolved && status == 0 && (status = complete(batch, body, resolved, workflow, err)) < 0)
         workflow_free(workflow);
     if (!resolved || status < 0) {
         json_decref(warnings);

@@ -4,6 +4,7 @@
 #include "daemon/core/step.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct core {
@@ -139,8 +140,13 @@ static void core_on_added(struct step *step, struct workflow *workflow)
     step_save_workflow(step, workflow);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
+        char reason[REASON_MAX];
         step_save_phase(step, phase);
-        if (!phase_is_ready(phase))
+        if (phase->reused) {
+            (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
+            phase_move(step, phase, PHASE_SUCCEEDED, reason);
+        }
+        if (phase->reused || !phase_is_ready(phase))
             continue;
         if (step->event->hold)
             phase_move_held(step, phase, HOLD_USER, "held at its submission");

@@ -25,6 +25,7 @@ static void phase_fini(struct phase *phase)
     free(phase->alternatives);
     free(phase->slurm_options);
     free(phase->checkpoint_path);
+    free(phase->reused_from);
     for (size_t i = 0; i < phase->remedy_count; i++)
         free(phase->remedies[i].cause);
     free(phase->remedies);

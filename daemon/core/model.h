@@ -129,6 +129,8 @@ struct phase {
     struct remedy *remedy;   /* that is being worked out; NULL: none */
     struct run *run;         /* the newest, NULL before the first */
     unsigned rung;           /* from 0: that a matrix is at; that a member was let go on to */
+    uint64_t reused;         /* of a member: the phase of an earlier workflow that was its like, */
+    char *reused_from;       /* and its address: it has the results of that; 0 and NULL: its own */
     struct phase *best;      /* of a matrix that has decided: its best member; NULL: none is */
     bool is_overridden;      /* a person promoted it */
 };

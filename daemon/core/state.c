@@ -61,7 +61,8 @@ static const char *const remedy_resume_names[] = {
 static const unsigned phase_moves[PHASE_STATE_COUNT] = {
     [PHASE_BLOCKED] = BIT(PHASE_QUEUED) | BIT(PHASE_HELD) | BIT(PHASE_CANCELLED) |
                       BIT(PHASE_SKIPPED) | BIT(PHASE_DECIDING) |
-                      BIT(PHASE_FAILED), /* the last two: a matrix */
+                      BIT(PHASE_FAILED) |   /* these two: a matrix; and a member ... */
+                      BIT(PHASE_SUCCEEDED), /* ... whose results are known */
     [PHASE_QUEUED] = BIT(PHASE_ACTIVE) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |
                      BIT(PHASE_CANCELLED),
     [PHASE_ACTIVE] = BIT(PHASE_QUEUED) | BIT(PHASE_DECIDING) | BIT(PHASE_HELD) | BIT(PHASE_FAILED) |

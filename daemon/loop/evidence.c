@@ -16,13 +16,13 @@ int evidence_load(struct store *store, const struct phase *phase, struct evidenc
                   struct error *err)
 {
     double elapsed_s = 0;
+    uint64_t id = phase->reused ? phase->reused : phase->id;
     int status = phase->run ? store_run_spec(store, phase->run->id, &evidence->spec, err)
                             : store_phase_spec(store, phase->id, &evidence->spec, err);
     if (status < 0)
         return status;
     evidence->metrics = metrics_new();
-    status =
-        store_metrics_load(store, phase->id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
+    status = store_metrics_load(store, id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
     if (status < 0)
         return status;
     evidence->facts = json_pack("{s:f}", "elapsed", elapsed_s);

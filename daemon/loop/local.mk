@@ -24,6 +24,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/queue.c daemon/loop/queue.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
+	daemon/loop/reuse.c daemon/loop/reuse.h \
 	daemon/loop/results.c \
 	daemon/loop/resume.c daemon/loop/resume.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \

@@ -242,7 +242,9 @@ static int conclude_best(struct decision *decision, struct store *store, struct 
     const char *expression = json_string_value(json_object_get(decision->best, "value")), *name;
     const json_t *params = json_object_get(decision->spec, "params");
     json_t *spec = NULL, *changes, *value;
-    int status = store_run_spec(store, score->member->run->id, &spec, err);
+    const struct phase *member = score->member;
+    int status = member->run ? store_run_spec(store, member->run->id, &spec, err)
+                             : store_phase_spec(store, member->id, &spec, err);
     if (status < 0)
         return status;
     changes = json_array();

@@ -27,6 +27,10 @@ static int insert_member(struct store *store, const struct phase *phase, const j
     stmt_bind_id(stmt, ":matrix", phase->matrix->id);
     stmt_bind_int(stmt, ":number", json_integer_value(json_object_get(member, "number")));
     stmt_bind_json(stmt, ":params", json_object_get(member, "params"));
+    stmt_bind_text(stmt, ":fingerprint", json_string_value(json_object_get(member, "fingerprint")));
+    stmt_bind_id(stmt, ":reused", phase->reused);
+    stmt_bind_text(stmt, ":fingerprint", json_string_value(json_object_get(member, "fingerprint")));
+    stmt_bind_id(stmt, ":reused", phase->reused);
     return stmt_run(stmt, err);
 }
 
@@ -75,6 +79,8 @@ static bool load_member(struct stmt *stmt, struct workflow *workflow)
     member->matrix = &workflow->phases[matrix];
     if (member->matrix->is_parallel)
         member->beside = member->matrix;
+    member->reused = (uint64_t)stmt_next_int(stmt);
+    member->reused_from = stmt_next_copy(stmt);
     return true;
 }
 
@@ -99,6 +105,23 @@ int rows_load_matrices(struct store *store, struct workflow *workflow, struct er
         }
     }
     return result;
+}
+
+int store_result_find(struct store *store, const char *fingerprint, int64_t since_ms,
+                      struct store_result *ret_result, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RESULT_FIND);
+    stmt_bind_text(stmt, ":fingerprint", fingerprint);
+    stmt_bind_int(stmt, ":since", since_ms);
+    int result = stmt_step(stmt, err);
+    if (result <= 0)
+        return result < 0 ? result : error_set(err, -ENOENT, "no result of %s", fingerprint);
+    ret_result->phase = (uint64_t)stmt_next_int(stmt);
+    ret_result->address = stmt_next_copy(stmt);
+    ret_result->checkpoint_path = stmt_next_copy(stmt);
+    ret_result->checkpoint_step = stmt_next_int(stmt);
+    stmt_reset(stmt);
+    return 0;
 }
 
 /* --- Decisions ---------------------------------------------------------------------------------

@@ -280,6 +280,17 @@ int store_remedy_add(struct store *store, const struct store_remedy *remedy, int
 int store_phase_replan(struct store *store, const struct phase *phase, const json_t *resolved,
                        struct error *err);
 
+/* What an earlier member has left. The texts are the caller's to free(). */
+struct store_result {
+    uint64_t phase;
+    char *address, *checkpoint_path; /* 5/ladder.2; the path is NULL where there is none */
+    int64_t checkpoint_step;
+};
+
+/* The newest result since then of a member with this fingerprint. -ENOENT. */
+int store_result_find(struct store *store, const char *fingerprint, int64_t since_ms,
+                      struct store_result *ret_result, struct error *err);
+
 /* What a matrix has found of a member. Texts borrowed. */
 struct store_member {
     uint64_t phase;

@@ -104,7 +104,7 @@ static const struct keys_row keys_pack_rows[] = {
 
 static const struct keys_row keys_best_rows[] = {
     {"max", KEYS_SUPPORTED},   {"min", KEYS_SUPPORTED}, {"where", KEYS_SUPPORTED},
-    {"rungs", KEYS_SUPPORTED}, {"cut", KEYS_SUPPORTED},
+    {"rungs", KEYS_SUPPORTED}, {"cut", KEYS_SUPPORTED}, {"reuse", KEYS_SUPPORTED},
 };
 
 #define KEYS_OF(name)                                                                              \

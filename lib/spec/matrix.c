@@ -190,6 +190,15 @@ static bool matrix_is_parallel(const struct node *phase)
     return is_word || node_get(pack, "parallel");
 }
 
+static struct node *matrix_no_preflight(struct node_arena *arena, const struct phases_entry *entry)
+{
+    struct node *node = node_new(arena, NODE_SCALAR);
+    node->key = "preflight";
+    node->parent = entry->written;
+    node->text = "off";
+    return node;
+}
+
 static struct phases_entry matrix_member(struct node_arena *arena, const struct phases_entry *entry,
                                          struct node *axes, unsigned number)
 {
@@ -205,12 +214,13 @@ static struct phases_entry matrix_member(struct node_arena *arena, const struct 
         .number = number,
         .rung = entry->rung,
         .axes = axes,
-        .is_parallel = matrix_is_parallel(entry->node),
     };
     free(name);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         node_remove(member.node, own[i]);
     matrix_lay(arena, &member);
+    if (matrix_is_parallel(entry->node))
+        node_replace(arena, member.node, matrix_no_preflight(arena, entry));
     return member;
 }
 
@@ -390,6 +400,24 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
                      matrix_read_cut(scope, best));
 }
 
+/* Null where results of earlier workflows are not wanted. What a member begins from would not be in
+ * them: neither rungs nor phases before it. */
+static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
+{
+    const struct node *best = node_get(phase, "best"), *node = node_get(best, "reuse");
+    uint32_t seconds = 0;
+    if (!node)
+        return json_null();
+    if (node_get(best, "rungs"))
+        node_key_problem(scope->problems, node, "not with rungs");
+    if (node_get(phase, "after"))
+        node_key_problem(scope->problems, node,
+                         "not after other phases: what they leave may be another thing each time");
+    if (scalar_duration(scope, node, &seconds) && seconds == 0)
+        node_problem(scope->problems, node, "not above 0");
+    return json_integer(seconds);
+}
+
 static json_t *matrix_read_best(struct scope *scope, const struct node *phase, json_t **ret_rungs)
 {
     const struct node *node = node_get(phase, "best");
@@ -409,9 +437,10 @@ static json_t *matrix_read_best(struct scope *scope, const struct node *phase, j
     }
     json_decref(*ret_rungs);
     *ret_rungs = matrix_read_rungs(scope, node);
-    return json_pack("{s:s, s:o, s:o}", "goal", max ? "max" : "min", "value",
+    return json_pack("{s:s, s:o, s:o, s:o}", "goal", max ? "max" : "min", "value",
                      matrix_expression(scope, max ? max : min, "value"), "where",
-                     matrix_expression(scope, where, "condition"));
+                     matrix_expression(scope, where, "condition"), "reuse_s",
+                     matrix_read_reuse(scope, phase));
 }
 
 /* --- The resolved phase ------------------------------------------------------------------------*/
@@ -455,8 +484,6 @@ void matrix_read(struct scope *scope, const struct phases *phases, const struct 
                  json_t *json)
 {
     if (entry->matrix) {
-        if (entry->is_parallel)
-            (void)json_object_set_new(json, "preflight", json_string("off"));
         (void)json_object_set_new(
             json, "member",
             json_pack("{s:s, s:i, s:o}", "of", entry->matrix, "number", (int)entry->number,

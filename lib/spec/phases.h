@@ -24,7 +24,6 @@ struct phases_entry {
     size_t member_first, member_count;
     const char *matrix;
     unsigned number;   /* from 1 */
-    bool is_parallel;  /* of a member: others run beside it */
     struct node *rung; /* the param that rungs raise, as it is at first; NULL: none */
     struct node *axes; /* the params that it has of the matrix; of a matrix: its first member's */
     bool *is_before;   /* for each phase, whether it ends before this one starts */

@@ -1,1 +1,2 @@
-INSERT INTO member (phase, matrix, number, params) VALUES (:phase, :matrix, :number, :params)
+INSERT INTO member (phase, matrix, number, params, fingerprint, reused)
+VALUES (:phase, :matrix, :number, :params, :fingerprint, :reused)

@@ -1,5 +1,6 @@
-SELECT phase.position, matrix.position
+SELECT phase.position, matrix.position, member.reused, earlier.workflow || '/' || earlier.name
   FROM phase
   JOIN member ON member.phase = phase.id
   JOIN phase AS matrix ON matrix.id = member.matrix
+  LEFT JOIN phase AS earlier ON earlier.id = member.reused
  WHERE phase.workflow = :workflow

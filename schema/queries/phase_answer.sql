@@ -25,7 +25,9 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        ifnull(used.node_seconds * phase.usd_per_node_hour,
               used.gpu_seconds * phase.usd_per_gpu_hour) / 3600.0 AS cost_usd,
        (SELECT min(way) FROM promotion WHERE promotion.phase = phase.id) AS promoted,
-       :runs || '/' || phase.workflow || '/' || ifnull(best.name, phase.name) || '/out' AS out,
+       :runs || '/' || ifnull(earlier.workflow || '/' || earlier.name,
+                              phase.workflow || '/' || ifnull(best.name, phase.name))
+           || '/out' AS out,
        ifnull(best.checkpoint_path, phase.checkpoint_path) AS checkpoint,
        CASE WHEN run.state IN ('starting', 'running', 'stopping')
             THEN (SELECT event.message
@@ -38,7 +40,7 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        ifnull(matrix.rungs, 1) AS rungs,
        CASE WHEN matrix.phase NOT NULL
             THEN (SELECT count(*) FROM member AS one WHERE one.matrix = phase.id) END AS members,
-       best.name AS best
+       best.name AS best, earlier.workflow || '/' || earlier.name AS reused
   FROM phase
   JOIN (SELECT total(lasted_s * job.node_count / parts) AS node_seconds,
                total(lasted_s * job.node_count * job.gpus_per_node / parts) AS gpu_seconds
@@ -63,4 +65,6 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
   LEFT JOIN phase AS whole ON whole.id = member.matrix
   LEFT JOIN matrix ON matrix.phase = phase.id
   LEFT JOIN phase AS best ON best.id = matrix.best
+  LEFT JOIN member AS chosen ON chosen.phase = matrix.best
+  LEFT JOIN phase AS earlier ON earlier.id = ifnull(member.reused, chosen.reused)
  WHERE phase.id = :phase

@@ -189,3 +189,26 @@ SPEC
     [ "$(phasectl status 1/sweep.4 --json | jq .gpus)" = 2 ]
     phasectl logs 1/sweep.5 | grep -q 'step=1 loss=5'
 }
+
+@test "members that an earlier workflow has run are not run again, as long as all is the same" {
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit
+    eventually 90 state 1 succeeded
+    ladder '{BATCH_SIZE: [32, 128, 64]}' 'best: {max: mean(speed), reuse: 1d}' | submit
+    eventually 90 state 2 succeeded
+    [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/2/executed")" = 32 ]
+    [ "$(phasectl status 2/ladder --json | jq -c '[.members[].reused]')" = '[null,"1/ladder.2","1/ladder.1"]' ]
+    [ "$(cat "$PHASED_HOME/runs/2/train/out/given")" = '128 256 128 step_5.ckpt' ]
+    # Another number of steps is another phase; where files were tidied up nothing is known; and
+    # nobody who does not ask for it gets anything else than runs.
+    rm -r "$PHASED_HOME/runs/1/ladder.1"
+    ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit --set ladder.MAX_STEPS=6
+    ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed), reuse: 1d}' | submit
+    ladder '{BATCH_SIZE: [64, 128]}' 'best: {max: mean(speed)}' | submit
+    eventually 90 state 3 succeeded
+    eventually 90 state 4 succeeded
+    eventually 90 state 5 succeeded
+    [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/3/executed" | sort -n | paste -sd' ')" = '64 128' ]
+    [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/4/executed" | sort -n | paste -sd' ')" = 64 ]
+    [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/5/executed" | sort -n | paste -sd' ')" = '64 128' ]
+}

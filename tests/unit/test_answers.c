@@ -106,7 +106,7 @@ static struct workflow *seven(struct record *record)
 #define NO_MATRIX                                                                                  \
     ", 'warning': null, 'matrix': null, 'number': null, 'case': null, 'value': null, 'standing': " \
     "null,"                                                                                        \
-    " 'out_reason': '', 'rung': 1, 'rungs': 1, 'members': null, 'best': null"
+    " 'out_reason': '', 'rung': 1, 'rungs': 1, 'members': null, 'best': null, 'reused': null"
 /* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
 #define PHASE_VALIDATE                                                                             \
     "'phase': 'validate', 'address': '7/validate', 'state': 'active', 'hold': null, 'reason': "    \

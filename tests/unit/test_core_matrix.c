@@ -188,6 +188,22 @@ static void for_other_failures_a_person_is_asked_and_the_matrix_waits(void **sta
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
 }
 
+static void known_results_count_at_once(void **state)
+{
+    struct world *world = *state;
+    for (size_t i = 0; i < 2; i++) {
+        world->workflow->phases[i].reused = 77;
+        world->workflow->phases[i].reused_from = copy("5/ladder.9");
+    }
+    begins(world, 1, 1);
+    assert_string_equal(world_trace(world), "ladder.1: blocked -> succeeded\n"
+                                            "ladder.2: blocked -> succeeded\n"
+                                            "ladder.3: blocked -> queued\nsubmit ladder.3#1\n");
+    assert_string_equal(world_phase(world, "ladder.1")->reason, "the results of 5/ladder.9");
+    fails(world, "ladder.3", CAUSE_OOM);
+    assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
+}
+
 static void packed_members_follow_each_other_in_one_job(void **state)
 {
     struct world *world = *state;
@@ -533,6 +549,7 @@ int main(void)
         CLAIM(whose_params_are_to_blame_is_out_and_nobody_is_asked),
         CLAIM(a_member_that_fails_its_gate_is_out),
         CLAIM(for_other_failures_a_person_is_asked_and_the_matrix_waits),
+        CLAIM(known_results_count_at_once),
         CLAIM(packed_members_follow_each_other_in_one_job),
         CLAIM(members_side_by_side_share_a_job_and_have_a_slot_each),
         CLAIM(a_member_that_comes_back_gets_the_free_slot),

@@ -139,12 +139,59 @@ static void chosen_params_add_up_with_those_of_remedies(void **state)
     record_close(&record);
 }
 
+static int find(struct record *record, const char *fingerprint, int64_t since_ms)
+{
+    struct store_result result = {0};
+    struct error err;
+    int status = store_result_find(record->store, fingerprint, since_ms, &result, &err);
+    if (status == 0) {
+        assert_string_equal(result.address, "7/validate");
+        assert_string_equal(result.checkpoint_path, "/out/9");
+        assert_int_equal(result.checkpoint_step, 9);
+    }
+    free(result.address);
+    free(result.checkpoint_path);
+    return status;
+}
+
+static void a_result_is_found_by_what_it_is_of(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    struct workflow *workflow = make_matrix(&record);
+    struct phase *member = &workflow->phases[0];
+    struct run *run = record_add_run(&record, member, 31, 41);
+    assert_int_equal(find(&record, "f00d", 0), -ENOENT); /* it is not through */
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_SUCCEEDED;
+    run->started_ms = 1000;
+    run->ended_ms = 2000;
+    record_save_run(&record, run);
+    member->state = PHASE_SUCCEEDED;
+    member->checkpoint_path = strdup("/out/9");
+    member->checkpoint_step = 9;
+    const struct core_effect effect = {.kind = FX_SAVE_PHASE, .phase = member};
+    record_begin(&record);
+    assert_int_equal(store_apply(record.store, &effect, 0, &err), 0);
+    record_commit(&record);
+    assert_int_equal(find(&record, "f00d", 2000), 0);
+    assert_int_equal(find(&record, "f00d", 2001), -ENOENT); /* too old */
+    assert_int_equal(find(&record, "beef", 0), -ENOENT);
+    record_add_remedy(&record, run->id); /* then it was another one */
+    assert_int_equal(find(&record, "f00d", 0), -ENOENT);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_matrix_comes_back_with_its_members_and_its_best),
         cmocka_unit_test(what_was_found_of_a_member_is_answered),
         cmocka_unit_test(the_state_of_a_workflow_is_not_that_of_members),
+        cmocka_unit_test(a_result_is_found_by_what_it_is_of),
         cmocka_unit_test(chosen_params_add_up_with_those_of_remedies),
     };
     return cmocka_run_group_tests_name("record_matrix", tests, NULL, NULL);
