@@ -130,7 +130,7 @@ waits() {
     # Each was judged by its own gate; and the GPU is paid for once.
     [ "$(record "SELECT count(DISTINCT run) FROM verdict WHERE outcome = 'passed'")" = 2 ]
     [ "$(record 'SELECT sum(gpu_hours) < max(seconds) * 1.5 / 3600 FROM v_run')" = 1 ]
-    eventually 30 no_job
+    eventually 60 no_job
 }
 
 @test "both go on in the same job after a preemption, whatever happens to the daemon" {
@@ -157,7 +157,7 @@ waits() {
     eventually 60 both_make 25
     daemon_kill
     preempt
-    eventually 30 waits
+    eventually 60 waits
     scontrol update JobId="$(job)" StartTime=now+2
     eventually 150 test -s "$(out small)/../2/outcome.json"
     eventually 150 test -s "$(out large)/../2/outcome.json"
@@ -173,20 +173,20 @@ waits() {
     workflow=$(shells | submit)
     eventually 60 makes left 5
     touch "$(out left)/broken"
-    eventually 30 state "$workflow/left" held
+    eventually 60 state "$workflow/left" held
     state "$workflow/right" active
     rm "$(out left)/broken"
     phasectl retry "$workflow/left"
-    eventually 30 makes left 5
+    eventually 60 makes left 5
     [ "$(squeue -h | wc -l)" = 1 ]
     state "$workflow/right" active
     [ "$(outcomes_of right)" = '' ]
     # The first one to end leaves the job to the other.
     touch "$(out left)/done"
-    eventually 30 state "$workflow/left" succeeded
+    eventually 60 state "$workflow/left" succeeded
     [ "$(squeue -h -o %i)" = "$(job)" ]
     touch "$(out right)/done"
-    eventually 30 state "$workflow" succeeded
+    eventually 60 state "$workflow" succeeded
     [ "$(outcomes_of left)" = 'failed succeeded' ]
     [ "$(outcomes_of right)" = succeeded ]
     [ "$(sort -u "$(out left)/executed" "$(out right)/executed" | wc -l)" = 1 ]
@@ -196,15 +196,15 @@ waits() {
     phasectl daemon start
     scontrol update PartitionName=preempt State=DOWN
     workflow=$(shells | submit)
-    eventually 30 is_submitted
+    eventually 60 is_submitted
     phasectl cancel "$workflow/left"
     scontrol update PartitionName=preempt State=UP
     eventually 60 makes right 5
-    eventually 30 state "$workflow/left" cancelled
+    eventually 60 state "$workflow/left" cancelled
     [ ! -e "$(out left)/executed" ]
     phasectl cancel "$workflow/right"
     eventually 60 state "$workflow" cancelled
-    eventually 30 no_job
+    eventually 60 no_job
 }
 
 @test "a lead that is killed is started again, and takes its phase up again" {
@@ -247,7 +247,7 @@ one_new_job() {
     eventually 60 both_run
     pkill -KILL -f "phase-worker host $PHASED_HOME/runs/$workflow/"
     eventually 90 outcomes_are left lost
-    eventually 30 outcomes_are right lost
+    eventually 60 outcomes_are right lost
     touch "$(out left)/done" "$(out right)/done"
     eventually 90 state "$workflow" succeeded
     one_new_job
