@@ -2,6 +2,7 @@
 #include "lib/spec/layout.h"
 
 #include "lib/spec/keys.h"
+#include "lib/spec/launchers.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
@@ -292,6 +293,22 @@ static json_t *layout_read_outputs(const struct sections *sections)
     return outputs;
 }
 
+/* Compares launchers in the script with what a process of it has. */
+static void layout_check_launchers(const struct sections *sections, const char *launch,
+                                   const json_t *parallel, const struct layout_nodes *nodes)
+{
+    const struct node *run = node_get(sections->phase, "run");
+    struct launchers_place place = {
+        .is_rank = text_equal(launch, "rank"), .nodes = nodes->nodes, .gpus = nodes->gpus};
+    if (text_equal(launch, "group")) { /* a world of its own */
+        place.nodes = 1;
+        place.gpus = json_integer_value(json_object_get(parallel, "tensor")) *
+                     json_integer_value(json_object_get(parallel, "pipeline"));
+    }
+    if (run && run->kind == NODE_SCALAR && !sections->lacks_base)
+        launchers_check(sections->scope->problems, run, &place);
+}
+
 void layout_read(const struct sections *sections, json_t *phase)
 {
     json_t *resources = json_object_get(phase, "resources");
@@ -303,6 +320,7 @@ void layout_read(const struct sections *sections, json_t *phase)
     json_t *parallel = layout_read_parallel(sections, launch, &nodes);
     (void)json_object_set_new(resources, "nodes", json_integer(nodes.nodes));
     (void)json_object_set_new(resources, "gpus", json_integer(nodes.gpus));
+    layout_check_launchers(sections, launch, parallel, &nodes);
     (void)json_object_set_new(phase, "launch", json_string(launch));
     (void)json_object_set_new(phase, "parallel", parallel);
     (void)json_object_set_new(phase, "shard", layout_read_shard(sections, launch));

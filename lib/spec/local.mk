@@ -5,6 +5,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/colocate.c lib/spec/colocate.h \
 	lib/spec/gpus.c lib/spec/gpus.h \
 	lib/spec/keys.c lib/spec/keys.h \
+	lib/spec/launchers.c lib/spec/launchers.h \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/model_size.c lib/spec/model_size.h \
 	lib/spec/matrix.c lib/spec/matrix.h \
