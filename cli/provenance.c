@@ -180,3 +180,13 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
     free(workdir);
     return code;
 }
+
+void provenance_discard(const struct cli *cli, const char *key)
+{
+    char *folder = text_format("%s/%s", cli->home.snapshots, key);
+    const char *const words[] = {"rm", "-rf", "--", folder, NULL};
+    pid_t pid = provenance_start(words, STDERR_FILENO);
+    if (pid > 0)
+        (void)provenance_wait(pid); /* what it leaves behind is in nobody's way */
+    free(folder);
+}

@@ -21,4 +21,7 @@ json_t *provenance_capture(void);
 int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
                         char **ret_workdir, struct error *err);
 
+/* Removes such a copy, which nothing is going to use. */
+void provenance_discard(const struct cli *cli, const char *key);
+
 #endif

@@ -224,6 +224,18 @@ static void submit_print(const struct arguments *files, const json_t *reply,
     }
 }
 
+/* Nothing is queued, so copies of code are of no use. */
+static void submit_discard(const struct cli *cli, const json_t *body)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(json_object_get(body, "workflows"), i, item)
+    {
+        if (json_object_get(json_object_get(item, "provenance"), "snapshot"))
+            provenance_discard(cli, field_text(item, "key"));
+    }
+}
+
 /* All or none. `ret_address` is that of the last one. */
 static int submit_files(struct cli *cli, const struct arguments *files,
                         const struct submit_options *options, struct address *ret_address)
@@ -234,9 +246,12 @@ static int submit_files(struct cli *cli, const struct arguments *files,
     for (size_t i = 0; i < files->count; i++)
         if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
             status = cli_fail(&err);
+    int code = status == CLI_OK ? submit_send(cli, body, &reply, &problems, &err) : -EINVAL;
+    if (code < 0 && !client_may_retry(code)) /* else it may have come through all the same */
+        submit_discard(cli, body);
     if (status != CLI_OK)
         goto out;
-    if (submit_send(cli, body, &reply, &problems, &err) < 0) {
+    if (code < 0) {
         problems_print(files->items[0], problems);
         status = cli_fail(&err);
         goto out;

@@ -382,6 +382,10 @@ YAML
     run -0 phasectl logs "$live/only"
     [[ $output == *"third version"* ]]
     [[ "$(phasectl show "$frozen")" == *"copy"*"$PHASED_HOME/snapshots/"*"/sub"* ]]
+    # What is refused leaves no copy behind.
+    coded snapshot >../ignored
+    run -1 --separate-stderr phasectl submit ../ignored nothing.yaml
+    [ "$(find "$PHASED_HOME/snapshots" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]
     # Without a repository there is nothing to copy, and nothing is queued.
     cd "$FOLDER"
     run -1 --separate-stderr phasectl submit "$BATS_TEST_TMPDIR/frozen.yaml"
