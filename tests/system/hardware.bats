@@ -116,7 +116,7 @@ record_says() {
     phasectl daemon start
     occupy n2
     occupy n1,n3 2
-    choice "$(printf '  after: {after: train, resources: {gpus: h100:8, time: 10m}, preflight: off, run: "echo $SLURM_JOB_ID >$PHASED_OUT/job"}')" | submit
+    choice "$(printf '  after: {after: train, resources: {gpus: h100:8, time: 2m}, preflight: off, run: "echo $SLURM_JOB_ID >$PHASED_OUT/job"}')" | submit
     eventually 20 queue_is "PENDING PENDING RUNNING RUNNING"
     [ "$(record 'SELECT gpu_type FROM job ORDER BY id' | paste -sd' ')" = "h200 h100" ]
     scancel "$(tail -n 1 "$PHASED_HOME/occupied")" # n1 and n3
