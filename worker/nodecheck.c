@@ -174,7 +174,8 @@ __attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck
 static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck_command *command)
 {
     const struct assignment *assignment = check->options.assignment;
-    char *groups = nodecheck_groups(&assignment->parallel);
+    char *groups =
+        nodecheck_groups(&assignment->parallel, assignment->launch == ASSIGNMENT_LAUNCH_GROUP);
     if (groups) {
         nodecheck_add(command, "--groups");
         nodecheck_add(command, "%s", groups);

@@ -146,14 +146,14 @@ static void nodecheck_add_groups(struct text *text, const char *name, unsigned t
     }
 }
 
-char *nodecheck_groups(const struct placement_sizes *sizes)
+char *nodecheck_groups(const struct placement_sizes *sizes, bool is_group)
 {
     struct text text = {0};
     unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
     /* As worker/placement.h numbers the ranks: tensor neighbours first, data next. */
     if (sizes->tensor > 1)
         nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);
-    if (total && sizes->data > 1)
+    if (!is_group && total && sizes->data > 1)
         nodecheck_add_groups(&text, "data", total, sizes->data, sizes->tensor);
     if (text.size)
         return text_steal(&text);

@@ -33,8 +33,9 @@ bool nodecheck_may_pass_later(const json_t *report);
 bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE]);
 
 /* The ranks that reduce together, as phase-preflight's --groups wants them: those of tensor groups,
- * then those of data groups, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". NULL where there are none, or
+ * then those of data groups, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". With `launch: group` (is_group)
+ * each group is a world of its own: none reduces with another. NULL where there are none, or
  * nothing is said of them. The caller's to free(). */
-char *nodecheck_groups(const struct placement_sizes *sizes);
+char *nodecheck_groups(const struct placement_sizes *sizes, bool is_group);
 
 #endif

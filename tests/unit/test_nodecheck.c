@@ -150,18 +150,21 @@ static void groups_are_the_ranks_that_reduce_together(void **state)
     static const struct {
         struct placement_sizes sizes;
         const char *groups; /* NULL: none */
+        bool is_group;
     } rows[] = {
-        {{0, 0, 0}, NULL},
-        {{1, 4, 1}, NULL},
-        {{4, 1, 1}, "tensor:0,1,2,3"},
-        {{1, 1, 4}, "data:0,1,2,3"},
-        {{4, 1, 2}, "tensor:0,1,2,3/4,5,6,7;data:0,4/1,5/2,6/3,7"},
-        {{2, 2, 2}, "tensor:0,1/2,3/4,5/6,7;data:0,2/1,3/4,6/5,7"},
-        {{1, 2, 2}, "data:0,1/2,3"},
+        {{0, 0, 0}, NULL, false},
+        {{1, 4, 1}, NULL, false},
+        {{4, 1, 1}, "tensor:0,1,2,3", false},
+        {{1, 1, 4}, "data:0,1,2,3", false},
+        {{4, 1, 2}, "tensor:0,1,2,3/4,5,6,7;data:0,4/1,5/2,6/3,7", false},
+        {{2, 2, 2}, "tensor:0,1/2,3/4,5/6,7;data:0,2/1,3/4,6/5,7", false},
+        {{1, 2, 2}, "data:0,1/2,3", false},
+        {{4, 1, 2}, "tensor:0,1,2,3/4,5,6,7", true},
+        {{2, 2, 2}, "tensor:0,1/2,3/4,5/6,7", true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *groups = nodecheck_groups(&rows[i].sizes);
+        char *groups = nodecheck_groups(&rows[i].sizes, rows[i].is_group);
         if (rows[i].groups)
             assert_string_equal(groups, rows[i].groups);
         else

@@ -38,7 +38,7 @@ static void layouts_make_the_groups_of_training(void **state)
         {"tensor=4", 1, 4, "tensor:0-3"},
         {"tensor=4", 1, 8, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7"},
         {"tensor=4,data=2", 1, 8, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7"},
-        {"tensor=2,pipeline=2,data=2", 1, 8, "tensor:0-1/2-3/4-5/6-7;data:0,4/1,5/2,6/3,7"},
+        {"tensor=2,pipeline=2,data=2", 1, 8, "tensor:0-1/2-3/4-5/6-7;data:0,2/1,3/4,6/5,7"},
         {"tensor=4,pipeline=2,data=1", 1, 8, "tensor:0-3/4-7"},
         {"pipeline=8,data=1", 1, 8, ""},
         {"data=4,tensor=4", 2, 8,

@@ -66,7 +66,7 @@ figures() {
 8 device_to_host_gbps 8 hbm_copy_gbps 8 hbm_triad_gbps 8 host_to_device_gbps 8 matrix_tflops \
 56 peer_gbps" ]
     [ "$(jq -r '.figures[] | select(.row == "allreduce") | .of' <<<"$output" | xargs)" = \
-        "tensor 0-1 tensor 2-3 tensor 4-5 tensor 6-7 data 0,4 data 1,5 data 2,6 data 3,7" ]
+        "tensor 0-1 tensor 2-3 tensor 4-5 tensor 6-7 data 0,2 data 1,3 data 4,6 data 5,7" ]
 }
 
 @test "figures are bytes and operations by the time that the GPU took" {

@@ -90,7 +90,7 @@ int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct g
         groups_add_dimension(ret_groups, "all", ranks, 1);
     else {
         groups_add_dimension(ret_groups, "tensor", sizes[0], 1);
-        groups_add_dimension(ret_groups, "data", sizes[2], of_group);
+        groups_add_dimension(ret_groups, "data", sizes[2], sizes[0]);
     }
     return 0;
 }
