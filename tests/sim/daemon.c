@@ -97,6 +97,12 @@ static void check_history(struct sim *sim, const struct core_effect *effect)
     unsigned phase = effect->phase->index;
     if (!text_equal(effect->to, "succeeded"))
         return;
+    if (effect->phase->is_matrix) {
+        for (unsigned i = 0; i < SIM_PHASES; i++)
+            if (!phase_state_is_final(effect->workflow->phases[i].state))
+                sim_breach(sim, "the matrix decides before its members are through");
+        return;
+    }
     if (++sim->successes[phase] != 1)
         sim_breach(sim, "phase %u succeeds twice", phase);
     if (sim->gate[phase] != GATE_PASSED && !sim->by_person[phase])
@@ -117,6 +123,21 @@ static void check_remedies(struct sim *sim, const struct workflow *workflow)
     }
 }
 
+/* Of members side by side no two have the same GPUs. */
+static void check_slots(const struct sim *sim, const struct workflow *workflow)
+{
+    for (size_t i = 0; sim->is_swept && sim->is_beside && i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        for (size_t j = 0; j < i; j++) {
+            const struct run *other = workflow->runs[j];
+            if (run->state != RUN_ENDED && other->state != RUN_ENDED &&
+                job_host(run->job) == job_host(other->job) && run->job->slot == other->job->slot)
+                sim_breach(sim, "runs %llu and %llu have the same GPUs",
+                           (unsigned long long)run->id, (unsigned long long)other->id);
+        }
+    }
+}
+
 static void daemon_commit(struct sim *sim, const struct core_effects *effects)
 {
     for (size_t i = 0; i < effects->count; i++) {
@@ -132,6 +153,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     workflow_free(sim->daemon.record);
     sim->daemon.record = workflow_copy(daemon_workflow(sim));
     check_remedies(sim, sim->daemon.record);
+    check_slots(sim, sim->daemon.record);
 }
 
 /* --- Effects -----------------------------------------------------------------------------------
@@ -224,6 +246,11 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
 
 static void carry_judge(struct sim *sim, const struct phase *phase)
 {
+    if (phase->is_matrix) {
+        daemon_post(sim, (struct sim_event){.event = {.kind = EV_JUDGED, .gate = GATE_PASSED},
+                                            .phase = (int)phase->index});
+        return;
+    }
     sim->gate[phase->index] =
         sim_chance(sim, 5) ? (int)GATE_FAILED + (int)sim_below(sim, 2) : (int)GATE_PASSED;
     daemon_post(sim, (struct sim_event){
@@ -338,6 +365,14 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     if (plan && event.phase->remedy)
         remedy = (int)(event.phase->remedy - event.phase->remedies);
     event.plan = plan;
+    struct phase *left[SIM_PHASES];
+    struct core_choice choice = {.members = left};
+    for (unsigned i = 0; i < SIM_PHASES; i++)
+        if (event.workflow->phases[i].state == PHASE_SUCCEEDED)
+            left[choice.count++] = &event.workflow->phases[i];
+    choice.best = choice.count ? left[0] : NULL;
+    if (event.kind == EV_JUDGED && event.phase->is_matrix)
+        event.choice = &choice;
     core_step(daemon->core, &event, &effects);
     workflow_free(plan);
     if (sim_fault(sim, 200)) { /* the disk is full, or it dies before the commit */
@@ -472,9 +507,11 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
         sim_breach(sim, "the first commit failed");
     sim->has_faults = has_faults;
     unsigned submissions = 0;
+    bool is_swept_apart = sim->is_swept && workflow->phases[SIM_PHASES].lanes == 0;
+    bool is_double = sim->has_rivals || is_swept_apart;
     for (unsigned i = 0; i < sim->daemon.outbox_count; i++)
         submissions += sim->daemon.outbox[i].kind == FX_SUBMIT;
-    if (submissions != (event.event.hold ? 0 : sim->has_rivals ? 2 : 1))
+    if (submissions != (event.event.hold ? 0 : is_double ? 2 : 1))
         sim_breach(sim, "%u jobs are submitted for the first phases", submissions);
 }
 

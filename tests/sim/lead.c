@@ -78,7 +78,7 @@ static void check_begin(struct sim *sim, const struct sim_lead *lead)
         sim_breach(sim, "attempt %u of phase %u begins at step %lld, but step %lld was saved",
                    folder->attempt, folder->phase, (long long)folder->begin_step,
                    (long long)newest);
-    if (folder->phase && !sim->is_beside && !sim->successes[folder->phase - 1])
+    if (folder->phase && !sim->is_beside && !sim->is_swept && !sim->successes[folder->phase - 1])
         sim_breach(sim, "phase %u begins before the one before it", folder->phase);
     if (lead->job->nodes != sim->nodes_wanted[folder->phase])
         sim_breach(sim, "phase %u runs on %u nodes", folder->phase, lead->job->nodes);

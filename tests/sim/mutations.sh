@@ -37,6 +37,11 @@ the end of the last rival is not noticed|rival.c|    return left != NULL;|    re
 a rival that was not found is submitted although it is being looked for|rival.c| \&\& !job->is_asked;|;
 a remedy counts only once it was worked out|remedy.c|    remedy->used++;|    
 the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    rival_decide(run, event->token, event->slurm_id);\n    run->has_begun = true;|    run->has_begun = true;
+a matrix does not wait for all of its members|matrix.c|        if (!phase_state_is_final(member->state))\n            return;|        if (!phase_state_is_final(member->state))\n            continue;
+more members run at once than there are lanes|matrix.c|return count < matrix->lanes;|return true;
+a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
+a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(step, next, "submitted");|
+members side by side have the same GPUs|beside.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
 '
 
 # mutate FILE FROM TO: exactly one place is changed, or it fails.

@@ -48,6 +48,10 @@ struct workflow *workflow_copy(const struct workflow *from)
         remedies_copy(&copy->phases[i], phase);
         if (phase->beside)
             copy->phases[i].beside = &copy->phases[phase->beside->index];
+        if (phase->matrix)
+            copy->phases[i].matrix = &copy->phases[phase->matrix->index];
+        if (phase->best)
+            copy->phases[i].best = &copy->phases[phase->best->index];
     }
     for (size_t i = 0; i < from->job_count; i++) {
         struct job *job = workflow_add_job(copy);

@@ -63,13 +63,34 @@ static void sim_add_remedy(struct phase *phase, const char *cause, unsigned time
         (struct remedy){.cause = strdup(cause), .times = times, .resume = resume};
 }
 
+/* Its members run side by side, or one after another in a job, or each in its own. */
+static void sim_add_matrix(struct sim *sim, struct workflow *workflow)
+{
+    struct phase *matrix = &workflow->phases[SIM_PHASES];
+    *matrix = (struct phase){
+        .workflow = workflow,
+        .index = SIM_PHASES,
+        .name = strdup("sweep"),
+        .nodes = 1,
+        .is_matrix = true,
+        .is_parallel = sim->is_beside,
+        .lanes = sim->is_beside ? SIM_PHASES : sim_below(sim, 2),
+        .rung_count = 1,
+        .slurm_options = strdup("{}"),
+    };
+    for (unsigned i = 0; i < SIM_PHASES; i++) {
+        workflow->phases[i].matrix = matrix;
+        workflow->phases[i].beside = sim->is_beside ? matrix : NULL;
+    }
+}
+
 static struct workflow *sim_workflow(struct sim *sim)
 {
     struct workflow *workflow = calloc(1, sizeof *workflow);
     assert(workflow);
     workflow->name = strdup("sim");
-    workflow->phase_count = SIM_PHASES;
-    workflow->phases = calloc(SIM_PHASES, sizeof *workflow->phases);
+    workflow->phase_count = sim->is_swept ? SIM_ROWS : SIM_PHASES;
+    workflow->phases = calloc(SIM_ROWS, sizeof *workflow->phases);
     assert(workflow->phases);
     bool has_remedies = sim_chance(sim, 3);
     for (unsigned i = 0; i < SIM_PHASES; i++) {
@@ -85,7 +106,7 @@ static struct workflow *sim_workflow(struct sim *sim)
             .stop_s = 10,
             .linger_s = 20,
             .has_checkpoint = true,
-            .promote_manual = sim_chance(sim, 6),
+            .promote_manual = !sim->is_swept && sim_chance(sim, 6),
             .slurm_options = strdup("{}"),
         };
         if (i == 0 && sim->has_rivals) {
@@ -98,12 +119,14 @@ static struct workflow *sim_workflow(struct sim *sim)
             sim_add_remedy(phase, "low", 1, REMEDY_CHECKPOINT);
         }
         phase->after = calloc(1, sizeof *phase->after);
-        phase->after_count = sim->is_beside ? 0 : i;
+        phase->after_count = sim->is_beside || sim->is_swept ? 0 : i;
         phase->beside = i && sim->is_beside ? &workflow->phases[0] : NULL;
         sim->nodes_wanted[i] = phase->nodes;
         sim->is_manual[i] = phase->promote_manual;
         sim->steps_wanted[i] = 40 + sim_below(sim, 300);
     }
+    if (sim->is_swept)
+        sim_add_matrix(sim, workflow);
     return workflow;
 }
 
@@ -133,7 +156,9 @@ static void sim_person(struct sim *sim)
     }
     for (unsigned i = 0; i < SIM_PHASES; i++) {
         const struct phase *phase = &record->phases[i];
-        bool is_asked = phase->state == PHASE_HELD || phase->state == PHASE_CANCELLED;
+        bool is_asked = phase->state == PHASE_HELD || phase->state == PHASE_CANCELLED ||
+                        (sim->is_swept && phase->state == PHASE_FAILED &&
+                         record->phases[SIM_PHASES].state == PHASE_HELD);
         if (!is_asked || !sim_chance(sim, 60))
             continue;
         enum core_command command = COMMAND_RETRY;
@@ -213,6 +238,7 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
     sim->cancels = sim_chance(sim, 3);
     sim->is_beside = sim_chance(sim, 3);
     sim->has_rivals = !sim->is_beside && sim_chance(sim, 2);
+    sim->is_swept = !sim->has_rivals && sim_chance(sim, 2);
     sim->lacks_type = sim_chance(sim, 5);
     daemon_begin(sim, sim_workflow(sim));
     for (; sim->now < WORLD_END_S; sim->now++) {

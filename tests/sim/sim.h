@@ -19,8 +19,9 @@ enum {
     SIM_LEADS_MAX = 4096,
     SIM_RUNS_MAX = 512,
     SIM_PHASES = 2,
-    SIM_REMEDIES = 3,      /* of each phase, or none */
-    SIM_TOKENS_MAX = 4096, /* those of steps that were never committed count too */
+    SIM_ROWS = SIM_PHASES + 1, /* with a matrix, which never runs */
+    SIM_REMEDIES = 3,          /* of each phase, or none */
+    SIM_TOKENS_MAX = 4096,     /* those of steps that were never committed count too */
     SIM_QUEUE_MAX = 256,
     SIM_OUTBOX_MAX = 128,
     SIM_CHECKPOINT_STEPS = 20, /* a step a second */
@@ -137,9 +138,10 @@ struct sim {
     unsigned lead_count;
     struct sim_folder folders[SIM_RUNS_MAX];
     unsigned folder_count;
-    int64_t steps_wanted[SIM_PHASES];
-    unsigned nodes_wanted[SIM_PHASES];
-    bool is_manual[SIM_PHASES];
+    int64_t steps_wanted[SIM_ROWS];
+    unsigned nodes_wanted[SIM_ROWS];
+    bool is_manual[SIM_ROWS];
+    bool is_swept;   /* both phases are members of a matrix */
     bool is_beside;  /* the second phase shares the allocations of the first one */
     bool has_rivals; /* the first phase leaves the choice between GPUs of types a and b ... */
     bool lacks_type; /* ... and Slurm has none of type b */
@@ -148,19 +150,19 @@ struct sim {
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
     unsigned folder_of[SIM_TOKENS_MAX]; /* whose folder that is; 0: its own */
-    unsigned host[SIM_TOKENS_MAX];     /* whose leads those of this one stand beside; 0: nobody's */
-    unsigned fresh_from[SIM_PHASES];   /* folders before this one count no more: begun anew */
-    unsigned fresh_before[SIM_PHASES]; /* the same, before a person wanted that after ... */
-    uint64_t fresh_after[SIM_PHASES];  /* ... this run */
+    unsigned host[SIM_TOKENS_MAX];   /* whose leads those of this one stand beside; 0: nobody's */
+    unsigned fresh_from[SIM_ROWS];   /* folders before this one count no more: begun anew */
+    unsigned fresh_before[SIM_ROWS]; /* the same, before a person wanted that after ... */
+    uint64_t fresh_after[SIM_ROWS];  /* ... this run */
 
     struct sim_daemon daemon;
     int64_t held_since;
 
     /* What was seen, for the invariants. */
-    int gate[SIM_PHASES]; /* the last verdict given; -1: none since the phase's last run began */
-    bool by_person[SIM_PHASES];
-    unsigned successes[SIM_PHASES];              /* moves to succeeded */
-    unsigned remedied[SIM_PHASES][SIM_REMEDIES]; /* how often each was taken */
+    int gate[SIM_ROWS]; /* the last verdict given; -1: none since the phase's last run began */
+    bool by_person[SIM_ROWS];
+    unsigned successes[SIM_ROWS];              /* moves to succeeded */
+    unsigned remedied[SIM_ROWS][SIM_REMEDIES]; /* how often each was taken */
     unsigned endings[SIM_RUNS_MAX];
     uint64_t tokens;
 };
