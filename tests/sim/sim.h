@@ -222,4 +222,9 @@ void daemon_command(struct sim *sim, unsigned phase, enum core_command command);
 /* What the record says now, also while the daemon is down. */
 const struct workflow *daemon_record(const struct sim *sim);
 
+/* check.c */
+void check_history(struct sim *sim, const struct core_effect *effect);
+void check_remedies(struct sim *sim, const struct workflow *workflow);
+void check_slots(const struct sim *sim, const struct workflow *workflow);
+
 #endif

@@ -1,0 +1,55 @@
+/* What must hold after every commit of the daemon. */
+#include "tests/sim/sim.h"
+
+#include "lib/text.h"
+
+void check_history(struct sim *sim, const struct core_effect *effect)
+{
+    if (effect->run) {
+        if (text_equal(effect->to, "ended") && ++sim->endings[effect->run->id] != 1)
+            sim_breach(sim, "run %llu ends twice", (unsigned long long)effect->run->id);
+        return;
+    }
+    unsigned phase = effect->phase->index;
+    if (!text_equal(effect->to, "succeeded"))
+        return;
+    if (effect->phase->is_matrix) {
+        for (unsigned i = 0; i < SIM_PHASES; i++)
+            if (!phase_state_is_final(effect->workflow->phases[i].state))
+                sim_breach(sim, "the matrix decides before its members are through");
+        return;
+    }
+    if (++sim->successes[phase] != 1)
+        sim_breach(sim, "phase %u succeeds twice", phase);
+    if (sim->gate[phase] != GATE_PASSED && !sim->by_person[phase])
+        sim_breach(sim, "phase %u succeeds without a passed gate or a person", phase);
+    if (sim->is_manual[phase] && !sim->by_person[phase])
+        sim_breach(sim, "phase %u did not wait for a person", phase);
+}
+
+/* No remedy is taken too often, however often the daemon dies over one. */
+void check_remedies(struct sim *sim, const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        sim->nodes_wanted[i] = phase->nodes;
+        for (size_t j = 0; j < phase->remedy_count; j++)
+            if (sim->remedied[i][j] > phase->remedies[j].times)
+                sim_breach(sim, "a remedy for %s is taken too often", phase->remedies[j].cause);
+    }
+}
+
+/* Of members side by side no two have the same GPUs. */
+void check_slots(const struct sim *sim, const struct workflow *workflow)
+{
+    for (size_t i = 0; sim->is_swept && sim->is_beside && i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        for (size_t j = 0; j < i; j++) {
+            const struct run *other = workflow->runs[j];
+            if (run->state != RUN_ENDED && other->state != RUN_ENDED &&
+                job_host(run->job) == job_host(other->job) && run->job->slot == other->job->slot)
+                sim_breach(sim, "runs %llu and %llu have the same GPUs",
+                           (unsigned long long)run->id, (unsigned long long)other->id);
+        }
+    }
+}
