@@ -162,3 +162,51 @@ CREATE TABLE provenance (
     packages  TEXT, -- of the Python environment that was active, name==version a line
     snapshot  TEXT  -- the folder of the copy that runs use; NULL: none was asked for
 ) STRICT;
+
+-- Notices.
+
+CREATE TABLE notice (
+    -- What somebody is to be told, and whether they were. Written with what it tells of, so that a
+    -- daemon that is killed owes it still.
+    id       INTEGER PRIMARY KEY,
+    workflow INTEGER NOT NULL REFERENCES workflow DEFERRABLE INITIALLY DEFERRED,
+    phase    INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- that it is about
+    kind     TEXT NOT NULL CHECK (kind IN ('held', 'failed', 'succeeded', 'budget')),
+    way      TEXT NOT NULL CHECK (way IN ('command', 'webhook')),
+    message  TEXT NOT NULL,
+    time     INTEGER NOT NULL,
+    tries    INTEGER NOT NULL DEFAULT 0, -- that failed
+    due      INTEGER NOT NULL,           -- not before
+    done     INTEGER                     -- when it was told, or given up; NULL: not yet
+) STRICT;
+
+CREATE INDEX notice_due ON notice (due) WHERE done IS NULL;
+
+CREATE TRIGGER notice_held AFTER INSERT ON event
+    WHEN NEW.type = 'phase' AND NEW.to_state = 'held' OR NEW.to_state = 'budget'
+BEGIN
+    INSERT INTO notice (workflow, phase, kind, way, message, time, due)
+    SELECT workflow.id, NEW.phase, wanted.value, way.column1, ifnull(NEW.message, ''), NEW.time,
+           NEW.time
+      FROM workflow,
+           json_each(workflow.resolved, '$.notify.on') AS wanted,
+           (VALUES ('command'), ('webhook')) AS way
+     WHERE workflow.id = NEW.workflow AND wanted.value = NEW.to_state
+       AND json_extract(workflow.resolved, '$.notify.' || way.column1) IS NOT NULL;
+END;
+
+CREATE TRIGGER notice_ended AFTER UPDATE OF ended ON workflow
+    WHEN OLD.ended IS NULL AND NEW.ended IS NOT NULL
+BEGIN
+    INSERT INTO notice (workflow, kind, way, message, time, due)
+    SELECT NEW.id, wanted.value, way.column1,
+           ifnull((SELECT phase.name || ': ' || phase.reason FROM phase
+                    WHERE phase.workflow = NEW.id AND phase.state = 'failed'
+                    ORDER BY phase.position LIMIT 1), ''),
+           NEW.ended, NEW.ended
+      FROM v_workflow,
+           json_each(NEW.resolved, '$.notify.on') AS wanted,
+           (VALUES ('command'), ('webhook')) AS way
+     WHERE v_workflow.workflow = NEW.id AND wanted.value = v_workflow.state
+       AND json_extract(NEW.resolved, '$.notify.' || way.column1) IS NOT NULL;
+END;

@@ -1,6 +1,9 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql
 QUERIES = \
+	schema/queries/notice_retry.sql \
+	schema/queries/notice_done.sql \
+	schema/queries/notice_list.sql \
 	schema/queries/beside_load.sql \
 	schema/queries/budget_set.sql \
 	schema/queries/provenance_insert.sql \

@@ -54,6 +54,7 @@ static int budget_write(struct loop_item *base, struct store *store, struct erro
     struct store_event event = {.type = STORE_EVENT_WARNING,
                                 .time_ms = loop_now_ms(),
                                 .workflow = item->workflow,
+                                .to = "budget", /* the kind of notice */
                                 .message = item->message};
     int status = store_budget_tell(store, item->workflow, err);
     return status < 0 ? status : store_event_add(store, &event, err);
@@ -82,11 +83,13 @@ static void budget_warn(struct loop *loop, uint64_t workflow, double part, const
 
 /* --- Holding -----------------------------------------------------------------------------------*/
 
-/* Those that are or will soon be at work; the others wait for them anyway. */
-static void budget_hold(struct loop *loop, struct workflow *workflow, const char *whose,
+/* Those that are or will soon be at work; the others wait for them anyway. False: there were none,
+ * or they are being held already. */
+static bool budget_hold(struct loop *loop, struct workflow *workflow, const char *whose,
                         const char *text)
 {
     char who[BUDGET_TEXT_SIZE + 64];
+    bool has_held = false;
     (void)snprintf(who, sizeof who, "%s budget, of which %s is spent", whose, text);
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
@@ -99,7 +102,9 @@ static void budget_hold(struct loop *loop, struct workflow *workflow, const char
                                    .command = COMMAND_HOLD,
                                    .message = who};
         loop_post(loop, &event);
+        has_held = true;
     }
+    return has_held;
 }
 
 static void budget_judge(struct loop *loop, const json_t *row, int64_t now_ms)
@@ -112,9 +117,8 @@ static void budget_judge(struct loop *loop, const json_t *row, int64_t now_ms)
     if (!workflow || store_spending(loop->config.store, id, now_ms, &spent, &err) < 0)
         return;
     double part = budget_part(json_object_get(row, "budget"), &spent, text);
-    if (part >= 1)
-        budget_hold(loop, workflow, "its", text);
-    else if (part >= BUDGET_WARN_AT && !json_is_true(json_object_get(row, "told")))
+    bool is_told = json_is_true(json_object_get(row, "told"));
+    if (part >= 1 ? budget_hold(loop, workflow, "its", text) : part >= BUDGET_WARN_AT && !is_told)
         budget_warn(loop, id, part, "budget", text);
 }
 
@@ -156,9 +160,8 @@ static void budget_judge_month(struct loop *loop)
     loop->month.is_told = part >= BUDGET_WARN_AT;
     for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
         struct workflow *workflow = core_workflow_at(loop->core, i);
-        if (part >= 1)
-            budget_hold(loop, workflow, "this month's", text);
-        else if (warns && !workflow_is_final(workflow))
+        if (part >= 1 ? budget_hold(loop, workflow, "this month's", text)
+                      : warns && !workflow_is_final(workflow))
             budget_warn(loop, workflow->id, part, "month's budget", text);
     }
 }

@@ -7,6 +7,7 @@
 #include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/map.h"
+#include "daemon/loop/notify.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
 #include "daemon/loop/queue.h"
@@ -59,6 +60,7 @@ struct loop {
     struct failures failures;
     struct queue queued;
     struct month month;
+    struct notify notify;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
     int64_t budget_ms;  /* when budgets are looked at next */
@@ -78,6 +80,8 @@ struct loop {
 /* --- loop.c ------------------------------------------------------------------------------------
  */
 
+/* One handle of it is closed; with the last one it is freed. */
+void loop_handle_closed(struct loop *loop);
 void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *job);
 struct job *loop_job_by_token(const struct loop *loop, const char *token,
                               struct workflow **ret_workflow);

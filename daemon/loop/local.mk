@@ -14,6 +14,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/log.c daemon/loop/log.h \
 	daemon/loop/loop.c daemon/loop/loop.h \
 	daemon/loop/map.c daemon/loop/map.h \
+	daemon/loop/notify.c daemon/loop/notify.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
 	daemon/loop/plan.c daemon/loop/plan.h \

@@ -332,6 +332,7 @@ static void on_alarm(uv_timer_t *timer)
     unheard_look(loop, now_ms);
     ageing_look(loop, now_ms);
     budget_look(loop, now_ms);
+    notify_look(loop, now_ms);
     if (loop->time_ms > now_ms)
         loop->time_ms = 0; /* the clock was set back */
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
@@ -363,7 +364,7 @@ static void set_alarm(struct loop *loop)
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
         due_ms = earlier(due_ms, earlier(loop->unheard_ms, loop->ageing_ms));
-        due_ms = earlier(due_ms, loop->budget_ms);
+        due_ms = earlier(due_ms, earlier(loop->budget_ms, loop->notify.look_ms));
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
@@ -512,9 +513,8 @@ void loop_start(struct loop *loop, struct cluster *cluster)
     loop->cluster = cluster;
 }
 
-static void on_closed(uv_handle_t *handle)
+void loop_handle_closed(struct loop *loop)
 {
-    struct loop *loop = handle->data;
     if (--loop->handles_open > 0)
         return;
     void (*closed)(void *) = loop->closed;
@@ -523,12 +523,18 @@ static void on_closed(uv_handle_t *handle)
     closed(arg);
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+    loop_handle_closed(handle->data);
+}
+
 void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
 {
     turn(loop); /* what was posted already is still recorded */
     loop->is_closing = true;
     loop->closed = closed;
     loop->closed_arg = arg;
+    notify_close(loop);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
     uv_close((uv_handle_t *)&loop->check, on_closed);

@@ -18,6 +18,7 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/preflight.c \
 	daemon/store/sample.c \
 	daemon/store/row_json.c daemon/store/row_json.h daemon/store/rows.h \
+	daemon/store/notice.c daemon/store/notice.h \
 	daemon/store/nodes.c daemon/store/nodes.h \
 	daemon/store/answers.c daemon/store/answers.h \
 	daemon/store/answer_metrics.c

@@ -1,5 +1,4 @@
-/* Which keys a map may have: the known ones, those known but not supported yet, and for any other
- * the nearest known one. */
+/* Which keys a map may have, and for any other the nearest of them. */
 #ifndef PHASED_LIB_SPEC_KEYS_H
 #define PHASED_LIB_SPEC_KEYS_H
 
@@ -9,21 +8,14 @@
 struct node;
 struct spec_problems;
 
-enum keys_state { KEYS_SUPPORTED, KEYS_LATER };
-
-struct keys_row {
-    const char *name;
-    enum keys_state state;
-};
-
 struct keys {
-    const struct keys_row *rows;
+    const char *const *names;
     size_t count;
 };
 
-extern const struct keys keys_workflow, keys_budget, keys_phase, keys_resources, keys_parallel,
-    keys_shard, keys_checkpoint, keys_progress, keys_preflight, keys_mfu, keys_metrics,
-    keys_check_map, keys_remedy;
+extern const struct keys keys_workflow, keys_budget, keys_notify, keys_phase, keys_resources,
+    keys_parallel, keys_shard, keys_checkpoint, keys_progress, keys_preflight, keys_mfu,
+    keys_metrics, keys_check_map, keys_remedy;
 extern const struct keys keys_variant, keys_pack, keys_best;
 
 /* Reports the keys of `map` that it may not have. */

@@ -10,6 +10,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/model_size.c lib/spec/model_size.h \
 	lib/spec/matrix.c lib/spec/matrix.h \
 	lib/spec/node.c lib/spec/node.h \
+	lib/spec/notify.c lib/spec/notify.h \
 	lib/spec/options.c lib/spec/options.h \
 	lib/spec/overlay.c lib/spec/overlay.h \
 	lib/spec/overrides.c lib/spec/overrides.h \

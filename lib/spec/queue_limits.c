@@ -17,13 +17,9 @@
 
 enum { QUEUE_LIMIT_MAX = 1000000 };
 
-static const struct keys_row queue_limits_rows[] = {
-    {"jobs", KEYS_SUPPORTED},
-    {"gpus", KEYS_SUPPORTED},
-    {"month", KEYS_SUPPORTED},
-};
-static const struct keys queue_limits_keys = {queue_limits_rows, sizeof queue_limits_rows /
-                                                                     sizeof queue_limits_rows[0]};
+static const char *const queue_limits_names[] = {"jobs", "gpus", "month"};
+static const struct keys queue_limits_keys = {queue_limits_names, sizeof queue_limits_names /
+                                                                      sizeof queue_limits_names[0]};
 
 static void queue_limits_whole(struct scope *scope, const struct node *root, const char *key,
                                json_t *limits)

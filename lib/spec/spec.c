@@ -7,6 +7,7 @@
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/node.h"
+#include "lib/spec/notify.h"
 #include "lib/spec/options.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
@@ -244,11 +245,14 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
     json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
     bool is_frozen = spec_reads_snapshot(&outside, node_get(reader->root, "code"));
+    json_t *notify = notify_read(&outside, node_get(reader->root, "notify"));
     scope_fini(&outside);
     if (name)
         (void)json_object_set_new(workflow, "name", name);
     if (price)
         (void)json_object_set_new(workflow, "price", price);
+    if (notify)
+        (void)json_object_set_new(workflow, "notify", notify);
     if (json_object_size(budget))
         (void)json_object_set(workflow, "budget", budget);
     json_decref(budget);

@@ -42,10 +42,9 @@ def read(path):
 
 
 def rows_of(name):
-    """The names of a table of lib/spec/keys.c by their state."""
-    table = re.search(r"keys_%s_rows\[\] = \{(.*?)\n\};" % name, read("lib/spec/keys.c"), re.S)
-    rows = re.findall(r'\{"(\w+)", KEYS_(\w+)\}', table.group(1))
-    return {key for key, state in rows if state == "SUPPORTED"}
+    """The names of a table of lib/spec/keys.c."""
+    table = re.search(r"keys_%s_names\[\] = \{(.*?)\};" % name, read("lib/spec/keys.c"), re.S)
+    return set(re.findall(r'"(\w+)"', table.group(1)))
 
 
 def check_keys(schema):
@@ -57,7 +56,7 @@ def check_keys(schema):
         "checkpoint": definitions["checkpoint"], "progress": definitions["progress"],
         "metrics": metrics, "preflight": preflight, "mfu": definitions["mfu"],
         "parallel": definitions["parallel"], "shard": definitions["shard"], "check_map": definitions["check"],
-        "remedy": definitions["remedy"], "best": definitions["best"], "budget": definitions["budget"],
+        "remedy": definitions["remedy"], "best": definitions["best"], "budget": definitions["budget"], "notify": definitions["notify"],
     }
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])

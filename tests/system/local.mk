@@ -64,3 +64,6 @@ EXTRA_DIST += tests/system/budget.bats
 
 TESTS += tests/system/queue.bats
 EXTRA_DIST += tests/system/queue.bats
+
+TESTS += tests/system/notify.bats
+EXTRA_DIST += tests/system/notify.bats

@@ -1,0 +1,296 @@
+/* Carrying out notices. */
+#include "daemon/loop/notify.h"
+
+#include "daemon/loop/inside.h"
+#include "daemon/loop/log.h"
+#include "daemon/store/notice.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/home.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    NOTIFY_RETRY_FIRST_MS = 15 * 1000, /* doubled each time */
+    NOTIFY_RETRY_LAST_MS = 3600 * 1000,
+    NOTIFY_GIVE_UP_MS = 24 * 3600 * 1000,
+};
+
+/* timeout(1) ends what hangs: TERM after 30 s, KILL five seconds later, to all of its group. */
+static const char *const notify_command[] = {"timeout", "-k", "5", "30", "sh", "-c", NULL, NULL};
+/* curl reads all of it from its input: addresses may hold secrets, and `ps` shows arguments. */
+static const char *const notify_webhook[] = {"timeout", "-k",       "5", "30", "curl",
+                                             "-q",      "--config", "-", NULL};
+
+/* One notice under way. */
+struct teller {
+    uv_process_t process;
+    struct loop *loop;
+    json_t *notice;
+};
+
+int64_t notify_retry_at(int64_t now_ms, unsigned tries)
+{
+    int64_t delay_ms = NOTIFY_RETRY_FIRST_MS;
+    for (unsigned i = 1; i < tries && delay_ms < NOTIFY_RETRY_LAST_MS; i++)
+        delay_ms *= 2;
+    return now_ms + (delay_ms < NOTIFY_RETRY_LAST_MS ? delay_ms : NOTIFY_RETRY_LAST_MS);
+}
+
+static const char *notice_text(const json_t *notice, const char *key)
+{
+    const char *text = json_string_value(json_object_get(notice, key));
+    return text ? text : "";
+}
+
+static uint64_t notice_number(const json_t *notice, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(notice, key));
+}
+
+/* --- What came of it ---------------------------------------------------------------------------*/
+
+struct notify_item {
+    struct loop_item item;
+    uint64_t notice, workflow;
+    int64_t due_ms; /* 0: done with */
+    char *warning;  /* or NULL */
+};
+
+static int notify_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct notify_item *item = (const struct notify_item *)base;
+    struct store_event event = {.type = STORE_EVENT_WARNING,
+                                .time_ms = loop_now_ms(),
+                                .workflow = item->workflow,
+                                .message = item->warning};
+    int status = item->due_ms ? store_notice_retry(store, item->notice, item->due_ms, err)
+                              : store_notice_done(store, item->notice, loop_now_ms(), err);
+    return status < 0 || !item->warning ? status : store_event_add(store, &event, err);
+}
+
+static void notify_free(struct loop_item *base)
+{
+    struct notify_item *item = (struct notify_item *)base;
+    free(item->warning);
+    free(item);
+}
+
+static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code)
+{
+    struct notify_item *item = calloc(1, sizeof *item);
+    unsigned tries = (unsigned)notice_number(notice, "tries") + 1;
+    int64_t now_ms = loop_now_ms();
+    double told_s = json_number_value(json_object_get(notice, "time"));
+    bool gives_up = (double)now_ms - told_s * 1000 > NOTIFY_GIVE_UP_MS;
+    if (!item)
+        abort();
+    *item = (struct notify_item){
+        .item = {.write = notify_write, .free = notify_free, .adds_history = true},
+        .notice = notice_number(notice, "notice"),
+        .workflow = notice_number(notice, "workflow"),
+        .due_ms = exit_code && !gives_up ? notify_retry_at(now_ms, tries) : 0,
+    };
+    const char *kind = notice_text(notice, "kind"), *way = notice_text(notice, "way");
+    if (exit_code && (tries == 1 || gives_up))
+        item->warning = text_format("the %s of notify exited with %lld, telling of '%s'; %s", way,
+                                    (long long)exit_code, kind,
+                                    gives_up ? "given up" : "it will be tried again for a day");
+    log_line("notice of workflow %llu, %s, by its %s: %s",
+             (unsigned long long)notice_number(notice, "workflow"), kind, way,
+             exit_code ? "not told" : "told");
+    loop_post_item(loop, &item->item, NULL);
+}
+
+/* --- Telling -----------------------------------------------------------------------------------*/
+
+static void teller_closed(uv_handle_t *handle)
+{
+    struct teller *teller = handle->data;
+    json_decref(teller->notice);
+    free(teller);
+}
+
+static void teller_exited(uv_process_t *process, int64_t exit_code, int signal)
+{
+    struct teller *teller = process->data;
+    struct notify *notify = &teller->loop->notify;
+    notify_record(teller->loop, teller->notice, signal ? 128 + signal : exit_code);
+    for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
+        if (notify->tellers[i] == teller)
+            notify->tellers[i] = NULL;
+    notify->look_ms = 0;
+    uv_close((uv_handle_t *)process, teller_closed);
+}
+
+/* One text of a curl configuration. */
+static void add_config(struct text *text, const char *key, const char *value)
+{
+    text_addf(text, "%s = \"", key);
+    for (const char *at = value; *at; at++)
+        text_addf(text, *at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
+    text_add(text, "\"\n");
+}
+
+/* What the program reads: the notice as JSON, or how to send that. */
+static void teller_input(const json_t *notice, struct text *text)
+{
+    json_t *told = json_pack(
+        "{s:O, s:O, s:O, s:O, s:O, s:O}", "kind", json_object_get(notice, "kind"), "workflow",
+        json_object_get(notice, "workflow"), "name", json_object_get(notice, "name"), "address",
+        json_object_get(notice, "address"), "message", json_object_get(notice, "message"), "time",
+        json_object_get(notice, "time"));
+    char *json = json_dumps(told, JSON_COMPACT | JSON_ENSURE_ASCII);
+    if (!json)
+        abort();
+    if (text_equal(notice_text(notice, "way"), "webhook")) {
+        text_add(text, "silent\nshow-error\nfail\nmax-time = 20\noutput = \"/dev/null\"\n"
+                       "header = \"Content-Type: application/json\"\n");
+        add_config(text, "url", notice_text(notice, "target"));
+        add_config(text, "data", json);
+    } else {
+        text_addf(text, "%s\n", json);
+    }
+    free(json);
+    json_decref(told);
+}
+
+/* A file in memory that is read from its beginning; a negative errno. */
+static int teller_open(const json_t *notice)
+{
+    struct text text = {0};
+    int fd = memfd_create("notice", MFD_CLOEXEC);
+    teller_input(notice, &text);
+    if (fd >= 0 &&
+        (write(fd, text.data, text.size) != (ssize_t)text.size || lseek(fd, 0, SEEK_SET))) {
+        (void)close(fd); /* what was written is of no use */
+        fd = -1;
+    }
+    text_fini(&text);
+    return fd < 0 ? -errno : fd;
+}
+
+/* The daemon's environment and what the notice says; freed by teller_free_environment(). */
+static char **teller_environment(const json_t *notice)
+{
+    static const char *const keys[] = {"kind", "address", "name", "message"};
+    static const char *const names[] = {"KIND", "ADDRESS", "WORKFLOW", "MESSAGE"};
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **environment = calloc(count + 5, sizeof *environment);
+    if (!environment)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        environment[i] = text_format("%s", environ[i]);
+    for (size_t i = 0; i < 4; i++)
+        environment[count + i] =
+            text_format("PHASED_NOTICE_%s=%s", names[i], notice_text(notice, keys[i]));
+    return environment;
+}
+
+static void teller_start(struct loop *loop, struct teller **place, json_t *notice)
+{
+    bool is_command = text_equal(notice_text(notice, "way"), "command");
+    const char *arguments[sizeof notify_webhook / sizeof *notify_webhook + 1];
+    memcpy(arguments, is_command ? notify_command : notify_webhook,
+           is_command ? sizeof notify_command : sizeof notify_webhook);
+    if (is_command)
+        arguments[6] = notice_text(notice, "target");
+    int fd = teller_open(notice);
+    if (fd < 0) {
+        notify_record(loop, notice, -fd);
+        return;
+    }
+    struct teller *teller = calloc(1, sizeof *teller);
+    if (!teller)
+        abort();
+    *teller = (struct teller){.loop = loop, .notice = json_incref(notice)};
+    teller->process.data = teller;
+    char **environment = teller_environment(notice);
+    uv_stdio_container_t streams[] = {
+        {.flags = UV_INHERIT_FD, .data.fd = fd}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
+    const uv_process_options_t options = {
+        .exit_cb = teller_exited,
+        .file = arguments[0],
+        .args = (char **)arguments,
+        .env = environment,
+        .cwd = loop->config.home->path,
+        .stdio_count = sizeof streams / sizeof streams[0],
+        .stdio = streams,
+    };
+    int status = uv_spawn(loop->config.uv, &teller->process, &options);
+    (void)close(fd); /* the program has its own */
+    for (char **at = environment; *at; at++)
+        free(*at);
+    free(environment);
+    *place = teller;
+    if (status < 0) /* what has not started exits as a shell says it */
+        teller_exited(&teller->process, 127, 0);
+}
+
+/* Which are under way is not in the record: what is told already is passed over. */
+static bool is_under_way(const struct notify *notify, uint64_t id)
+{
+    for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
+        if (notify->tellers[i] && notice_number(notify->tellers[i]->notice, "notice") == id)
+            return true;
+    return false;
+}
+
+static struct teller **free_place(struct notify *notify)
+{
+    for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
+        if (!notify->tellers[i])
+            return &notify->tellers[i];
+    return NULL;
+}
+
+void notify_look(struct loop *loop, int64_t now_ms)
+{
+    struct notify *notify = &loop->notify;
+    json_t *notices, *notice;
+    size_t i;
+    struct error err;
+    if (now_ms < notify->look_ms || loop->trouble[0] || loop->is_closing)
+        return;
+    notify->look_ms = now_ms + NOTIFY_EVERY_MS;
+    if (store_notices(loop->config.store, now_ms, 2 * NOTIFY_AT_ONCE_MAX, &notices, &err) < 0) {
+        log_line("could not read the notices: %s", err.message);
+        return;
+    }
+    json_array_foreach(notices, i, notice)
+    {
+        struct teller **place = free_place(notify);
+        if (place && !is_under_way(notify, notice_number(notice, "notice")))
+            teller_start(loop, place, notice);
+    }
+    json_decref(notices);
+}
+
+static void teller_gone(uv_handle_t *handle)
+{
+    struct teller *teller = handle->data;
+    struct loop *loop = teller->loop;
+    teller_closed(handle);
+    loop_handle_closed(loop);
+}
+
+void notify_close(struct loop *loop)
+{
+    for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++) {
+        struct teller *teller = loop->notify.tellers[i];
+        if (!teller)
+            continue;
+        (void)uv_process_kill(&teller->process, SIGTERM); /* it may be gone */
+        loop->handles_open++;
+        uv_close((uv_handle_t *)&teller->process, teller_gone);
+    }
+}

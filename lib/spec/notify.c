@@ -1,0 +1,71 @@
+/* Reading notify. */
+#include "lib/spec/notify.h"
+
+#include "lib/spec/keys.h"
+#include "lib/spec/node.h"
+#include "lib/spec/scalar.h"
+#include "lib/spec/scope.h"
+#include "lib/text.h"
+
+static const char *const notify_kinds[] = {"held", "failed", "succeeded", "budget"};
+
+enum { NOTIFY_KINDS = sizeof notify_kinds / sizeof notify_kinds[0] };
+
+static void notify_add_kind(struct scope *scope, const struct node *node, json_t *kinds)
+{
+    const char *kind = scalar_choice(scope, node, notify_kinds, NOTIFY_KINDS);
+    if (kind)
+        (void)json_array_append_new(kinds, json_string(kind));
+}
+
+/* One or several; all when nothing is said. */
+static json_t *notify_read_kinds(struct scope *scope, const struct node *node)
+{
+    json_t *kinds = json_array();
+    for (size_t i = 0; !node && i < NOTIFY_KINDS; i++)
+        (void)json_array_append_new(kinds, json_string(notify_kinds[i]));
+    if (node && node->kind == NODE_SCALAR)
+        notify_add_kind(scope, node, kinds);
+    else if (node && node->kind != NODE_LIST)
+        node_problem(scope->problems, node, "not a list of held, failed, succeeded and budget");
+    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
+        notify_add_kind(scope, node->items[i], kinds);
+    return kinds;
+}
+
+/* As it is written: variables in it are the shell's. */
+static void notify_read_text(struct scope *scope, const struct node *map, const char *key,
+                             json_t *notify)
+{
+    const struct node *node = node_get(map, key);
+    if (!node)
+        return;
+    if (node->kind != NODE_SCALAR || !*node->text)
+        node_problem(scope->problems, node, "not a text");
+    else
+        (void)json_object_set_new(notify, key, json_string(node->text));
+}
+
+json_t *notify_read(struct scope *scope, const struct node *node)
+{
+    json_t *notify;
+    if (!node)
+        return NULL;
+    if (node->kind != NODE_MAP) {
+        node_problem(scope->problems, node,
+                     "not a map, such as {on: [held, failed], command: mail me@example.org}");
+        return NULL;
+    }
+    keys_check(scope->problems, node, &keys_notify);
+    notify = json_object();
+    (void)json_object_set_new(notify, "on", notify_read_kinds(scope, node_get(node, "on")));
+    notify_read_text(scope, node, "command", notify);
+    notify_read_text(scope, node, "webhook", notify);
+    const char *webhook = json_string_value(json_object_get(notify, "webhook"));
+    if (webhook && !text_starts(webhook, "https://") && !text_starts(webhook, "http://"))
+        node_problem(scope->problems, node_get(node, "webhook"),
+                     "not an address, such as https://example.org/hook");
+    if (!node_get(node, "command") && !node_get(node, "webhook"))
+        node_problem(scope->problems, node, "neither command nor webhook says how");
+    return notify;
+}

@@ -1,0 +1,14 @@
+/* `notify:` of a workflow: who is told what. */
+#ifndef PHASED_LIB_SPEC_NOTIFY_H
+#define PHASED_LIB_SPEC_NOTIFY_H
+
+#include <jansson.h>
+
+struct node;
+struct scope;
+
+/* {"on": ["held", ...], "command": text, "webhook": address}, of the last two one at least; the
+ * caller's. NULL when there is none, or a problem. */
+json_t *notify_read(struct scope *scope, const struct node *node);
+
+#endif

@@ -1,0 +1,1 @@
+UPDATE notice SET done = :now WHERE id = :notice

@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# People are told, by a command or a webhook, of what waits for them and of what is over.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() { home_up; }
+teardown() {
+    [ -z "${listener:-}" ] || kill "$listener" 2>/dev/null || true
+    home_down
+}
+
+# told NOTIFY [EXIT]: a workflow of one phase that exits so.
+told() {
+    submit <<SPEC
+name: told
+notify: $1
+phases:
+  only:
+    resources: {time: 10m}
+    on_fail: ${3:-hold}
+    run: exit ${2:-0}
+SPEC
+}
+
+lines() { [ "$(wc -l <"$PHASED_HOME/told" 2>/dev/null || echo 0)" = "$1" ]; }
+none_is_owed() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" = 0 ]; }
+
+@test "a command gets the notice on its input and in its environment, once" {
+    phasectl daemon start
+    told "{on: [held, succeeded], command: 'cat >>\$PHASED_HOME/told; echo \"\$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS\" >>\$PHASED_HOME/told'}" 3
+    eventually 60 lines 2
+    [ "$(sed -n 2p "$PHASED_HOME/told")" = 'held 1/only' ]
+    head -n 1 "$PHASED_HOME/told" | jq -e '.kind == "held" and .workflow == 1 and .name == "told" and (.message | contains("exit"))'
+    told "{on: succeeded, command: 'echo \$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS >>\$PHASED_HOME/told'}"
+    eventually 60 lines 3
+    [ "$(sed -n 3p "$PHASED_HOME/told")" = 'succeeded 2' ]
+    told "{on: failed, command: 'echo \$PHASED_NOTICE_KIND: \$PHASED_NOTICE_MESSAGE >>\$PHASED_HOME/told'}" 3 fail
+    eventually 60 lines 4
+    [[ $(sed -n 4p "$PHASED_HOME/told") = 'failed: only: exit: '* ]]
+    eventually 10 none_is_owed
+}
+
+@test "a webhook gets it as JSON; its address stands in no log and no list of processes" {
+    phasectl daemon start
+    cat >"$PHASED_HOME/listener.py" <<'PYTHON'
+import http.server, os, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        open(sys.argv[1] + "/ps", "w").write(os.popen("ps -ef").read())
+        open(sys.argv[1] + "/told", "a").write("%s %s %s\n" % (self.path, self.headers["Content-Type"], body))
+        self.send_response(204)
+        self.end_headers()
+    def log_message(self, *args):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+open(sys.argv[1] + "/port", "w").write(str(server.server_port))
+server.serve_forever()
+PYTHON
+    python3 "$PHASED_HOME/listener.py" "$PHASED_HOME" &
+    listener=$!
+    eventually 20 test -s "$PHASED_HOME/port"
+    told "{on: held, webhook: 'http://127.0.0.1:$(cat "$PHASED_HOME/port")/hook?secret=\"quoted\"'}" 3
+    eventually 60 lines 1
+    [[ $(cat "$PHASED_HOME/told") = *'secret='*' application/json {'*'"kind":"held"'* ]]
+    eventually 10 none_is_owed
+    [ "$(grep -c 'secret=' "$PHASED_HOME/phased.log")" = 0 ]
+    [ "$(grep -c 'secret=' "$PHASED_HOME/ps")" = 0 ]
+}
+
+@test "what fails is tried again and warned of; what hangs stands in nobody's way" {
+    phasectl daemon start
+    told "{on: held, command: 'sleep 1000'}" 3
+    told "{on: held, command: 'echo x >>\$PHASED_HOME/tries; [ -e \$PHASED_HOME/works ] && echo y >>\$PHASED_HOME/told'}" 3
+    eventually 60 test -s "$PHASED_HOME/tries"
+    eventually 20 warned 'the command of notify exited with 1'
+    touch "$PHASED_HOME/works"
+    record 'SELECT tries, due > time FROM notice WHERE workflow = 2' | grep -qx '1|1'
+    eventually 60 lines 1
+}
+
+warned() { record "SELECT message FROM event WHERE type = 'warning'" | grep -qF "$1"; }
+
+@test "a daemon that was killed tells afterwards" {
+    phasectl daemon start
+    told "{on: held, command: 'sleep 2; echo x >>\$PHASED_HOME/told'}" 3
+    eventually 60 state 1/only held
+    daemon_kill
+    [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" = 1 ]
+    phasectl daemon start
+    eventually 60 none_is_owed
+    [ -s "$PHASED_HOME/told" ]
+}
