@@ -58,8 +58,8 @@ preempted_once() {
 
 @test "bd3lm and hdp-diffusion: trained, preempted, resumed, evaluated" {
     phasectl daemon start
-    [ "$(stand_in bd3lm-h200 MAX_STEPS=600)" = 1 ]
-    [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=600)" = 2 ]
+    [ "$(stand_in bd3lm-h200 MAX_STEPS=900)" = 1 ]
+    [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=900)" = 2 ]
     preempted_once bd3lm-h200/train hdp-diffusion-h200/train
 }
 
@@ -77,7 +77,7 @@ preempted_once() {
 
 @test "prompt-distillation: TP=4 writes what DP=8 is trained on" {
     phasectl daemon start
-    [ "$(stand_in prompt-distillation train.iterations=600)" = 1 ]
+    [ "$(stand_in prompt-distillation train.iterations=800)" = 1 ]
     preempted_once prompt-distillation/train
     local runs=$PHASED_HOME/runs/1
     [ "$(wc -l <"$runs/generate/out/data.jsonl")" = 24 ]
@@ -89,7 +89,7 @@ preempted_once() {
 
 @test "trm-two-phase: validated, promoted, and production preempted" {
     phasectl daemon start
-    [ "$(stand_in trm-two-phase production.iterations=400)" = 1 ]
+    [ "$(stand_in trm-two-phase production.iterations=800)" = 1 ]
     preempted_once trm-two-phase/production
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program as they stand in the file.
