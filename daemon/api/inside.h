@@ -58,6 +58,18 @@ bool call_number(struct call *call, const char *name, uint64_t otherwise, uint64
 /* Whether something can be recorded now; if not, that was answered. */
 bool call_can_record(struct call *call);
 
+/* --- Bodies that bring a spec, in submission.c --------------------------------------------------
+ */
+
+/* Whether it is one: -EINVAL says what is wrong with it. */
+int submission_check(const json_t *body, struct error *err);
+/* Members that may be left out stand there with their defaults from now on. */
+void submission_fill(json_t *body);
+/* The resolved workflow, a new reference. NULL: it has problems, which are added to the list
+ * `problems`. */
+json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,
+                           size_t *ret_error_count);
+
 /* --- Handlers -----------------------------------------------------------------------------------
  */
 

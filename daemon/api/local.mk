@@ -12,6 +12,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/read.c \
 	daemon/api/routes.c \
 	daemon/api/server.c daemon/api/server.h \
+	daemon/api/submission.c \
 	daemon/api/submit.c \
 	daemon/api/waiters.c daemon/api/waiters.h \
 	daemon/api/worker.c

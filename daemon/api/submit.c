@@ -8,7 +8,6 @@
 #include "daemon/loop/reuse.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
-#include "lib/spec/spec.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -18,8 +17,6 @@
 #include <string.h>
 
 enum {
-    KEY_DIGITS = 32,
-    PRIORITY_MAX = 1000000,
     SUBMISSIONS_MAX = 100, /* of a request: nobody else is answered while they are resolved */
 };
 
@@ -62,23 +59,6 @@ static void release_batch(struct submit_batch *batch)
 
 /* --- Answers ------------------------------------------------------------------------------------
  */
-
-static json_t *problem_json(const struct spec_problem *problem, const char *file)
-{
-    return json_pack("{s:s?, s:I, s:I, s:s, s:s, s:s}", "file", file, "line",
-                     (json_int_t)problem->line, "column", (json_int_t)problem->column, "path",
-                     problem->path ? problem->path : "", "message", problem->message, "severity",
-                     problem->severity == SPEC_ERROR ? "error" : "warning");
-}
-
-static void add_problems(json_t *list, const struct spec_problems *problems)
-{
-    for (size_t i = 0; i < problems->count; i++) {
-        json_t *problem = problem_json(&problems->items[i], problems->file);
-        /* A message may quote a file that is not UTF-8. */
-        (void)json_array_append_new(list, problem ? problem : json_null());
-    }
-}
 
 static void refuse_specs(struct submit_batch *batch)
 {
@@ -172,80 +152,8 @@ static void post(struct submit_item *item)
     loop_post_item(loop, &item->item, &event);
 }
 
-/* --- The body -----------------------------------------------------------------------------------
+/* --- The list -----------------------------------------------------------------------------------
  */
-
-static const struct {
-    const char *name;
-    json_type type;
-    bool is_required;
-} members[] = {
-    {"file", JSON_STRING, false},        {"spec", JSON_STRING, true},
-    {"set", JSON_OBJECT, false},         {"workdir", JSON_STRING, true},
-    {"environment", JSON_OBJECT, false}, {"umask", JSON_INTEGER, false},
-    {"limits", JSON_ARRAY, false},       {"host", JSON_STRING, false},
-    {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
-    {"provenance", JSON_OBJECT, false},  {"priority", JSON_INTEGER, false},
-    {"after", JSON_INTEGER, false},      {"window", JSON_STRING, false},
-};
-
-static bool all_texts(const json_t *container)
-{
-    const char *name;
-    json_t *value;
-    size_t index;
-    if (json_is_object(container)) {
-        json_object_foreach((json_t *)container, name,
-                            value) if (!json_is_string(value)) return false;
-    } else {
-        json_array_foreach(container, index, value) if (!json_is_string(value)) return false;
-    }
-    return true;
-}
-
-static int check_body(const json_t *body, struct error *err)
-{
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        const json_t *value = json_object_get(body, members[i].name);
-        if (!value && members[i].is_required)
-            return error_set(err, -EINVAL, "`%s` is missing", members[i].name);
-        if (value && (json_typeof(value) != members[i].type || !all_texts(value)))
-            return error_set(err, -EINVAL, "`%s` is not what it should be", members[i].name);
-    }
-    const json_t *hold = json_object_get(body, "hold");
-    if (hold && !json_is_boolean(hold))
-        return error_set(err, -EINVAL, "`hold` is neither true nor false");
-    const char *window = json_string_value(json_object_get(body, "window"));
-    unsigned from, to;
-    if (window && units_parse_window(window, &from, &to, err) < 0)
-        return -EINVAL;
-    json_int_t priority = json_integer_value(json_object_get(body, "priority"));
-    if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
-        return error_set(err, -EINVAL, "`priority` is not within %d", PRIORITY_MAX);
-    const char *key = json_string_value(json_object_get(body, "key"));
-    if (key && !mac_is_hex(key, KEY_DIGITS))
-        return error_set(err, -EINVAL, "`key` is not %d hexadecimal digits", KEY_DIGITS);
-    const char *workdir = json_string_value(json_object_get(body, "workdir"));
-    if (workdir[0] != '/')
-        return error_set(err, -EINVAL, "`workdir` is not an absolute path: %s", workdir);
-    json_int_t mask = json_integer_value(json_object_get(body, "umask"));
-    if (mask < 0 || mask > 0777)
-        return error_set(err, -EINVAL, "`umask` is none: %lld", (long long)mask);
-    return 0;
-}
-
-/* Members that may be left out stand there with their defaults from now on. */
-static void fill_body(json_t *body)
-{
-    if (!json_object_get(body, "umask"))
-        (void)json_object_set_new(body, "umask", json_integer(022));
-    if (!json_object_get(body, "environment"))
-        (void)json_object_set_new(body, "environment", json_object());
-    if (!json_object_get(body, "limits"))
-        (void)json_object_set_new(body, "limits", json_array());
-    if (!json_object_get(body, "file"))
-        (void)json_object_set_new(body, "file", json_string("workflow"));
-}
 
 /* What stands beside the list stands for all of its submissions that lack it. */
 static int read_list(struct submit_batch *batch, json_t *body, struct error *err)
@@ -314,36 +222,12 @@ static int answer_again(struct submit_batch *batch, size_t index, struct error *
 /* NULL: it has problems, which are added to the batch's. */
 static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *warnings)
 {
-    const json_t *spec = json_object_get(body, "spec"), *set = json_object_get(body, "set");
     const char *file = json_string_value(json_object_get(body, "file"));
-    size_t count = 0;
-    char **texts = calloc(json_object_size(set) + 1, sizeof *texts);
-    if (!texts)
-        abort();
-    const char *name;
-    json_t *value, *resolved = NULL;
-    json_object_foreach((json_t *)set, name, value) texts[count++] =
-        text_format("%s=%s", name, json_string_value(value));
-    struct spec_overrides overrides = {
-        .variants = json_object_get(body, "with"),
-        .texts = (const char *const *)texts,
-        .count = count,
-    };
-    struct spec_problems problems = {0};
-    if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,
-                   &problems) < 0) {
+    json_t *resolved = submission_resolve(body, batch->problems, warnings, &batch->bad_error_count);
+    if (!resolved) {
         batch->bad_count++;
         batch->bad_file = *file ? file : "the workflow";
-        batch->bad_error_count = problems.error_count;
-        add_problems(batch->problems, &problems);
-        resolved = NULL;
-    } else {
-        add_problems(warnings, &problems);
     }
-    spec_problems_fini(&problems);
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
     return resolved;
 }
 
@@ -366,7 +250,7 @@ static int read_queue(struct submit_batch *batch, const json_t *body, struct wor
     workflow->priority = (int)json_integer_value(json_object_get(body, "priority"));
     if (window)
         (void)units_parse_window(window, &workflow->window_from, &workflow->window_to,
-                                 err); /* as check_body() has seen */
+                                 err); /* as submission_check() has seen */
     if (after &&
         store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, state, err) < 0)
         return error_set(err, -EINVAL, "`after`: there is no workflow %lld", (long long)after);
@@ -441,14 +325,14 @@ static int prepare(struct submit_batch *batch, size_t index, struct submit_item 
                    struct error *err)
 {
     json_t *body = json_array_get(batch->list, index);
-    int status = check_body(body, err);
+    int status = submission_check(body, err);
     if (status == 0 && key_is_repeated(batch, index))
         status = error_set(err, -EINVAL, "`key` is that of another one in the list");
     if (status == 0)
         status = answer_again(batch, index, err);
     if (status != 0)
         return status;
-    fill_body(body);
+    submission_fill(body);
     return make_item(batch, index, ret_item, err);
 }
 

@@ -1,0 +1,138 @@
+/* What a request that brings a spec has in its body, and what becomes of the spec. */
+#include "daemon/api/inside.h"
+
+#include "lib/error.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    KEY_DIGITS = 32,
+    PRIORITY_MAX = 1000000,
+};
+
+static const struct {
+    const char *name;
+    json_type type;
+    bool is_required;
+} members[] = {
+    {"file", JSON_STRING, false},        {"spec", JSON_STRING, true},
+    {"set", JSON_OBJECT, false},         {"workdir", JSON_STRING, true},
+    {"environment", JSON_OBJECT, false}, {"umask", JSON_INTEGER, false},
+    {"limits", JSON_ARRAY, false},       {"host", JSON_STRING, false},
+    {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
+    {"provenance", JSON_OBJECT, false},  {"priority", JSON_INTEGER, false},
+    {"after", JSON_INTEGER, false},      {"window", JSON_STRING, false},
+};
+
+static bool all_texts(const json_t *container)
+{
+    const char *name;
+    json_t *value;
+    size_t index;
+    if (json_is_object(container)) {
+        json_object_foreach((json_t *)container, name,
+                            value) if (!json_is_string(value)) return false;
+    } else {
+        json_array_foreach(container, index, value) if (!json_is_string(value)) return false;
+    }
+    return true;
+}
+
+int submission_check(const json_t *body, struct error *err)
+{
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const json_t *value = json_object_get(body, members[i].name);
+        if (!value && members[i].is_required)
+            return error_set(err, -EINVAL, "`%s` is missing", members[i].name);
+        if (value && (json_typeof(value) != members[i].type || !all_texts(value)))
+            return error_set(err, -EINVAL, "`%s` is not what it should be", members[i].name);
+    }
+    const json_t *hold = json_object_get(body, "hold");
+    if (hold && !json_is_boolean(hold))
+        return error_set(err, -EINVAL, "`hold` is neither true nor false");
+    const char *window = json_string_value(json_object_get(body, "window"));
+    unsigned from, to;
+    if (window && units_parse_window(window, &from, &to, err) < 0)
+        return -EINVAL;
+    json_int_t priority = json_integer_value(json_object_get(body, "priority"));
+    if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
+        return error_set(err, -EINVAL, "`priority` is not within %d", PRIORITY_MAX);
+    const char *key = json_string_value(json_object_get(body, "key"));
+    if (key && !mac_is_hex(key, KEY_DIGITS))
+        return error_set(err, -EINVAL, "`key` is not %d hexadecimal digits", KEY_DIGITS);
+    const char *workdir = json_string_value(json_object_get(body, "workdir"));
+    if (workdir[0] != '/')
+        return error_set(err, -EINVAL, "`workdir` is not an absolute path: %s", workdir);
+    json_int_t mask = json_integer_value(json_object_get(body, "umask"));
+    if (mask < 0 || mask > 0777)
+        return error_set(err, -EINVAL, "`umask` is none: %lld", (long long)mask);
+    return 0;
+}
+
+/* Members that may be left out stand there with their defaults from now on. */
+void submission_fill(json_t *body)
+{
+    if (!json_object_get(body, "umask"))
+        (void)json_object_set_new(body, "umask", json_integer(022));
+    if (!json_object_get(body, "environment"))
+        (void)json_object_set_new(body, "environment", json_object());
+    if (!json_object_get(body, "limits"))
+        (void)json_object_set_new(body, "limits", json_array());
+    if (!json_object_get(body, "file"))
+        (void)json_object_set_new(body, "file", json_string("workflow"));
+}
+
+static json_t *problem_json(const struct spec_problem *problem, const char *file)
+{
+    return json_pack("{s:s?, s:I, s:I, s:s, s:s, s:s}", "file", file, "line",
+                     (json_int_t)problem->line, "column", (json_int_t)problem->column, "path",
+                     problem->path ? problem->path : "", "message", problem->message, "severity",
+                     problem->severity == SPEC_ERROR ? "error" : "warning");
+}
+
+static void add_problems(json_t *list, const struct spec_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        json_t *problem = problem_json(&problems->items[i], problems->file);
+        /* A message may quote a file that is not UTF-8. */
+        (void)json_array_append_new(list, problem ? problem : json_null());
+    }
+}
+
+json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,
+                           size_t *ret_error_count)
+{
+    const json_t *spec = json_object_get(body, "spec"), *set = json_object_get(body, "set");
+    const char *file = json_string_value(json_object_get(body, "file"));
+    size_t count = 0;
+    char **texts = calloc(json_object_size(set) + 1, sizeof *texts);
+    if (!texts)
+        abort();
+    const char *name;
+    json_t *value, *resolved = NULL;
+    json_object_foreach((json_t *)set, name, value) texts[count++] =
+        text_format("%s=%s", name, json_string_value(value));
+    struct spec_overrides overrides = {
+        .variants = json_object_get(body, "with"),
+        .texts = (const char *const *)texts,
+        .count = count,
+    };
+    struct spec_problems found = {0};
+    if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,
+                   &found) < 0) {
+        *ret_error_count = found.error_count;
+        add_problems(problems, &found);
+        resolved = NULL;
+    } else {
+        add_problems(warnings, &found);
+    }
+    spec_problems_fini(&found);
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+    return resolved;
+}
