@@ -57,6 +57,8 @@ struct loop {
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct poller poller;
+    struct map surveys; /* by key: who waits for them */
+    uint64_t survey_last;
     struct failures failures;
     struct queue queued;
     struct month month;
@@ -102,6 +104,13 @@ void effects_run(struct loop *loop);
 /* Adds a warning about the run to the history, with the next transaction. */
 void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* --- survey.c ----------------------------------------------------------------------------------
+ */
+
+void survey_take(struct loop *loop, const struct cluster_result *result);
+/* At the end: tells those who wait that there will be no answer. */
+void survey_forget_all(struct loop *loop);
 
 /* --- results.c ---------------------------------------------------------------------------------
  */

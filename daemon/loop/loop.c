@@ -454,6 +454,7 @@ static void loop_free(struct loop *loop)
     uint64_t run;
     while (map_any(&loop->notes, &run))
         notes_forget(loop, run);
+    survey_forget_all(loop);
     posts_free(&loop->queue);
     posts_free(&loop->batch);
     core_effects_fini(&loop->effects);

@@ -29,6 +29,8 @@
 #include <uv.h>
 
 struct cluster;
+struct cluster_description;
+struct cluster_result;
 struct error;
 struct home;
 struct loop;
@@ -108,6 +110,14 @@ struct loop_command {
 struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after);
 /* As doc/protocol.md has it; a new reference. */
 json_t *loop_command_json(const struct loop *loop, const struct loop_command *command);
+
+/* Told once, in a turn: the answer, borrowed; NULL: the loop was closed before there was one. */
+typedef void loop_surveyed(void *arg, const struct cluster_result *result);
+/* Asks the cluster what it is and when these jobs (at most SURVEY_FORECASTS_MAX) would start.
+ * -EBUSY: too much is asked already; -EINVAL: one of them cannot be submitted anywhere. Then `done`
+ * is not called. */
+int loop_survey(struct loop *loop, const struct cluster_description *const *descriptions,
+                size_t count, loop_surveyed *done, void *arg, struct error *err);
 
 struct loop_cluster_status {
     char name[64]; /* empty until Slurm has answered */

@@ -239,6 +239,9 @@ void results_take(struct loop *loop)
         note_answer(loop, &result);
         if (result.kind == CLUSTER_POLL) {
             take_poll(loop, &result);
+        } else if (result.kind == CLUSTER_SURVEY) {
+            loop->requests--;
+            survey_take(loop, &result);
         } else {
             loop->requests--;
             take_answer(loop, &result);

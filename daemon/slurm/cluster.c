@@ -1,6 +1,7 @@
 /* The names of the cluster's words, and the calls through its operations. */
 #include "daemon/slurm/cluster.h"
 
+#include "daemon/slurm/survey.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -58,6 +59,14 @@ int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const 
     return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, token, time, err);
 }
 
+int cluster_survey(struct cluster *cluster, uint64_t key,
+                   const struct cluster_description *const *descriptions, size_t count,
+                   struct error *err)
+{
+    assert(count <= SURVEY_FORECASTS_MAX);
+    return cluster->operations->survey(cluster, key, descriptions, count, err);
+}
+
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
 {
     return cluster->operations->take(cluster, ret_result);
@@ -72,6 +81,7 @@ void cluster_result_fini(struct cluster_result *result)
         free(result->jobs[i].nodes);
     }
     free(result->jobs);
+    cluster_survey_free(result->survey);
     *result = (struct cluster_result){0};
 }
 

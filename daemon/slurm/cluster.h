@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cluster_survey;
 struct error;
 
 enum {
@@ -36,7 +37,8 @@ enum {
     X(LOOKUP, "lookup") /* DONE (job_id, jobs: the one job), ABSENT */                             \
     X(POLL, "poll")     /* DONE (jobs: all that carry a token), UNCHANGED */                       \
     X(CANCEL, "cancel") /* DONE, ABSENT: no such job with this token, or it has ended */           \
-    X(BEGIN, "begin")   /* DONE, ABSENT */
+    X(BEGIN, "begin")   /* DONE, ABSENT */                                                         \
+    X(SURVEY, "survey") /* DONE (survey) */
 
 enum cluster_kind {
 #define X(symbol, name) CLUSTER_##symbol,
@@ -148,6 +150,7 @@ struct cluster_result {
     char cluster[64];  /* of polls and found lookups: its name; empty until learned */
     struct cluster_job *jobs;
     size_t job_count;
+    struct cluster_survey *survey; /* of surveys (survey.h); NULL: none */
 };
 
 struct cluster {
@@ -163,6 +166,9 @@ struct cluster_operations {
     /* CANCEL and BEGIN; `argument` is the signal or the begin time. */
     int (*change)(struct cluster *cluster, uint64_t key, enum cluster_kind kind, uint32_t job_id,
                   const char *token, int64_t argument, struct error *err);
+    int (*survey)(struct cluster *cluster, uint64_t key,
+                  const struct cluster_description *const *descriptions, size_t count,
+                  struct error *err);
     bool (*take)(struct cluster *cluster, struct cluster_result *ret_result);
     void (*free)(struct cluster *cluster);
 };
@@ -184,6 +190,12 @@ int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const
  * sent once its restarts have risen, starts it soon, "now" makes it fail. */
 int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                   int64_t time, struct error *err);
+
+/* What the cluster is, and when each of these jobs would start if it were submitted now; nothing is
+ * submitted. At most SURVEY_FORECASTS_MAX. */
+int cluster_survey(struct cluster *cluster, uint64_t key,
+                   const struct cluster_description *const *descriptions, size_t count,
+                   struct error *err);
 
 /* Takes the oldest waiting result; false when none waits. */
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result);

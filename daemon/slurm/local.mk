@@ -7,4 +7,6 @@ daemon_slurm_libcluster_a_SOURCES = \
 	daemon/slurm/environment.c daemon/slurm/environment.h \
 	daemon/slurm/partitions.c daemon/slurm/partitions.h \
 	daemon/slurm/slurm_cluster.c daemon/slurm/slurm_cluster.h \
-	daemon/slurm/submission.c daemon/slurm/submission.h
+	daemon/slurm/submission.c daemon/slurm/submission.h \
+	daemon/slurm/survey.c daemon/slurm/survey.h \
+	daemon/slurm/surveyor.c daemon/slurm/surveyor.h

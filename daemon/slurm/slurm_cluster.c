@@ -6,6 +6,8 @@
 #include "daemon/slurm/configuration.h"
 #include "daemon/slurm/partitions.h"
 #include "daemon/slurm/submission.h"
+#include "daemon/slurm/survey.h"
+#include "daemon/slurm/surveyor.h"
 #include "lib/error.h"
 
 #include <assert.h>
@@ -28,6 +30,8 @@ struct request {
     struct request *next;
     struct cluster_result result; /* kind, key and job_id are the request's too */
     struct submission *submission;
+    struct submission *described[SURVEY_FORECASTS_MAX]; /* of a survey */
+    size_t described_count;
     char token[CLUSTER_TOKEN_LENGTH + 1];
     int64_t argument;
 };
@@ -85,6 +89,8 @@ static void request_free(struct request *request)
     if (!request)
         return;
     submission_free(request->submission);
+    for (size_t i = 0; i < request->described_count; i++)
+        submission_free(request->described[i]);
     cluster_result_fini(&request->result);
     free(request);
 }
@@ -246,6 +252,9 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
         if (is_same_job(batch))
             carry_out_begin(slurm, batch);
         break;
+    case CLUSTER_SURVEY:
+        surveyor_look(&slurm->partitions, batch->described, batch->described_count, &batch->result);
+        break;
     }
 }
 
@@ -388,6 +397,25 @@ static int slurm_cluster_change(struct cluster *cluster, uint64_t key, enum clus
     return request_post(slurm, request);
 }
 
+static int slurm_cluster_survey(struct cluster *cluster, uint64_t key,
+                                const struct cluster_description *const *descriptions, size_t count,
+                                struct error *err)
+{
+    struct slurm_cluster *slurm = slurm_cluster_of(cluster);
+    struct request *request = request_new(slurm, key, CLUSTER_SURVEY, err);
+    int result = request ? 0 : -EAGAIN;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        result = submission_new(&slurm->defaults, descriptions[i], time(NULL),
+                                &request->described[i], err);
+        request->described_count += result == 0;
+    }
+    if (result < 0) {
+        request_free(request);
+        return result;
+    }
+    return request_post(slurm, request);
+}
+
 static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
 {
     struct slurm_cluster *slurm = slurm_cluster_of(cluster);
@@ -426,6 +454,7 @@ static const struct cluster_operations slurm_cluster_operations = {
     .lookup = slurm_cluster_lookup,
     .poll = slurm_cluster_poll,
     .change = slurm_cluster_change,
+    .survey = slurm_cluster_survey,
     .take = slurm_cluster_take,
     .free = slurm_cluster_free,
 };

@@ -2,6 +2,7 @@
 #include "tests/unit/fake_cluster.h"
 
 #include "daemon/slurm/cluster.h"
+#include "daemon/slurm/survey.h"
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
@@ -264,6 +265,50 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
     return 0;
 }
 
+/* Two idle nodes with 8 h100 each in one partition; job `i` of the list starts at 1000 + i. */
+static int fake_survey(struct cluster *cluster, uint64_t key,
+                       const struct cluster_description *const *descriptions, size_t count,
+                       struct error *err)
+{
+    struct cluster_result *result =
+        fake_answer((struct fake_cluster *)cluster, key, CLUSTER_SURVEY);
+    (void)descriptions, (void)err;
+    if (result->outcome != CLUSTER_DONE)
+        return 0;
+    struct cluster_survey *survey = calloc(1, sizeof *survey);
+    assert(survey);
+    survey->nodes = calloc(2, sizeof *survey->nodes);
+    survey->partitions = calloc(1, sizeof *survey->partitions);
+    survey->forecasts = calloc(count + 1, sizeof *survey->forecasts);
+    assert(survey->nodes && survey->partitions && survey->forecasts);
+    survey->node_count = 2;
+    survey->partition_count = 1;
+    survey->forecast_count = count;
+    survey->partitions[0] = (struct survey_partition){
+        .name = text_format("batch"),
+        .is_default = true,
+        .is_up = true,
+        .max_time_minutes = UINT32_MAX,
+        .max_nodes = UINT32_MAX,
+        .nodes = calloc(2, sizeof(size_t)),
+        .node_count = 2,
+    };
+    for (size_t i = 0; i < 2; i++) {
+        survey->nodes[i] = (struct survey_node){.name = text_format("n%zu", i + 1),
+                                                .gres = text_format("gpu:h100:8(S:0-1)"),
+                                                .is_usable = true,
+                                                .is_idle = true,
+                                                .cpus = 64,
+                                                .memory_mb = 1000000};
+        survey->partitions[0].nodes[i] = i;
+    }
+    for (size_t i = 0; i < count; i++)
+        survey->forecasts[i] = (struct survey_forecast){.start_time = 1000 + (int64_t)i,
+                                                        .partition = text_format("batch")};
+    result->survey = survey;
+    return 0;
+}
+
 static bool fake_take(struct cluster *cluster, struct cluster_result *ret_result)
 {
     struct fake_cluster *fake = (struct fake_cluster *)cluster;
@@ -292,6 +337,7 @@ struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), v
         .lookup = fake_lookup,
         .poll = fake_poll,
         .change = fake_change,
+        .survey = fake_survey,
         .take = fake_take,
         .free = fake_free,
     };
