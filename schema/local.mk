@@ -69,6 +69,7 @@ QUERIES = \
 	schema/queries/phase_load.sql \
 	schema/queries/phase_replan.sql \
 	schema/queries/phase_save.sql \
+	schema/queries/phase_similar.sql \
 	schema/queries/phase_spec.sql \
 	schema/queries/phases_of_workflow.sql \
 	schema/queries/preflight_answer.sql \

@@ -10,6 +10,7 @@
 #include "lib/address.h"
 #include "lib/mac.h"
 
+struct plan_call;
 struct submit_item;
 
 struct api {
@@ -17,6 +18,7 @@ struct api {
     struct server *people, *workers;
     struct waiters events, commands;
     struct submit_item *submitting; /* posted, not yet committed: their keys */
+    struct plan_call *planning;     /* waiting for the cluster */
     unsigned handles_open;
     bool is_closing;
     void (*closed)(void *arg);
@@ -78,6 +80,9 @@ call_handler read_ping, read_workflows, read_workflow, read_phase, read_run, rea
 call_handler events_get;
 bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;
+call_handler plan_post;
+/* At the end: those who wait get no answer any more. */
+void plan_forget_all(struct api *api);
 call_handler control_post;
 call_handler nodes_get, nodes_post, nodes_delete;
 call_handler cost_get, budget_post;

@@ -19,6 +19,7 @@ struct route {
 static const struct route person_routes[] = {
     {"GET", "/v1/ping", read_ping},
     {"POST", "/v1/workflows", submit_post},
+    {"POST", "/v1/plan", plan_post},
     {"GET", "/v1/workflows", read_workflows},
     {"GET", "/v1/workflows/{workflow}", read_workflow},
     {"GET", "/v1/workflows/{workflow}/source", read_source},

@@ -21,6 +21,8 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/replan.c daemon/loop/replan.h \
 	daemon/loop/matrix.c daemon/loop/matrix.h \
+	daemon/loop/fit.c daemon/loop/fit.h \
+	daemon/loop/forecast.c daemon/loop/forecast.h \
 	daemon/loop/evidence.c daemon/loop/evidence.h \
 	daemon/loop/queue.c daemon/loop/queue.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \

@@ -1,8 +1,11 @@
 /* Reading costs and budgets. */
 #include "daemon/store/cost.h"
 
+#include "daemon/core/model.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+
+#include <math.h>
 
 static int spending_read(struct stmt *stmt, struct store_spending *ret_spending, struct error *err)
 {
@@ -12,6 +15,48 @@ static int spending_read(struct stmt *stmt, struct store_spending *ret_spending,
     ret_spending->usd = stmt_next_real(stmt);
     ret_spending->gpu_hours = stmt_next_real(stmt);
     ret_spending->hours = stmt_next_real(stmt);
+    stmt_reset(stmt);
+    return 0;
+}
+
+static double cost_number(const json_t *json)
+{
+    return json_is_number(json) ? json_number_value(json) : NAN;
+}
+
+struct store_price store_price_of(const json_t *resolved, const struct phase *phase)
+{
+    const json_t *price = json_object_get(resolved, "price");
+    const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
+    if (!per_gpu && phase->gpu_type)
+        per_gpu = json_object_get(json_object_get(price, "by_gpu"), phase->gpu_type);
+    return (struct store_price){
+        .usd_per_node_hour = cost_number(json_object_get(price, "per_node_hour")),
+        .usd_per_gpu_hour = cost_number(per_gpu),
+    };
+}
+
+int store_similar(struct store *store, const json_t *resolved, const struct phase *phase,
+                  unsigned *ret_count, double *ret_mean_s, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_PHASE_SIMILAR);
+    const json_t *spec = json_array_get(json_object_get(resolved, "phases"), phase->index);
+    double total = cost_number(json_object_get(json_object_get(spec, "progress"), "total"));
+    json_t *variants = json_object_get(resolved, "variants"), *none = json_array();
+    stmt_bind_text(stmt, ":workflow", phase->workflow->name);
+    stmt_bind_text(stmt, ":phase", phase->name);
+    stmt_bind_json(stmt, ":variants", variants ? variants : none);
+    stmt_bind_int(stmt, ":nodes", phase->nodes);
+    stmt_bind_int(stmt, ":gpus", phase->gpus_per_node);
+    stmt_bind_text(stmt, ":gpu_type", phase->gpu_type);
+    if (!isnan(total))
+        stmt_bind_real(stmt, ":total", total);
+    int result = stmt_step(stmt, err);
+    json_decref(none);
+    if (result < 0)
+        return result;
+    *ret_count = (unsigned)stmt_next_int(stmt);
+    *ret_mean_s = stmt_next_real(stmt);
     stmt_reset(stmt);
     return 0;
 }

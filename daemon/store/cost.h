@@ -7,12 +7,23 @@
 #include <stdint.h>
 
 struct error;
+struct phase;
 struct store;
 
 struct store_spending {
     double usd; /* NaN: the price is not known */
     double gpu_hours, hours;
 };
+
+/* What an hour of a node and of a GPU costs in a phase of the resolved workflow; NaN: not known. */
+struct store_price {
+    double usd_per_node_hour, usd_per_gpu_hour;
+};
+struct store_price store_price_of(const json_t *resolved, const struct phase *phase);
+
+/* How long phases like this one took that have succeeded; 0 of them: `ret_mean_s` is NaN. */
+int store_similar(struct store *store, const json_t *resolved, const struct phase *phase,
+                  unsigned *ret_count, double *ret_mean_s, struct error *err);
 
 /* Of all allocations of the workflow, with runs or without. */
 int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,

@@ -1,4 +1,5 @@
 /* A submitted workflow: its texts, its phases and what of their spec stands in columns. */
+#include "daemon/store/cost.h"
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 #include "lib/text.h"
@@ -9,26 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What an hour of a node and of a GPU costs in this phase; NaN: not known. */
-struct workflow_price {
-    double usd_per_node_hour, usd_per_gpu_hour;
-};
-
 static double workflow_number(const json_t *json)
 {
     return json_is_number(json) ? json_number_value(json) : NAN;
-}
-
-static struct workflow_price workflow_price(const json_t *resolved, const struct phase *phase)
-{
-    const json_t *price = json_object_get(resolved, "price");
-    const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
-    if (!per_gpu && phase->gpu_type)
-        per_gpu = json_object_get(json_object_get(price, "by_gpu"), phase->gpu_type);
-    return (struct workflow_price){
-        .usd_per_node_hour = workflow_number(json_object_get(price, "per_node_hour")),
-        .usd_per_gpu_hour = workflow_number(per_gpu),
-    };
 }
 
 /* The member of the resolved document's phases that this phase was made of. */
@@ -82,7 +66,7 @@ int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *r
     const json_t *spec = workflow_phase_spec(resolved, phase);
     if (!spec)
         return error_set(err, -EINVAL, "the resolved workflow has no phase %s", phase->name);
-    struct workflow_price price = workflow_price(resolved, phase);
+    struct store_price price = store_price_of(resolved, phase);
     const json_t *progress = json_object_get(spec, "progress");
     stmt_bind_text(stmt, ":promote", phase->promote_manual ? "manual" : "auto");
     stmt_bind_text(stmt, ":on_fail", phase->fail_finally ? "fail" : "hold");

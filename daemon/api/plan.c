@@ -1,0 +1,109 @@
+/* POST /v1/plan: what would become of a submission. Nothing is recorded. */
+#include "daemon/api/inside.h"
+
+#include "daemon/loop/forecast.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+
+#include <stdlib.h>
+
+/* A request that waits for the cluster. */
+struct plan_call {
+    struct plan_call *next;
+    struct api *api; /* NULL: it is closed, and has answered the request */
+    struct request *request;
+    json_t *warnings; /* of the spec */
+};
+
+static void plan_free(struct plan_call *plan)
+{
+    if (plan->api) {
+        struct plan_call **at = &plan->api->planning;
+        while (*at != plan)
+            at = &(*at)->next;
+        *at = plan->next;
+    }
+    json_decref(plan->warnings);
+    free(plan);
+}
+
+static void plan_done(void *arg, json_t *json, const struct error *err)
+{
+    struct plan_call *plan = arg;
+    if (plan->api && json) {
+        (void)json_object_set(json, "warnings", plan->warnings);
+        request_reply_json(plan->request, 200, json_incref(json));
+    } else if (plan->api && err) {
+        call_fail(plan->request, NULL, err);
+    }
+    json_decref(json);
+    plan_free(plan);
+}
+
+void plan_forget_all(struct api *api)
+{
+    while (api->planning) {
+        struct plan_call *plan = api->planning;
+        api->planning = plan->next;
+        plan->api = NULL;
+    }
+}
+
+static void plan_refuse(struct call *call, json_t *problems, size_t count)
+{
+    json_t *json =
+        api_error_json(API_BAD_SPEC, NULL,
+                       count == 1 ? "the workflow has a problem" : "the workflow has problems");
+    (void)json_object_set(json_object_get(json, "error"), "problems", problems);
+    request_reply_json(call->request, api_error_status(API_BAD_SPEC), json);
+}
+
+static void plan_ask(struct call *call, json_t *body, json_t *resolved, json_t *warnings)
+{
+    struct error err;
+    struct plan_call *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        abort();
+    struct store_launch launch = {
+        .environment = json_object_get(body, "environment"),
+        .limits = json_object_get(body, "limits"),
+        .workdir = (char *)json_string_value(json_object_get(body, "workdir")),
+        .umask = (unsigned)json_integer_value(json_object_get(body, "umask")),
+    };
+    *plan = (struct plan_call){
+        .next = call->api->planning,
+        .api = call->api,
+        .request = call->request,
+        .warnings = json_incref(warnings),
+    };
+    call->api->planning = plan;
+    if (forecast_ask(call->api->config.loop, resolved, &launch, plan_done, plan, &err) < 0) {
+        call_fail(call->request, NULL, &err);
+        plan_free(plan);
+    }
+}
+
+void plan_post(struct call *call)
+{
+    struct error err;
+    size_t error_count = 0;
+    json_t *body = call_body(call);
+    if (!body)
+        return;
+    json_t *problems = json_array(), *warnings = json_array(), *resolved = NULL;
+    if (submission_check(body, &err) < 0) {
+        call_fail(call->request, NULL, &err);
+        goto out;
+    }
+    submission_fill(body);
+    resolved = submission_resolve(body, problems, warnings, &error_count);
+    if (resolved)
+        plan_ask(call, body, resolved, warnings);
+    else
+        plan_refuse(call, problems, error_count);
+out:
+    json_decref(resolved);
+    json_decref(problems);
+    json_decref(warnings);
+    json_decref(body);
+}

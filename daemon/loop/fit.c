@@ -1,0 +1,300 @@
+/* Compares what a phase asks for with what partitions have. */
+#include "daemon/loop/fit.h"
+
+#include "daemon/core/model.h"
+#include "daemon/slurm/survey.h"
+#include "lib/spec/slurm_options.h"
+#include "lib/text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the phase asks for, read once. */
+struct fit_wish {
+    const struct phase *phase;
+    const char *excluded;
+    json_t *options; /* the spec's `slurm:`, with the memory */
+    const char *partitions;
+    bool has_qos; /* which may have the right to more than its partition */
+    int64_t memory_mb;
+};
+
+/* Whether `name` stands in the list with commas between. */
+static bool fit_is_named(const char *names, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = names; at && *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        if (length == size && memcmp(at, name, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+static void wish_init(struct fit_wish *wish, const struct phase *phase, const char *excluded)
+{
+    json_t *options = json_loads(phase->slurm_options ? phase->slurm_options : "{}", 0, NULL);
+    const json_t *memory = json_object_get(options, "mem");
+    *wish = (struct fit_wish){
+        .phase = phase,
+        .excluded = excluded,
+        .options = options,
+        .partitions = json_string_value(json_object_get(options, "partition")),
+        .has_qos = json_object_get(options, "qos") != NULL,
+        .memory_mb = json_integer_value(memory),
+    };
+    if (json_is_string(memory) && slurm_option_read(SLURM_OPTION_MEM, json_string_value(memory), 0,
+                                                    &wish->memory_mb, NULL) < 0)
+        wish->memory_mb = 0; /* the check of the spec has told of it */
+}
+
+/* --- Counting --------------------------------------------------------------------------------- */
+
+/* How many GPUs the node has of a type that would do. */
+static unsigned node_gpus(const struct fit_wish *wish, const struct survey_node *node)
+{
+    const struct phase *phase = wish->phase;
+    unsigned most = 0;
+    char type[GPU_TYPE_MAX];
+    if (!phase->alternatives)
+        return survey_gpus(node->gres, phase->gpu_type);
+    for (const char *at = phase->alternatives; *at; at += strspn(at, ",")) {
+        size_t size = strcspn(at, ",");
+        if (size < sizeof type) {
+            memcpy(type, at, size);
+            type[size] = '\0';
+            unsigned gpus = survey_gpus(node->gres, type);
+            most = gpus > most ? gpus : most;
+        }
+        at += size;
+    }
+    return most;
+}
+
+static bool node_would_do(const struct fit_wish *wish, const struct survey_node *node)
+{
+    const struct phase *phase = wish->phase;
+    return node->is_usable && node->cpus >= phase->cpus_per_node &&
+           (wish->memory_mb <= 0 || node->memory_mb >= (uint64_t)wish->memory_mb) &&
+           (phase->gpus_per_node == 0 || node_gpus(wish, node) >= phase->gpus_per_node);
+}
+
+/* Of the nodes of one partition. */
+struct fit_count {
+    unsigned nodes, idle, excluded; /* `excluded` would do as well */
+};
+
+static struct fit_count fit_count(const struct fit_wish *wish, const struct cluster_survey *survey,
+                                  const struct survey_partition *partition)
+{
+    struct fit_count count = {0};
+    const char *own = json_string_value(json_object_get(wish->options, "exclude"));
+    for (size_t i = 0; i < partition->node_count; i++) {
+        const struct survey_node *node = &survey->nodes[partition->nodes[i]];
+        if (!node_would_do(wish, node) || fit_is_named(own, node->name))
+            continue;
+        if (fit_is_named(wish->excluded, node->name)) {
+            count.excluded++;
+            continue;
+        }
+        count.nodes++;
+        count.idle += node->is_idle;
+    }
+    return count;
+}
+
+static bool time_fits(const struct fit_wish *wish, const struct survey_partition *partition)
+{
+    return wish->has_qos || wish->phase->has_checkpoint ||
+           (wish->phase->time_s + 59) / 60 <= partition->max_time_minutes;
+}
+
+static bool partition_fits(const struct fit_wish *wish, const struct survey_partition *partition,
+                           const struct fit_count *count)
+{
+    return partition->is_up && count->nodes >= wish->phase->nodes && time_fits(wish, partition) &&
+           (wish->has_qos || wish->phase->nodes <= partition->max_nodes);
+}
+
+/* --- What is missing -------------------------------------------------------------------------- */
+
+/* "with 8 h200" */
+static void add_need(const struct fit_wish *wish, struct text *text)
+{
+    const struct phase *phase = wish->phase;
+    const char *type = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    if (phase->nodes > 1)
+        text_addf(text, "%u ", phase->nodes);
+    text_add(text, "nodes");
+    if (phase->gpus_per_node)
+        text_addf(text, " with %u %s", phase->gpus_per_node, type ? type : "GPUs");
+    if (phase->cpus_per_node)
+        text_addf(text, "%s %u CPUs", phase->gpus_per_node ? "," : " with", phase->cpus_per_node);
+    if (wish->memory_mb > 0)
+        text_addf(text, "%s %" PRId64 " MB",
+                  phase->gpus_per_node || phase->cpus_per_node ? "," : " with", wish->memory_mb);
+}
+
+/* Why this partition will not do, though it is the one that is wanted. */
+static void add_reason(const struct fit_wish *wish, const struct survey_partition *partition,
+                       const struct fit_count *count, struct text *text)
+{
+    text_addf(text, "partition %s ", partition->name);
+    if (!partition->is_up) {
+        text_add(text, "is down");
+    } else if (!time_fits(wish, partition)) {
+        text_addf(text,
+                  "allows %u minutes, and `time` is %u: with a `checkpoint` the phase would go on "
+                  "in one job after another",
+                  partition->max_time_minutes, (wish->phase->time_s + 59) / 60);
+    } else if (count->nodes >= wish->phase->nodes) {
+        text_addf(text, "allows %u nodes, not %u", partition->max_nodes, wish->phase->nodes);
+    } else {
+        text_add(text, "has no ");
+        add_need(wish, text);
+        if (count->excluded)
+            text_addf(text, " (%u more are left out: see `phasectl nodes`)", count->excluded);
+    }
+}
+
+/* --- Dangers ---------------------------------------------------------------------------------- */
+
+static void add_danger(json_t *dangers, struct text *text)
+{
+    (void)json_array_append_new(dangers, json_string(text_string(text)));
+    text_fini(text);
+    *text = (struct text){0};
+}
+
+static void judge_preemption(const struct fit_wish *wish, const struct survey_partition *partition,
+                             json_t *dangers)
+{
+    const struct phase *phase = wish->phase;
+    struct text text = {0};
+    if (partition->preemption == SURVEY_PREEMPT_NEVER)
+        return;
+    if (!phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND) {
+        text_addf(&text,
+                  "partition %s: jobs are preempted, and without a `checkpoint` all is lost then",
+                  partition->name);
+        add_danger(dangers, &text);
+    }
+    if (phase->has_checkpoint && partition->preemption != SURVEY_PREEMPT_SUSPEND &&
+        partition->grace_s < phase->stop_s) {
+        text_addf(&text,
+                  "partition %s: jobs that are preempted get %u s (GraceTime), and saving may take "
+                  "%u s (save_time): what was done since the last checkpoint can be lost",
+                  partition->name, partition->grace_s, phase->stop_s);
+        add_danger(dangers, &text);
+    }
+    if (partition->preemption == SURVEY_PREEMPT_CANCEL) {
+        text_addf(&text,
+                  "partition %s: jobs that are preempted are cancelled (PreemptMode): the run that "
+                  "follows begins anew in the queue",
+                  partition->name);
+        add_danger(dangers, &text);
+    }
+    if (partition->preemption == SURVEY_PREEMPT_SUSPEND) {
+        text_addf(&text,
+                  "partition %s: jobs that are preempted are suspended (PreemptMode): they stand "
+                  "still, and keep the memory of their GPUs",
+                  partition->name);
+        add_danger(dangers, &text);
+    }
+}
+
+static void judge_partition(const struct fit_wish *wish, const struct survey_partition *partition,
+                            const struct fit_count *count, json_t *dangers)
+{
+    const struct phase *phase = wish->phase;
+    struct text text = {0};
+    unsigned minutes = (phase->time_s + 59) / 60;
+    judge_preemption(wish, partition, dangers);
+    if (minutes > partition->max_time_minutes) {
+        text_addf(&text, "partition %s: allows %u of the %u minutes of `time`%s", partition->name,
+                  partition->max_time_minutes, minutes,
+                  wish->has_qos ? ", unless the QOS allows more" : ": it takes several jobs");
+        add_danger(dangers, &text);
+    }
+    if (count->excluded) {
+        text_addf(&text, "partition %s: %u nodes that would do are left out (phasectl nodes)",
+                  partition->name, count->excluded);
+        add_danger(dangers, &text);
+    }
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct fit_wish *wish, const struct survey_partition *partition)
+{
+    return wish->partitions ? fit_is_named(wish->partitions, partition->name)
+                            : partition->is_default;
+}
+
+/* Takes `reasons`; what would do instead is named. `has_nodes`: somewhere there are enough. */
+static json_t *missing_json(const struct fit_wish *wish, struct text *reasons, size_t wanted,
+                            bool has_nodes, const json_t *partitions)
+{
+    struct text text = {0};
+    const json_t *item;
+    size_t i;
+    if (!has_nodes) {
+        text_add(&text, "no partition has ");
+        add_need(wish, &text);
+    } else if (wanted == 0 && wish->partitions) {
+        text_addf(&text, "there is no partition %s", wish->partitions);
+    } else if (wanted == 0) {
+        text_add(&text, "there is no default partition, and `slurm: {partition: ...}` names none");
+    } else {
+        text_add(&text, text_string(reasons));
+    }
+    json_array_foreach(partitions, i, item)
+        text_addf(&text, "%s%s", i ? ", " : "; it fits partition ",
+                  json_string_value(json_object_get(item, "partition")));
+    json_t *json = json_string(text_string(&text));
+    text_fini(&text);
+    text_fini(reasons);
+    return json;
+}
+
+json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase,
+                  const char *excluded)
+{
+    struct fit_wish wish;
+    struct text reasons = {0};
+    json_t *partitions = json_array(), *dangers = json_array();
+    size_t wanted = 0, good = 0;
+    bool has_nodes = false;
+    wish_init(&wish, phase, excluded);
+    for (size_t i = 0; i < survey->partition_count; i++) {
+        const struct survey_partition *partition = &survey->partitions[i];
+        struct fit_count count = fit_count(&wish, survey, partition);
+        bool fits = partition_fits(&wish, partition, &count), goes = is_wanted(&wish, partition);
+        if (fits)
+            (void)json_array_append_new(
+                partitions, json_pack("{s:s, s:i, s:i, s:b}", "partition", partition->name, "nodes",
+                                      (int)count.nodes, "idle", (int)count.idle, "wanted", goes));
+        if (fits && goes)
+            judge_partition(&wish, partition, &count, dangers);
+        if (goes && !fits && reasons.size)
+            text_add(&reasons, "; ");
+        if (goes && !fits)
+            add_reason(&wish, partition, &count, &reasons);
+        has_nodes = has_nodes || count.nodes + count.excluded >= phase->nodes;
+        wanted += goes;
+        good += goes && fits;
+    }
+    if (survey->qos_preempts)
+        (void)json_array_append_new(
+            dangers, json_string("jobs are preempted by QOS (PreemptType): whether those of this "
+                                 "phase are, the partitions do not tell"));
+    json_t *missing =
+        good ? json_null() : missing_json(&wish, &reasons, wanted, has_nodes, partitions);
+    text_fini(&reasons);
+    json_decref(wish.options);
+    return json_pack("{s:o, s:o, s:o}", "partitions", partitions, "missing", missing, "dangers",
+                     dangers);
+}

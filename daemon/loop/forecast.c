@@ -1,0 +1,299 @@
+/* Asks the cluster about the jobs that a workflow would have, and puts its answer, the judgement
+ * and the record of similar phases together. */
+#include "daemon/loop/forecast.h"
+
+#include "daemon/core/model.h"
+#include "daemon/loop/fit.h"
+#include "daemon/loop/folder.h"
+#include "daemon/loop/inside.h"
+#include "daemon/loop/job_order.h"
+#include "daemon/loop/plan.h"
+#include "daemon/slurm/cluster.h"
+#include "daemon/slurm/survey.h"
+#include "daemon/store/cost.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Jobs that ask for the same have the same forecast: a sweep asks once. */
+struct forecast {
+    struct loop *loop;
+    json_t *resolved;
+    struct workflow *workflow;
+    const struct phase *shapes[SURVEY_FORECASTS_MAX]; /* the first phase of each */
+    size_t shape_count;
+    char *excluded;
+    double *ends_s; /* of each phase, from the start of the first, without the queue */
+    forecast_done *done;
+    void *arg;
+};
+
+static void forecast_free(struct forecast *forecast)
+{
+    workflow_free(forecast->workflow);
+    json_decref(forecast->resolved);
+    free(forecast->excluded);
+    free(forecast->ends_s);
+    free(forecast);
+}
+
+/* Of a matrix the members run; of phases side by side the one that the others name has the job. */
+static bool has_job(const struct phase *phase)
+{
+    return !phase->is_matrix && (!phase->beside || phase->beside->is_matrix);
+}
+
+static bool is_alike(const struct phase *a, const struct phase *b)
+{
+    bool no_type = !a->gpu_type && !b->gpu_type;
+    return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
+           a->cpus_per_node == b->cpus_per_node && a->time_s == b->time_s &&
+           a->has_checkpoint == b->has_checkpoint && a->stop_s == b->stop_s &&
+           (no_type || (a->gpu_type && b->gpu_type && text_equal(a->gpu_type, b->gpu_type))) &&
+           text_equal(a->slurm_options, b->slurm_options);
+}
+
+/* Negative: it was not asked for. */
+static int shape_of(const struct forecast *forecast, const struct phase *phase)
+{
+    for (size_t i = 0; i < forecast->shape_count; i++)
+        if (is_alike(forecast->shapes[i], phase))
+            return (int)i;
+    return -1;
+}
+
+/* --- Time and money --------------------------------------------------------------------------- */
+
+/* What a phase takes: as similar ones did, else at most its `time`. */
+struct forecast_cost {
+    unsigned similar;
+    double seconds, gpu_seconds, usd;
+};
+
+static struct forecast_cost cost_of(const struct forecast *forecast, const struct phase *phase)
+{
+    struct forecast_cost cost = {.seconds = phase->time_s};
+    struct store_price price = store_price_of(forecast->resolved, phase);
+    unsigned parts = phase_parts(phase); /* of one job, of which each member has its part */
+    struct error err;
+    double mean_s;
+    if (store_similar(forecast->loop->config.store, forecast->resolved, phase, &cost.similar,
+                      &mean_s, &err) < 0)
+        cost.similar = 0; /* a record that cannot be read is told of elsewhere */
+    if (cost.similar && isfinite(mean_s))
+        cost.seconds = mean_s;
+    if (phase->is_matrix)
+        return (struct forecast_cost){.usd = NAN};
+    double node_s = has_job(phase) ? cost.seconds * phase->nodes / parts : 0;
+    cost.gpu_seconds = node_s * phase->gpus_per_node;
+    cost.usd = isnan(price.usd_per_node_hour) ? price.usd_per_gpu_hour * cost.gpu_seconds / 3600
+                                              : price.usd_per_node_hour * node_s / 3600;
+    return cost;
+}
+
+/* When the phase ends if nothing ever waits in the queue. A matrix that runs its members in lanes
+ * takes all of their time, divided. */
+static double end_of(const struct forecast *forecast, const struct phase *phase, double seconds)
+{
+    double start_s = 0, first_s = INFINITY, last_s = 0, sum_s = 0;
+    for (size_t i = 0; i < phase->after_count; i++)
+        start_s = fmax(start_s, forecast->ends_s[phase->after[i]]);
+    for (unsigned i = 0; phase->is_matrix && i < phase->index; i++) {
+        const struct phase *member = &forecast->workflow->phases[i];
+        if (member->matrix != phase)
+            continue;
+        double one_s = cost_of(forecast, member).seconds;
+        sum_s += one_s;
+        last_s = fmax(last_s, forecast->ends_s[i]);
+        first_s = fmin(first_s, forecast->ends_s[i] - one_s);
+    }
+    if (!phase->is_matrix || isinf(first_s))
+        return start_s + seconds;
+    return phase->lanes ? fmax(last_s, first_s + sum_s / phase->lanes) : last_s;
+}
+
+/* --- The answer ------------------------------------------------------------------------------- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text && *text ? json_string(text) : json_null();
+}
+
+static json_t *real_or_null(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+/* What Slurm says of a start, put into the phase's object. */
+static void add_start(const struct forecast *forecast, const struct phase *phase,
+                      const struct cluster_survey *survey, json_t *json)
+{
+    int shape = has_job(phase) ? shape_of(forecast, phase) : -1;
+    const struct survey_forecast none = {0};
+    const struct survey_forecast *start =
+        shape >= 0 && (size_t)shape < survey->forecast_count ? &survey->forecasts[shape] : &none;
+    const char *message = start->message;
+    if (shape < 0 && has_job(phase))
+        message = "Slurm was not asked: too many jobs that differ";
+    (void)json_object_set_new(
+        json, "start", start->start_time > 0 ? json_real((double)start->start_time) : json_null());
+    (void)json_object_set_new(json, "start_partition", text_or_null(start->partition));
+    (void)json_object_set_new(json, "start_nodes", text_or_null(start->nodes));
+    (void)json_object_set_new(json, "start_message", text_or_null(message));
+    (void)json_object_set_new(json, "refused", json_boolean(start->is_refused));
+}
+
+static json_t *phase_json(const struct forecast *forecast, const struct phase *phase,
+                          const struct cluster_survey *survey, const struct forecast_cost *cost)
+{
+    json_t *json = has_job(phase)
+                       ? fit_judge(survey, phase, forecast->excluded)
+                       : json_pack("{s:[], s:n, s:[]}", "partitions", "missing", "dangers");
+    bool is_guest = phase->beside && !phase->beside->is_matrix;
+    const char *type = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    json_t *rest = json_pack(
+        "{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:f, s:i, s:f, s:o}", "phase", phase->name,
+        "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node, "gpu_type",
+        text_or_null(type), "time_s", (int)phase->time_s, "beside",
+        is_guest ? phase->beside->name : NULL, "matrix", phase->matrix ? phase->matrix->name : NULL,
+        "is_matrix", (int)phase->is_matrix, "seconds", cost->seconds, "similar", (int)cost->similar,
+        "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
+    (void)json_object_update(json, rest);
+    json_decref(rest);
+    add_start(forecast, phase, survey, json);
+    return json;
+}
+
+/* What is above the budget, as a danger of the whole. */
+static void judge_budget(const json_t *budget, double usd, double gpu_hours, json_t *dangers)
+{
+    const struct {
+        const char *key, *before, *after;
+        double amount;
+    } kinds[] = {{"usd", "$", "", usd}, {"gpu_hours", "", " GPU hours", gpu_hours}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        double limit = json_number_value(json_object_get(budget, kinds[i].key));
+        if (!(limit > 0 && kinds[i].amount > limit))
+            continue;
+        char *text =
+            text_format("it may cost %s%.2f%s, and its budget is %s%g%s", kinds[i].before,
+                        kinds[i].amount, kinds[i].after, kinds[i].before, limit, kinds[i].after);
+        (void)json_array_append_new(dangers, json_string(text));
+        free(text);
+    }
+}
+
+static json_t *forecast_json(struct forecast *forecast, const struct cluster_survey *survey)
+{
+    struct workflow *workflow = forecast->workflow;
+    json_t *phases = json_array(), *dangers = json_array();
+    json_t *budget = json_object_get(forecast->resolved, "budget");
+    double usd = 0, gpu_s = 0, end_s = 0;
+    bool fits = true;
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        struct forecast_cost cost = cost_of(forecast, phase);
+        forecast->ends_s[i] = end_of(forecast, phase, cost.seconds);
+        end_s = fmax(end_s, forecast->ends_s[i]);
+        json_t *json = phase_json(forecast, phase, survey, &cost);
+        fits = fits && json_is_null(json_object_get(json, "missing")) &&
+               !json_is_true(json_object_get(json, "refused"));
+        if (!phase->is_matrix) {
+            usd += cost.usd;
+            gpu_s += cost.gpu_seconds;
+        }
+        (void)json_array_append_new(phases, json);
+    }
+    judge_budget(budget, usd, gpu_s / 3600, dangers);
+    return json_pack("{s:s, s:b, s:o, s:o, s:f, s:f, s:o, s:O?}", "name", workflow->name, "fits",
+                     (int)fits, "phases", phases, "dangers", dangers, "seconds", end_s,
+                     "gpu_seconds", gpu_s, "cost_usd", real_or_null(usd), "budget", budget);
+}
+
+static void forecast_surveyed(void *arg, const struct cluster_result *result)
+{
+    struct forecast *forecast = arg;
+    struct error err;
+    if (!result) {
+        forecast->done(forecast->arg, NULL, NULL);
+    } else if (result->outcome != CLUSTER_DONE) {
+        (void)error_set(&err, -EBUSY, "could not ask Slurm: %s", result->message);
+        forecast->done(forecast->arg, NULL, &err);
+    } else {
+        json_t *plan = forecast_json(forecast, result->survey);
+        forecast->done(forecast->arg, plan, NULL);
+    }
+    forecast_free(forecast);
+}
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+/* The order that a first run of the phase would be given; it has no folder yet. */
+static void order_init(struct job_order *order, const struct forecast *forecast,
+                       const struct phase *phase, const struct store_launch *launch)
+{
+    static char path[] = "/phased-00000000000000000000000000000000";
+    struct folder folder = {.job = path, .own = path, .run = path, .phase = path};
+    struct run run = {.phase = &forecast->workflow->phases[phase->index]};
+    struct job job = {.gpus_per_node = phase->gpus_per_node};
+    struct store_launch own = *launch;
+    memset(job.token, '0', TOKEN_LENGTH);
+    own.spec = json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
+    job_order_init(order, &run, &job, &folder, &own, forecast->loop->config.worker,
+                   forecast->excluded);
+}
+
+static int forecast_survey(struct forecast *forecast, const struct store_launch *launch,
+                           struct error *err)
+{
+    struct job_order orders[SURVEY_FORECASTS_MAX];
+    const struct cluster_description *descriptions[SURVEY_FORECASTS_MAX];
+    for (size_t i = 0; i < forecast->shape_count; i++) {
+        order_init(&orders[i], forecast, forecast->shapes[i], launch);
+        descriptions[i] = &orders[i].description;
+    }
+    int status = loop_survey(forecast->loop, descriptions, forecast->shape_count, forecast_surveyed,
+                             forecast, err);
+    for (size_t i = 0; i < forecast->shape_count; i++)
+        job_order_fini(&orders[i]);
+    return status;
+}
+
+int forecast_ask(struct loop *loop, json_t *resolved, const struct store_launch *launch,
+                 forecast_done *done, void *arg, struct error *err)
+{
+    struct workflow *workflow;
+    int status = plan_workflow(resolved, &workflow, err);
+    if (status < 0)
+        return status;
+    struct forecast *forecast = calloc(1, sizeof *forecast);
+    if (!forecast)
+        abort();
+    *forecast = (struct forecast){
+        .loop = loop,
+        .resolved = json_incref(resolved),
+        .workflow = workflow,
+        .ends_s = calloc(workflow->phase_count + 1, sizeof *forecast->ends_s),
+        .done = done,
+        .arg = arg,
+    };
+    if (!forecast->ends_s)
+        abort();
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (has_job(phase) && forecast->shape_count < SURVEY_FORECASTS_MAX &&
+            shape_of(forecast, phase) < 0)
+            forecast->shapes[forecast->shape_count++] = phase;
+    }
+    status = store_nodes_excluded(loop->config.store, loop_now_ms(), &forecast->excluded, err);
+    if (status == 0)
+        status = forecast_survey(forecast, launch, err);
+    if (status < 0)
+        forecast_free(forecast);
+    return status;
+}
