@@ -14,6 +14,7 @@ bin_phasectl_SOURCES = \
 	cli/metrics.c \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
+	cli/plan.c \
 	cli/program.c cli/program.h \
 	cli/provenance.c cli/provenance.h \
 	cli/runs.c \

@@ -169,3 +169,20 @@ json_t *options_texts(const struct option_list *list)
     }
     return array;
 }
+
+json_t *options_overrides(const struct option_list *list, const char **ret_wrong)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < list->count; i++) {
+        const char *item = list->items[i], *equals = strchr(item, '=');
+        char *name = equals && equals != item ? strndup(item, (size_t)(equals - item)) : NULL;
+        if (!name || json_object_set_new(object, name, json_string(equals + 1)) < 0) {
+            *ret_wrong = item;
+            free(name);
+            json_decref(object);
+            return NULL;
+        }
+        free(name);
+    }
+    return object;
+}

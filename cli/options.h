@@ -44,4 +44,8 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
 /* The texts as a new array, the caller's. */
 json_t *options_texts(const struct option_list *list);
 
+/* `PARAM=VALUE` each, as a new object; the last one of a param wins. NULL: one is not of this form,
+ * *ret_wrong. */
+json_t *options_overrides(const struct option_list *list, const char **ret_wrong);
+
 #endif

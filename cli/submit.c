@@ -67,24 +67,6 @@ static json_t *submit_limits(void)
     return array;
 }
 
-/* `PARAM=VALUE` each; the last one of a param wins. Returns NULL when one is not of this form. */
-static json_t *submit_overrides(const struct option_list *list, const char **ret_wrong)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < list->count; i++) {
-        const char *item = list->items[i], *equals = strchr(item, '=');
-        char *name = equals && equals != item ? strndup(item, (size_t)(equals - item)) : NULL;
-        if (!name || json_object_set_new(object, name, json_string(equals + 1)) < 0) {
-            *ret_wrong = item;
-            free(name);
-            json_decref(object);
-            return NULL;
-        }
-        free(name);
-    }
-    return object;
-}
-
 static mode_t submit_umask(void)
 {
     mode_t mask = umask(0);
@@ -302,7 +284,7 @@ int submit_verb(struct cli *cli, char **words)
         return status;
     if (watch && arguments.count > 1)
         return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);
-    options.set = submit_overrides(&list, &wrong);
+    options.set = options_overrides(&list, &wrong);
     if (!options.set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
     options.variants = options_texts(&variants);

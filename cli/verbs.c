@@ -12,6 +12,10 @@ const struct verb verbs[] = {
      "A submission that is repeated because the answer was lost never submits twice.\n"},
     {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",
      "Prints every problem as FILE:LINE:COLUMN and exits 1 if there are any; asks no daemon.\n"},
+    {"plan", plan_verb, "FILE [options]", "say what would become of a workflow file",
+     "Where its phases fit, when Slurm would start them if they were submitted now, what they may\n"
+     "take and cost, and what in the cluster's settings may harm them. Nothing is queued. Exits 1\n"
+     "if a phase fits nowhere or Slurm would refuse it.\n"},
     {"import", import_verb, "SCRIPT... [options]", "print sbatch scripts as one workflow",
      "Each script becomes a phase, after the one before. What #SBATCH lines ask for is kept, or\n"
      "refused by its name and line. `submit` and `check` take scripts too.\n"},

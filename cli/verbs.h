@@ -18,6 +18,7 @@ const char *verb_nearest(const char *name);
 /* The functions in the table, one file each; those that only ask the daemon to act share one. */
 int submit_verb(struct cli *cli, char **words);
 int check_verb(struct cli *cli, char **words);
+int plan_verb(struct cli *cli, char **words);
 int import_verb(struct cli *cli, char **words);
 int show_verb(struct cli *cli, char **words);
 int status_verb(struct cli *cli, char **words);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Budgets: warned of, held after a checkpoint, raised; and what `phasectl cost` says of all that.
+# Plans, which say it before it costs; budgets: warned of, held after a checkpoint, raised; and what `phasectl cost` says of all that.
 
 load phased.bash
 load training.bash
@@ -60,6 +60,38 @@ goes_on() {
     # Nothing is counted twice: runs and waiting make up the allocations.
     [ "$(record "SELECT abs((SELECT sum(usd) FROM v_cost WHERE cause <> 'waiting') - (SELECT sum(usd) FROM v_run)) < 0.01")" = 1 ]
     [ "$(phasectl cost --month 1999-12)" = 'nothing has run' ]
+}
+
+# planned FIELD: of the phase `train` in the plan of the file that was submitted last.
+planned() {
+    phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -r ".phases[0].$1"
+}
+
+@test "a plan says where a workflow fits, when it starts, what it costs, and records nothing" {
+    phasectl daemon start
+    priced '{usd: 100}' | sed 's/5000/40/' >"$PHASED_HOME/spec.yaml"
+    phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
+    grep -E '^train +h100:1 +preempt \(2 of 2 idle\) +at once +<= 30m00s +<= \$1800' "$PHASED_HOME/plan"
+    grep 'warning: train: partition preempt: .* get 5 s (GraceTime), and saving may take 10 s' "$PHASED_HOME/plan"
+    grep -F 'warning: it may cost $1800.00, and its budget is $100' "$PHASED_HOME/plan"
+    [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
+    [ -z "$(squeue -h)" ]
+
+    workflow=$(phasectl submit "$PHASED_HOME/spec.yaml" | grep -oE '[0-9]+' | head -n 1)
+    eventually 60 state "$workflow" succeeded
+    [ "$(planned similar)" = 1 ]
+    [ "$(planned 'seconds | . > 0 and . < 100')" = true ]
+
+    sed -i 's/h100:1/h200:8/' "$PHASED_HOME/spec.yaml"
+    run phasectl plan "$PHASED_HOME/spec.yaml"
+    [ "$status" = 1 ]
+    [[ $output = *'error: train: no partition has nodes with 8 h200'* ]]
+    [[ $output = *'error: Slurm refuses train: '* ]]
+
+    sed -i 's/^phases:/phasse:/' "$PHASED_HOME/spec.yaml"
+    run phasectl plan "$PHASED_HOME/spec.yaml"
+    [ "$status" = 1 ]
+    [[ $output = *'spec.yaml:'*'phasse'* ]]
 }
 
 @test "what is no budget is refused" {

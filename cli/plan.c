@@ -1,0 +1,257 @@
+/* phasectl plan: what would become of a workflow if it were submitted now. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/problems.h"
+#include "cli/source.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* "preempt (3 of 12 idle)", of those that it would go to. */
+static void plan_add_place(struct table *table, const json_t *phase)
+{
+    struct text text = {0};
+    const json_t *partition;
+    size_t i;
+    json_array_foreach(json_object_get(phase, "partitions"), i, partition)
+    {
+        if (field_is_true(partition, "wanted"))
+            text_addf(&text, "%s%s (%lld of %lld idle)", text.size ? ", " : "",
+                      field_text(partition, "partition"), field_integer(partition, "idle"),
+                      field_integer(partition, "nodes"));
+    }
+    if (*field_text(phase, "beside"))
+        text_addf(&text, "in the job of %s", field_text(phase, "beside"));
+    bool is_missing = *field_text(phase, "missing") != '\0';
+    table_add(table, is_missing ? COLOUR_RED : COLOUR_PLAIN,
+              text.size                           ? text_string(&text)
+              : field_is_true(phase, "is_matrix") ? "(its members)"
+                                                  : "nowhere");
+    text_fini(&text);
+}
+
+static void plan_add_gpus(struct table *table, const json_t *phase)
+{
+    long long nodes = field_integer(phase, "nodes"), gpus = field_integer(phase, "gpus");
+    const char *type = field_text(phase, "gpu_type");
+    char *text =
+        gpus == 0 ? text_format("-") : text_format("%s%s%lld", type, *type ? ":" : "", gpus);
+    if (field_is_true(phase, "is_matrix"))
+        table_add(table, COLOUR_PLAIN, "-");
+    else if (nodes > 1)
+        table_addf(table, COLOUR_PLAIN, "%lld x %s", nodes, text);
+    else
+        table_add(table, COLOUR_PLAIN, text);
+    free(text);
+}
+
+/* When Slurm would start it, from now. */
+static void plan_add_start(struct table *table, const json_t *phase, time_t now)
+{
+    char buffer[FORMAT_SIZE];
+    double start = field_number(phase, "start");
+    if (isnan(start))
+        table_add(table, COLOUR_PLAIN, *field_text(phase, "start_message") ? "not known" : "-");
+    else if (start <= (double)now + 1)
+        table_add(table, COLOUR_GREEN, "at once");
+    else
+        table_add(table, COLOUR_YELLOW, format_time(start, now, buffer));
+}
+
+static void plan_write_table(const struct cli *cli, const json_t *phases, struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"PHASE", TABLE_LEFT, false}, {"GPUS", TABLE_LEFT, false},  {"WHERE", TABLE_LEFT, true},
+        {"START", TABLE_LEFT, false}, {"TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
+    };
+    struct table table;
+    const json_t *phase;
+    size_t i;
+    time_t now = time(NULL);
+    char buffer[FORMAT_SIZE];
+    table_init(&table, columns, sizeof columns / sizeof *columns);
+    json_array_foreach(phases, i, phase)
+    {
+        const char *at_most = field_integer(phase, "similar") > 0 ? "~" : "<= ";
+        bool is_matrix = field_is_true(phase, "is_matrix");
+        double usd = field_number(phase, "cost_usd");
+        table_add(&table, COLOUR_PLAIN, field_text(phase, "phase"));
+        plan_add_gpus(&table, phase);
+        plan_add_place(&table, phase);
+        plan_add_start(&table, phase, now);
+        table_addf(&table, COLOUR_PLAIN, "%s%s", is_matrix ? "" : at_most,
+                   format_duration(is_matrix ? NAN : field_number(phase, "seconds"), buffer));
+        table_addf(&table, COLOUR_PLAIN, "%s%s", isnan(usd) ? "" : at_most,
+                   format_cost(usd, buffer));
+    }
+    table_write(&table, &cli->out, 0, text);
+    table_fini(&table);
+}
+
+/* --- What else is to be said ------------------------------------------------------------------ */
+
+static bool plan_is_said_before(const json_t *phases, size_t index, const char *said)
+{
+    const json_t *phase, *danger;
+    size_t i, j;
+    json_array_foreach(phases, i, phase)
+    {
+        if (i == index)
+            return false;
+        if (text_equal(field_text(phase, "missing"), said) ||
+            text_equal(field_text(phase, "start_message"), said))
+            return true;
+        json_array_foreach(json_object_get(phase, "dangers"), j,
+                           danger) if (json_is_string(danger) &&
+                                       text_equal(json_string_value(danger), said)) return true;
+    }
+    return false;
+}
+
+/* A line for the first phase of which it is true: the members of a sweep have all the same. */
+static void plan_write_line(const struct cli *cli, const json_t *phases, size_t index,
+                            enum colour colour, const char *word, const char *said,
+                            struct text *text)
+{
+    if (!*said || plan_is_said_before(phases, index, said))
+        return;
+    terminal_colour(&cli->out, text, colour, word);
+    text_addf(text, " %s: ", field_text(json_array_get(phases, index), "phase"));
+    terminal_add_cut(text, said, 1000);
+    text_add(text, "\n");
+}
+
+static void plan_write_dangers(const struct cli *cli, const json_t *plan, struct text *text)
+{
+    const json_t *phases = json_object_get(plan, "phases"), *phase, *danger;
+    size_t i, j;
+    json_array_foreach(phases, i, phase)
+    {
+        const char *message = field_text(phase, "start_message");
+        bool is_refused = field_is_true(phase, "refused");
+        plan_write_line(cli, phases, i, COLOUR_RED, "error:", field_text(phase, "missing"), text);
+        plan_write_line(cli, phases, i, is_refused ? COLOUR_RED : COLOUR_YELLOW,
+                        is_refused ? "error: Slurm refuses" : "no start is known:", message, text);
+        json_array_foreach(json_object_get(phase, "dangers"), j, danger) if (json_is_string(danger))
+            plan_write_line(cli, phases, i, COLOUR_YELLOW, "warning:", json_string_value(danger),
+                            text);
+    }
+    json_array_foreach(json_object_get(plan, "dangers"), i, danger)
+    {
+        terminal_colour(&cli->out, text, COLOUR_YELLOW, "warning: ");
+        terminal_add_cut(text, json_is_string(danger) ? json_string_value(danger) : "", 1000);
+        text_add(text, "\n");
+    }
+}
+
+/* "at most 2h of time without the queue, 16h of GPUs, $98.00" */
+static void plan_write_sum(const json_t *plan, struct text *text)
+{
+    const json_t *phase;
+    size_t i, guessed = 0;
+    char buffer[FORMAT_SIZE];
+    double usd = field_number(plan, "cost_usd");
+    json_array_foreach(json_object_get(plan, "phases"), i, phase) guessed +=
+        !field_is_true(phase, "is_matrix") && field_integer(phase, "similar") == 0;
+    text_addf(text, "%s %s besides the queue", guessed ? "at most" : "about",
+              format_duration(field_number(plan, "seconds"), buffer));
+    text_addf(text, ", %s of GPU time", format_duration(field_number(plan, "gpu_seconds"), buffer));
+    if (!isnan(usd))
+        text_addf(text, ", %s", format_cost(usd, buffer));
+    text_add(text, guessed ? "; <= is `time`, as no similar phase has succeeded yet\n"
+                           : ", as similar phases took\n");
+}
+
+/* --- The verb --------------------------------------------------------------------------------- */
+
+/* -EINVAL with `ret_problems`: the spec has some. */
+static int plan_ask(struct cli *cli, const struct source *source, const json_t *set,
+                    const json_t *variants, json_t **ret_plan, json_t **ret_problems,
+                    struct error *err)
+{
+    char *workdir = getcwd(NULL, 0);
+    json_t *body =
+        json_pack("{s:s, s:s%, s:O, s:O, s:s}", "file", source->name, "spec", source->text,
+                  source->size, "set", set, "with", variants, "workdir", workdir ? workdir : "/");
+    free(workdir);
+    if (!body)
+        return error_set_at(err, -EINVAL, source->name, 0, 0,
+                            "cannot be sent: it is not UTF-8 text");
+    int code = client_post(cli, "/v1/plan", body, ret_plan, ret_problems, err);
+    json_decref(body);
+    return code;
+}
+
+static int plan_show(const struct cli *cli, const char *file, const json_t *plan, bool as_json)
+{
+    struct text text = {0};
+    if (as_json) {
+        client_print_json(plan);
+    } else {
+        problems_print(file, json_object_get(plan, "warnings"));
+        plan_write_table(cli, json_object_get(plan, "phases"), &text);
+        plan_write_sum(plan, &text);
+        plan_write_dangers(cli, plan, &text);
+        (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    }
+    text_fini(&text);
+    return field_is_true(plan, "fits") ? CLI_OK : CLI_FAILED;
+}
+
+int plan_verb(struct cli *cli, char **words)
+{
+    struct option_list list = {0}, variants = {0};
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {.name = "set",
+         .value = "PARAM=VALUE",
+         .list = &list,
+         .help = "override a param, as `submit` does"},
+        {.name = "with",
+         .value = "VARIANT",
+         .list = &variants,
+         .help = "put a variant of the file over it, as `submit` does"},
+        {.name = "json", .flag = &as_json, .help = "print the API's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct source source;
+    struct error err;
+    const char *wrong = NULL;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    json_t *set = options_overrides(&list, &wrong), *plan = NULL, *problems = NULL;
+    if (!set)
+        return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
+    if (source_read(arguments.items[0], &source, &err) < 0) {
+        json_decref(set);
+        return cli_fail(&err);
+    }
+    json_t *names = options_texts(&variants);
+    if (plan_ask(cli, &source, set, names, &plan, &problems, &err) < 0) {
+        problems_print(source.name, problems);
+        status = cli_fail(&err);
+    } else {
+        status = plan_show(cli, source.name, plan, as_json);
+    }
+    json_decref(names);
+    json_decref(set);
+    json_decref(plan);
+    json_decref(problems);
+    source_fini(&source);
+    return status;
+}
