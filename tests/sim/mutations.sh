@@ -57,20 +57,36 @@ report() {
     [ -z "${3:-}" ] || sed 's/^/# /' <<<"$3"
 }
 
+compile() {
+    (cd "$work/tree" && ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -c "$1" -o "$2/${1//\//_}.o")
+}
+
+# Each file once; a mutation of a file then needs only that one, of a header all of them.
+mkdir -p "$work/tree/daemon" "$work/tree/tests" "$work/whole" "$work/mutant"
+cp -r "$SRC/lib" "$work/tree/"
+cp -r "$SRC/tests/sim" "$work/tree/tests/"
+cp -r "$SRC/daemon/core" "$work/tree/daemon/"
+compile_all() {
+    local source
+    for source in $(cd "$work/tree" && echo tests/sim/*.c daemon/core/*.c lib/text.c lib/error.c); do
+        compile "$source" "$1" || return 1
+    done
+}
+compile_all "$work/whole"
+
 while IFS= read -r line; do
     [ -n "$line" ] || continue
     IFS=$'\x01' read -r title file from to <<<"$(perl -pe 's/(?<!\\)\|/\x01/g' <<<"$line")"
-    rm -rf "$work/tree"
-    mkdir -p "$work/tree/daemon" "$work/tree/tests"
-    cp -r "$SRC/daemon/core" "$work/tree/daemon/"
-    cp -r "$SRC/tests/sim" "$work/tree/tests/"
-    cp -r "$SRC/lib" "$work/tree/"
+    cp "$SRC"/daemon/core/*.[ch] "$work/tree/daemon/core/"
     if ! mutate "$work/tree/daemon/core/$file" "$from" "$to"; then
         report 'not ok' "$title" "the text to change is not in $file"
         continue
     fi
-    if ! (cd "$work/tree" && ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O1 -I. tests/sim/*.c daemon/core/*.c \
-        lib/text.c lib/error.c -o sim) 2>"$work/log"; then
+    cp "$work"/whole/*.o "$work/mutant/"
+    if ! { case $file in
+        *.h) compile_all "$work/mutant" ;;
+        *) compile "daemon/core/$file" "$work/mutant" ;;
+        esac && ${CC:-gcc} "$work"/mutant/*.o -o "$work/tree/sim"; } 2>"$work/log"; then
         report 'not ok' "$title" "$(head -5 "$work/log")"
         continue
     fi
