@@ -223,6 +223,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     table_init(&table, status_row_columns, 2);
     view_progress(phase, &progress);
     status_add_row(&table, "reason", field_text(phase, "reason"));
+    status_add_row(&table, "warning", field_text(phase, "warning"));
     status_add_wait(&table, json_object_get(phase, "run"));
     status_add_hardware(&table, json_object_get(phase, "run"));
     status_add_row(&table, members_is_matrix(phase) ? "members" : "step", text_string(&progress));

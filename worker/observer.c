@@ -27,6 +27,8 @@ enum {
     OBSERVER_MISSING_MS = 180000, /* then metrics that are asked for should have come */
 };
 
+#define OBSERVER_MISSING_WHEN "in the first 3 minutes"
+
 struct observer {
     struct observer_options options;
     struct rows rows;
@@ -341,15 +343,17 @@ static void observer_look_at_files(struct observer *observer)
     tail_look(&observer->channel, observer_channel_data, observer);
 }
 
-/* A misspelled metric is better known after minutes than when the gate judges. */
-static void observer_look_for_missing(struct observer *observer)
+/* A misspelled metric is better known after minutes than when the gate judges; and a guard on it
+ * never judges at all. `when` is how long was waited for it. */
+static void observer_look_for_missing(struct observer *observer, const char *when)
 {
-    observer->has_looked_for_missing = true;
     bool is_read = observer->extract && observer->options.is_first_node;
+    if (observer->has_looked_for_missing)
+        return;
+    observer->has_looked_for_missing = true;
     char *missing = is_read ? guards_missing(observer->guards) : NULL;
     if (missing && *missing) {
-        char *message = text_format("in the first %d minutes no row came of: %s",
-                                    OBSERVER_MISSING_MS / 60000, missing);
+        char *message = text_format("%s no row came of: %s", when, missing);
         observer_warn(observer, message);
         free(message);
     }
@@ -374,11 +378,11 @@ void observer_look(struct observer *observer)
     observer_look_at_files(observer);
     rows_flush(&observer->rows);
     observer_judge(observer);
-    if (!observer->has_looked_for_missing &&
-        now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS)
-        observer_look_for_missing(observer);
-    if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS && !observer->has_told_of_speed)
-        observer_look_for_speed(observer);
+    if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS) {
+        observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
+        if (!observer->has_told_of_speed)
+            observer_look_for_speed(observer);
+    }
     if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
         checkpoints_look(observer->checkpoints);
         observer->checkpoints_ms = now_ms;
@@ -393,6 +397,8 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
         extract_end(observer->extract);
     observer_end_watch(observer, fate);
     observer_look_for_speed(observer);
+    if (fate == OBSERVER_ENDED_WELL) /* else what came first is what matters */
+        observer_look_for_missing(observer, "from its start to its end");
     rows_flush(&observer->rows);
     observer_judge(observer);
 }

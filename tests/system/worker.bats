@@ -162,6 +162,13 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(journal 1 n1 'select(.type == "guard") | [.verdict.name, .verdict.warn]' | xargs)" = "[slow,true] [cap,false]" ]
 }
 
+@test "a guard on a metric that never came is warned of" {
+    new_run 1 "{\"guards\": {\"cap\": {\"value\": \"max(grad_nrm)\", \"at_most\": 20}}, \"run\": $(script 'echo step=1 loss=1 grad_norm=5')}"
+    start_lead 1
+    await_lead
+    [ "$(journal 1 n1 'select(.type == "warning") | .message')" = 'from its start to its end no row came of: grad_nrm' ]
+}
+
 @test "until ends a run well, once its checkpoint is written, whatever its exit status" {
     new_run 1 "{\"until\": {\"condition\": \"min(val_loss) <= 3\"},
         \"checkpoint\": {\"path\": \"\$PHASED_OUT/ckpt_{step}\", \"save_time_s\": 10},

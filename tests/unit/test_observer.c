@@ -1,0 +1,154 @@
+/* What a run is warned of by what it prints, and does not print. The clock is the test's. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/environment.h"
+#include "worker/journal.h"
+#include "worker/observer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int64_t now_ms;
+
+double clock_calendar_s(void)
+{
+    return 1790000000 + (double)now_ms / 1000;
+}
+
+int64_t clock_steady_ms(void)
+{
+    return now_ms;
+}
+
+/* A run on the first node, without GPUs. */
+struct world {
+    char folder[32];
+    char *path, *channel;
+    json_t *spec;
+    struct assignment assignment;
+    struct environment environment;
+    struct journal *journal;
+    struct observer *observer;
+    struct text told; /* all warnings so far */
+};
+
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+static void world_init(struct world *world, const char *spec)
+{
+    struct error err;
+    *world = (struct world){.folder = "/tmp/phased-test-XXXXXX"};
+    assert_non_null(mkdtemp(world->folder));
+    world->path = text_format("%s/n1.jsonl", world->folder);
+    world->channel = text_format("%s/channel", world->folder);
+    world->journal = journal_open(world->path);
+    world->spec = json_loads(spec, 0, NULL);
+    assert_non_null(world->spec);
+    world->assignment = (struct assignment){.spec = world->spec, .nodes = 1};
+    const struct observer_options options = {
+        .assignment = &world->assignment,
+        .environment = &world->environment,
+        .journal = world->journal,
+        .is_first_node = true,
+        .channel = world->channel,
+        .urgent = nothing,
+    };
+    assert_int_equal(observer_new(&options, &world->observer, &err), 0);
+}
+
+static void world_fini(struct world *world)
+{
+    observer_free(world->observer);
+    journal_close(world->journal);
+    json_decref(world->spec);
+    assert_int_equal(unlink(world->path), 0);
+    assert_int_equal(rmdir(world->folder), 0);
+    free(world->path);
+    free(world->channel);
+    text_fini(&world->told);
+}
+
+static void world_print(struct world *world, const char *lines)
+{
+    observer_feed(world->observer, lines, strlen(lines));
+}
+
+static void world_pass(struct world *world, int seconds)
+{
+    now_ms += (int64_t)seconds * 1000;
+    observer_look(world->observer);
+}
+
+static bool world_entry(void *context, const json_t *entry)
+{
+    text_addf(context, "%s; ", json_string_value(json_object_get(entry, "message")));
+    return true;
+}
+
+static void expect_warnings(struct world *world, const char *expected)
+{
+    journal_flush(world->journal);
+    text_clear(&world->told);
+    journal_visit(world->path, "warning", world_entry, &world->told);
+    assert_string_equal(text_string(&world->told), expected);
+}
+
+#define ASKS_FOR_LOSS                                                                              \
+    "{\"guards\": {\"low\": {\"value\": \"last(lss)\", \"at_most\": 9}},"                          \
+    " \"gate\": {\"good\": {\"condition\": \"last(accuracy) > last(loss)\"}}}"
+
+static void metrics_that_do_not_come_are_told_after_three_minutes_and_once(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, ASKS_FOR_LOSS);
+    world_print(&world, "step 1 | loss: 2.5\n");
+    world_pass(&world, 179);
+    expect_warnings(&world, "");
+    world_pass(&world, 1);
+    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; ");
+    world_pass(&world, 600);
+    observer_look_last(world.observer, OBSERVER_ENDED_WELL);
+    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; ");
+    world_fini(&world);
+}
+
+static void a_shorter_run_is_told_of_at_its_end_if_that_was_good(void **state)
+{
+    (void)state;
+    static const struct {
+        enum observer_fate fate;
+        const char *printed, *warnings;
+    } rows[] = {
+        {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2\n",
+         "from its start to its end no row came of: accuracy; "},
+        {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2 | accuracy: 0.5", ""},
+        {OBSERVER_ENDED_BADLY, "step 1 | loss: 2.5\n", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct world world;
+        world_init(&world, ASKS_FOR_LOSS);
+        world_print(&world, rows[i].printed);
+        world_pass(&world, 20);
+        observer_look_last(world.observer, rows[i].fate);
+        expect_warnings(&world, rows[i].warnings);
+        world_fini(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics_that_do_not_come_are_told_after_three_minutes_and_once),
+        cmocka_unit_test(a_shorter_run_is_told_of_at_its_end_if_that_was_good),
+    };
+    return cmocka_run_group_tests_name("observer", tests, NULL, NULL);
+}
