@@ -233,18 +233,18 @@ static void forecast_surveyed(void *arg, const struct cluster_result *result)
 
 /* --- The question ----------------------------------------------------------------------------- */
 
-/* The order that a first run of the phase would be given; it has no folder yet. */
+/* The order that a first run of the phase would be given; it has no folder yet. `job` must live as
+ * long as the order. */
 static void order_init(struct job_order *order, const struct forecast *forecast,
-                       const struct phase *phase, const struct store_launch *launch)
+                       const struct phase *phase, const struct job *job,
+                       const struct store_launch *launch)
 {
     static char path[] = "/phased-00000000000000000000000000000000";
     struct folder folder = {.job = path, .own = path, .run = path, .phase = path};
     struct run run = {.phase = &forecast->workflow->phases[phase->index]};
-    struct job job = {.gpus_per_node = phase->gpus_per_node};
     struct store_launch own = *launch;
-    memset(job.token, '0', TOKEN_LENGTH);
     own.spec = json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
-    job_order_init(order, &run, &job, &folder, &own, forecast->loop->config.worker,
+    job_order_init(order, &run, job, &folder, &own, forecast->loop->config.worker,
                    forecast->excluded);
 }
 
@@ -253,8 +253,10 @@ static int forecast_survey(struct forecast *forecast, const struct store_launch 
 {
     struct job_order orders[SURVEY_FORECASTS_MAX];
     const struct cluster_description *descriptions[SURVEY_FORECASTS_MAX];
+    struct job job = {0};
+    memset(job.token, '0', TOKEN_LENGTH);
     for (size_t i = 0; i < forecast->shape_count; i++) {
-        order_init(&orders[i], forecast, forecast->shapes[i], launch);
+        order_init(&orders[i], forecast, forecast->shapes[i], &job, launch);
         descriptions[i] = &orders[i].description;
     }
     int status = loop_survey(forecast->loop, descriptions, forecast->shape_count, forecast_surveyed,
