@@ -155,6 +155,7 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
         text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
     assignment->environment = environment;
     assignment->inputs = json_object_get(json, "inputs");
+    assignment->changed = json_object_get(json, "changed");
     assignment->is_anew = json_is_true(json_object_get(json, "anew"));
     assignment->linger_s = assignment_number(json, "linger_s", 0);
     assignment->has_part = json_is_integer(json_object_get(json, "gpu_first"));

@@ -29,6 +29,7 @@ struct assignment {
     json_t *hardware;          /* that was found (worker/hardware.h); NULL: nobody looked */
     bool needs_hardware;       /* somebody has to, first: the spec is not yet as it will be */
     const json_t *inputs;      /* may be NULL */
+    const json_t *changed;     /* names of params that remedies have changed; may be NULL */
     const char *resume;        /* path of the checkpoint to go on from, or NULL */
     int64_t resume_step;       /* 0 without one */
     unsigned nodes, gpus;      /* gpus per node; 0 for none */

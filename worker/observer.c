@@ -11,6 +11,7 @@
 #include "worker/journal.h"
 #include "worker/lines.h"
 #include "worker/metrics/extract.h"
+#include "worker/metrics/proof.h"
 #include "worker/rows.h"
 #include "worker/tail.h"
 #include "worker/telemetry/gpu_metrics.h"
@@ -37,6 +38,7 @@ struct observer {
     struct idle idle;
     struct watch *watch; /* NULL also without GPUs */
     struct guards *guards;
+    struct proof *proof;     /* NULL: nothing to prove, or it was looked at */
     struct extract *extract; /* NULL where metrics are not this node's business */
     bool extracts_file;      /* from `file`, not from the output */
     struct tail file, channel;
@@ -63,6 +65,7 @@ static void observer_row(void *context, const struct extract_row *row)
 {
     struct observer *observer = context;
     observer->signs++;
+    proof_add(observer->proof, row);
     rows_add(&observer->rows, speed_read(&observer->speed, row));
 }
 
@@ -304,6 +307,9 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
         .begin_step = assignment->resume_step,
     };
     idle_init(&observer->idle, (unsigned)assignment->idle_s);
+    if (options->is_first_node)
+        observer->proof =
+            proof_new(assignment->changed, json_object_get(assignment->spec, "params"));
     observer_open_watch(observer);
     *ret_observer = observer;
     return 0;
@@ -317,6 +323,7 @@ void observer_free(struct observer *observer)
     rows_fini(&observer->rows);
     speed_fini(&observer->speed);
     guards_free(observer->guards);
+    proof_free(observer->proof);
     extract_free(observer->extract);
     tail_fini(&observer->file);
     tail_fini(&observer->channel);
@@ -327,6 +334,7 @@ void observer_free(struct observer *observer)
 
 void observer_feed(struct observer *observer, const char *data, size_t size)
 {
+    proof_feed(observer->proof, data, size);
     if (observer->extract && !observer->extracts_file)
         extract_feed(observer->extract, data, size);
 }
@@ -360,6 +368,17 @@ static void observer_look_for_missing(struct observer *observer, const char *whe
     free(missing);
 }
 
+/* Once: then it is over with comparing. */
+static void observer_look_for_proof(struct observer *observer)
+{
+    char *doubts = proof_doubts(observer->proof);
+    if (doubts)
+        observer_warn(observer, doubts);
+    free(doubts);
+    proof_free(observer->proof);
+    observer->proof = NULL;
+}
+
 /* Why there is no MFU, of a program that tells metrics. */
 static void observer_look_for_speed(struct observer *observer)
 {
@@ -380,6 +399,7 @@ void observer_look(struct observer *observer)
     observer_judge(observer);
     if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS) {
         observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
+        observer_look_for_proof(observer);
         if (!observer->has_told_of_speed)
             observer_look_for_speed(observer);
     }
@@ -397,8 +417,10 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
         extract_end(observer->extract);
     observer_end_watch(observer, fate);
     observer_look_for_speed(observer);
-    if (fate == OBSERVER_ENDED_WELL) /* else what came first is what matters */
+    if (fate == OBSERVER_ENDED_WELL) { /* else what came first is what matters */
         observer_look_for_missing(observer, "from its start to its end");
+        observer_look_for_proof(observer);
+    }
     rows_flush(&observer->rows);
     observer_judge(observer);
 }

@@ -173,6 +173,8 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "resume", json_incref((json_t *)resume));
     if (phase->is_anew)
         add(json, "anew", json_true());
+    if (json_array_size(launch->changed))
+        add(json, "changed", json_incref(launch->changed));
     add(json, "failures", json_incref((json_t *)failures));
     add(json, "linger_s", json_integer(phase->linger_s));
     if (phase_parts(phase) > 1)

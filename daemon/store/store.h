@@ -109,6 +109,7 @@ struct store_launch {
     json_t *spec;        /* the resolved phase */
     json_t *environment; /* object */
     json_t *limits;      /* list */
+    json_t *changed;     /* list of the params that remedies have changed */
     char *workdir;
     unsigned umask;
 };

@@ -230,8 +230,10 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
     launch.limits = stmt_next_json(stmt);
     launch.workdir = stmt_next_copy(stmt);
     launch.umask = stmt_next_unsigned(stmt);
+    launch.changed = stmt_next_json(stmt);
     stmt_reset(stmt);
-    if (!launch.spec || !launch.environment || !launch.limits || !launch.workdir) {
+    if (!launch.spec || !launch.environment || !launch.limits || !launch.workdir ||
+        !launch.changed) {
         store_launch_fini(&launch);
         return error_set(err, -EUCLEAN, "the texts of phase %" PRIu64 " are not JSON", phase);
     }
@@ -244,6 +246,7 @@ void store_launch_fini(struct store_launch *launch)
     json_decref(launch->spec);
     json_decref(launch->environment);
     json_decref(launch->limits);
+    json_decref(launch->changed);
     free(launch->workdir);
     *launch = (struct store_launch){0};
 }

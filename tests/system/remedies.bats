@@ -59,7 +59,11 @@ daemon_is_gone() {
         'oom|1|3|[{"param":"micro_batch","from":32,"to":16}] oom|2|3|[{"param":"micro_batch","from":16,"to":8}]' ]
     # A phase that refers to the param was given what it became.
     [ "$(cat "$PHASED_HOME/runs/1/after/out/batch")" = 8 ]
+    # It says nothing of what it runs with.
+    [[ $(record "SELECT run || ' ' || message FROM event WHERE type = 'warning'") == \
+        "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch" ]]
     run phasectl why 1/train
+    [[ $output == *": a remedy set micro_batch to 8, but nothing"* ]]
     [[ $output == *"1/train#1: oom → micro_batch 32 → 16 (remedy oom 1 of 3)"* ]]
     [[ $output == *"1/train#2: oom → micro_batch 16 → 8 (remedy oom 2 of 3)"* ]]
     run phasectl runs 1/train
@@ -75,6 +79,25 @@ daemon_is_gone() {
     phasectl retry 1/train
     eventually 60 state 1/train held
     [ "$(given)" = '32 2 1,16 4 1,10 6.4 1,10 6.4 1' ]
+}
+
+@test "a run that does not show what a remedy has set is warned of" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: deaf
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    params: {micro_batch: 32, lr: 0.1}
+    preflight: off
+    run: |
+      echo "micro_batch: 32, lr: $lr"
+      [ $micro_batch = 16 ] || { echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1; }
+    remedies: {oom: {set: {micro_batch: 16, lr: lr / 2}}}
+SPEC
+    eventually 60 state 1 succeeded
+    [[ $(record "SELECT run || ' ' || message FROM event WHERE type = 'warning'") == \
+        "2 n"[12]": a remedy set micro_batch to 16, but the run reports 32" ]]
 }
 
 @test "more GPUs are submitted anew" {

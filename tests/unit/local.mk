@@ -230,6 +230,10 @@ UNIT_TESTS += tests/unit/test_observer
 tests_unit_test_observer_SOURCES = tests/unit/test_observer.c
 tests_unit_test_observer_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
+UNIT_TESTS += tests/unit/test_proof
+tests_unit_test_proof_SOURCES = tests/unit/test_proof.c
+tests_unit_test_proof_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_odd
 tests_unit_test_odd_SOURCES = tests/unit/test_odd.c
 tests_unit_test_odd_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

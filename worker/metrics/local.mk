@@ -8,4 +8,5 @@ worker_metrics_libmetrics_a_SOURCES = \
 	worker/metrics/pattern.c worker/metrics/pattern.h \
 	worker/metrics/extract.c worker/metrics/extract_row.c worker/metrics/extract.h \
 	worker/metrics/extract_main.c worker/metrics/extract_main.h \
-	worker/metrics/guards.c worker/metrics/guards.h
+	worker/metrics/guards.c worker/metrics/guards.h \
+	worker/metrics/proof.c worker/metrics/proof.h

@@ -1,0 +1,134 @@
+/* Comparing what a program prints with what it was given. */
+#include "worker/metrics/proof.h"
+
+#include "lib/text.h"
+#include "worker/metrics/extract.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define PROOF_TOLERANCE 0.01 /* programs round what they print */
+
+struct claim {
+    const char *name;
+    char *spelled; /* as metrics are */
+    double value;
+    double seen; /* another value */
+    enum { CLAIM_UNSEEN, CLAIM_OTHER, CLAIM_VARIES, CLAIM_PROVEN } state;
+};
+
+struct proof {
+    struct extract *extract;
+    struct claim *claims;
+    size_t count;
+};
+
+static bool claim_equals(double a, double b)
+{
+    return fabs(a - b) <= PROOF_TOLERANCE * fabs(b);
+}
+
+static void claim_see(struct claim *claim, double value)
+{
+    if (claim->state == CLAIM_PROVEN)
+        return;
+    if (claim_equals(value, claim->value)) {
+        claim->state = CLAIM_PROVEN;
+    } else if (claim->state == CLAIM_UNSEEN) {
+        claim->state = CLAIM_OTHER;
+        claim->seen = value;
+    } else if (!claim_equals(value, claim->seen)) {
+        claim->state = CLAIM_VARIES;
+    }
+}
+
+static void proof_row(void *context, const struct extract_row *row)
+{
+    struct proof *proof = context;
+    for (size_t i = 0; i < proof->count; i++)
+        for (size_t j = 0; j < row->count; j++)
+            if (text_equal(proof->claims[i].spelled, row->values[j].name))
+                claim_see(&proof->claims[i], row->values[j].value);
+}
+
+static void proof_claim(struct proof *proof, const char *name, double value)
+{
+    struct claim *claim = &proof->claims[proof->count++];
+    *claim = (struct claim){.name = name, .spelled = text_format("%s", name), .value = value};
+    for (char *c = claim->spelled; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+}
+
+struct proof *proof_new(const json_t *changed, const json_t *params)
+{
+    const struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct proof *proof = calloc(1, sizeof(*proof));
+    const json_t *name;
+    size_t i;
+    if (!proof)
+        abort();
+    proof->claims = calloc(json_array_size(changed) + 1, sizeof(*proof->claims));
+    if (!proof->claims)
+        abort();
+    json_array_foreach((json_t *)changed, i, name)
+    {
+        const json_t *value = json_object_get(params, json_string_value(name));
+        if (json_is_number(value))
+            proof_claim(proof, json_string_value(name), json_number_value(value));
+    }
+    if (proof->count == 0 || extract_new(&options, proof_row, proof, &proof->extract, NULL) < 0) {
+        proof_free(proof);
+        return NULL;
+    }
+    return proof;
+}
+
+void proof_free(struct proof *proof)
+{
+    if (!proof)
+        return;
+    for (size_t i = 0; i < proof->count; i++)
+        free(proof->claims[i].spelled);
+    free(proof->claims);
+    extract_free(proof->extract);
+    free(proof);
+}
+
+void proof_feed(struct proof *proof, const char *data, size_t size)
+{
+    if (proof)
+        extract_feed(proof->extract, data, size);
+}
+
+void proof_add(struct proof *proof, const struct extract_row *row)
+{
+    if (proof)
+        proof_row(proof, row);
+}
+
+char *proof_doubts(struct proof *proof)
+{
+    struct text text = {0};
+    if (!proof)
+        return NULL;
+    extract_end(proof->extract);
+    for (size_t i = 0; i < proof->count; i++) {
+        const struct claim *claim = &proof->claims[i];
+        if (claim->state != CLAIM_UNSEEN && claim->state != CLAIM_OTHER)
+            continue;
+        text_addf(&text, "%sa remedy set %s to %g, but ", text.size ? "; " : "", claim->name,
+                  claim->value);
+        if (claim->state == CLAIM_UNSEEN)
+            text_addf(&text, "nothing in the run's output shows %s", claim->name);
+        else
+            text_addf(&text, "the run reports %g", claim->seen);
+    }
+    bool is_doubtful = text.size > 0;
+    char *doubts = text_steal(&text);
+    if (is_doubtful)
+        return doubts;
+    free(doubts);
+    return NULL;
+}
