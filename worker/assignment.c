@@ -5,8 +5,8 @@
 #include "lib/file.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
-#include "worker/hang.h"
-#include "worker/hardware.h"
+#include "worker/health/hang.h"
+#include "worker/lead/hardware.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
 #define PHASED_WORKER_ASSIGNMENT_H
 
 #include "lib/mac.h"
-#include "worker/placement.h"
+#include "worker/node/placement.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct assignment {
     const json_t *environment; /* as captured at submission */
     const json_t *spec;        /* with what is for the GPU that is there put over it */
     json_t *laid;              /* the same, owned */
-    json_t *hardware;          /* that was found (worker/hardware.h); NULL: nobody looked */
+    json_t *hardware;          /* that was found (worker/lead/hardware.h); NULL: nobody looked */
     bool needs_hardware;       /* somebody has to, first: the spec is not yet as it will be */
     const json_t *inputs;      /* may be NULL */
     const json_t *changed;     /* names of params that remedies have changed; may be NULL */
@@ -52,7 +52,7 @@ struct assignment {
     int save_time_s; /* how long a stop at a boundary may take */
     unsigned keep;   /* checkpoints to keep; 0: all */
     int idle_s;      /* how long GPUs may do nothing; 0: for ever */
-    int hang_s;      /* how long a silence may be; HANG_OFF or HANG_AUTOMATIC (worker/hang.h) */
+    int hang_s; /* how long a silence may be; HANG_OFF or HANG_AUTOMATIC (worker/health/hang.h) */
     struct mac_secret secret;
 };
 

@@ -1,13 +1,13 @@
 /* phase-worker: what runs on the allocated nodes. Hands over to the part that the first argument
  * names. */
 #include "lib/text.h"
-#include "worker/agent.h"
-#include "worker/channel.h"
-#include "worker/host.h"
-#include "worker/lead.h"
+#include "worker/node/agent.h"
+#include "worker/node/channel.h"
+#include "worker/lead/host.h"
+#include "worker/lead/lead.h"
 #include "worker/metrics/extract_main.h"
 #include "worker/telemetry/sampler.h"
-#include "worker/witness.h"
+#include "worker/health/witness.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

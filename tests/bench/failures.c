@@ -3,8 +3,8 @@
 #include "lib/failures/catalogue.h"
 #include "lib/failures/recognizer.h"
 #include "lib/text.h"
-#include "worker/ranklog.h"
-#include "worker/recent.h"
+#include "worker/node/ranklog.h"
+#include "worker/health/recent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/checkpoints.h"
+#include "worker/node/checkpoints.h"
 
 #include <errno.h>
 #include <fcntl.h>

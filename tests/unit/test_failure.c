@@ -5,12 +5,12 @@
 #include "lib/file.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
-#include "worker/failure.h"
-#include "worker/gpu_fault.h"
-#include "worker/memory_kills.h"
-#include "worker/outcome.h"
-#include "worker/ranklog.h"
-#include "worker/recent.h"
+#include "worker/health/failure.h"
+#include "worker/health/gpu_fault.h"
+#include "worker/health/memory_kills.h"
+#include "worker/lead/outcome.h"
+#include "worker/node/ranklog.h"
+#include "worker/health/recent.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The rule of hangs, as tables of what is seen when. */
 #include "tests/unit/unit.h"
 
-#include "worker/hang.h"
+#include "worker/health/hang.h"
 
 /* What happens for how long, in seconds. */
 enum happening {

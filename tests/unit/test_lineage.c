@@ -5,12 +5,12 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/alone.h"
+#include "worker/lead/alone.h"
 #include "worker/assignment.h"
-#include "worker/job_folder.h"
-#include "worker/lineage.h"
-#include "worker/outcome.h"
-#include "worker/posthumous.h"
+#include "worker/lead/job_folder.h"
+#include "worker/lead/lineage.h"
+#include "worker/lead/outcome.h"
+#include "worker/lead/posthumous.h"
 
 #include <errno.h>
 #include <ftw.h>

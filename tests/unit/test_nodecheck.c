@@ -2,9 +2,9 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/fitness.h"
-#include "worker/nodecheck_report.h"
-#include "worker/placement.h"
+#include "worker/lead/fitness.h"
+#include "worker/node/nodecheck_report.h"
+#include "worker/node/placement.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/odd.h"
+#include "worker/health/odd.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
-#include "worker/hardware.h"
+#include "worker/lead/hardware.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* The pace of a node, and who is a straggler. */
 #include "tests/unit/unit.h"
 
-#include "worker/pace.h"
+#include "worker/health/pace.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/placement.h"
+#include "worker/node/placement.h"
 
 #include <stdlib.h>
 

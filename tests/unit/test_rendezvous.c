@@ -3,7 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/rendezvous.h"
+#include "worker/node/rendezvous.h"
 
 #include <errno.h>
 #include <ifaddrs.h>

@@ -5,9 +5,9 @@
 #include "lib/file.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
-#include "worker/environment.h"
-#include "worker/shards.h"
-#include "worker/split.h"
+#include "worker/node/environment.h"
+#include "worker/node/shards.h"
+#include "worker/node/split.h"
 
 #include <errno.h>
 #include <fcntl.h>

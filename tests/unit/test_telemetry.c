@@ -7,7 +7,7 @@
 #include "worker/metrics/guards.h"
 #include "worker/journal.h"
 #include "worker/metrics/extract.h"
-#include "worker/rows.h"
+#include "worker/node/rows.h"
 #include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/means.h"
 

@@ -3,12 +3,12 @@
 
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/environment.h"
+#include "worker/node/environment.h"
 #include "worker/lines.h"
-#include "worker/outcome.h"
-#include "worker/ranklog.h"
-#include "worker/report.h"
-#include "worker/tail.h"
+#include "worker/lead/outcome.h"
+#include "worker/node/ranklog.h"
+#include "worker/node/report.h"
+#include "worker/node/tail.h"
 
 #include <fcntl.h>
 #include <ftw.h>

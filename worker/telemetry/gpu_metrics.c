@@ -4,7 +4,7 @@
 #include "worker/clock.h"
 #include "worker/metrics/guards.h"
 #include "worker/metrics/extract.h"
-#include "worker/rows.h"
+#include "worker/node/rows.h"
 #include "worker/telemetry/second.h"
 
 #include <math.h>

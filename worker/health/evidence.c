@@ -1,0 +1,443 @@
+/* Looking at processes. */
+#include "worker/health/evidence.h"
+
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/node/processes.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    EVIDENCE_TASKS_MAX = 512, /* threads of a process that are looked at */
+    EVIDENCE_KINDS_MAX = 8,   /* of its threads */
+    EVIDENCE_SOCKETS_MAX = 1024,
+    EVIDENCE_COMMAND_MAX = 160,
+    EVIDENCE_STACK_MAX = 12,
+    EVIDENCE_WORD_SIZE = 64,
+};
+
+#define EVIDENCE_SPINS 0.5 /* of a processor */
+
+struct evidence {
+    struct process *family;
+    size_t count;
+    int64_t began_ms;
+};
+
+/* A thread, as far as threads are alike. */
+struct task_kind {
+    char name[PROCESS_NAME_SIZE], state;
+    char call[EVIDENCE_WORD_SIZE], wait[EVIDENCE_WORD_SIZE];
+    unsigned count;
+};
+
+enum sight_kind { SIGHT_SLEEPS, SIGHT_SPINS, SIGHT_STUCK, SIGHT_KINDS };
+
+/* One process at the second look. */
+struct sight {
+    struct process process;
+    double cpu;
+    bool is_running; /* at both looks */
+    bool is_stuck;   /* a thread of it waits uninterruptibly */
+    struct task_kind kinds[EVIDENCE_KINDS_MAX];
+    size_t kind_count;
+    char wait[EVIDENCE_WORD_SIZE]; /* of the stuck thread, else of the first */
+};
+
+static const struct {
+    long number;
+    const char *name;
+} evidence_calls[] = {
+    {SYS_read, "read"},
+    {SYS_write, "write"},
+    {SYS_futex, "futex"},
+    {SYS_ioctl, "ioctl"},
+    {SYS_wait4, "wait4"},
+    {SYS_ppoll, "ppoll"},
+    {SYS_pselect6, "pselect6"},
+    {SYS_epoll_pwait, "epoll_pwait"},
+    {SYS_nanosleep, "nanosleep"},
+    {SYS_clock_nanosleep, "clock_nanosleep"},
+    {SYS_recvfrom, "recvfrom"},
+    {SYS_recvmsg, "recvmsg"},
+    {SYS_sendto, "sendto"},
+    {SYS_sendmsg, "sendmsg"},
+    {SYS_connect, "connect"},
+    {SYS_accept, "accept"},
+    {SYS_accept4, "accept4"},
+    {SYS_openat, "openat"},
+    {SYS_close, "close"},
+    {SYS_fsync, "fsync"},
+    {SYS_munmap, "munmap"},
+    {SYS_flock, "flock"},
+    {SYS_fcntl, "fcntl"},
+    {SYS_waitid, "waitid"},
+    {SYS_rt_sigsuspend, "rt_sigsuspend"},
+#ifdef SYS_poll /* what newer architectures have only in the forms above */
+    {SYS_poll, "poll"},
+    {SYS_select, "select"},
+    {SYS_epoll_wait, "epoll_wait"},
+    {SYS_pause, "pause"},
+    {SYS_vfork, "vfork"},
+#endif
+};
+
+struct evidence *evidence_begin(void)
+{
+    struct evidence *evidence = calloc(1, sizeof(*evidence));
+    if (!evidence)
+        abort();
+    evidence->began_ms = clock_steady_ms();
+    evidence->family = processes_family(&evidence->count);
+    return evidence;
+}
+
+void evidence_free(struct evidence *evidence)
+{
+    if (!evidence)
+        return;
+    free(evidence->family);
+    free(evidence);
+}
+
+bool evidence_is_stopped(const struct evidence *evidence)
+{
+    for (size_t i = 0; i < evidence->count; i++)
+        if (evidence->family[i].state == 'T' || evidence->family[i].state == 't')
+            return true;
+    return false;
+}
+
+size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size)
+{
+    size_t count = evidence->count < size ? evidence->count : size;
+    for (size_t i = 0; i < count; i++)
+        pids[i] = evidence->family[i].pid;
+    return count;
+}
+
+/* --- Files of /proc -------------------------------------------------------------------------- */
+
+/* The beginning of a file; its size, 0 when it cannot be read. */
+static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
+{
+    char path[128];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(path, sizeof(path), format, args);
+    va_end(args);
+    int fd = length < (int)sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t count = fd < 0 ? 0 : read(fd, buffer, size - 1);
+    if (fd >= 0)
+        close(fd);
+    buffer[count > 0 ? count : 0] = '\0';
+    return count > 0 ? (size_t)count : 0;
+}
+
+/* A string of what may be any bytes. */
+static json_t *evidence_string(const char *text)
+{
+    char *copy = text_format("%s", text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127)
+            *at = '?';
+    json_t *string = json_string(copy);
+    free(copy);
+    return string;
+}
+
+static void evidence_set(json_t *json, const char *name, const char *text)
+{
+    if (*text)
+        json_object_set_new(json, name, evidence_string(text));
+}
+
+/* Where a thread sleeps: the kernel's function, "0" where that is not told. */
+static void evidence_read_wait(const char *folder, char wait[EVIDENCE_WORD_SIZE])
+{
+    size_t size = evidence_read(wait, EVIDENCE_WORD_SIZE, "%s/wchan", folder);
+    if (size == 0 || text_equal(wait, "0"))
+        wait[0] = '\0';
+}
+
+static void evidence_read_call(const char *folder, char call[EVIDENCE_WORD_SIZE])
+{
+    char text[256], *end;
+    call[0] = '\0';
+    if (!evidence_read(text, sizeof(text), "%s/syscall", folder))
+        return;
+    long number = strtol(text, &end, 10);
+    if (end == text || number < 0)
+        return; /* it runs, or is in the kernel for another reason */
+    (void)snprintf(call, EVIDENCE_WORD_SIZE, "%ld", number);
+    for (size_t i = 0; i < sizeof(evidence_calls) / sizeof(evidence_calls[0]); i++)
+        if (evidence_calls[i].number == number)
+            (void)snprintf(call, EVIDENCE_WORD_SIZE, "%s", evidence_calls[i].name);
+}
+
+static unsigned evidence_count_sockets(pid_t pid)
+{
+    char path[64], target[16];
+    unsigned seen = 0, sockets = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && seen < EVIDENCE_SOCKETS_MAX && (entry = readdir(folder))) {
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+        target[size > 0 ? size : 0] = '\0';
+        sockets += text_starts(target, "socket:");
+        seen++;
+    }
+    if (folder)
+        closedir(folder);
+    return sockets;
+}
+
+static void evidence_add_command(json_t *json, pid_t pid)
+{
+    char command[EVIDENCE_COMMAND_MAX + 1];
+    size_t size = evidence_read(command, sizeof(command), "/proc/%d/cmdline", (int)pid);
+    while (size && !command[size - 1])
+        size--;
+    for (size_t i = 0; i < size; i++)
+        if (!command[i])
+            command[i] = ' ';
+    evidence_set(json, "command", command);
+}
+
+/* Only root may read it, on most sites. */
+static void evidence_add_stack(json_t *json, pid_t pid)
+{
+    char text[4096], *rest = text;
+    if (!evidence_read(text, sizeof(text), "/proc/%d/stack", (int)pid))
+        return;
+    json_t *stack = json_array();
+    for (char *line; (line = strtok_r(rest, "\n", &rest));)
+        if (json_array_size(stack) < EVIDENCE_STACK_MAX)
+            json_array_append_new(stack, evidence_string(line));
+    json_object_set_new(json, "stack", stack);
+}
+
+/* --- One process ----------------------------------------------------------------------------- */
+
+static bool task_is_alike(const struct task_kind *a, const struct task_kind *b)
+{
+    return a->state == b->state && text_equal(a->name, b->name) && text_equal(a->call, b->call) &&
+           text_equal(a->wait, b->wait);
+}
+
+static void sight_add_task(struct sight *sight, const char *folder)
+{
+    struct process task;
+    struct task_kind kind = {.count = 1};
+    char *path = text_format("%s/stat", folder);
+    bool is_there = process_read(path, &task);
+    free(path);
+    if (!is_there)
+        return;
+    kind.state = task.state;
+    (void)snprintf(kind.name, sizeof(kind.name), "%s", task.name);
+    evidence_read_wait(folder, kind.wait);
+    evidence_read_call(folder, kind.call);
+    if (kind.state == 'D' && !sight->is_stuck) {
+        sight->is_stuck = true;
+        (void)snprintf(sight->wait, sizeof(sight->wait), "%s", kind.wait);
+    }
+    size_t i = 0;
+    while (i < sight->kind_count && !task_is_alike(&sight->kinds[i], &kind))
+        i++;
+    if (i < sight->kind_count)
+        sight->kinds[i].count++;
+    else if (i < EVIDENCE_KINDS_MAX)
+        sight->kinds[sight->kind_count++] = kind;
+}
+
+static void sight_look(struct sight *sight)
+{
+    char path[64];
+    unsigned seen = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)sight->process.pid);
+    evidence_read_wait(path, sight->wait);
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)sight->process.pid);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && seen < EVIDENCE_TASKS_MAX && (entry = readdir(folder))) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        char *task = text_format("%s/%s", path, entry->d_name);
+        sight_add_task(sight, task);
+        free(task);
+        seen++;
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static json_t *sight_tasks(const struct sight *sight)
+{
+    json_t *tasks = json_array();
+    for (size_t i = 0; i < sight->kind_count; i++) {
+        const struct task_kind *kind = &sight->kinds[i];
+        const char state[] = {kind->state, '\0'};
+        json_t *task = json_pack("{s:s, s:i}", "state", state, "count", (int)kind->count);
+        evidence_set(task, "name", kind->name);
+        evidence_set(task, "call", kind->call);
+        evidence_set(task, "wait", kind->wait);
+        json_array_append_new(tasks, task);
+    }
+    return tasks;
+}
+
+static enum sight_kind sight_kind(const struct sight *sight)
+{
+    if (sight->is_stuck)
+        return SIGHT_STUCK;
+    /* On a node that is short of processors one that spins gets little of them. */
+    bool is_short = sight->is_running && sight->cpu > 0;
+    return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
+}
+
+static json_t *sight_to_json(const struct sight *sight, int rank)
+{
+    static const char *const does[] = {"sleeps", "spins", "stuck"};
+    const struct process *process = &sight->process;
+    const char state[] = {process->state, '\0'};
+    char folder[64], call[EVIDENCE_WORD_SIZE], wait[EVIDENCE_WORD_SIZE];
+    json_t *json =
+        json_pack("{s:i, s:i, s:s, s:f, s:i, s:i}", "pid", (int)process->pid, "parent",
+                  (int)process->parent, "state", state, "cpu", sight->cpu, "threads",
+                  (int)process->threads, "sockets", (int)evidence_count_sockets(process->pid));
+    if (!json)
+        abort();
+    if (rank >= 0)
+        json_object_set_new(json, "rank", json_integer(rank));
+    evidence_set(json, "does", does[sight_kind(sight)]);
+    evidence_set(json, "name", process->name);
+    if (!sight->is_stuck)
+        evidence_add_command(json, process->pid);
+    (void)snprintf(folder, sizeof(folder), "/proc/%d", (int)process->pid);
+    evidence_read_call(folder, call);
+    evidence_read_wait(folder, wait);
+    evidence_set(json, "call", call);
+    evidence_set(json, "wait", wait);
+    evidence_add_stack(json, process->pid);
+    json_object_set_new(json, "tasks", sight_tasks(sight));
+    return json;
+}
+
+/* --- All of them ----------------------------------------------------------------------------- */
+
+/* The rank that a process was started by, however deep below it. */
+static int evidence_rank_of(const struct evidence *evidence, pid_t pid,
+                            const struct evidence_rank *ranks, size_t count)
+{
+    for (size_t hops = 0; hops <= evidence->count; hops++) {
+        for (size_t i = 0; i < count; i++)
+            if (ranks[i].pid == pid)
+                return ranks[i].rank;
+        size_t at = 0;
+        while (at < evidence->count && evidence->family[at].pid != pid)
+            at++;
+        if (at == evidence->count)
+            break; /* one that has left its parents */
+        pid = evidence->family[at].parent;
+    }
+    return -1;
+}
+
+static double evidence_cpu(const struct evidence *evidence, size_t i, const struct process *now,
+                           double seconds)
+{
+    uint64_t before = evidence->family[i].ticks;
+    long per_second = sysconf(_SC_CLK_TCK);
+    if (seconds <= 0 || per_second <= 0 || now->ticks < before)
+        return 0;
+    return (double)(now->ticks - before) / (double)per_second / seconds;
+}
+
+/* Which of two tells more: one that the kernel holds, then one that spins, then the one with more
+ * threads: a launcher that waits for its child tells least. */
+static bool sight_tells_more(const struct sight *sight, const struct sight *other)
+{
+    if (sight_kind(sight) != sight_kind(other))
+        return sight_kind(sight) > sight_kind(other);
+    return sight->process.threads >= other->process.threads;
+}
+
+static char *evidence_summary(const struct sight *sight, int rank,
+                              const unsigned counts[SIGHT_KINDS])
+{
+    static const char *const verbs[] = {"sleeps", "spins", "waits uninterruptibly"};
+    unsigned sum = counts[SIGHT_SLEEPS] + counts[SIGHT_SPINS] + counts[SIGHT_STUCK];
+    struct text text = {0};
+    json_t *name = evidence_string(sight->process.name);
+    text_add(&text, json_string_value(name));
+    json_decref(name);
+    if (rank >= 0)
+        text_addf(&text, " of rank %d", rank);
+    text_addf(&text, " (pid %d) %s", (int)sight->process.pid, verbs[sight_kind(sight)]);
+    if (sight->wait[0] && sight_kind(sight) != SIGHT_SPINS)
+        text_addf(&text, " in %s", sight->wait);
+    if (sum > 1)
+        text_addf(&text, "; of %u processes %u spin, %u sleep, %u are stuck", sum,
+                  counts[SIGHT_SPINS], counts[SIGHT_SLEEPS], counts[SIGHT_STUCK]);
+    return text_steal(&text);
+}
+
+/* NULL: it has ended. */
+static struct sight *evidence_sight(const struct evidence *evidence, size_t i, double seconds)
+{
+    struct sight *sight = calloc(1, sizeof(*sight));
+    char *path = text_format("/proc/%d/stat", (int)evidence->family[i].pid);
+    if (!sight)
+        abort();
+    bool is_there = process_read(path, &sight->process);
+    free(path);
+    if (!is_there) {
+        free(sight);
+        return NULL;
+    }
+    sight->cpu = evidence_cpu(evidence, i, &sight->process, seconds);
+    sight->is_running = evidence->family[i].state == 'R' && sight->process.state == 'R';
+    sight_look(sight);
+    return sight;
+}
+
+json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *ranks, size_t count,
+                        char **ret_summary)
+{
+    double seconds = (double)(clock_steady_ms() - evidence->began_ms) / 1000;
+    json_t *processes = json_array();
+    struct sight *best = NULL;
+    unsigned omitted = 0, counts[SIGHT_KINDS] = {0};
+    for (size_t i = 0; i < evidence->count; i++) {
+        struct sight *sight = evidence_sight(evidence, i, seconds);
+        if (!sight)
+            continue;
+        int rank = evidence_rank_of(evidence, sight->process.pid, ranks, count);
+        counts[sight_kind(sight)]++;
+        if (json_array_size(processes) < EVIDENCE_PROCESSES_MAX)
+            json_array_append_new(processes, sight_to_json(sight, rank));
+        else
+            omitted++;
+        bool is_better = !best || sight_tells_more(sight, best);
+        free(is_better ? best : sight);
+        best = is_better ? sight : best;
+    }
+    int rank = best ? evidence_rank_of(evidence, best->process.pid, ranks, count) : -1;
+    *ret_summary = best ? evidence_summary(best, rank, counts) : text_format("no process is left");
+    free(best);
+    return json_pack("{s:f, s:i, s:o}", "seconds", seconds, "omitted", (int)omitted, "processes",
+                     processes);
+}

@@ -1,0 +1,120 @@
+/* From lines to the cause of an outcome. */
+#include "worker/health/failure.h"
+
+#include "lib/failures/recognizer.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/node/crew.h"
+#include "worker/lead/outcome.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *failure_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static const json_t *failure_catalogue(const struct assignment *assignment)
+{
+    return json_object_get(assignment->json, "failures");
+}
+
+/* The entry of the catalogue; NULL: none has this name. */
+static const json_t *failure_entry(const struct assignment *assignment, const json_t *failure)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(failure_catalogue(assignment), i, entry)
+    {
+        if (text_equal(failure_text(entry, "name"), failure_text(failure, "name")))
+            return entry;
+    }
+    return NULL;
+}
+
+static json_t *failure_from(const struct finding *finding, int rank)
+{
+    int said = finding->rank >= 0 ? finding->rank : rank;
+    return json_pack("{s:O, s:s, s:o, s:s}", "name", json_object_get(finding->entry, "name"),
+                     "line", finding->line, "rank", said >= 0 ? json_integer(said) : json_null(),
+                     "time", finding->time);
+}
+
+json_t *failure_look(const struct assignment *assignment, struct crew *crew)
+{
+    json_t *best = NULL;
+    const json_t *catalogue = failure_catalogue(assignment);
+    if (json_array_size(catalogue) == 0)
+        return NULL;
+    struct recognizer *recognizer = recognizer_new(catalogue);
+    bool has_ranks = assignment->launch == ASSIGNMENT_LAUNCH_RANK;
+    for (unsigned i = 0; i < crew_count(crew); i++) {
+        struct finding finding;
+        size_t size;
+        const char *lines = crew_recent(crew, i, &size);
+        if (!recognizer_look(recognizer, lines, size, &finding))
+            continue;
+        json_t *found = failure_from(&finding, has_ranks ? (int)crew_rank(crew, i)->rank : -1);
+        if (failure_is_better(assignment, found, best)) {
+            json_decref(best);
+            best = json_incref(found);
+        }
+        json_decref(found);
+    }
+    recognizer_free(recognizer);
+    return best;
+}
+
+json_t *failure_look_at(const struct assignment *assignment, const char *line)
+{
+    struct recognizer *recognizer = recognizer_new(failure_catalogue(assignment));
+    struct finding finding;
+    json_t *failure = NULL;
+    if (recognizer_look(recognizer, line, strlen(line), &finding) && finding.tells == FINDING_CAUSE)
+        failure = failure_from(&finding, -1);
+    recognizer_free(recognizer);
+    return failure;
+}
+
+bool failure_is_better(const struct assignment *assignment, const json_t *one, const json_t *other)
+{
+    if (!other || !one)
+        return one != NULL;
+    enum finding_tells this = finding_tells_of(failure_entry(assignment, one));
+    enum finding_tells that = finding_tells_of(failure_entry(assignment, other));
+    /* The times are of one form: their order is that of the letters. */
+    return this != that ? this < that
+                        : strcmp(failure_text(one, "time"), failure_text(other, "time")) < 0;
+}
+
+bool failure_is_cause(const struct assignment *assignment, const json_t *failure)
+{
+    const json_t *entry = failure ? failure_entry(assignment, failure) : NULL;
+    return entry && finding_tells_of(entry) == FINDING_CAUSE;
+}
+
+void failure_apply(const struct assignment *assignment, const json_t *failure, const char *node,
+                   struct outcome *outcome)
+{
+    const json_t *entry = failure_entry(assignment, failure);
+    json_t *rank = json_object_get(failure, "rank");
+    const char *line = failure_text(failure, "line"), *blame = failure_text(entry, "blame");
+    const char *title = failure_text(entry, "title");
+    if (!entry)
+        return;
+    outcome->cause = outcome_cause_of(failure_text(entry, "cause"), outcome->cause);
+    if (json_is_integer(rank))
+        outcome_set_message(outcome, "%s on rank %d (%s): %s", title, (int)json_integer_value(rank),
+                            node, line);
+    else
+        outcome_set_message(outcome, "%s%s%s: %s", title, *node ? " on " : "", node, line);
+    (void)snprintf(outcome->node, sizeof outcome->node, "%s",
+                   text_equal(blame, "node") ? node : "");
+    json_decref(outcome->failure);
+    outcome->failure =
+        json_pack("{s:s, s:s, s:O?, s:s?, s:s, s:s}", "name", failure_text(entry, "name"), "line",
+                  line, "rank", rank, "node", *node ? node : NULL, "advice",
+                  failure_text(entry, "advice"), "blame", blame);
+}

@@ -1,0 +1,287 @@
+/* Asking py-spy and nvidia-smi. Each is a child with a pipe; they run side by side. */
+#include "worker/health/witness.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/node/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WITNESS_TOOLS_MAX = WITNESS_PYTHONS_MAX + 1,
+    WITNESS_OUTPUT_MAX = 256 * 1024, /* of a tool; the rest is read and forgotten */
+    WITNESS_ENVIRONMENT_MAX = 256 * 1024,
+};
+
+/* A tool that was started. */
+struct tool {
+    pid_t pid;
+    int output; /* -1: it has ended, or what it says has */
+    pid_t of;   /* the process that it is asked about; 0: none */
+    struct text text;
+};
+
+struct witness {
+    struct tool tools[WITNESS_TOOLS_MAX];
+    size_t count;
+};
+
+/* --- Finding --------------------------------------------------------------------------------- */
+
+/* The first `name` that can be executed in the folders of `path`; NULL: there is none. */
+static char *witness_find(const char *path, const char *name)
+{
+    while (path && *path) {
+        size_t size = strcspn(path, ":");
+        char *file = text_format("%.*s/%s", (int)size, path, name);
+        if (file[0] == '/' && access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += size + (path[size] == ':');
+    }
+    return NULL;
+}
+
+/* py-spy is often installed in the environment that only the program itself has on its PATH. */
+static char *witness_find_of(pid_t pid, const char *name)
+{
+    char *variables = malloc(WITNESS_ENVIRONMENT_MAX), *found = NULL;
+    char *file = text_format("/proc/%d/environ", (int)pid);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (!variables)
+        abort();
+    ssize_t size = fd < 0 ? 0 : read(fd, variables, WITNESS_ENVIRONMENT_MAX - 1);
+    if (fd >= 0)
+        close(fd);
+    variables[size > 0 ? size : 0] = '\0';
+    for (const char *at = variables; at < variables + size && !found; at += strlen(at) + 1)
+        if (text_starts(at, "PATH="))
+            found = witness_find(at + strlen("PATH="), name);
+    free(file);
+    free(variables);
+    return found ? found : witness_find(getenv("PATH"), name);
+}
+
+static bool witness_is_python(pid_t pid)
+{
+    char file[64], target[PATH_MAX];
+    (void)snprintf(file, sizeof file, "/proc/%d/exe", (int)pid); /* fits */
+    ssize_t size = readlink(file, target, sizeof target - 1);
+    target[size > 0 ? size : 0] = '\0';
+    const char *slash = strrchr(target, '/');
+    return slash && text_starts(slash + 1, "python");
+}
+
+static int witness_compare(const void *a, const void *b)
+{
+    const struct process *one = a, *other = b;
+    return (one->threads < other->threads) - (one->threads > other->threads);
+}
+
+/* The Python programs of `pids`, those with most threads first; the caller's to free. */
+static struct process *witness_pythons(char **pids, size_t count, size_t *ret_count)
+{
+    struct process *pythons = calloc(count + 1, sizeof *pythons);
+    size_t found = 0;
+    if (!pythons)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        pid_t pid = (pid_t)strtol(pids[i], NULL, 10);
+        char *file = text_format("/proc/%d/stat", (int)pid);
+        bool is_there = pid > 0 && process_read(file, &pythons[found]);
+        /* To read of one that the kernel holds may wait as long as it does. */
+        if (is_there && pythons[found].state != 'D' && witness_is_python(pid))
+            found++;
+        free(file);
+    }
+    qsort(pythons, found, sizeof *pythons, witness_compare);
+    *ret_count = found < WITNESS_PYTHONS_MAX ? found : WITNESS_PYTHONS_MAX;
+    return pythons;
+}
+
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+static void witness_start(struct witness *witness, char *const *argv, pid_t of)
+{
+    posix_spawn_file_actions_t actions;
+    int output[2];
+    struct tool *tool = &witness->tools[witness->count];
+    if (pipe2(output, O_CLOEXEC) < 0)
+        return;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
+    int result = posix_spawn(&tool->pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(output[1]);
+    if (result != 0) {
+        close(output[0]);
+        return;
+    }
+    tool->output = output[0];
+    tool->of = of;
+    witness->count++;
+}
+
+static void witness_ask_python(struct witness *witness, pid_t pid)
+{
+    char *program = witness_find_of(pid, "py-spy"), *number = text_format("%d", (int)pid);
+    /* It does not stop the process: a debugger that dies must not leave it stopped. */
+    char *const argv[] = {program, "dump", "--nonblocking", "--pid", number, NULL};
+    if (program)
+        witness_start(witness, argv, pid);
+    free(program);
+    free(number);
+}
+
+static void witness_ask_gpus(struct witness *witness)
+{
+    char *program = witness_find(getenv("PATH"), "nvidia-smi");
+    char *const argv[] = {program, NULL};
+    if (program)
+        witness_start(witness, argv, 0);
+    free(program);
+}
+
+static void witness_read(struct tool *tool)
+{
+    char buffer[4096];
+    ssize_t size = read(tool->output, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR)
+        return;
+    if (size <= 0) {
+        close(tool->output);
+        tool->output = -1;
+    } else if (tool->text.size < WITNESS_OUTPUT_MAX) {
+        text_add_bytes(&tool->text, buffer, (size_t)size);
+    }
+}
+
+/* Until all have ended, the time is over, or nobody is there any more who would listen. */
+static void witness_listen(struct witness *witness, int64_t until_ms)
+{
+    struct pollfd polls[WITNESS_TOOLS_MAX + 1];
+    bool is_wanted = true;
+    for (;;) {
+        int64_t left_ms = until_ms - clock_steady_ms();
+        size_t open = 0;
+        for (size_t i = 0; i < witness->count; i++) {
+            polls[i] = (struct pollfd){.fd = witness->tools[i].output, .events = POLLIN};
+            open += polls[i].fd >= 0;
+        }
+        /* A reader that has gone shows as an error of the output. */
+        polls[witness->count] = (struct pollfd){.fd = STDOUT_FILENO};
+        if (!open || !is_wanted || left_ms <= 0 ||
+            (poll(polls, witness->count + 1, (int)left_ms) < 0 && errno != EINTR))
+            return;
+        for (size_t i = 0; i < witness->count; i++)
+            if (polls[i].revents)
+                witness_read(&witness->tools[i]);
+        is_wanted = !(polls[witness->count].revents & (POLLERR | POLLNVAL));
+    }
+}
+
+/* --- Telling --------------------------------------------------------------------------------- */
+
+/* Printable ASCII, cut; NULL for nothing. */
+static json_t *witness_string(const char *text, size_t size_max)
+{
+    struct text clean = {0};
+    for (const char *at = text; *at && clean.size < size_max; at++) {
+        bool is_plain = *at == '\n' || ((unsigned char)*at >= ' ' && (unsigned char)*at < 127);
+        text_add_bytes(&clean, is_plain ? at : "?", 1);
+    }
+    json_t *string = clean.size ? json_string(text_string(&clean)) : NULL;
+    text_fini(&clean);
+    return string;
+}
+
+/* What py-spy says, the main thread first: of many threads it comes last, and is cut. */
+static json_t *witness_stacks(const char *text)
+{
+    const char *name = strstr(text, ": \"MainThread\"\n"), *begin = name, *first;
+    struct text ordered = {0};
+    while (begin && begin > text && begin[-1] != '\n')
+        begin--;
+    first = strstr(text, "\nThread ");
+    if (begin && first && first + 1 < begin) {
+        const char *end = strstr(begin, "\nThread ");
+        size_t size = end ? (size_t)(end + 1 - begin) : strlen(begin);
+        text_add_bytes(&ordered, text, (size_t)(first + 1 - text));
+        text_add_bytes(&ordered, begin, size);
+        text_add_bytes(&ordered, first + 1, (size_t)(begin - first - 1));
+        text_add(&ordered, begin + size);
+    } else {
+        text_add(&ordered, text);
+    }
+    json_t *string = witness_string(text_string(&ordered), WITNESS_STACKS_MAX);
+    text_fini(&ordered);
+    return string;
+}
+
+static json_t *witness_report(const struct witness *witness)
+{
+    json_t *report = json_object(), *pythons = json_array();
+    for (size_t i = 0; i < witness->count; i++) {
+        const struct tool *tool = &witness->tools[i];
+        const char *text = text_string(&tool->text);
+        json_t *string = tool->of ? witness_stacks(text) : witness_string(text, WITNESS_GPUS_MAX);
+        if (string && tool->of)
+            json_array_append_new(pythons,
+                                  json_pack("{s:i, s:o}", "pid", (int)tool->of, "stacks", string));
+        else if (string)
+            json_object_set_new(report, "nvidia_smi", string);
+    }
+    if (json_array_size(pythons))
+        json_object_set(report, "python", pythons);
+    json_decref(pythons);
+    return report;
+}
+
+static void witness_end(struct witness *witness)
+{
+    for (size_t i = 0; i < witness->count; i++) {
+        struct tool *tool = &witness->tools[i];
+        if (tool->output >= 0)
+            (void)kill(tool->pid, SIGKILL); /* it may have ended: nobody has reaped it */
+        text_fini(&tool->text);
+    }
+}
+
+int witness_main(int argc, char **argv)
+{
+    struct witness witness = {0};
+    size_t count;
+    if (argc > 1 && argv[1][0] == '-') {
+        bool is_help = text_equal(argv[1], "-h") || text_equal(argv[1], "--help");
+        (void)fputs("usage: phase-worker witness PID...\n"
+                    "Prints what py-spy tells of the Python programs among these processes, and\n"
+                    "what nvidia-smi tells, where they are installed.\n",
+                    is_help ? stdout : stderr); /* nobody to tell */
+        return is_help ? 0 : 2;
+    }
+    struct process *pythons = witness_pythons(argv + 1, (size_t)(argc - 1), &count);
+    witness_ask_gpus(&witness);
+    for (size_t i = 0; i < count; i++)
+        witness_ask_python(&witness, pythons[i].pid);
+    free(pythons);
+    witness_listen(&witness, clock_steady_ms() + WITNESS_DEADLINE_MS);
+    json_t *report = witness_report(&witness);
+    witness_end(&witness);
+    int result = json_dumpf(report, stdout, JSON_COMPACT);
+    json_decref(report);
+    return result < 0 || fputs("\n", stdout) < 0 || fflush(stdout) < 0;
+}

@@ -1,0 +1,103 @@
+/* Making the next run. */
+#include "worker/lead/alone.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/lead/lineage.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALONE_FILE_MAX = 8 * 1024 * 1024, ALONE_STUCK_MAX = 3 };
+
+static char *alone_phase_dir(const struct assignment *last)
+{
+    const char *end = strrchr(last->run_dir, '/');
+    return text_format("%.*s", (int)(end ? end - last->run_dir : 0), last->run_dir);
+}
+
+static json_t *alone_run_json(const struct assignment *last, const char *run_dir,
+                              const char *phase_dir)
+{
+    json_t *json = json_deep_copy(last->json);
+    if (!json)
+        abort();
+    json_object_set_new(json, "run", json_integer(0));
+    json_object_set_new(json, "attempt", json_integer(last->attempt + 1));
+    json_object_set_new(json, "run_dir", json_string(run_dir));
+    json_object_set_new(json, "alone", json_true());
+    (void)json_object_del(json, "anew"); /* it goes on with what the last run has done */
+    json_object_set_new(json, "resume", lineage_checkpoint(phase_dir, last->attempt));
+    return json;
+}
+
+/* Writes `path` unless it is there: -EEXIST. */
+static int alone_write_new(const char *path, const json_t *json, struct error *err)
+{
+    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    char *temporary = text_format("%s.alone", path);
+    if (!text)
+        abort();
+    int result = file_replace(temporary, text, strlen(text), 0600, err);
+    if (result == 0 && link(temporary, path) < 0)
+        result = error_set(err, -errno, "could not make %s: %s", path, strerror(errno));
+    (void)unlink(temporary); /* it may not be there */
+    free(temporary);
+    free(text);
+    return result;
+}
+
+/* Whether the run that is there already is this job's to serve. */
+static int alone_check(const struct assignment *last, const char *path, struct error *err)
+{
+    char *text = NULL;
+    int result = file_read(path, ALONE_FILE_MAX, &text, NULL, err);
+    json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    const char *job_dir = json_string_value(json_object_get(json, "job_dir"));
+    if (result == 0 && (!job_dir || !text_equal(job_dir, last->job_dir)))
+        result = error_set(err, -EBUSY, "%s is for another job", path);
+    json_decref(json);
+    free(text);
+    return result;
+}
+
+int alone_make_run(const struct assignment *last, char **ret_run_dir, struct error *err)
+{
+    char *phase_dir = alone_phase_dir(last);
+    char *run_dir = text_format("%s/%u", phase_dir, last->attempt + 1);
+    char *path = text_format("%s/run.json", run_dir);
+    int result = 0;
+    if (lineage_stuck(phase_dir, last->attempt) >= ALONE_STUCK_MAX)
+        result = error_set(err, -ECANCELED, "three runs in a row made no new step");
+    if (result == 0)
+        result = file_make_folders(run_dir, 0700, err);
+    if (result == 0) {
+        json_t *json = alone_run_json(last, run_dir, phase_dir);
+        result = alone_write_new(path, json, err);
+        json_decref(json);
+    }
+    if (result == -EEXIST)
+        result = alone_check(last, path, err);
+    if (result == 0) {
+        *ret_run_dir = run_dir;
+        run_dir = NULL;
+    }
+    free(path);
+    free(run_dir);
+    free(phase_dir);
+    return result;
+}
+
+char *alone_find_numbered(const struct assignment *last)
+{
+    char *phase_dir = alone_phase_dir(last);
+    unsigned attempt = lineage_numbered(phase_dir, last->attempt);
+    char *run_dir = attempt ? text_format("%s/%u", phase_dir, attempt) : NULL;
+    free(phase_dir);
+    return run_dir;
+}

@@ -1,0 +1,81 @@
+/* Counting the verdicts of preflights. */
+#include "worker/lead/fitness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fitness_fini(struct fitness *fitness)
+{
+    text_fini(&fitness->failures);
+    text_fini(&fitness->doubts);
+    text_fini(&fitness->nodes);
+    *fitness = (struct fitness){0};
+}
+
+enum fitness_verdict fitness_parse(const char *outcome)
+{
+    if (outcome && text_equal(outcome, "passed"))
+        return FITNESS_PASSED;
+    return outcome && text_equal(outcome, "failed") ? FITNESS_FAILED : FITNESS_UNKNOWN;
+}
+
+void fitness_add(struct fitness *fitness, const char *node, enum fitness_verdict verdict,
+                 const char *reason)
+{
+    bool has_failed = verdict == FITNESS_FAILED;
+    struct text *list = has_failed ? &fitness->failures : &fitness->doubts;
+    fitness->heard++;
+    if (verdict == FITNESS_PASSED)
+        return;
+    unsigned count = has_failed ? ++fitness->failed : ++fitness->unknown;
+    if (has_failed)
+        text_addf(&fitness->nodes, "%s%s", count > 1 ? "," : "", node);
+    if (count <= FITNESS_NAMED_MAX)
+        text_addf(list, "%s%s: %s", count > 1 ? "; " : "", node, reason);
+}
+
+/* "n3 WHAT: reason", or "5 nodes WHAT: n3: reason; ..." */
+static char *fitness_say(const char *what, unsigned count, const struct text *list)
+{
+    const char *reasons = text_string(list);
+    if (count > 1)
+        return text_format("%u nodes %s: %s%s", count, what, reasons,
+                           count > FITNESS_NAMED_MAX ? "; ..." : "");
+    const char *colon = strchr(reasons, ':'); /* behind the node's name */
+    return text_format("%.*s %s%s", (int)(colon - reasons), reasons, what, colon);
+}
+
+char *fitness_failure(const struct fitness *fitness)
+{
+    const char *reasons = text_string(&fitness->failures);
+    if (fitness->failed == 1)
+        return text_format("%s", reasons);
+    return text_format("%u nodes: %s%s", fitness->failed, reasons,
+                       fitness->failed > FITNESS_NAMED_MAX ? "; ..." : "");
+}
+
+char *fitness_note(const struct fitness *fitness)
+{
+    if (fitness->failed)
+        return fitness_say("failed preflight, which is only observed", fitness->failed,
+                           &fitness->failures);
+    if (fitness->unknown == 0)
+        return NULL;
+    char *doubts = fitness_say("could not be judged", fitness->unknown, &fitness->doubts);
+    char *note = text_format("preflight: %s", doubts);
+    free(doubts);
+    return note;
+}
+
+void fitness_blame(const struct fitness *fitness, char *ret_nodes, size_t size)
+{
+    const char *nodes = text_string(&fitness->nodes);
+    size_t length = fitness->nodes.size;
+    if (length >= size) {
+        length = size - 1;
+        while (length && nodes[length] != ',')
+            length--;
+    }
+    (void)snprintf(ret_nodes, size, "%.*s", (int)length, nodes); /* it fits */
+}

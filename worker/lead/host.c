@@ -1,0 +1,438 @@
+/* The host: one loop that hears Slurm's signals and the ends of its leads, and looks for guests. */
+#include "worker/lead/host.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/lead/job_folder.h"
+#include "worker/lead/lead.h"
+#include "worker/node/processes.h"
+#include "worker/lead/requeue.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum {
+    HOST_LOOK_MS = 2000,     /* between looks for guests and for leads that died */
+    HOST_KILLED_MS = 10000,  /* for Slurm to kill a job that it has requeued */
+    HOST_DEATHS_MAX = 3,     /* of one lead in a row, before the job is not held for it any more */
+    HOST_STEADY_MS = 60000,  /* a lead that lived so long does not die in a row */
+    HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
+    HOST_AGAINS_MAX = 5,     /* doublings */
+    HOST_ORPHANS_MS = 60000, /* for what a dead lead has left behind: agents stop within 10 s */
+    HOST_FILE_MAX = 1 << 20,
+};
+
+struct host_lead {
+    struct host *host;
+    struct host_lead *next;
+    char *job_dir;
+    uv_process_t process;
+    bool is_running; /* until its handle can be used again */
+    bool is_dead;    /* to be started again */
+    bool has_failed; /* when it ended last */
+    unsigned deaths; /* in a row */
+    uint64_t started_ms, died_ms;
+};
+
+enum host_requeue {
+    HOST_REQUEUE_NO,
+    HOST_REQUEUE_WANTED, /* by a lead: nobody is started any more */
+    HOST_REQUEUE_ASKED,
+    HOST_REQUEUE_ENDING,   /* and the job is being killed */
+    HOST_REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
+};
+
+struct host {
+    uv_loop_t loop;
+    const char *job_dir;
+    char *program;
+    int64_t job_id;
+    struct host_lead *leads;
+    uv_signal_t term, interrupt, limit;
+    uv_timer_t look, timer;
+    uv_async_t ended; /* a lead has */
+    enum host_requeue requeue;
+    bool is_killed; /* the job is: nobody is started any more */
+    bool is_closing;
+};
+
+static void host_close(struct host *host)
+{
+    if (host->is_closing)
+        return;
+    host->is_closing = true;
+    uv_close((uv_handle_t *)&host->term, NULL);
+    uv_close((uv_handle_t *)&host->interrupt, NULL);
+    uv_close((uv_handle_t *)&host->limit, NULL);
+    uv_close((uv_handle_t *)&host->look, NULL);
+    uv_close((uv_handle_t *)&host->timer, NULL);
+    uv_close((uv_handle_t *)&host->ended, NULL);
+}
+
+/* Tells all leads that are there. */
+static void host_signal(struct host *host, int number)
+{
+    for (struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (lead->is_running && !uv_is_closing((uv_handle_t *)&lead->process))
+            (void)uv_process_kill(&lead->process, number); /* it may have ended just now */
+}
+
+/* Whether anybody is still to be started in this allocation. */
+static bool host_goes_on(const struct host *host)
+{
+    return host->requeue == HOST_REQUEUE_NO && !host->is_killed;
+}
+
+/* --- Requeue --------------------------------------------------------------------------------- */
+
+static void host_killed_done(uv_timer_t *timer)
+{
+    fprintf(stderr, "phase-worker host: Slurm took the requeue and did not end the job\n");
+    host_close(timer->data);
+}
+
+static void host_requeue_done(void *context, bool is_accepted, const char *reason)
+{
+    struct host *host = context;
+    bool is_ending = host->requeue == HOST_REQUEUE_ENDING;
+    if (is_accepted && !is_ending) {
+        host->requeue = HOST_REQUEUE_ACCEPTED;
+        uv_timer_start(&host->timer, host_killed_done, HOST_KILLED_MS, 0);
+        return;
+    }
+    if (!is_ending)
+        fprintf(stderr, "phase-worker host: Slurm does not requeue the job: %s\n", reason);
+    host_close(host);
+}
+
+/* --- Leads ----------------------------------------------------------------------------------- */
+
+static void host_lead_closed(uv_handle_t *handle)
+{
+    struct host_lead *lead = handle->data;
+    lead->is_running = false;
+    uv_async_send(&lead->host->ended);
+}
+
+/* Killed, which no lead deserves: it is started again. */
+static void host_lead_died(struct host_lead *lead, int number)
+{
+    lead->died_ms = uv_now(&lead->host->loop);
+    if (lead->died_ms - lead->started_ms >= HOST_STEADY_MS)
+        lead->deaths = 0;
+    lead->deaths++;
+    lead->is_dead = true;
+    fprintf(stderr, "phase-worker host: the lead of %s was killed by signal %d\n", lead->job_dir,
+            number);
+}
+
+static void host_lead_done(uv_process_t *process, int64_t code, int number)
+{
+    struct host_lead *lead = process->data;
+    struct host *host = lead->host;
+    uv_close((uv_handle_t *)process, host_lead_closed);
+    if (code == GUEST_REQUEUE && host_goes_on(host)) {
+        host->requeue = HOST_REQUEUE_WANTED;
+        host_signal(host, SIGUSR2); /* as near the end of the job's time: the others save, too */
+    } else if (number && host_goes_on(host)) {
+        host_lead_died(lead, number);
+    }
+    lead->has_failed = number || (code && code != GUEST_REQUEUE);
+}
+
+/* Where a lead writes: the job's own to the job's log, which Slurm has opened. */
+static int host_open_log(const struct host_lead *lead)
+{
+    if (text_equal(lead->job_dir, lead->host->job_dir))
+        return dup(STDOUT_FILENO);
+    char *path = text_format("%s/job.log", lead->job_dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    free(path);
+    return fd;
+}
+
+static void host_start(struct host_lead *lead)
+{
+    struct host *host = lead->host;
+    char *arguments[] = {host->program, "guest", lead->job_dir, NULL};
+    int log = host_open_log(lead);
+    uv_stdio_container_t streams[] = {
+        {.flags = UV_IGNORE},
+        {.flags = log < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = log},
+        {.flags = log < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = log},
+    };
+    const uv_process_options_t options = {
+        .exit_cb = host_lead_done,
+        .file = host->program,
+        .args = arguments,
+        .stdio_count = sizeof(streams) / sizeof(streams[0]),
+        .stdio = streams,
+    };
+    lead->is_dead = false;
+    lead->started_ms = uv_now(&host->loop);
+    lead->process.data = lead;
+    int result = uv_spawn(&host->loop, &lead->process, &options);
+    if (log >= 0)
+        (void)close(log); /* nothing was written here */
+    lead->is_running = result == 0;
+    if (result == 0)
+        return;
+    fprintf(stderr, "phase-worker host: cannot start %s: %s\n", host->program, uv_strerror(result));
+    uv_close((uv_handle_t *)&lead->process, NULL);
+    lead->has_failed = true;
+}
+
+static void host_add(struct host *host, const char *job_dir)
+{
+    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (text_equal(lead->job_dir, job_dir))
+            return;
+    struct host_lead *lead = calloc(1, sizeof(*lead));
+    if (!lead)
+        abort();
+    *lead = (struct host_lead){
+        .host = host, .next = host->leads, .job_dir = text_format("%s", job_dir)};
+    host->leads = lead;
+    host_start(lead);
+}
+
+/* --- Guests ---------------------------------------------------------------------------------- */
+
+/* What the daemon has written may be seen here later: then the next look finds it. */
+static bool host_can_start(const char *job_dir)
+{
+    char *path = text_format("%s/current.json", job_dir);
+    bool is_there = access(path, R_OK) == 0;
+    free(path);
+    return is_there;
+}
+
+static void host_add_guests(struct host *host)
+{
+    char *path = text_format("%s/guests.json", host->job_dir), *text = NULL;
+    size_t i;
+    json_t *guest;
+    json_t *guests = file_read(path, HOST_FILE_MAX, &text, NULL, NULL) == 0
+                         ? json_loads(text, 0, NULL)
+                         : NULL; /* there are none, or not yet */
+    json_array_foreach(json_object_get(guests, "job_dirs"), i, guest)
+    {
+        const char *job_dir = json_string_value(guest);
+        if (job_dir && host_can_start(job_dir))
+            host_add(host, job_dir);
+    }
+    json_decref(guests);
+    free(text);
+    free(path);
+}
+
+/* --- Leads that died ------------------------------------------------------------------------- */
+
+static bool host_is_lead(const struct host *host, pid_t pid)
+{
+    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (lead->is_running && lead->process.pid == pid)
+            return true;
+    return false;
+}
+
+/* Takes the ends of what leads have left behind. Those of leads are libuv's to take. */
+static void host_reap(const struct host *host)
+{
+    siginfo_t info = {0};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid &&
+           !host_is_lead(host, info.si_pid))
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+}
+
+/* Whether anything still runs that a dead lead has started: as the host is their subreaper, such
+ * processes are its children. */
+static bool host_has_orphans(const struct host *host)
+{
+    size_t count, orphans = 0;
+    struct process *family = processes_family(&count);
+    for (size_t i = 0; i < count; i++)
+        orphans += family[i].parent == getpid() && !host_is_lead(host, family[i].pid);
+    free(family);
+    return orphans > 0;
+}
+
+/* Whether it is time. Slurm needs a moment to end what is left where srun was killed, too. */
+static bool host_lead_is_due(const struct host_lead *lead)
+{
+    unsigned doublings = lead->deaths ? lead->deaths - 1 : 0;
+    if (doublings > HOST_AGAINS_MAX)
+        doublings = HOST_AGAINS_MAX;
+    uint64_t dead_ms = uv_now(&lead->host->loop) - lead->died_ms;
+    return lead->is_dead && dead_ms >= (uint64_t)HOST_AGAIN_MS << doublings;
+}
+
+/* The srun of a lead that was killed tells its agents to stop, which save what they can. Until it
+ * has ended the phase would be run twice at once, in the same folders. */
+static void host_start_again(struct host *host)
+{
+    bool is_due = false;
+    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
+        is_due = is_due || host_lead_is_due(lead);
+    if (!is_due || host_has_orphans(host))
+        return;
+    for (struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (host_lead_is_due(lead))
+            host_start(lead);
+}
+
+/* --- The job --------------------------------------------------------------------------------- */
+
+static bool host_is_held_by(const struct host_lead *lead)
+{
+    const struct host *host = lead->host;
+    if (lead->is_running || !lead->is_dead)
+        return lead->is_running;
+    return host_goes_on(host) && lead->deaths < HOST_DEATHS_MAX &&
+           uv_now(&host->loop) - lead->died_ms < HOST_ORPHANS_MS;
+}
+
+static bool host_is_idle(const struct host *host)
+{
+    for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
+        if (host_is_held_by(lead))
+            return false;
+    return true;
+}
+
+/* Starts whoever is to be started; when nobody is there any more, the job ends. */
+static void host_look(struct host *host)
+{
+    host_reap(host);
+    if (host_goes_on(host)) {
+        host_start_again(host);
+        host_add_guests(host);
+    }
+    if (!host_is_idle(host) || host->is_closing)
+        return;
+    if (host->requeue == HOST_REQUEUE_WANTED) {
+        host->requeue = HOST_REQUEUE_ASKED;
+        requeue_start(&host->loop, host->job_id, host_requeue_done, host);
+    } else if (host->requeue == HOST_REQUEUE_NO) {
+        host_close(host);
+    }
+}
+
+static void host_look_done(uv_timer_t *timer)
+{
+    host_look(timer->data);
+}
+
+static void host_ended_done(uv_async_t *async)
+{
+    host_look(async->data);
+}
+
+/* --- Signals --------------------------------------------------------------------------------- */
+
+/* The job is being killed. Slurm's requeue begins so too, and the nodes are free when this process
+ * has ended. */
+static void host_term_done(uv_signal_t *handle, int number)
+{
+    struct host *host = handle->data;
+    (void)number;
+    host->is_killed = true;
+    host_signal(host, SIGTERM);
+    if (host->requeue == HOST_REQUEUE_ASKED)
+        host->requeue = HOST_REQUEUE_ENDING;
+    else if (host->requeue == HOST_REQUEUE_ACCEPTED)
+        host_close(host);
+    else
+        host_look(host);
+}
+
+/* The time of the job is nearly over: Slurm tells the batch script alone. */
+static void host_limit_done(uv_signal_t *handle, int number)
+{
+    (void)number;
+    host_signal(handle->data, SIGUSR2);
+}
+
+/* --- Start ----------------------------------------------------------------------------------- */
+
+static int64_t host_job_id(void)
+{
+    const char *value = getenv("SLURM_JOB_ID");
+    return value ? strtoll(value, NULL, 10) : 0;
+}
+
+static void host_init(struct host *host, const char *job_dir)
+{
+    char program[4096];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[size > 0 ? size : 0] = '\0';
+    host->job_dir = job_dir;
+    host->program = text_format("%s", program);
+    host->job_id = host_job_id();
+    uv_loop_init(&host->loop);
+    uv_signal_init(&host->loop, &host->term);
+    uv_signal_init(&host->loop, &host->interrupt);
+    uv_signal_init(&host->loop, &host->limit);
+    uv_timer_init(&host->loop, &host->look);
+    uv_timer_init(&host->loop, &host->timer);
+    uv_async_init(&host->loop, &host->ended, host_ended_done);
+    host->term.data = host->interrupt.data = host->limit.data = host;
+    host->look.data = host->timer.data = host->ended.data = host;
+    uv_signal_start(&host->term, host_term_done, SIGTERM);
+    uv_signal_start(&host->interrupt, host_term_done, SIGINT);
+    uv_signal_start(&host->limit, host_limit_done, SIGUSR2);
+    uv_timer_start(&host->look, host_look_done, HOST_LOOK_MS, HOST_LOOK_MS);
+}
+
+/* Returns the exit status. */
+static int host_fini(struct host *host)
+{
+    bool has_failed = false;
+    int result = uv_loop_close(&host->loop);
+    assert(result == 0);
+    (void)result; /* every handle was closed */
+    while (host->leads) {
+        struct host_lead *lead = host->leads;
+        host->leads = lead->next;
+        has_failed = has_failed || lead->has_failed;
+        free(lead->job_dir);
+        free(lead);
+    }
+    free(host->program);
+    return has_failed ? 1 : 0;
+}
+
+int host_main(const char *job_dir)
+{
+    struct host host = {0};
+    struct error err;
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
+    host_init(&host, job_dir);
+    if (processes_adopt(&err) < 0)
+        fprintf(stderr, "phase-worker host: %s\n",
+                err.message); /* dead leads may leave some behind */
+    /* A second job with the same token must not serve the guests of the first one. */
+    int result = job_folder_claim(job_dir, host.job_id, &err);
+    if (result < 0)
+        fprintf(stderr, "phase-worker host: %s\n", err.message); /* else the runs matter more */
+    if (result == -EBUSY) {
+        host_close(&host);
+    } else {
+        host_add(&host, job_dir);
+        host_look(&host);
+    }
+    uv_run(&host.loop, UV_RUN_DEFAULT);
+    return host_fini(&host);
+}

@@ -1,0 +1,24 @@
+/* Asks Slurm once, by scontrol, what it says of this job: for the limit of its time, and for why it
+ * is being ended. In the background and with a deadline, as Slurm itself may be what is down. */
+#ifndef PHASED_WORKER_LEAD_INQUIRY_H
+#define PHASED_WORKER_LEAD_INQUIRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+enum { INQUIRY_TIMEOUT_MS = 3000 };
+
+struct inquiry_answer {
+    char state[32];    /* Slurm's word, as RUNNING or COMPLETING; empty when there was no answer */
+    bool is_preempted; /* Slurm has decided to preempt the job */
+    unsigned restarts; /* how often the job was requeued: with the last time before it is killed */
+    double end_time;   /* the limit, seconds since 1970; 0 when it is not known */
+};
+
+typedef void inquiry_done(void *context, const struct inquiry_answer *answer);
+
+/* `done` is always called, later. The inquiry frees itself. */
+void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
+
+#endif

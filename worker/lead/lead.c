@@ -1,0 +1,366 @@
+/* The lead: one loop that hears Slurm's signals, the agents, the daemon and the clock. */
+#include "worker/lead/lead.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/lead/inquiry.h"
+#include "worker/lead/job_folder.h"
+#include "worker/lead/lead_state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum {
+    LEAD_LADDER_MS = 15000,    /* for agents to have done what a stop or a kill demands */
+    LEAD_TERM_MARGIN_S = 30,   /* SIGTERM so near the limit is the limit's */
+    LEAD_LIMIT_MARGIN_S = 120, /* and SIGUSR2, besides the time for saving */
+    LEAD_ASK_MAX = 2,
+    LEAD_SAME_MS = 1500, /* signals so near to each other are of one cause */
+};
+
+/* --- The end of a run ------------------------------------------------------------------------ */
+
+static void lead_linger_done(uv_timer_t *timer)
+{
+    lead_leave(timer->data);
+}
+
+void lead_conclude(struct lead *lead)
+{
+    struct lead_run *run = lead->run;
+    if (lead->is_asking || run->is_ended)
+        return; /* Slurm's answer, or its absence, comes within seconds */
+    uv_timer_stop(&lead->timer);
+    for (unsigned i = 0; i < lead->count; i++)
+        if (lead->agents[i].node && !lead->agents[i].is_ended)
+            lead_run_add_lost(run, lead->agents[i].node);
+    lead_run_end(run);
+    lead->state = LEAD_LINGERING;
+    bool wants_requeue = run->outcome.requeues && !run->is_requeued;
+    lead->requeue = wants_requeue ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
+    /* After a stop from outside nothing follows in this allocation. */
+    enum outcome_kind kind = run->outcome.kind;
+    bool goes_on = lead->step && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
+    if (goes_on && run->assignment->linger_s > 0)
+        uv_timer_start(&lead->timer, lead_linger_done, (uint64_t)run->assignment->linger_s * 1000,
+                       0);
+    else
+        lead_leave(lead);
+}
+
+bool lead_all_ended(const struct lead *lead)
+{
+    unsigned ended = 0;
+    for (unsigned i = 0; i < lead->count; i++)
+        ended += lead->agents[i].is_ended;
+    return ended == lead->count;
+}
+
+/* The agents have not done in time what they were told. */
+static void lead_ladder_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    if (!lead->step)
+        return;
+    if (lead->is_killing) {
+        step_kill(lead->step); /* its end concludes the run */
+        return;
+    }
+    lead->is_killing = true;
+    step_send(lead->step, "kill");
+    uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
+}
+
+void lead_stop(struct lead *lead, unsigned seconds)
+{
+    if (!lead->step || lead->state != LEAD_RUNNING)
+        return;
+    step_send(lead->step, "stop %u", seconds);
+    uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
+}
+
+/* The same, when Slurm is sending SIGTERM to all processes. */
+static void lead_expect_stop(struct lead *lead, unsigned seconds)
+{
+    if (lead->step && lead->state == LEAD_RUNNING)
+        step_send(lead->step, "expect %u", seconds);
+    lead_stop(lead, seconds);
+}
+
+/* --- A stop from outside --------------------------------------------------------------------- */
+
+static bool lead_is_at_limit(const struct lead *lead, int margin_s)
+{
+    return lead->end_time > 0 && lead->end_time - clock_calendar_s() <= margin_s;
+}
+
+static void lead_asked(void *context, const struct inquiry_answer *answer)
+{
+    struct lead *lead = context;
+    lead->is_asking = false;
+    if (!lead->run || lead->run->is_ended)
+        return;
+    /* The signal that the lead got a moment ago may have reached scontrol too. */
+    if (!answer->state[0] && ++lead->unanswered < LEAD_ASK_MAX) {
+        lead->is_asking = true;
+        inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
+        return;
+    }
+    /* Of a job that is being ended it is the time of that end. */
+    if (answer->end_time > 0 && text_equal(answer->state, "RUNNING"))
+        lead->end_time = answer->end_time;
+    const struct lead_run_evidence evidence = {
+        .answer = answer,
+        .complaint = lead->step ? step_complaint(lead->step) : lead->complaint,
+        .is_at_limit = lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
+        .was_launching = lead->state == LEAD_LAUNCHING,
+    };
+    lead_run_decide_by(lead->run, &evidence);
+    lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* if it began meanwhile */
+    if (!lead->step || lead_all_ended(lead))
+        lead_conclude(lead);
+}
+
+static void lead_ask(struct lead *lead)
+{
+    if (lead->is_asking || lead->run->is_decided)
+        return;
+    lead->is_asking = true;
+    lead->unanswered = 0;
+    inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
+}
+
+/* The ranks stop at once, as there may be
+ * little time; the cause is found meanwhile. */
+void lead_interrupted(struct lead *lead)
+{
+    if (lead->state == LEAD_LINGERING) {
+        lead_leave(lead);
+        return;
+    }
+    if (lead->state == LEAD_LEAVING) {
+        lead_leave_terminated(lead);
+        return;
+    }
+    if (lead->run->is_decided || lead->is_asking)
+        return;
+    lead->interrupted_ms = clock_steady_ms();
+    lead_expect_stop(lead, (unsigned)lead->run->assignment->save_time_s);
+    lead_ask(lead);
+}
+
+/* The batch script gets SIGTERM when the job is being killed: at once when it is cancelled, at the
+ * end of the grace when it is preempted, and when its time is over. What still runs of a run that
+ * is being stopped has had its time then, and SIGKILL to all comes soon. */
+static void lead_term_done(uv_signal_t *handle, int number)
+{
+    struct lead *lead = handle->data;
+    bool is_known = lead->state == LEAD_RUNNING && (lead->run->is_decided || lead->is_asking);
+    (void)number;
+    if (!is_known)
+        lead_interrupted(lead);
+    else if (clock_steady_ms() - lead->interrupted_ms > LEAD_SAME_MS && !lead->is_killing)
+        lead_ladder_done(&lead->timer);
+}
+
+/* The job was submitted with --signal=B:USR2: its time is nearly over. Some sites send the same
+ * when they preempt. */
+static void lead_limit_done(uv_signal_t *handle, int number)
+{
+    struct lead *lead = handle->data;
+    (void)number;
+    if (lead->state == LEAD_LINGERING) {
+        lead_leave(lead);
+        return;
+    }
+    if (lead->state == LEAD_LEAVING)
+        return;
+    int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
+    if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
+        lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* nobody else tells them */
+        lead_interrupted(lead);
+        return;
+    }
+    if (!lead_run_decide(lead->run, OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE,
+                         "the time limit of the job is near"))
+        return;
+    lead->interrupted_ms = clock_steady_ms();
+    lead_run_tell_stop(lead->run, "timed_out");
+    lead_stop(lead, lead_run_stop_seconds(lead->run));
+}
+
+/* srun has ended: as it was told, or it takes the run with it. */
+static void lead_step_ended(void *context, int code, int number)
+{
+    struct lead *lead = context;
+    const char *complaint = step_complaint(lead->step);
+    if (complaint[0])
+        (void)snprintf(lead->complaint, sizeof(lead->complaint), "%s", complaint); /* may be cut */
+    else
+        (void)snprintf(lead->complaint, sizeof(lead->complaint), "srun %s %d",
+                       number ? "was killed by signal" : "exited with code",
+                       number ? number : code); /* fits */
+    step_close(lead->step);
+    lead->step = NULL;
+    if (lead->state == LEAD_LEAVING) {
+        lead_leave_stepless(lead);
+        return;
+    }
+    if (lead->state == LEAD_LINGERING) {
+        lead_leave(lead);
+        return;
+    }
+    lead_ask(lead);
+    lead_conclude(lead);
+}
+
+/* --- Start ----------------------------------------------------------------------------------- */
+
+void lead_launch_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
+                          "only %u of %u agents were there after %d s", lead->ready, lead->count,
+                          LEAD_LAUNCH_MS / 1000);
+    if (lead->step)
+        step_kill(lead->step); /* its end concludes the run */
+}
+
+static void lead_limit_known(void *context, const struct inquiry_answer *answer)
+{
+    struct lead *lead = context;
+    if (answer->end_time > 0)
+        lead->end_time = answer->end_time;
+}
+
+static int64_t lead_number(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? strtoll(value, NULL, 10) : 0;
+}
+
+static void lead_start_step(struct lead *lead)
+{
+    const struct step_options options = {
+        .loop = &lead->loop,
+        .program = lead->program,
+        .job_dir = lead->job_dir,
+        .nodes = lead->count,
+        .reported = lead_reported,
+        .ended = lead_step_ended,
+        .context = lead,
+    };
+    struct error err;
+    bool is_over = lead->run->is_ended, is_hopeless = lead->run->is_decided && !is_over;
+    /* The agents come while the daemon is asked for the next run. */
+    if (is_hopeless || step_start(&options, &lead->step, &err) < 0) {
+        (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", err.message);
+        lead_conclude(lead);
+        if (is_over)
+            lead_leave(lead);
+        return;
+    }
+    if (is_over)
+        lead_wait(lead);
+    else
+        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+}
+
+static void lead_init(struct lead *lead, const char *job_dir)
+{
+    char program[4096];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[size > 0 ? size : 0] = '\0';
+    int64_t count = lead_number("SLURM_JOB_NUM_NODES");
+    lead->job_dir = job_dir;
+    lead->program = text_format("%s", program);
+    lead->job_id = lead_number("SLURM_JOB_ID");
+    lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
+    lead->count = count > 0 ? (unsigned)count : 1;
+    lead->agents = calloc(lead->count, sizeof(*lead->agents));
+    lead->paces = calloc(lead->count, sizeof(*lead->paces));
+    if (!lead->agents || !lead->paces)
+        abort();
+    (void)signal(SIGPIPE, SIG_IGN);
+    uv_loop_init(&lead->loop);
+    uv_signal_init(&lead->loop, &lead->term);
+    uv_signal_init(&lead->loop, &lead->interrupt);
+    uv_signal_init(&lead->loop, &lead->limit);
+    uv_timer_init(&lead->loop, &lead->timer);
+    uv_timer_init(&lead->loop, &lead->later);
+    uv_timer_init(&lead->loop, &lead->hang.timer);
+    lead->term.data = lead->interrupt.data = lead->limit.data = lead;
+    lead->timer.data = lead->later.data = lead->hang.timer.data = lead;
+    uv_signal_start(&lead->term, lead_term_done, SIGTERM);
+    uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
+    uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);
+    commands_init(&lead->commands, &lead->loop, lead_command, lead);
+}
+
+static void lead_fini(struct lead *lead)
+{
+    int result = uv_loop_close(&lead->loop);
+    assert(result == 0);
+    (void)result; /* every handle was closed */
+    for (unsigned i = 0; i < lead->count; i++) {
+        free(lead->agents[i].node);
+        free(lead->agents[i].summary);
+        json_decref(lead->agents[i].counts);
+    }
+    free(lead->agents);
+    free(lead->paces);
+    lead_checks_forget(lead);
+    free(lead->program);
+}
+
+/* The run that the job is to serve first. It may be over, when an earlier lead of this job has
+ * served it. -EBUSY: it is another job's. */
+static int lead_open_first(struct lead *lead, struct error *err)
+{
+    char *run_dir = NULL;
+    int result = job_folder_claim(lead->job_dir, lead->job_id, err);
+    if (result == -EBUSY)
+        return result;
+    if (result < 0)
+        fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run matters more */
+    result = job_folder_read_current(lead->job_dir, &run_dir, err);
+    if (result == 0)
+        result = lead_run_open(run_dir, &lead->commands, &lead->run, err);
+    free(run_dir);
+    if (result == 0 && lead->run->assignment->is_alone)
+        lead_open_known(lead);
+    return result;
+}
+
+int lead_main(const char *job_dir, bool is_guest)
+{
+    struct lead lead = {.is_guest = is_guest};
+    struct error err;
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
+    /* A guest whose host was killed would take the end of the job for a cancellation. So it goes
+     * with it, as the lead of any job does when it is killed: the runs are lost, and go on. */
+    if (is_guest)
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+    lead_init(&lead, job_dir);
+    int result = lead_open_first(&lead, &err);
+    if (result < 0) {
+        fprintf(stderr, "phase-worker lead: %s\n", err.message);
+        lead.status = result != -EBUSY;
+        lead_close(&lead);
+    } else {
+        if (lead.end_time == 0)
+            inquiry_start(&lead.loop, lead.job_id, lead_limit_known, &lead);
+        lead_start_step(&lead);
+    }
+    uv_run(&lead.loop, UV_RUN_DEFAULT);
+    lead_fini(&lead);
+    return lead.status;
+}

@@ -1,0 +1,182 @@
+/* What the agents report, and what the lead makes of it. */
+#include "worker/lead/lead_state.h"
+
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Nothing of by_gpu is for this GPU. */
+static void lead_warn_of_hardware(struct lead_run *run)
+{
+    const json_t *hardware = run->assignment->hardware;
+    const char *model = json_string_value(json_object_get(hardware, "model"));
+    if (!hardware || json_is_string(json_object_get(hardware, "by_gpu")))
+        return;
+    char *message = text_format("by_gpu: %s%s: the phase runs as it stands",
+                                model ? "nothing is for " : "nobody could tell which GPU this is",
+                                model ? model : "");
+    lead_run_tell(run, "warning", json_pack("{s:s}", "message", message));
+    free(message);
+}
+
+/* All agents are there, and a run is open. */
+void lead_begin(struct lead *lead)
+{
+    struct lead_run *run = lead->run;
+    if (run->is_decided) {
+        lead_conclude(lead); /* it was stopped, or could not be prepared, before it began */
+        return;
+    }
+    json_t *nodes = json_array();
+    for (unsigned i = 0; i < lead->count; i++) {
+        lead->agents[i].is_gone = lead->agents[i].is_ended = false;
+        lead->agents[i].was_warned = false;
+        lead->paces[i] = (struct pace_node){0};
+        if (i < run->assignment->nodes)
+            json_array_append_new(nodes, json_string(lead->agents[i].node));
+    }
+    lead->state = LEAD_RUNNING;
+    lead->is_killing = lead->is_joining = lead->hang.is_asked = false;
+    uv_timer_stop(&lead->timer);
+    lead->turn++;
+    step_send(lead->step, "start %s", run->assignment->run_dir);
+    json_t *limit = lead->end_time > 0 ? json_real(lead->end_time) : json_null();
+    lead_run_tell(run, "started",
+                  json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
+                            (json_int_t)run->outcome.job_id, "restarts", (int)run->outcome.restarts,
+                            "nodes", nodes, "end_time", limit, "hardware",
+                            run->assignment->hardware, "token", getenv("PHASED_JOB")));
+    lead_warn_of_hardware(run);
+    lead_checks_begin(lead);
+}
+
+static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const char *node)
+{
+    if (agent->node)
+        return;
+    agent->node = text_format("%s", node);
+    if (++lead->ready == lead->count && lead->state == LEAD_LAUNCHING)
+        lead_begin(lead);
+}
+
+static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
+{
+    unsigned gone = 0;
+    agent->is_gone = true;
+    for (unsigned i = 0; i < lead->count; i++)
+        gone += lead->agents[i].is_gone;
+    lead_hang_gone(lead);
+    if (gone < lead->count)
+        return;
+    bool is_good = !lead->run->is_decided && !lead->is_asking;
+    if (lead->run->assignment->join && is_good && !lead->is_joining) {
+        lead->is_joining = true;
+        lead->agents[0].is_gone = false; /* the first node has to be gone once more */
+        step_send(lead->step, "join");
+    } else {
+        step_send(lead->step, "finish");
+    }
+}
+
+static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    if (agent->is_ended)
+        return;
+    agent->is_ended = true;
+    lead_run_add_end(lead->run, agent->node, report);
+    if (lead_all_ended(lead))
+        lead_conclude(lead);
+}
+
+/* What the first node observes ends the run: a guard, a NaN, or `until`, which ends it well. */
+static void lead_agent_guard(struct lead *lead, const json_t *report)
+{
+    const char *message = json_string_value(json_object_get(report, "message"));
+    const char *name = json_string_value(json_object_get(report, "cause"));
+    json_t *verdict = json_object_get(report, "verdict");
+    enum outcome_cause cause = outcome_cause_of(name, OUTCOME_CAUSE_NONE);
+    if (!lead_run_decide(lead->run,
+                         cause == OUTCOME_CAUSE_NONE ? OUTCOME_SUCCEEDED : OUTCOME_FAILED, cause,
+                         "%s", message ? message : "a guard failed"))
+        return;
+    if (json_is_object(verdict))
+        lead->run->outcome.guard = json_incref(verdict);
+    lead_run_tell_stop(lead->run, name);
+    lead_stop(lead, lead_run_stop_seconds(lead->run));
+}
+
+static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
+                              const json_t *report)
+{
+    const char *message = json_string_value(json_object_get(report, "message"));
+    bool is_new;
+    lead_run_add_failure(lead->run, agent->node, json_object_get(report, "failure"));
+    if (message)
+        is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s: %s",
+                                 agent->node, message);
+    else
+        is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
+    if (!is_new)
+        return;
+    if (message)
+        (void)snprintf(lead->run->outcome.node, sizeof(lead->run->outcome.node), "%s", agent->node);
+    lead_run_tell_stop(lead->run, message ? "launch" : "exit");
+    lead_stop(lead, lead_run_stop_seconds(lead->run));
+}
+
+/* A straggler is told of; what to do about it only a person can know. */
+static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *report)
+{
+    double steps_per_s = json_number_value(json_object_get(report, "steps_per_s"));
+    unsigned fastest;
+    if (!pace_compare(lead->paces, lead->count, index, steps_per_s, clock_steady_ms(), &fastest))
+        return;
+    double best = lead->paces[fastest].steps_per_s;
+    char *message = text_format("%s is a straggler: %.3g steps/s, %.2f of what %s makes (%.3g)",
+                                lead->agents[index].node, steps_per_s, steps_per_s / best,
+                                lead->agents[fastest].node, best);
+    lead_run_tell(lead->run, "warning", json_pack("{s:s}", "message", message));
+    free(message);
+}
+
+void lead_reported(void *context, const json_t *report)
+{
+    struct lead *lead = context;
+    const char *name = json_string_value(json_object_get(report, "report"));
+    const char *node = json_string_value(json_object_get(report, "node"));
+    json_int_t index = json_integer_value(json_object_get(report, "index"));
+    const json_t *turn = json_object_get(report, "turn");
+    if (!node || index < 0 || index >= lead->count || lead->state == LEAD_LEAVING)
+        return;
+    struct lead_agent *agent = &lead->agents[index];
+    bool is_other = json_is_integer(turn) && json_integer_value(turn) != (json_int_t)lead->turn;
+    if (text_equal(name, "ready"))
+        lead_agent_ready(lead, agent, node);
+    else if (text_equal(name, "terminated"))
+        lead_interrupted(lead);
+    else if (is_other || lead->state != LEAD_RUNNING)
+        return;
+    else if (text_equal(name, "started"))
+        lead_run_add_start(lead->run, report);
+    else if (text_equal(name, "gone"))
+        lead_agent_gone(lead, agent);
+    else if (text_equal(name, "ended"))
+        lead_agent_ended(lead, agent, report);
+    else if (text_equal(name, "examined"))
+        lead_hang_examined(lead, agent, report);
+    else if (lead->is_asking)
+        return; /* a stop from outside: what follows from it is no cause */
+    else if (text_equal(name, "preflight"))
+        lead_checks_add(lead, agent, report);
+    else if (text_equal(name, "guard"))
+        lead_agent_guard(lead, report);
+    else if (text_equal(name, "pace"))
+        lead_agent_pace(lead, (unsigned)index, report);
+    else if (text_equal(name, "silent"))
+        lead_hang_silent(lead, agent, report);
+    else if (text_equal(name, "failed") || text_equal(name, "cannot_start"))
+        lead_agent_failed(lead, agent, report);
+}

@@ -1,0 +1,88 @@
+/* The preflights of a run: no node starts its ranks before all have told. A failed one ends the run
+ * before it has begun, and the nodes are to blame; what could not be told is noted. */
+#include "worker/lead/lead_state.h"
+
+#include "lib/text.h"
+#include "worker/assignment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEAD_CHECKS_MS = 120000 }; /* beyond the agents' own deadline: one of them is stuck */
+
+void lead_checks_forget(struct lead *lead)
+{
+    fitness_fini(&lead->fitness);
+    lead->is_checking = false;
+}
+
+static void lead_checks_note(struct lead *lead, const char *message)
+{
+    json_t *text = json_string(message);
+    lead_run_tell(lead->run, "warning",
+                  json_pack("{s:o}", "message", text ? text : json_string("preflight")));
+}
+
+static void lead_checks_fail(struct lead *lead)
+{
+    struct lead_run *run = lead->run;
+    char *message = fitness_failure(&lead->fitness);
+    if (lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_PREFLIGHT, "%s", message)) {
+        fitness_blame(&lead->fitness, run->outcome.node, sizeof(run->outcome.node));
+        lead_run_tell_stop(run, "preflight");
+    }
+    free(message);
+    lead_stop(lead, 0);
+}
+
+static void lead_checks_decide(struct lead *lead)
+{
+    bool is_fit = lead->fitness.failed == 0 || lead->run->assignment->preflight_observes;
+    lead->is_checking = false;
+    uv_timer_stop(&lead->timer);
+    if (!is_fit) {
+        lead_checks_fail(lead);
+        return;
+    }
+    char *note = fitness_note(&lead->fitness);
+    if (note)
+        lead_checks_note(lead, note);
+    free(note);
+    step_send(lead->step, "go");
+}
+
+static void lead_checks_late(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    char *reason = text_format("no word within %d s", LEAD_CHECKS_MS / 1000);
+    if (!lead->step || !lead->is_checking)
+        goto out;
+    for (unsigned i = 0; i < lead->run->assignment->nodes && i < lead->count; i++)
+        if (!lead->agents[i].is_checked)
+            fitness_add(&lead->fitness, lead->agents[i].node, FITNESS_UNKNOWN, reason);
+    lead_checks_decide(lead);
+out:
+    free(reason);
+}
+
+void lead_checks_begin(struct lead *lead)
+{
+    lead_checks_forget(lead);
+    for (unsigned i = 0; i < lead->count; i++)
+        lead->agents[i].is_checked = false;
+    lead->is_checking = lead->run->assignment->preflight != NULL;
+    if (lead->is_checking)
+        uv_timer_start(&lead->timer, lead_checks_late, LEAD_CHECKS_MS, 0);
+}
+
+void lead_checks_add(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    const char *outcome = json_string_value(json_object_get(report, "outcome"));
+    const char *reason = json_string_value(json_object_get(report, "reason"));
+    if (!lead->is_checking || agent->is_checked || lead->run->is_decided)
+        return;
+    agent->is_checked = true;
+    fitness_add(&lead->fitness, agent->node, fitness_parse(outcome), reason ? reason : "");
+    if (lead->fitness.heard >= lead->run->assignment->nodes)
+        lead_checks_decide(lead);
+}

@@ -1,0 +1,178 @@
+/* Whether the run hangs. A node that was silent for too long tells of it; the run hangs when no
+ * node has shown a sign of life for as long, and that is what all are asked then. */
+#include "worker/lead/lead_state.h"
+
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/health/odd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LEAD_HANG_ANSWER_MS = 10000, /* for agents to answer; one that does not is silent, too */
+    LEAD_HANG_NODES_MAX = 64,    /* of which the outcome tells */
+};
+
+static bool lead_hang_is_there(const struct lead *lead, unsigned i)
+{
+    return i < lead->run->assignment->nodes && !lead->agents[i].is_gone &&
+           !lead->agents[i].is_ended;
+}
+
+/* The agent whose silence counts as the run's: the first that has ranks. It reads the metrics, and
+ * knows how long they take. */
+static const struct lead_agent *lead_hang_first(const struct lead *lead)
+{
+    for (unsigned i = 0; i < lead->count; i++)
+        if (lead_hang_is_there(lead, i))
+            return &lead->agents[i];
+    return NULL;
+}
+
+/* "3 s", "12 min", for people. */
+static char *lead_hang_time(double seconds)
+{
+    return seconds < 120 ? text_format("%.0f s", seconds) : text_format("%.0f min", seconds / 60);
+}
+
+static json_t *lead_hang_evidence(const struct lead *lead, double silent_s)
+{
+    json_t *nodes = json_object(), *silent = json_array();
+    for (unsigned i = 0; i < lead->count; i++) {
+        const struct lead_agent *agent = &lead->agents[i];
+        if (!lead_hang_is_there(lead, i) || json_object_size(nodes) >= LEAD_HANG_NODES_MAX)
+            continue;
+        if (agent->is_examined && agent->summary)
+            json_object_set_new(nodes, agent->node, json_string(agent->summary));
+        else if (json_array_size(silent) < LEAD_HANG_NODES_MAX)
+            json_array_append_new(silent, json_string(agent->node));
+    }
+    return json_pack("{s:f, s:f, s:o, s:o}", "silent_s", silent_s, "limit_s", lead->hang.limit_s,
+                     "nodes", nodes, "unanswered", silent);
+}
+
+/* What the process does that all others seem to wait for; else what one of the first node does. */
+static char *lead_hang_why(const struct lead *lead)
+{
+    const struct lead_agent *first = lead_hang_first(lead);
+    struct odd_node *nodes = calloc(lead->count, sizeof *nodes);
+    size_t count = 0;
+    if (!nodes)
+        abort();
+    for (unsigned i = 0; i < lead->count; i++) {
+        const struct lead_agent *agent = &lead->agents[i];
+        if (lead_hang_is_there(lead, i) && agent->is_examined)
+            nodes[count++] = (struct odd_node){agent->node, agent->counts};
+    }
+    char *why = odd_find(nodes, count);
+    free(nodes);
+    if (why)
+        return why;
+    bool has_answered = first && first->is_examined && first->summary;
+    return text_format("on %s %s", first ? first->node : "all nodes",
+                       has_answered ? first->summary : "the agent is silent");
+}
+
+static void lead_hang_decide(struct lead *lead, double silent_s)
+{
+    char *silence = lead_hang_time(silent_s), *limit = lead_hang_time(lead->hang.limit_s);
+    char *why = lead_hang_why(lead);
+    bool is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_HANG,
+                                  "no output, metric or checkpoint for %s (limit %s): %s", silence,
+                                  limit, why);
+    if (is_new) {
+        lead->run->outcome.evidence = lead_hang_evidence(lead, silent_s);
+        step_send(lead->step, "testify");
+        lead_run_tell_stop(lead->run, "hang");
+        lead_stop(lead, lead_run_stop_seconds(lead->run));
+    }
+    free(silence);
+    free(limit);
+    free(why);
+}
+
+static bool lead_hang_is_open(const struct lead *lead)
+{
+    return lead->step && lead->state == LEAD_RUNNING && !lead->run->is_decided && !lead->is_asking;
+}
+
+/* Decides if nobody is waited for any more, or `is_late`. */
+static void lead_hang_judge(struct lead *lead, bool is_late)
+{
+    double silent_s = -1;
+    if (!lead->hang.is_asked)
+        return;
+    for (unsigned i = 0; i < lead->count; i++) {
+        const struct lead_agent *agent = &lead->agents[i];
+        if (!lead_hang_is_there(lead, i))
+            continue;
+        if (!agent->is_examined && !is_late)
+            return;
+        if (agent->is_examined && (silent_s < 0 || agent->silent_s < silent_s))
+            silent_s = agent->silent_s;
+    }
+    lead->hang.is_asked = false;
+    uv_timer_stop(&lead->hang.timer);
+    if (silent_s < 0)
+        silent_s = lead->hang.limit_s; /* not one has answered */
+    if (lead_hang_first(lead) && silent_s >= lead->hang.limit_s && lead_hang_is_open(lead))
+        lead_hang_decide(lead, silent_s);
+}
+
+static void lead_hang_late(uv_timer_t *timer)
+{
+    lead_hang_judge(timer->data, true);
+}
+
+/* A node that made steps of its own has stopped, while the run does not hang: others go on. Where
+ * all wait for one, the first is silent soon after it, and the run is found to hang before a
+ * quarter more of the time has passed. */
+static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    double silent_s = json_number_value(json_object_get(report, "seconds"));
+    double limit_s = json_number_value(json_object_get(report, "limit"));
+    bool has_stopped = json_is_true(json_object_get(report, "steps")) && silent_s > 1.25 * limit_s;
+    if (agent->was_warned || !has_stopped)
+        return;
+    agent->was_warned = true;
+    char *silence = lead_hang_time(silent_s);
+    char *message =
+        text_format("%s has shown nothing for %s, while others go on", agent->node, silence);
+    lead_run_tell(lead->run, "warning", json_pack("{s:s}", "message", message));
+    free(message);
+    free(silence);
+}
+
+void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    if (lead->hang.is_asked || !lead_hang_is_open(lead))
+        return;
+    if (agent != lead_hang_first(lead)) {
+        lead_hang_warn(lead, agent, report);
+        return;
+    }
+    lead->hang.is_asked = true;
+    lead->hang.limit_s = json_number_value(json_object_get(report, "limit"));
+    for (unsigned i = 0; i < lead->count; i++)
+        lead->agents[i].is_examined = false;
+    step_send(lead->step, "examine");
+    uv_timer_start(&lead->hang.timer, lead_hang_late, LEAD_HANG_ANSWER_MS, 0);
+}
+
+void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report)
+{
+    const char *summary = json_string_value(json_object_get(report, "summary"));
+    agent->is_examined = true;
+    agent->silent_s = json_number_value(json_object_get(report, "seconds"));
+    json_decref(agent->counts);
+    agent->counts = json_incref(json_object_get(report, "counts"));
+    free(agent->summary);
+    agent->summary = summary ? text_format("%s", summary) : NULL;
+    lead_hang_judge(lead, false);
+}
+
+void lead_hang_gone(struct lead *lead)
+{
+    lead_hang_judge(lead, false);
+}

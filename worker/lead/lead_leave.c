@@ -1,0 +1,151 @@
+/* How the lead ends: the outcome is on the disk and the daemon has had its time for the last
+ * entries, the agents have left, and then Slurm is asked to requeue the job, if the run goes on. */
+#include "worker/lead/lead_state.h"
+
+#include "lib/error.h"
+#include "worker/clock.h"
+#include "worker/lead/lead.h"
+#include "worker/lead/requeue.h"
+
+#include <stdio.h>
+
+enum {
+    LEAD_AGENTS_MS = 5000, /* for the agents to end when told */
+    LEAD_DRAIN_MS = 2000,  /* for the daemon to take the last entries */
+    LEAD_HURRY_MS = 1000,  /* both, when others wait for the nodes */
+    LEAD_WRITE_MS = 5000,  /* to go on trying to write the outcome */
+    LEAD_WRITE_AGAIN_MS = 250,
+    LEAD_KILLED_MS = 10000, /* for Slurm to kill a job that it has requeued */
+};
+
+void lead_close(struct lead *lead)
+{
+    step_close(lead->step);
+    lead->step = NULL;
+    commands_close(&lead->commands);
+    uv_close((uv_handle_t *)&lead->term, NULL);
+    uv_close((uv_handle_t *)&lead->interrupt, NULL);
+    uv_close((uv_handle_t *)&lead->limit, NULL);
+    uv_close((uv_handle_t *)&lead->timer, NULL);
+    uv_close((uv_handle_t *)&lead->later, NULL);
+    uv_close((uv_handle_t *)&lead->hang.timer, NULL);
+}
+
+/* Nothing is waited for any more but the step, if it is there. */
+static void lead_end(struct lead *lead)
+{
+    lead->requeue = LEAD_REQUEUE_NO;
+    if (lead->step)
+        step_kill(lead->step);
+    else
+        lead_close(lead);
+}
+
+static void lead_killed_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    fprintf(stderr, "phase-worker lead: Slurm took the requeue and did not end the job\n");
+    lead_end(lead);
+}
+
+static void lead_requeue_done(void *context, bool is_accepted, const char *reason)
+{
+    struct lead *lead = context;
+    bool is_ending = lead->requeue == LEAD_REQUEUE_ENDING;
+    if (is_accepted && !is_ending) {
+        lead->requeue = LEAD_REQUEUE_ACCEPTED;
+        uv_timer_start(&lead->timer, lead_killed_done, LEAD_KILLED_MS, 0);
+        return;
+    }
+    if (!is_ending)
+        fprintf(stderr, "phase-worker lead: Slurm does not requeue the job: %s\n", reason);
+    lead_end(lead);
+}
+
+void lead_leave_terminated(struct lead *lead)
+{
+    /* Slurm's requeue begins with SIGTERM, and the nodes are free when this process has ended. The
+     * scontrol that asked for it gets the same signal, and its end is that of the lead. */
+    if (lead->requeue == LEAD_REQUEUE_ASKED)
+        lead->requeue = LEAD_REQUEUE_ENDING;
+    else if (lead->requeue == LEAD_REQUEUE_ACCEPTED)
+        lead_end(lead);
+}
+
+static void lead_requeue(struct lead *lead)
+{
+    uv_timer_stop(&lead->timer);
+    if (lead->is_guest) {
+        lead->status = GUEST_REQUEUE;
+        lead_end(lead);
+        return;
+    }
+    lead->requeue = LEAD_REQUEUE_ASKED;
+    requeue_start(&lead->loop, lead->job_id, lead_requeue_done, lead);
+}
+
+/* The agents do not end. Their journals are written; a requeue ends them too. */
+static void lead_agents_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    if (lead->requeue == LEAD_REQUEUE_WANTED)
+        lead_requeue(lead);
+    else if (lead->step)
+        step_kill(lead->step);
+}
+
+void lead_leave_stepless(struct lead *lead)
+{
+    if (lead->run)
+        return; /* its outcome is not written yet */
+    if (lead->requeue == LEAD_REQUEUE_WANTED)
+        lead_requeue(lead);
+    else if (lead->requeue == LEAD_REQUEUE_NO)
+        lead_close(lead);
+}
+
+static void lead_leave_written(struct lead *lead)
+{
+    bool is_hurried = lead->requeue != LEAD_REQUEUE_NO;
+    /* The agents see to their last entries while the lead sees to its own. */
+    if (lead->step) {
+        step_send(lead->step, "end");
+        uv_timer_start(&lead->timer, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS,
+                       0);
+    }
+    lead_run_close(lead->run, is_hurried ? LEAD_HURRY_MS : LEAD_DRAIN_MS);
+    lead_run_close(lead->known, 0);
+    lead->run = lead->known = NULL;
+    if (!lead->step)
+        lead_leave_stepless(lead);
+}
+
+static void lead_write_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    struct error err;
+    if (lead_run_write(lead->run, &err) == 0) {
+        lead_leave_written(lead);
+        return;
+    }
+    if (clock_steady_ms() < lead->write_by_ms) {
+        uv_timer_start(&lead->timer, lead_write_done, LEAD_WRITE_AGAIN_MS, 0);
+        return;
+    }
+    /* The next lead of this job, or the daemon, tells the outcome from the journals. */
+    fprintf(stderr, "phase-worker lead: %s\n", err.message);
+    lead_leave_written(lead);
+}
+
+void lead_leave(struct lead *lead)
+{
+    if (lead->state == LEAD_LEAVING)
+        return;
+    const struct outcome *outcome = &lead->run->outcome;
+    lead->state = LEAD_LEAVING;
+    lead->status = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
+    lead->write_by_ms = clock_steady_ms() + LEAD_WRITE_MS;
+    uv_timer_stop(&lead->later);
+    uv_timer_stop(&lead->timer);
+    lead_write_done(&lead->timer);
+}

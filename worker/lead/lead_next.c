@@ -1,0 +1,181 @@
+/* Which run comes next: what the daemon says, and what the lead does alone when there is none. */
+#include "worker/lead/lead_state.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/lead/alone.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/lead/job_folder.h"
+#include "worker/link.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+    LEAD_WAIT_TICK_MS = 200,
+    LEAD_ALONE_MS = 10000, /* without a daemon before going on alone */
+    LEAD_WAIT_MS = 60000,  /* for a daemon that answers to decide, besides the time to linger */
+    LEAD_NUMBER_MS = 1000, /* between looks for what the daemon has written */
+};
+
+/* --- Another run ----------------------------------------------------------------------------- */
+
+/* The old run is closed or kept for its channel; `next` is the run from now on. */
+static void lead_serve(struct lead *lead, struct lead_run *next)
+{
+    struct error err;
+    lead->run = next;
+    if (job_folder_replace_current(lead->job_dir, next->assignment->run_dir, &err) < 0)
+        fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run itself can go on */
+    lead->state = LEAD_LAUNCHING;
+    if (lead->ready == lead->count)
+        lead_begin(lead);
+    else
+        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+}
+
+/* The daemon gives another run for the same allocation. */
+static void lead_next(struct lead *lead, const char *run_dir)
+{
+    struct lead_run *next = NULL;
+    struct error err;
+    commands_clear(&lead->commands);
+    int result = lead_run_open(run_dir, &lead->commands, &next, &err);
+    assert(result < 0 || next);
+    if (result == 0 && next->is_ended)
+        result = error_set(&err, -EALREADY, "the run has its outcome already");
+    if (result < 0) {
+        fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", run_dir, err.message);
+        lead_run_close(next, 0);
+        lead_leave(lead);
+        return;
+    }
+    (void)lead_run_write(lead->run, NULL); /* the daemon has all of it, or would not have decided */
+    lead_run_close(lead->run, 0);
+    lead_run_close(lead->known, 0);
+    lead->known = NULL;
+    lead_serve(lead, next);
+}
+
+/* --- Alone ----------------------------------------------------------------------------------- */
+
+void lead_open_known(struct lead *lead)
+{
+    struct error err;
+    char *run_dir = alone_find_numbered(lead->run->assignment);
+    if (run_dir && lead_run_open(run_dir, &lead->commands, &lead->known, &err) < 0)
+        fprintf(stderr, "phase-worker lead: %s\n", err.message);
+    free(run_dir);
+}
+
+static void lead_go_alone(struct lead *lead)
+{
+    struct lead_run *next = NULL;
+    struct error err;
+    char *run_dir = NULL;
+    commands_clear(&lead->commands);
+    int result = alone_make_run(lead->run->assignment, &run_dir, &err);
+    if (result == 0)
+        result = lead_run_open(run_dir, &lead->commands, &next, &err);
+    assert(result < 0 || next);
+    if (result == 0 && next->is_ended)
+        result = error_set(&err, -EALREADY, "the run in %s has its outcome already", run_dir);
+    if (result < 0) {
+        fprintf(stderr, "phase-worker lead: cannot go on alone: %s\n", err.message);
+        lead_run_close(next, 0);
+        lead_leave(lead);
+    } else {
+        printf("phase-worker lead: no daemon answers: going on alone with %s\n", run_dir);
+        bool keeps = next->assignment->is_alone && !lead->run->assignment->is_alone;
+        if (!keeps)
+            lead_run_close(lead->run, 0);
+        if (!next->assignment->is_alone || keeps)
+            lead_run_close(lead->known, 0);
+        if (keeps)
+            lead->known = lead->run;
+        else if (!next->assignment->is_alone)
+            lead->known = NULL;
+        lead_serve(lead, next);
+    }
+    free(run_dir);
+}
+
+static void lead_wait_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    struct link *link = lead->known ? lead->known->link : lead->run->link;
+    int64_t now_ms = clock_steady_ms();
+    if (link && link_is_heard(link))
+        lead->heard_ms = now_ms;
+    if (now_ms - lead->heard_ms >= LEAD_ALONE_MS && lead->run->outcome.requeues)
+        lead_go_alone(lead);
+    else if (now_ms - lead->heard_ms >= LEAD_ALONE_MS ||
+             now_ms - lead->waiting_ms >=
+                 LEAD_WAIT_MS + (int64_t)lead->run->assignment->linger_s * 1000)
+        lead_leave(lead);
+}
+
+void lead_wait(struct lead *lead)
+{
+    lead->state = LEAD_LINGERING;
+    lead->waiting_ms = lead->heard_ms = clock_steady_ms();
+    uv_timer_start(&lead->timer, lead_wait_done, LEAD_WAIT_TICK_MS, LEAD_WAIT_TICK_MS);
+}
+
+/* --- Commands -------------------------------------------------------------------------------- */
+
+static bool lead_serves(const struct lead *lead, const char *run_dir)
+{
+    struct stat here, there;
+    return stat(lead->run->assignment->run_dir, &here) == 0 && stat(run_dir, &there) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+/* The daemon has given a number to the run that was begun alone: from now on it can be pushed, and
+ * commands come by its own channel. */
+static void lead_number_done(uv_timer_t *timer)
+{
+    struct lead *lead = timer->data;
+    struct error err;
+    int result = lead_run_number(lead->run, &lead->commands, &err);
+    if (result < 0) {
+        /* What the daemon has written may be seen later here. */
+        fprintf(stderr, "phase-worker lead: %s\n", err.message);
+        uv_timer_start(&lead->later, lead_number_done, LEAD_NUMBER_MS, 0);
+        return;
+    }
+    commands_clear(&lead->commands);
+    lead_run_close(lead->known, 0);
+    lead->known = NULL;
+    if (lead->state == LEAD_RUNNING)
+        step_send(lead->step, "numbered");
+}
+
+void lead_command(void *context, const json_t *command)
+{
+    struct lead *lead = context;
+    const char *verb = json_string_value(json_object_get(command, "verb"));
+    const char *why = json_string_value(json_object_get(command, "why"));
+    const char *run_dir = json_string_value(json_object_get(command, "run_dir"));
+    bool is_lingering = lead->state == LEAD_LINGERING;
+    if (!verb || lead->state == LEAD_LEAVING)
+        return;
+    bool is_next = text_equal(verb, "next") && run_dir;
+    /* Where the daemon wants no more of a run that it knows, it wants no next one either. */
+    bool is_stop = text_equal(verb, "stop") || (text_equal(verb, "end") && lead->known);
+    if (is_next && lead_serves(lead, run_dir)) {
+        if (lead->run->assignment->is_alone)
+            lead_number_done(&lead->later);
+    } else if (is_lingering && is_next) {
+        lead_next(lead, run_dir);
+    } else if (is_lingering) {
+        lead_leave(lead);
+    } else if (is_stop && lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE,
+                                          "stopped: %s", why ? why : "cancelled")) {
+        lead_run_tell_stop(lead->run, why ? why : "cancelled");
+        lead_stop(lead, lead_run_stop_seconds(lead->run));
+    }
+}

@@ -1,0 +1,421 @@
+/* One run as the lead sees it. */
+#include "worker/lead/lead_run.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/lead/commands.h"
+#include "worker/health/failure.h"
+#include "worker/lead/hardware.h"
+#include "worker/lead/inquiry.h"
+#include "worker/journal.h"
+#include "worker/link.h"
+#include "worker/lead/posthumous.h"
+#include "worker/node/shards.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEAD_RUN_STOP_S = 10 };
+
+static int64_t lead_run_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? strtoll(value, NULL, 10) : 0;
+}
+
+static int lead_run_write_script(const struct lead_run *run, const char *name, const char *script,
+                                 struct error *err)
+{
+    char *path = text_format("%s/%s", run->assignment->run_dir, name);
+    int result = file_replace(path, script, strlen(script), 0600, err);
+    free(path);
+    return result;
+}
+
+static int lead_run_prepare(const struct lead_run *run, struct error *err)
+{
+    static const char *const folders[] = {"journal", "log", "channel"};
+    int result = 0;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && result == 0; i++) {
+        char *folder = text_format("%s/%s", run->assignment->run_dir, folders[i]);
+        result = file_make_folders(folder, 0700, err);
+        free(folder);
+    }
+    if (result == 0)
+        result = file_make_folders(run->assignment->out_dir, 0700, err);
+    if (result < 0)
+        return result;
+    result = lead_run_write_script(run, "run.sh", run->assignment->script, err);
+    if (result == 0 && run->assignment->join)
+        result = lead_run_write_script(run, "join.sh", run->assignment->join, err);
+    return result;
+}
+
+void lead_run_tell(struct lead_run *run, const char *type, json_t *members)
+{
+    journal_add(run->journal, JOURNAL_STATE, type, members);
+    journal_flush(run->journal);
+    if (run->link)
+        link_wake(run->link, LINK_NOW);
+}
+
+bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
+                     const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    if (run->is_decided)
+        return false;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    run->is_decided = true;
+    run->outcome.kind = kind;
+    run->outcome.cause = cause;
+    outcome_set_message(&run->outcome, "%s", text_string(&text));
+    text_fini(&text);
+    return true;
+}
+
+static void lead_run_open_link(struct lead_run *run, struct commands *commands)
+{
+    if (!run->command_file)
+        run->command_file = text_format("%s/control/command.json", run->assignment->run_dir);
+    const struct link_options options = {
+        .daemon_file = run->assignment->daemon_file,
+        .run = run->assignment->run,
+        .node = "lead",
+        .secret = &run->assignment->secret,
+        .journal = run->journal,
+        .command_file = run->command_file,
+        .command_came = commands_post,
+        .context = commands,
+    };
+    run->link = link_open(&options);
+}
+
+/* Whether another lead has begun the run, and how it ended. */
+static enum posthumous_end lead_run_look_back(struct lead_run *run)
+{
+    const char *run_dir = run->assignment->run_dir;
+    struct outcome outcome;
+    enum posthumous_end end = POSTHUMOUS_TOLD;
+    if (outcome_read(run_dir, &outcome, NULL) < 0) {
+        outcome_init(&outcome, run->assignment->run);
+        end = posthumous_read(run_dir, &outcome);
+        run->needs_writing = end != POSTHUMOUS_NOT_BEGUN;
+    }
+    if (end == POSTHUMOUS_NOT_BEGUN) {
+        outcome_fini(&outcome);
+        return end;
+    }
+    outcome_fini(&run->outcome);
+    run->outcome = outcome;
+    run->is_decided = run->is_ended = true;
+    return end;
+}
+
+/* Reads what is to be done, by what GPU there is where that matters. */
+static int lead_run_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run_dir, &assignment, err);
+    if (result < 0)
+        return result;
+    if (!assignment->needs_hardware) {
+        *ret_assignment = assignment;
+        return 0;
+    }
+    int64_t job_id = lead_run_environment("SLURM_JOB_ID");
+    result = hardware_settle(run_dir, assignment->spec, job_id, err);
+    assignment_free(assignment);
+    return result < 0 ? result : assignment_read(run_dir, ret_assignment, err);
+}
+
+int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
+                  struct error *err)
+{
+    struct assignment *assignment;
+    int result = lead_run_read(run_dir, &assignment, err);
+    if (result < 0)
+        return result;
+    struct lead_run *run = calloc(1, sizeof(*run));
+    if (!run)
+        abort();
+    run->assignment = assignment;
+    run->saved_step = -1;
+    outcome_init(&run->outcome, assignment->run);
+    run->outcome.job_id = lead_run_environment("SLURM_JOB_ID");
+    run->outcome.restarts = (unsigned)lead_run_environment("SLURM_RESTART_COUNT");
+    enum posthumous_end past = lead_run_look_back(run);
+    struct error problem;
+    bool is_ready = run->is_ended || lead_run_prepare(run, &problem) == 0;
+    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    run->journal = journal_open(path);
+    free(path);
+    if (!assignment->is_alone)
+        lead_run_open_link(run, commands);
+    if (!is_ready)
+        (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", problem.message);
+    if (past == POSTHUMOUS_KILLED)
+        lead_run_tell(run, "ended", outcome_to_json(&run->outcome));
+    (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
+    *ret_run = run;
+    return 0;
+}
+
+int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run->assignment->run_dir, &assignment, err);
+    if (result < 0)
+        return result;
+    if (assignment->is_alone) {
+        assignment_free(assignment);
+        return error_set(err, -EAGAIN, "the number of the run is not to be seen yet");
+    }
+    assignment_free(run->assignment);
+    run->assignment = assignment;
+    run->outcome.run = assignment->run;
+    lead_run_open_link(run, commands);
+    return 0;
+}
+
+void lead_run_close(struct lead_run *run, int drain_ms)
+{
+    if (!run)
+        return;
+    journal_flush(run->journal);
+    link_close(run->link, drain_ms);
+    journal_close(run->journal);
+    outcome_fini(&run->outcome);
+    assignment_free(run->assignment);
+    json_decref(run->failed);
+    free(run->failed_node);
+    json_decref(run->failure);
+    free(run->failure_node);
+    free(run->command_file);
+    free(run);
+}
+
+bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node)
+{
+    const json_t *rank = json_object_get(failed, "rank");
+    const json_t *group = json_object_get(failed, "group");
+    int code = (int)json_integer_value(json_object_get(failed, "code"));
+    int number = (int)json_integer_value(json_object_get(failed, "signal"));
+    const char *line = json_string_value(json_object_get(failed, "line"));
+    char who[32] = "the command", how[128];
+    bool has_line = line && *line;
+    if (json_is_integer(rank))
+        (void)snprintf(who, sizeof(who), "rank %d", (int)json_integer_value(rank)); /* fits */
+    if (json_is_integer(group))
+        (void)snprintf(who, sizeof(who), "group %d", (int)json_integer_value(group)); /* fits */
+    if (json_is_true(json_object_get(failed, "join")))
+        (void)snprintf(who, sizeof(who), "join"); /* fits */
+    if (number)
+        (void)snprintf(how, sizeof(how), "was killed by signal %d (%s)", number,
+                       strsignal(number)); /* fits */
+    else
+        (void)snprintf(how, sizeof(how), "exited with code %d", code); /* fits */
+    if (!lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT, "%s on %s %s%s%s", who, node, how,
+                         has_line ? ": " : "", has_line ? line : ""))
+        return false;
+    run->outcome.exit_code = code;
+    run->outcome.signal = number;
+    return true;
+}
+
+void lead_run_tell_stop(struct lead_run *run, const char *why)
+{
+    lead_run_tell(run, "stopping",
+                  json_pack("{s:s, s:s}", "why", why, "message", run->outcome.message));
+}
+
+static void lead_run_decide_stop(struct lead_run *run, enum outcome_kind kind, const char *message)
+{
+    if (lead_run_decide(run, kind, OUTCOME_CAUSE_NONE, "%s", message))
+        lead_run_tell_stop(run, outcome_kind_name(kind));
+}
+
+static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evidence *evidence,
+                                 const char *why)
+{
+    if (!lead_run_decide(run, OUTCOME_FAILED,
+                         evidence->was_launching ? OUTCOME_CAUSE_LAUNCH : OUTCOME_CAUSE_NODE_FAIL,
+                         "the job step was lost: %s", why))
+        return;
+    outcome_blame(&run->outcome, evidence->complaint);
+    /* A step that was killed for its memory would be so on any node. */
+    json_t *failure = failure_look_at(run->assignment, evidence->complaint);
+    char *node = text_format("%s", run->outcome.node);
+    if (failure)
+        failure_apply(run->assignment, failure, node, &run->outcome);
+    json_decref(failure);
+    free(node);
+}
+
+void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
+{
+    const char *state = evidence->answer->state;
+    bool is_alive = text_equal(state, "RUNNING");
+    /* Its state is the same as that of a cancelled one, COMPLETING. */
+    run->is_requeued = evidence->answer->restarts > run->outcome.restarts;
+    if (evidence->answer->is_preempted)
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
+    else if (run->is_requeued)
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "the job was requeued in Slurm");
+    else if (evidence->is_at_limit)
+        lead_run_decide_stop(run, OUTCOME_TIMED_OUT, "the time limit of the job was reached");
+    else if (text_equal(state, "NODE_FAIL"))
+        lead_run_decide_lost(run, evidence, "a node failed");
+    else if (state[0] && !is_alive)
+        lead_run_decide_stop(run, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
+    else if (evidence->complaint[0]) /* srun sends SIGTERM to the agents that are left */
+        lead_run_decide_lost(run, evidence, evidence->complaint);
+    else
+        lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
+}
+
+unsigned lead_run_stop_seconds(const struct lead_run *run)
+{
+    /* A failed run has nothing worth waiting for; one that `until` ended saves what it has. */
+    bool saves = run->outcome.kind != OUTCOME_FAILED;
+    return saves ? (unsigned)run->assignment->save_time_s : LEAD_RUN_STOP_S;
+}
+
+void lead_run_add_start(struct lead_run *run, const json_t *report)
+{
+    double time = json_real_value(json_object_get(report, "time"));
+    if (time > 0 && (run->outcome.started == 0 || time < run->outcome.started))
+        run->outcome.started = time;
+}
+
+void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *failure)
+{
+    if (!json_is_object(failure) || !failure_is_better(run->assignment, failure, run->failure))
+        return;
+    json_decref(run->failure);
+    free(run->failure_node);
+    run->failure = json_incref((json_t *)failure);
+    run->failure_node = text_format("%s", node);
+}
+
+void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report)
+{
+    struct outcome *outcome = &run->outcome;
+    const json_t *step = json_object_get(report, "last_step");
+    const json_t *saved = json_object_get(report, "checkpoint");
+    const json_t *failed = json_object_get(report, "failed");
+    double ended = json_real_value(json_object_get(report, "ended"));
+    if (json_is_true(json_object_get(report, "idle")))
+        return;
+    lead_run_add_failure(run, node, json_object_get(report, "failure"));
+    json_object_set(outcome->finals, node, json_object_get(report, "final"));
+    if (ended > outcome->ended)
+        outcome->ended = ended;
+    if (json_is_integer(step) &&
+        (!outcome->has_step || json_integer_value(step) > outcome->last_step)) {
+        outcome->has_step = true;
+        outcome->last_step = json_integer_value(step);
+    }
+    run->shards += (unsigned)json_integer_value(json_object_get(report, "shards"));
+    if (json_is_integer(saved) && json_integer_value(saved) > run->saved_step)
+        run->saved_step = json_integer_value(saved);
+    if (json_is_object(failed) && !run->failed) {
+        run->failed = json_incref((json_t *)failed);
+        run->failed_node = text_format("%s", node);
+    }
+}
+
+void lead_run_add_lost(struct lead_run *run, const char *node)
+{
+    int64_t saved = posthumous_add_node(run->assignment->run_dir, node, &run->outcome);
+    if (saved > run->saved_step)
+        run->saved_step = saved;
+}
+
+int lead_run_write(struct lead_run *run, struct error *err)
+{
+    if (!run->needs_writing)
+        return 0;
+    int result = outcome_write(&run->outcome, run->assignment->run_dir, err);
+    run->needs_writing = result < 0;
+    return result;
+}
+
+/* Whether another run may follow this one in the same job. A run that timed out without having
+ * saved anything would only do the same again. */
+static bool lead_run_goes_on(const struct lead_run *run)
+{
+    const struct outcome *outcome = &run->outcome;
+    int64_t began = run->assignment->resume_step;
+    bool has_saved = run->saved_step > began;
+    bool has_worked = outcome->has_step && outcome->last_step > began;
+    return (outcome->kind == OUTCOME_PREEMPTED && (has_worked || has_saved)) ||
+           (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
+}
+
+/* Decides that the run has failed where something it should have made is not there, also of one
+ * that `until` has ended. */
+static void lead_run_check_outputs(struct lead_run *run)
+{
+    const char *out_dir = run->assignment->out_dir;
+    size_t i;
+    json_t *output;
+    json_array_foreach((json_t *)run->assignment->outputs, i, output)
+    {
+        const char *name = json_string_value(output);
+        char *path = text_format("%s/%s", out_dir, name ? name : "");
+        char *end = strrchr(path, '/');
+        *end = '\0';
+        DIR *folder = opendir(path); /* NFS looks anew then for what another node has written */
+        *end = '/';
+        if (folder)
+            closedir(folder);
+        int problem = access(path, F_OK) < 0 ? errno : 0;
+        if (problem && run->outcome.kind == OUTCOME_SUCCEEDED)
+            run->is_decided = false;
+        if (problem)
+            (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT,
+                                  "outputs: no %s in %s: %s", name ? name : "file", out_dir,
+                                  strerror(problem));
+        free(path);
+    }
+}
+
+void lead_run_end(struct lead_run *run)
+{
+    struct outcome *outcome = &run->outcome;
+    if (run->failed)
+        (void)lead_run_decide_failed(run, run->failed, run->failed_node);
+    if (!run->is_decided || outcome->kind == OUTCOME_SUCCEEDED)
+        lead_run_check_outputs(run);
+    (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
+    /* Also of a hang: who waits for a rank that is out of memory hangs. */
+    bool is_open =
+        outcome->cause == OUTCOME_CAUSE_EXIT ||
+        (outcome->cause == OUTCOME_CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
+    if (run->failure && is_open)
+        failure_apply(run->assignment, run->failure, run->failure_node, outcome);
+    if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
+        shards_remove_all(run->assignment->run_dir);
+    /* A run that has done shards has got on, though its programs count no steps. */
+    if (!outcome->has_step && run->shards) {
+        outcome->has_step = true;
+        outcome->last_step = run->shards;
+    }
+    if (outcome->ended == 0)
+        outcome->ended = clock_calendar_s();
+    outcome->requeues = lead_run_goes_on(run);
+    run->is_ended = run->needs_writing = true;
+    lead_run_tell(run, "ended", outcome_to_json(outcome));
+    (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
+}

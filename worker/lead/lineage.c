@@ -1,0 +1,182 @@
+/* Reading the folders of a phase's runs. */
+#include "worker/lead/lineage.h"
+
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/node/checkpoints.h"
+#include "worker/journal.h"
+#include "worker/lead/outcome.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINEAGE_FILE_MAX = 8 * 1024 * 1024 };
+
+/* NULL when it cannot be read. */
+static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
+{
+    char *path = text_format("%s/%u/run.json", phase_dir, attempt), *text = NULL;
+    json_t *json = NULL;
+    if (file_read(path, LINEAGE_FILE_MAX, &text, NULL, NULL) == 0)
+        json = json_loads(text, 0, NULL);
+    free(text);
+    free(path);
+    return json;
+}
+
+/* --- Checkpoints ----------------------------------------------------------------------------- */
+
+static bool lineage_has(void *context, const json_t *entry)
+{
+    json_t *list = context;
+    const json_t *path = json_object_get(entry, "path");
+    const json_t *step = json_object_get(entry, "step");
+    const json_t *bytes = json_object_get(entry, "bytes");
+    if (json_is_string(path) && json_is_integer(step) && json_is_integer(bytes))
+        json_array_append(list, (json_t *)entry);
+    return true;
+}
+
+/* The checkpoint entries of one run, in the order of each node's journal. */
+static json_t *lineage_entries(const char *phase_dir, unsigned attempt)
+{
+    json_t *list = json_array();
+    char *pattern = text_format("%s/%u/journal/*.jsonl", phase_dir, attempt);
+    glob_t paths = {0};
+    if (glob(pattern, 0, NULL, &paths) != 0)
+        paths.gl_pathc = 0; /* a run that never began */
+    for (size_t i = 0; i < paths.gl_pathc; i++)
+        journal_visit(paths.gl_pathv[i], "checkpoint", lineage_has, list);
+    globfree(&paths);
+    free(pattern);
+    return list;
+}
+
+/* Whether the files are still as large as when they were told. */
+static bool lineage_is_whole(const json_t *entry)
+{
+    json_t *paths = json_object_get(entry, "paths");
+    int64_t bytes = 0;
+    size_t i;
+    json_t *path;
+    if (!json_is_array(paths))
+        bytes = checkpoints_measure(json_string_value(json_object_get(entry, "path")));
+    json_array_foreach(paths, i, path)
+    {
+        int64_t size = json_is_string(path) ? checkpoints_measure(json_string_value(path)) : -1;
+        bytes = bytes < 0 || size < 0 ? -1 : bytes + size;
+    }
+    return bytes == json_integer_value(json_object_get(entry, "bytes"));
+}
+
+/* The newest whole one of at most `step_max`, or NULL. Borrowed from the list. What was told last
+ * of a path is what it was last known to be. */
+static const json_t *lineage_newest(const json_t *entries, json_int_t step_max)
+{
+    const json_t *newest = NULL;
+    json_int_t newest_step = -1;
+    for (size_t i = json_array_size(entries); i-- > 0;) {
+        const json_t *entry = json_array_get(entries, i);
+        json_int_t step = json_integer_value(json_object_get(entry, "step"));
+        if (step > newest_step && step <= step_max && lineage_is_whole(entry)) {
+            newest = entry;
+            newest_step = step;
+        }
+    }
+    return newest;
+}
+
+static json_t *lineage_reference(const json_t *checkpoint)
+{
+    return json_pack("{s:O, s:O}", "path", json_object_get(checkpoint, "path"), "step",
+                     json_object_get(checkpoint, "step"));
+}
+
+static bool lineage_names(const json_t *entries, const char *path)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(
+        entries, i,
+        entry) if (text_equal(path, json_string_value(json_object_get(entry, "path")))) return true;
+    return false;
+}
+
+json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
+{
+    json_t *found = NULL, *origin = NULL; /* where the oldest run of the line began */
+    bool is_origin_known = false;
+    json_int_t step_max = INT64_MAX;
+    for (unsigned i = attempt; i > 0 && !found && step_max >= 0; i--) {
+        json_t *entries = lineage_entries(phase_dir, i), *run = lineage_run_json(phase_dir, i);
+        const json_t *newest = lineage_newest(entries, step_max);
+        found = newest ? lineage_reference(newest) : NULL;
+        if (origin)
+            is_origin_known |=
+                lineage_names(entries, json_string_value(json_object_get(origin, "path")));
+        const json_t *resume = json_object_get(run, "resume");
+        const json_t *step = json_object_get(resume, "step");
+        if (run && !json_is_object(resume))
+            step_max = -1; /* it began anew: what was before does not count */
+        else if (json_is_integer(step) && json_integer_value(step) <= step_max) {
+            step_max = json_integer_value(step);
+            json_decref(origin);
+            origin =
+                json_is_string(json_object_get(resume, "path")) ? lineage_reference(resume) : NULL;
+            is_origin_known = false;
+        }
+        json_decref(entries);
+        json_decref(run);
+    }
+    /* One from outside, which no journal has measured. */
+    bool is_usable = !found && origin && !is_origin_known && step_max >= 0 &&
+                     checkpoints_measure(json_string_value(json_object_get(origin, "path"))) > 0;
+    if (is_usable)
+        found = json_incref(origin);
+    json_decref(origin);
+    return found ? found : json_null();
+}
+
+/* --- Runs ------------------------------------------------------------------------------------ */
+
+unsigned lineage_numbered(const char *phase_dir, unsigned attempt)
+{
+    for (; attempt > 0; attempt--) {
+        json_t *run = lineage_run_json(phase_dir, attempt);
+        bool is_numbered = json_integer_value(json_object_get(run, "run")) > 0;
+        json_decref(run);
+        if (is_numbered)
+            break;
+    }
+    return attempt;
+}
+
+static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
+{
+    char *run_dir = text_format("%s/%u", phase_dir, attempt);
+    json_t *run = lineage_run_json(phase_dir, attempt);
+    json_t *entries = lineage_entries(phase_dir, attempt), *entry;
+    json_int_t began = json_integer_value(json_object_get(json_object_get(run, "resume"), "step"));
+    struct outcome outcome;
+    bool is_stuck = false;
+    size_t i;
+    if (outcome_read(run_dir, &outcome, NULL) == 0) {
+        is_stuck = !outcome.has_step || outcome.last_step <= began;
+        outcome_fini(&outcome);
+    }
+    json_array_foreach(entries, i, entry) is_stuck &=
+        json_integer_value(json_object_get(entry, "step")) <= began;
+    json_decref(entries);
+    json_decref(run);
+    free(run_dir);
+    return is_stuck;
+}
+
+unsigned lineage_stuck(const char *phase_dir, unsigned attempt)
+{
+    unsigned count = 0;
+    while (count < attempt && lineage_is_stuck(phase_dir, attempt - count))
+        count++;
+    return count;
+}

@@ -1,0 +1,81 @@
+/* How a run ended, as outcome.json and the lead's last journal entry tell it. */
+#ifndef PHASED_WORKER_LEAD_OUTCOME_H
+#define PHASED_WORKER_LEAD_OUTCOME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+enum outcome_kind {
+    OUTCOME_SUCCEEDED,
+    OUTCOME_FAILED,
+    OUTCOME_PREEMPTED,
+    OUTCOME_TIMED_OUT,
+    OUTCOME_CANCELLED,
+};
+
+/* Of a failed run. */
+enum outcome_cause {
+    OUTCOME_CAUSE_NONE,
+    OUTCOME_CAUSE_EXIT,
+    OUTCOME_CAUSE_OOM,
+    OUTCOME_CAUSE_NAN,
+    OUTCOME_CAUSE_GUARD,
+    OUTCOME_CAUSE_PREFLIGHT,
+    OUTCOME_CAUSE_NODE_FAIL,
+    OUTCOME_CAUSE_LAUNCH,
+    OUTCOME_CAUSE_HANG,
+};
+
+struct outcome {
+    int64_t run;
+    int64_t job_id;
+    unsigned restarts;
+    enum outcome_kind kind;
+    enum outcome_cause cause;
+    int exit_code, signal; /* of the first rank that failed */
+    char message[512];
+    char node[256];   /* which to blame for a failure, with commas between; empty: none */
+    json_t *guard;    /* the verdict of the guard that stopped the run, or NULL; owned */
+    json_t *evidence; /* what was seen of a hang, or NULL; owned */
+    json_t *failure;  /* what was recognised of it (doc/protocol.md), or NULL; owned */
+    double started;   /* when the first rank was executed, seconds since 1970; 0 if none was */
+    double ended;
+    json_t *finals; /* by node its last sequence number; owned */
+    bool has_step;
+    int64_t last_step;
+    bool requeues; /* the lead has its job requeued, for another run of the phase */
+};
+
+void outcome_init(struct outcome *outcome, int64_t run);
+void outcome_fini(struct outcome *outcome);
+
+/* What happened, in words, for people. Bytes that are no UTF-8 (as Slurm may print) are replaced.
+ */
+void outcome_set_message(struct outcome *outcome, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Blames the node that srun's complaint of a lost step names, if it names exactly one. */
+void outcome_blame(struct outcome *outcome, const char *complaint);
+
+const char *outcome_kind_name(enum outcome_kind kind);
+/* NULL for OUTCOME_CAUSE_NONE. */
+const char *outcome_cause_name(enum outcome_cause cause);
+/* The cause of this name, or `otherwise`. */
+enum outcome_cause outcome_cause_of(const char *name, enum outcome_cause otherwise);
+
+/* A new reference. */
+json_t *outcome_to_json(const struct outcome *outcome);
+
+/* Reads what outcome_to_json() made. */
+int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err);
+
+/* Reads outcome.json in `run_dir`. -ENOENT: the run has none yet. */
+int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error *err);
+
+/* Writes outcome.json into `run_dir`, synced. */
+int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
+
+#endif

@@ -1,0 +1,129 @@
+/* Reading the journals of a run that is over. */
+#include "worker/lead/posthumous.h"
+
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/journal.h"
+#include "worker/lead/outcome.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+struct posthumous_node {
+    struct outcome *outcome;
+    json_int_t last;
+    int64_t checkpoint_step;
+};
+
+static bool posthumous_node_entry(void *context, const json_t *entry)
+{
+    struct posthumous_node *node = context;
+    struct outcome *outcome = node->outcome;
+    const char *type = json_string_value(json_object_get(entry, "type"));
+    json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
+    json_int_t step = json_integer_value(json_object_get(entry, "step"));
+    double time = json_number_value(json_object_get(entry, "time"));
+    node->last = seq > node->last ? seq : node->last;
+    outcome->ended = time > outcome->ended ? time : outcome->ended;
+    bool is_start = text_equal(type, "ranks") && (outcome->started == 0 || time < outcome->started);
+    if (is_start)
+        outcome->started = time;
+    else if (text_equal(type, "checkpoint") && step > node->checkpoint_step)
+        node->checkpoint_step = step;
+    else if (text_equal(type, "metric") && step > outcome->last_step) {
+        outcome->has_step = true;
+        outcome->last_step = step;
+    }
+    return true;
+}
+
+int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome)
+{
+    struct posthumous_node found = {.outcome = outcome, .checkpoint_step = -1};
+    char *path = text_format("%s/journal/%s.jsonl", run_dir, node);
+    journal_visit(path, NULL, posthumous_node_entry, &found);
+    if (found.last)
+        json_object_set_new(outcome->finals, node, json_integer(found.last));
+    free(path);
+    return found.checkpoint_step;
+}
+
+/* What the lead was stopping the run for. */
+static const struct {
+    const char *why;
+    enum outcome_kind kind;
+    enum outcome_cause cause;
+} posthumous_reasons[] = {
+    {"preempted", OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE},
+    {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE},
+    {"cancelled", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
+    {"held", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
+    {"until", OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE},
+    {"guard", OUTCOME_FAILED, OUTCOME_CAUSE_GUARD},
+    {"nan", OUTCOME_FAILED, OUTCOME_CAUSE_NAN},
+    {"exit", OUTCOME_FAILED, OUTCOME_CAUSE_EXIT},
+    {"preflight", OUTCOME_FAILED, OUTCOME_CAUSE_PREFLIGHT},
+    {"launch", OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH},
+};
+
+struct posthumous_lead {
+    struct outcome *outcome;
+    json_t *nodes; /* owned */
+    json_t *ended; /* owned */
+};
+
+static bool posthumous_lead_entry(void *context, const json_t *entry)
+{
+    struct posthumous_lead *lead = context;
+    struct outcome *outcome = lead->outcome;
+    const char *type = json_string_value(json_object_get(entry, "type"));
+    const char *why = json_string_value(json_object_get(entry, "why"));
+    const char *message = json_string_value(json_object_get(entry, "message"));
+    if (text_equal(type, "started")) {
+        json_decref(lead->nodes);
+        lead->nodes = json_incref(json_object_get(entry, "nodes"));
+        outcome->job_id = json_integer_value(json_object_get(entry, "job_id"));
+        outcome->restarts = (unsigned)json_integer_value(json_object_get(entry, "restarts"));
+    } else if (text_equal(type, "ended")) {
+        json_decref(lead->ended);
+        lead->ended = json_incref((json_t *)entry);
+    }
+    size_t count = sizeof(posthumous_reasons) / sizeof(posthumous_reasons[0]);
+    for (size_t i = 0; i < count && why && text_equal(type, "stopping"); i++)
+        if (text_equal(why, posthumous_reasons[i].why)) {
+            outcome->kind = posthumous_reasons[i].kind;
+            outcome->cause = posthumous_reasons[i].cause;
+            outcome_set_message(outcome, "%s", message ? message : why);
+        }
+    return true;
+}
+
+enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome)
+{
+    struct posthumous_lead lead = {.outcome = outcome};
+    enum posthumous_end end = POSTHUMOUS_NOT_BEGUN;
+    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    struct outcome told;
+    size_t i;
+    json_t *node;
+    outcome->kind = OUTCOME_PREEMPTED;
+    outcome_set_message(outcome, "killed with its job");
+    journal_visit(path, NULL, posthumous_lead_entry, &lead);
+    if (lead.ended && outcome_from_json(lead.ended, &told, NULL) == 0) {
+        outcome_fini(outcome);
+        *outcome = told;
+        end = POSTHUMOUS_TOLD;
+    } else if (lead.nodes) {
+        json_array_foreach(lead.nodes, i, node) if (json_is_string(node))(void)
+            posthumous_add_node(run_dir, json_string_value(node), outcome);
+        if (outcome->ended == 0)
+            outcome->ended = clock_calendar_s();
+        outcome->requeues =
+            outcome->kind == OUTCOME_PREEMPTED || outcome->kind == OUTCOME_TIMED_OUT;
+        end = POSTHUMOUS_KILLED;
+    }
+    json_decref(lead.nodes);
+    json_decref(lead.ended);
+    free(path);
+    return end;
+}

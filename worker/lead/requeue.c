@@ -1,0 +1,77 @@
+/* Up to three calls of scontrol: requeue; and if that is refused allow it, and again. */
+#include "worker/lead/requeue.h"
+
+#include "lib/text.h"
+#include "worker/lead/scontrol.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A call blocks up to 18 s when Slurm is down; then nobody waits for the nodes either. */
+enum { REQUEUE_TIMEOUT_MS = 20000 };
+
+enum requeue_state { REQUEUE_FIRST, REQUEUE_ALLOW, REQUEUE_AGAIN };
+
+struct requeue {
+    uv_loop_t *loop;
+    requeue_done *done;
+    void *context;
+    char *job;
+    enum requeue_state state;
+    char reason[256]; /* why the first call was refused */
+};
+
+static void requeue_called(void *context, int code, const char *output);
+
+static void requeue_call(struct requeue *requeue)
+{
+    struct scontrol_call call = {
+        .arguments = {"requeue", requeue->job},
+        .captured_fd = STDERR_FILENO,
+        .timeout_ms = REQUEUE_TIMEOUT_MS,
+    };
+    char *job = text_format("JobId=%s", requeue->job);
+    if (requeue->state == REQUEUE_ALLOW) {
+        call.arguments[0] = "update";
+        call.arguments[1] = job;
+        call.arguments[2] = "Requeue=1";
+    }
+    scontrol_start(requeue->loop, &call, requeue_called, requeue);
+    free(job);
+}
+
+static void requeue_called(void *context, int code, const char *output)
+{
+    struct requeue *requeue = context;
+    bool is_over = code < 0 || requeue->state == REQUEUE_AGAIN ||
+                   (requeue->state == REQUEUE_FIRST) == (code == 0);
+    if (requeue->state == REQUEUE_FIRST && code != 0)
+        (void)snprintf(requeue->reason, sizeof(requeue->reason), "%.*s", (int)strcspn(output, "\n"),
+                       output); /* may be cut */
+    if (!is_over) {
+        requeue->state++;
+        requeue_call(requeue);
+        return;
+    }
+    bool is_accepted = code == 0 && requeue->state != REQUEUE_ALLOW;
+    if (code < 0)
+        (void)snprintf(requeue->reason, sizeof(requeue->reason),
+                       "scontrol did not answer"); /* fits */
+    requeue->done(requeue->context, is_accepted, requeue->reason);
+    free(requeue->job);
+    free(requeue);
+}
+
+void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context)
+{
+    struct requeue *requeue = calloc(1, sizeof(*requeue));
+    if (!requeue)
+        abort();
+    requeue->loop = loop;
+    requeue->done = done;
+    requeue->context = context;
+    requeue->job = text_format("%lld", (long long)job_id);
+    requeue_call(requeue);
+}

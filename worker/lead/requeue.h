@@ -1,0 +1,17 @@
+/* Asks Slurm to requeue this job, by scontrol, in the background and with a deadline. Slurm kills
+ * the job at once, this process with it: everything must be written before. Where the job was
+ * submitted so that it may not be requeued, its owner allows it first. */
+#ifndef PHASED_WORKER_LEAD_REQUEUE_H
+#define PHASED_WORKER_LEAD_REQUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/* `reason` is what scontrol said, when the requeue was not accepted. */
+typedef void requeue_done(void *context, bool is_accepted, const char *reason);
+
+/* `done` is always called, later, if this process still lives. The requeue frees itself. */
+void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context);
+
+#endif

@@ -1,0 +1,264 @@
+/* The agent: hands commands to the run, and reports to the lead. */
+#include "worker/node/agent.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/lines.h"
+#include "worker/node/node_run.h"
+#include "worker/node/processes.h"
+#include "worker/node/report.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum {
+    AGENT_LINE_MAX = 8192,
+    AGENT_DRAIN_MS = 1000, /* for the daemon to take the last entries */
+    AGENT_ORPHAN_S = 10,   /* for a run whose lead is gone */
+    AGENT_LOOK_MS = 5000,  /* between looks for an outcome that was written without this node */
+};
+
+struct agent {
+    uv_loop_t loop;
+    uv_pipe_t input;
+    uv_signal_t child, term, interrupt;
+    uv_timer_t look;
+    char buffer[AGENT_LINE_MAX];
+    struct lines lines;
+    char *node, *program;
+    unsigned index, restarts;
+    unsigned turn;        /* how many runs the lead has told to start */
+    struct node_run *run; /* the last one, or NULL */
+    char *outcome;        /* the path of its outcome.json */
+    bool is_orphan;       /* the lead is gone */
+    bool is_leaving;
+};
+
+static void agent_tell(struct agent *agent, json_t *report)
+{
+    json_object_set_new(report, "node", json_string(agent->node));
+    json_object_set_new(report, "index", json_integer(agent->index));
+    char *line = report_to_line(report);
+    size_t size = strlen(line), done = 0;
+    while (done < size) {
+        ssize_t count = write(STDOUT_FILENO, line + done, size - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break; /* nobody listens: the end of standard input will tell */
+        done += (size_t)count;
+    }
+    free(line);
+}
+
+static void agent_leave(struct agent *agent)
+{
+    if (agent->is_leaving)
+        return;
+    agent->is_leaving = true;
+    node_run_close(agent->run, AGENT_DRAIN_MS);
+    agent->run = NULL;
+    uv_close((uv_handle_t *)&agent->input, NULL);
+    uv_close((uv_handle_t *)&agent->child, NULL);
+    uv_close((uv_handle_t *)&agent->term, NULL);
+    uv_close((uv_handle_t *)&agent->interrupt, NULL);
+    uv_close((uv_handle_t *)&agent->look, NULL);
+}
+
+/* Reports of the run. Without a lead the agent takes the next steps itself. */
+static void agent_report(void *context, json_t *report)
+{
+    struct agent *agent = context;
+    const char *name = json_string_value(json_object_get(report, "report"));
+    bool is_gone = text_equal(name, "gone"), is_ended = text_equal(name, "ended");
+    agent_tell(agent, report);
+    if (agent->is_orphan && is_gone)
+        node_run_finish(agent->run);
+    if (agent->is_orphan && is_ended)
+        agent_leave(agent);
+}
+
+static void agent_start_run(struct agent *agent, const char *run_dir)
+{
+    const struct node_run_options options = {
+        .loop = &agent->loop,
+        .run_dir = run_dir,
+        .node = agent->node,
+        .node_index = agent->index,
+        .restarts = agent->restarts,
+        .turn = ++agent->turn,
+        .program = agent->program,
+        .report = agent_report,
+        .context = agent,
+    };
+    /* The daemon decides on a next run when it has all of this one. */
+    node_run_close(agent->run, 0);
+    free(agent->outcome);
+    agent->outcome = text_format("%s/outcome.json", run_dir);
+    agent->run = node_run_start(&options);
+}
+
+static void agent_command(void *context, const char *line, size_t size)
+{
+    struct agent *agent = context;
+    (void)size;
+    if (agent->is_leaving)
+        return;
+    if (text_starts(line, "start "))
+        agent_start_run(agent, line + strlen("start "));
+    else if (text_equal(line, "end"))
+        agent_leave(agent);
+    else if (!agent->run)
+        return;
+    else if (text_equal(line, "go"))
+        node_run_go_on(agent->run);
+    else if (text_starts(line, "stop "))
+        node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
+    else if (text_starts(line, "expect "))
+        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10));
+    else if (text_equal(line, "numbered"))
+        node_run_number(agent->run);
+    else if (text_equal(line, "kill"))
+        node_run_kill(agent->run);
+    else if (text_equal(line, "examine"))
+        node_run_examine(agent->run);
+    else if (text_equal(line, "testify"))
+        node_run_testify(agent->run);
+    else if (text_equal(line, "join"))
+        node_run_join(agent->run);
+    else if (text_equal(line, "finish"))
+        node_run_finish(agent->run);
+}
+
+/* The lead is gone: what runs is stopped, and the agent leaves when nothing is left. */
+static void agent_orphaned(struct agent *agent)
+{
+    agent->is_orphan = true;
+    if (!agent->run || node_run_is_over(agent->run))
+        agent_leave(agent);
+    else
+        node_run_stop(agent->run, AGENT_ORPHAN_S);
+}
+
+/* Where slurmd died alone, Slurm has given the node up and requeued the job: standard input stays
+ * open, and nobody stops what runs here, while the run goes on elsewhere. The outcome is written
+ * before that; with ranks here it was written without this node. */
+static void agent_look_done(uv_timer_t *timer)
+{
+    struct agent *agent = timer->data;
+    if (agent->is_leaving || agent->is_orphan || !agent->run || node_run_is_over(agent->run) ||
+        access(agent->outcome, F_OK) < 0)
+        return;
+    fprintf(stderr, "phase-worker node: the run was ended without this node\n");
+    agent_orphaned(agent);
+}
+
+static void agent_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
+{
+    struct agent *agent = handle->data;
+    (void)suggested;
+    *ret_buffer = uv_buf_init(agent->buffer, sizeof(agent->buffer));
+}
+
+static void agent_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct agent *agent = stream->data;
+    if (size > 0)
+        lines_feed(&agent->lines, buffer->base, (size_t)size, agent_command, agent);
+    if (size >= 0 || agent->is_leaving)
+        return;
+    uv_read_stop(stream);
+    agent_orphaned(agent);
+}
+
+static void agent_child_done(uv_signal_t *handle, int number)
+{
+    struct agent *agent = handle->data;
+    (void)number;
+    if (agent->run)
+        node_run_reap(agent->run);
+}
+
+static void agent_term_done(uv_signal_t *handle, int number)
+{
+    struct agent *agent = handle->data;
+    (void)number;
+    if (agent->run)
+        node_run_terminated(agent->run);
+    agent_tell(agent, json_pack("{s:s}", "report", "terminated"));
+}
+
+static unsigned agent_number(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? (unsigned)strtoul(value, NULL, 10) : 0;
+}
+
+static void agent_init(struct agent *agent)
+{
+    const char *node = getenv("SLURMD_NODENAME");
+    char program[4096];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[size > 0 ? size : 0] = '\0';
+    agent->lines.size_max = AGENT_LINE_MAX;
+    agent->node = text_format("%s", node ? node : "node");
+    agent->program = text_format("%s", program);
+    agent->index = agent_number("SLURM_NODEID");
+    agent->restarts = agent_number("SLURM_RESTART_COUNT");
+    uv_loop_init(&agent->loop);
+    uv_pipe_init(&agent->loop, &agent->input, 0);
+    uv_signal_init(&agent->loop, &agent->child);
+    uv_signal_init(&agent->loop, &agent->term);
+    uv_signal_init(&agent->loop, &agent->interrupt);
+    uv_timer_init(&agent->loop, &agent->look);
+    agent->look.data = agent;
+    agent->input.data = agent->child.data = agent->term.data = agent->interrupt.data = agent;
+}
+
+static void agent_fini(struct agent *agent)
+{
+    int result = uv_loop_close(&agent->loop);
+    assert(result == 0);
+    (void)result; /* every handle was closed */
+    lines_fini(&agent->lines);
+    free(agent->outcome);
+    free(agent->node);
+    free(agent->program);
+}
+
+int agent_main(const char *job_dir)
+{
+    struct agent agent = {0};
+    struct error err;
+    (void)job_dir; /* the lead names the runs in it; the argument tells agents apart in ps */
+    if (processes_adopt(&err) < 0) {
+        fprintf(stderr, "phase-worker node: %s\n", err.message);
+        return 1;
+    }
+    /* Sites may signal whole steps; a closed pipe is seen as an error of write(). */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    (void)signal(SIGUSR1, SIG_IGN);
+    (void)signal(SIGUSR2, SIG_IGN);
+    agent_init(&agent);
+    int result = uv_pipe_open(&agent.input, STDIN_FILENO);
+    if (result < 0) {
+        fprintf(stderr, "phase-worker node: cannot read commands: %s\n", uv_strerror(result));
+        return 1;
+    }
+    uv_signal_start(&agent.child, agent_child_done, SIGCHLD);
+    uv_signal_start(&agent.term, agent_term_done, SIGTERM);
+    uv_signal_start(&agent.interrupt, agent_term_done, SIGINT);
+    uv_read_start((uv_stream_t *)&agent.input, agent_read_start, agent_read_done);
+    uv_timer_start(&agent.look, agent_look_done, AGENT_LOOK_MS, AGENT_LOOK_MS);
+    agent_tell(&agent, json_pack("{s:s}", "report", "ready"));
+    uv_run(&agent.loop, UV_RUN_DEFAULT);
+    agent_fini(&agent);
+    return agent.is_orphan ? 1 : 0;
+}

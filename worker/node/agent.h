@@ -1,0 +1,29 @@
+/* `phase-worker node JOB_DIR`: the agent of one node, one task of the lead's srun step. It lives as
+ * long as the job and serves its runs one after another, so that the next run starts at once.
+ *
+ * The lead speaks through srun's broadcast standard input, a command a line:
+ *
+ *   start RUN_DIR      begin this run; the one before has ended
+ *   go                 all nodes are fit: start the ranks that wait for it
+ *   stop SECONDS       stop by the ladder, KILL after so many seconds
+ *   kill               KILL now
+ *   examine            the run may hang: look, and report
+ *   testify            it hangs: put what was found into the journal
+ *   join               all groups have succeeded: the first node joins what they have made
+ *   finish             the run is gone on all nodes: tell its end
+ *   end                leave
+ *
+ * The agent answers on its standard output with JSON lines: node_run.h's reports, and
+ *
+ *   {"report": "ready", "node": "n1", "index": 0}
+ *   {"report": "terminated"}                        Slurm has sent SIGTERM to the step
+ *
+ * each with "node" and "index". When standard input ends without `end` the lead is gone: the agent
+ * stops what runs and leaves. */
+#ifndef PHASED_WORKER_NODE_AGENT_H
+#define PHASED_WORKER_NODE_AGENT_H
+
+/* Returns the exit status. */
+int agent_main(const char *job_dir);
+
+#endif

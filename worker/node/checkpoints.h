@@ -1,0 +1,55 @@
+/* Finds the checkpoints that a program writes, by the pattern in its spec.
+ *
+ * The pattern is a path with shell wildcards and `{step}` where the number of the step stands:
+ * /out/model_{step}*. All that matches with one step is one checkpoint, files and folders alike;
+ * names that look temporary are passed over. It is whole when two looks find the same files with
+ * the same sizes and times. What is there at the first look belongs to an earlier run and is not
+ * told, unless it changes.
+ *
+ * Of the checkpoints that this run has made, those beyond the newest `keep` (two at least) are
+ * removed, if they lie below the phase's own folder. Nothing else is ever removed. */
+#ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
+#define PHASED_WORKER_NODE_CHECKPOINTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct checkpoints;
+struct error;
+
+struct checkpoint {
+    const char *path; /* of several files the first by name */
+    int64_t step;
+    uint64_t bytes;     /* of all its files */
+    char *const *paths; /* of several files all; NULL otherwise */
+    size_t path_count;
+};
+
+/* A checkpoint became whole; borrowed during the call. */
+typedef void checkpoint_found(void *context, const struct checkpoint *checkpoint);
+
+/* `keep` 0 keeps all. Fails when the pattern has no {step} or is none. Takes the first look. */
+int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
+                    checkpoint_found *found, void *context, struct checkpoints **ret_checkpoints,
+                    struct error *err);
+void checkpoints_free(struct checkpoints *checkpoints);
+
+void checkpoints_look(struct checkpoints *checkpoints);
+
+/* How often a look found one that is new or has changed: somebody writes. */
+uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
+
+enum checkpoints_end {
+    CHECKPOINTS_ENDED_WELL, /* every writer ended by itself: what is there is whole */
+    CHECKPOINTS_CUT_OFF,    /* one was killed: what it was writing may be half */
+};
+
+/* The last look, when no process writes any more. Of a writer that was cut off, a checkpoint is
+ * believed when an earlier look saw the same, or when it has as many files and bytes as one that is
+ * known to be whole. */
+void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
+
+/* The bytes of a file or of all files in a folder; negative errno when it is not there. */
+int64_t checkpoints_measure(const char *path);
+
+#endif

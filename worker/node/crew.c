@@ -1,0 +1,499 @@
+/* Running ranks. */
+#include "worker/node/crew.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/node/environment.h"
+#include "worker/health/memory_kills.h"
+#include "worker/node/processes.h"
+#include "worker/node/rank.h"
+#include "worker/node/ranklog.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    CREW_LEFTOVER_MS = 2000,
+    CREW_HOLD_MS = 300,
+    CREW_TELL_MS = 50,          /* between looks for successes to tell, after the first */
+    CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach this node as it did another */
+    CREW_TERM_MS = 5000,        /* between TERM and KILL, half of the time where that is less */
+    CREW_KILL_AGAIN_MS = 200,   /* a process that forked meanwhile was missed */
+    CREW_UNKILLABLE_MS = 10000, /* after that, a process hangs in the kernel: go on without */
+    CREW_EXIT_BY_SIGNAL = 128,  /* a shell's exit code for a command that a signal ended */
+    CREW_READ_SIZE = 65536,
+};
+
+struct crew_member {
+    struct crew *crew;
+    struct crew_rank rank;
+    bool is_untold;   /* it has ended well, and that is held back */
+    int64_t ended_ms; /* if so */
+    uv_pipe_t output;
+    bool is_open;
+    struct ranklog *log;
+};
+
+struct crew {
+    struct crew_options options;
+    struct crew_member *members; /* an array, of fixed place: the loop knows the handles in it */
+    unsigned count;              /* that were started */
+    bool has_children;
+    bool is_stopping, is_killing, is_gone;
+    bool is_clearing;    /* all ranks have ended by themselves; what they left is told to end */
+    bool was_terminated; /* Slurm's TERM reached all processes */
+    bool was_cut_off;
+    bool was_helper_stopped;          /* a process that is no rank died of the stop signal */
+    struct memory_kills memory_kills; /* at the start */
+    const struct crew_rank *failed;
+    bool is_held;    /* the failure is not told yet */
+    unsigned untold; /* successes that are not told yet */
+    uv_timer_t ladder, holder, expecter, teller;
+    int64_t kill_ms; /* when KILL is due, or was first sent */
+    unsigned handles;
+    uint64_t printed; /* pieces of output */
+    bool is_closing;
+    char buffer[CREW_READ_SIZE];
+};
+
+static void crew_free(struct crew *crew)
+{
+    for (unsigned i = 0; i < crew->count; i++)
+        ranklog_close(crew->members[i].log);
+    free(crew->members);
+    free(crew);
+}
+
+static void crew_handle_closed(struct crew *crew)
+{
+    if (--crew->handles == 0 && crew->is_closing)
+        crew_free(crew);
+}
+
+static void crew_timer_closed(uv_handle_t *handle)
+{
+    crew_handle_closed(handle->data);
+}
+
+static void crew_output_closed(uv_handle_t *handle)
+{
+    struct crew_member *member = handle->data;
+    crew_handle_closed(member->crew);
+}
+
+static void crew_close_output(struct crew_member *member)
+{
+    if (!member->is_open)
+        return;
+    member->is_open = false;
+    uv_close((uv_handle_t *)&member->output, crew_output_closed);
+}
+
+/* --- The ladder ------------------------------------------------------------------------------ */
+
+static void crew_go(struct crew *crew)
+{
+    crew->is_gone = true;
+    uv_timer_stop(&crew->ladder);
+    uv_timer_stop(&crew->holder);
+    uv_timer_stop(&crew->expecter);
+    uv_timer_stop(&crew->teller);
+    for (unsigned i = 0; i < crew->count; i++)
+        crew_close_output(&crew->members[i]);
+    crew->options.gone(crew->options.context);
+}
+
+/* Sends KILL, again and again, as processes may be forked faster than they are found. */
+static void crew_ladder_done(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    int64_t now_ms = clock_steady_ms();
+    if (!crew->is_killing) {
+        crew->is_killing = true;
+        crew->kill_ms = now_ms;
+    }
+    if (now_ms - crew->kill_ms > CREW_UNKILLABLE_MS && !crew->is_gone) {
+        crew->was_cut_off = true;
+        crew_go(crew);
+        return;
+    }
+    (void)processes_signal_all(SIGKILL);
+    uv_timer_start(&crew->ladder, crew_ladder_done, CREW_KILL_AGAIN_MS, 0);
+}
+
+/* TERM, where programs are told to stop by another signal: one that has not heeded that may still
+ * let go of its GPUs and peers more gently than KILL does. */
+static void crew_term_done(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    int64_t left_ms = crew->kill_ms - clock_steady_ms();
+    crew->was_cut_off = true; /* it may be writing */
+    (void)processes_signal_all(SIGTERM);
+    uv_timer_start(timer, crew_ladder_done, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
+}
+
+static void crew_kill_within(struct crew *crew, int64_t delay_ms)
+{
+    int64_t kill_ms = clock_steady_ms() + delay_ms;
+    if (crew->is_killing || crew->is_gone || (crew->kill_ms && crew->kill_ms <= kill_ms))
+        return;
+    crew->kill_ms = kill_ms;
+    bool is_told_otherwise = crew->options.assignment->stop_signal != SIGTERM && !crew->is_clearing;
+    int64_t term_ms = delay_ms / 2 < CREW_TERM_MS ? delay_ms / 2 : CREW_TERM_MS;
+    if (is_told_otherwise && term_ms > 0)
+        uv_timer_start(&crew->ladder, crew_term_done, (uint64_t)(delay_ms - term_ms), 0);
+    else
+        uv_timer_start(&crew->ladder, crew_ladder_done, (uint64_t)delay_ms, 0);
+}
+
+/* To each rank's process group; launchers pass it on to the sessions that they have made. */
+static void crew_signal(struct crew *crew)
+{
+    int number = crew->options.assignment->stop_signal;
+    if (crew->was_terminated && number == SIGTERM)
+        return; /* they have got it */
+    for (unsigned i = 0; i < crew->count; i++)
+        (void)processes_signal_group(crew->members[i].rank.pid, number); /* it may have ended */
+}
+
+static void crew_expect_done(uv_timer_t *timer)
+{
+    crew_signal(timer->data);
+}
+
+void crew_stop(struct crew *crew, unsigned seconds)
+{
+    bool is_first = !crew->is_stopping;
+    crew->is_stopping = true;
+    if (is_first)
+        crew_signal(crew);
+    crew_kill_within(crew, (int64_t)seconds * 1000);
+}
+
+void crew_expect(struct crew *crew, unsigned seconds)
+{
+    bool is_first = !crew->is_stopping;
+    if (is_first && crew->options.assignment->stop_signal == SIGTERM) {
+        crew->is_stopping = true;
+        uv_timer_start(&crew->expecter, crew_expect_done, CREW_EXPECT_MS, 0);
+    }
+    crew_stop(crew, seconds);
+}
+
+void crew_kill(struct crew *crew)
+{
+    crew->is_stopping = true;
+    crew_kill_within(crew, 0);
+}
+
+void crew_terminated(struct crew *crew)
+{
+    crew->was_terminated = true;
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+/* Whether nothing is left; and if only leftovers are, what to do about them. */
+static void crew_check(struct crew *crew)
+{
+    bool has_output = false;
+    for (unsigned i = 0; i < crew->count; i++) {
+        if (!crew->members[i].rank.has_ended)
+            return;
+        has_output |= crew->members[i].is_open;
+    }
+    if (crew->is_gone || crew->is_held || crew->untold)
+        return;
+    if (!crew->has_children && !has_output)
+        crew_go(crew);
+    /* While stopping they may be writing a checkpoint, and the ladder has its own end. */
+    if (!crew->has_children || crew->is_stopping)
+        return;
+    crew->is_stopping = crew->is_clearing = true;
+    (void)processes_signal_all(SIGTERM);
+    crew_kill_within(crew, CREW_LEFTOVER_MS);
+}
+
+static void crew_hold_done(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    crew->is_held = false;
+    if (!crew->is_stopping && !crew->was_terminated)
+        crew->options.failed(crew->options.context, crew->failed);
+    crew_check(crew);
+}
+
+/* Tells of the successes that are old enough. */
+static void crew_tell_done(uv_timer_t *timer)
+{
+    struct crew *crew = timer->data;
+    int64_t now_ms = clock_steady_ms();
+    bool is_asked = (crew->is_stopping && !crew->is_clearing) || crew->was_terminated;
+    for (unsigned i = 0; i < crew->count; i++) {
+        struct crew_member *member = &crew->members[i];
+        if (!member->is_untold || now_ms - member->ended_ms < CREW_HOLD_MS)
+            continue;
+        member->is_untold = false;
+        crew->untold--;
+        if (!is_asked)
+            crew->options.succeeded(crew->options.context, &member->rank);
+    }
+    if (crew->untold)
+        uv_timer_start(&crew->teller, crew_tell_done, CREW_TELL_MS, 0);
+    crew_check(crew);
+}
+
+static void crew_hold_success(struct crew *crew, struct crew_member *member)
+{
+    if (!crew->options.succeeded || crew->is_stopping || crew->was_terminated)
+        return;
+    member->is_untold = true;
+    member->ended_ms = clock_steady_ms();
+    if (crew->untold++ == 0)
+        uv_timer_start(&crew->teller, crew_tell_done, CREW_HOLD_MS, 0);
+}
+
+/* Whether it died of what it was told. */
+static bool crew_is_asked(const struct crew *crew, int signal)
+{
+    return (crew->is_stopping || crew->was_terminated) &&
+           (signal == crew->options.assignment->stop_signal || signal == SIGTERM);
+}
+
+/* Says in the rank's newest lines what nobody else does. */
+static void crew_note_end(struct crew *crew, struct crew_member *member)
+{
+    int code = member->rank.code, number = member->rank.signal;
+    bool was_killed = number == SIGKILL || code == CREW_EXIT_BY_SIGNAL + SIGKILL;
+    struct memory_kills now;
+    struct text line = {0};
+    memory_kills_read("", &now);
+    if (number)
+        text_addf(&line, "was killed by signal %d (%s)", number, strsignal(number));
+    else
+        text_addf(&line, "exited with code %d", code);
+    if (memory_kills_tell(&crew->memory_kills, &now, was_killed))
+        text_add(&line, ": a process was killed by the kernel's OOM killer");
+    ranklog_note(member->log, text_string(&line));
+    text_fini(&line);
+}
+
+static void crew_member_ended(struct crew *crew, struct crew_member *member, int status)
+{
+    member->rank.has_ended = true;
+    member->rank.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    member->rank.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    bool is_failure = member->rank.code || member->rank.signal;
+    bool is_asked = crew_is_asked(crew, member->rank.signal);
+    if ((member->rank.signal && !is_asked) || member->rank.code > CREW_EXIT_BY_SIGNAL)
+        crew->was_cut_off = true;
+    if (is_failure && !crew->is_stopping)
+        crew_note_end(crew, member);
+    if (!is_failure)
+        crew_hold_success(crew, member);
+    if (!is_failure || crew->failed)
+        return;
+    crew->failed = &member->rank;
+    if (crew->is_stopping)
+        return;
+    crew->is_held = true;
+    uv_timer_start(&crew->holder, crew_hold_done, CREW_HOLD_MS, 0);
+}
+
+void crew_reap(struct crew *crew)
+{
+    int status;
+    pid_t pid;
+    while ((pid = processes_reap(&status)) > 0) {
+        unsigned i = 0;
+        while (i < crew->count && crew->members[i].rank.pid != pid)
+            i++;
+        if (i < crew->count && !crew->members[i].rank.has_ended)
+            crew_member_ended(crew, &crew->members[i], status);
+        else if (WIFSIGNALED(status) && crew_is_asked(crew, WTERMSIG(status)))
+            crew->was_helper_stopped = true;
+        else if (WIFSIGNALED(status) && !crew->is_clearing)
+            crew->was_cut_off = true;
+    }
+    crew->has_children = pid == 0;
+    crew_check(crew);
+}
+
+/* --- Output ---------------------------------------------------------------------------------- */
+
+static void crew_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
+{
+    struct crew_member *member = handle->data;
+    (void)suggested;
+    *ret_buffer = uv_buf_init(member->crew->buffer, sizeof(member->crew->buffer));
+}
+
+static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct crew_member *member = stream->data;
+    struct crew *crew = member->crew;
+    if (size > 0) {
+        crew->printed++;
+        member->rank.printed++;
+        ranklog_feed(member->log, buffer->base, (size_t)size);
+        if (member == crew->members)
+            crew->options.printed(crew->options.context, buffer->base, (size_t)size);
+    } else if (size < 0) {
+        crew_close_output(member);
+        crew_check(crew);
+    }
+}
+
+/* --- Start and close ------------------------------------------------------------------------- */
+
+static int crew_start_member(struct crew *crew, struct rank_start *start, unsigned local_rank,
+                             struct error *err)
+{
+    const struct crew_options *options = &crew->options;
+    struct crew_member *member = &crew->members[crew->count];
+    int output;
+    environment_set_rank(options->environment, options->assignment, options->place, local_rank);
+    start->environment = options->environment->entries;
+    int result = rank_spawn(start, &member->rank.pid, &output, err);
+    if (result < 0)
+        return result;
+    member->crew = crew;
+    member->rank.local_rank = local_rank;
+    member->rank.rank = options->first_rank + local_rank;
+    member->log = ranklog_open(options->log_folder, member->rank.rank, 0);
+    crew->count++;
+    crew->has_children = true;
+    uv_pipe_init(options->loop, &member->output, 0);
+    member->output.data = member;
+    member->is_open = true;
+    crew->handles++;
+    result = uv_pipe_open(&member->output, output);
+    if (result == 0)
+        result = uv_read_start((uv_stream_t *)&member->output, crew_read_start, crew_read_done);
+    if (result < 0)
+        return error_set(err, result, "cannot read a rank's output: %s", uv_strerror(result));
+    return 0;
+}
+
+static struct crew *crew_new(const struct crew_options *options)
+{
+    struct crew *crew = calloc(1, sizeof(*crew));
+    if (!crew || !(crew->members = calloc(options->count, sizeof(*crew->members))))
+        abort();
+    crew->options = *options;
+    uv_timer_t *const timers[] = {&crew->ladder, &crew->holder, &crew->expecter, &crew->teller};
+    for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+        uv_timer_init(options->loop, timers[i]);
+        timers[i]->data = crew;
+        crew->handles++;
+    }
+    return crew;
+}
+
+int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err)
+{
+    const struct assignment *assignment = options->assignment;
+    struct crew *crew = crew_new(options);
+    char *script = text_format("%s/%s", assignment->run_dir, options->script);
+    struct text workdir = {0};
+    int result = 0;
+    memory_kills_read("", &crew->memory_kills);
+    if (assignment->workdir)
+        environment_expand(options->environment, assignment->workdir, &workdir);
+    struct rank_start start = {
+        .script = script,
+        .workdir = assignment->workdir ? text_string(&workdir) : NULL,
+        .umask = assignment->umask,
+        .ignores_term = assignment->stop_signal != SIGTERM,
+    };
+    for (unsigned i = 0; i < options->count && result == 0; i++)
+        if (!options->is_over || !options->is_over(options->context, i))
+            result = crew_start_member(crew, &start, i, err);
+    if (result < 0 && crew->count)
+        crew_kill(crew);
+    else if (crew->count == 0)
+        crew->is_gone = true;
+    free(script);
+    text_fini(&workdir);
+    *ret_crew = crew;
+    return result;
+}
+
+bool crew_is_gone(const struct crew *crew)
+{
+    return crew->is_gone;
+}
+
+bool crew_is_stopping(const struct crew *crew)
+{
+    return crew->is_stopping;
+}
+
+uint64_t crew_printed(const struct crew *crew)
+{
+    return crew->printed;
+}
+
+unsigned crew_count(const struct crew *crew)
+{
+    return crew->count;
+}
+
+const struct crew_rank *crew_rank(const struct crew *crew, unsigned i)
+{
+    return &crew->members[i].rank;
+}
+
+const struct crew_rank *crew_failed(const struct crew *crew)
+{
+    return crew->failed;
+}
+
+bool crew_was_cut_off(const struct crew *crew)
+{
+    /* A shell dies of the stop signal at once while its command still saves: no sign alone. Nor is
+     * a helper that does, a data loader or a sleep, where its rank ends by itself. */
+    bool has_dead_rank = false;
+    for (unsigned i = 0; i < crew->count; i++)
+        has_dead_rank |= crew->members[i].rank.signal != 0;
+    return crew->was_cut_off || (crew->was_helper_stopped && has_dead_rank);
+}
+
+char *crew_last_line(const struct crew *crew, const struct crew_rank *rank)
+{
+    unsigned i = 0;
+    while (&crew->members[i].rank != rank)
+        i++;
+    return ranklog_last_line(crew->members[i].log);
+}
+
+const char *crew_recent(struct crew *crew, unsigned i, size_t *ret_size)
+{
+    return ranklog_recent(crew->members[i].log, ret_size);
+}
+
+unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason)
+{
+    return ranklog_lost(crew->members[i].log, ret_reason);
+}
+
+void crew_close(struct crew *crew)
+{
+    if (!crew)
+        return;
+    if (!crew->is_gone)
+        (void)processes_signal_all(SIGKILL);
+    crew->is_gone = crew->is_closing = true;
+    for (unsigned i = 0; i < crew->count; i++)
+        crew_close_output(&crew->members[i]);
+    uv_close((uv_handle_t *)&crew->ladder, crew_timer_closed);
+    uv_close((uv_handle_t *)&crew->holder, crew_timer_closed);
+    uv_close((uv_handle_t *)&crew->expecter, crew_timer_closed);
+    uv_close((uv_handle_t *)&crew->teller, crew_timer_closed);
+}

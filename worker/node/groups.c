@@ -1,0 +1,131 @@
+/* Dealing out GPUs and ports. */
+#include "worker/node/groups.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/node/environment.h"
+#include "worker/node/placement.h"
+#include "worker/node/rendezvous.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Slurm sets all that its site's gres.conf names. */
+static const char *const groups_device_names[] = {
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",
+};
+
+/* What programs take for a place among Slurm's tasks: that of the agent, not of a group. */
+static const char *const groups_task_names[] = {
+    "SLURM_PROCID", "SLURM_LOCALID",         "SLURM_NTASKS",
+    "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
+};
+
+enum {
+    GROUPS_DEVICE_NAMES = sizeof(groups_device_names) / sizeof(char *),
+    GROUPS_TASK_NAMES = sizeof(groups_task_names) / sizeof(char *),
+};
+
+struct groups {
+    unsigned count, gpus;             /* gpus of each */
+    char *lists[GROUPS_DEVICE_NAMES]; /* the node's; NULL where the variable is not set */
+    unsigned *ports;
+};
+
+/* Where nothing says which GPUs are the job's, all that a program sees are, from 0 on. */
+static char *groups_all_devices(unsigned count)
+{
+    struct text text = {0};
+    for (unsigned i = 0; i < count; i++)
+        text_addf(&text, "%s%u", i ? "," : "", i);
+    return text_steal(&text);
+}
+
+void groups_narrow(struct environment *environment, unsigned first, unsigned count)
+{
+    const char *name = groups_device_names[0];
+    if (!environment_get(environment, name) && count > 0) {
+        char *all = groups_all_devices(first + count);
+        environment_set(environment, name, all);
+        free(all);
+    }
+    for (unsigned i = 0; i < GROUPS_DEVICE_NAMES; i++) {
+        const char *list = environment_get(environment, groups_device_names[i]);
+        char *part = list ? placement_devices(list, first, count) : NULL;
+        if (list)
+            environment_set(environment, groups_device_names[i], part ? part : "");
+        free(part);
+    }
+}
+
+static int groups_take_devices(struct groups *groups, const struct environment *environment,
+                               struct error *err)
+{
+    unsigned needed = groups->count * groups->gpus;
+    for (unsigned i = 0; i < GROUPS_DEVICE_NAMES; i++) {
+        const char *list = environment_get(environment, groups_device_names[i]);
+        char *whole = list ? placement_devices(list, 0, needed) : NULL;
+        if (list && !whole)
+            return error_set(err, -ENODEV, "%u groups of %u GPUs need %u, and %s is %s",
+                             groups->count, groups->gpus, needed, groups_device_names[i], list);
+        groups->lists[i] = whole;
+    }
+    if (!groups->lists[0])
+        groups->lists[0] = groups_all_devices(needed);
+    return 0;
+}
+
+int groups_new(const struct assignment *assignment, const struct environment *environment,
+               struct groups **ret_groups, struct error *err)
+{
+    struct groups *groups = calloc(1, sizeof(*groups));
+    if (!groups)
+        abort();
+    groups->count = assignment_ranks_per_node(assignment);
+    groups->gpus = assignment->gpus / groups->count;
+    groups->ports = calloc(groups->count, sizeof(*groups->ports));
+    if (!groups->ports)
+        abort();
+    int result = groups_take_devices(groups, environment, err);
+    if (result == 0)
+        result = rendezvous_pick_local(groups->ports, groups->count, err);
+    if (result < 0) {
+        groups_free(groups);
+        return result;
+    }
+    *ret_groups = groups;
+    return 0;
+}
+
+void groups_free(struct groups *groups)
+{
+    if (!groups)
+        return;
+    for (unsigned i = 0; i < GROUPS_DEVICE_NAMES; i++)
+        free(groups->lists[i]);
+    free(groups->ports);
+    free(groups);
+}
+
+void groups_set_environment(const struct groups *groups, struct environment *environment,
+                            unsigned group, unsigned local)
+{
+    for (unsigned i = 0; i < GROUPS_DEVICE_NAMES; i++) {
+        const char *list = groups->lists[i];
+        char *part = list ? placement_devices(list, local * groups->gpus, groups->gpus) : NULL;
+        if (part)
+            environment_set(environment, groups_device_names[i], part);
+        free(part);
+    }
+    for (unsigned i = 0; i < GROUPS_TASK_NAMES; i++)
+        environment_unset(environment, groups_task_names[i]);
+    const struct environment_place world = {
+        .nodes = 1, .address = "127.0.0.1", .port = groups->ports[local]};
+    environment_set_world(environment, &world, groups->gpus);
+    environment_set_torchrun(environment, &world, groups->gpus);
+    environment_setf(environment, "DP_RANK", "%u", group);
+}

@@ -1,0 +1,25 @@
+# worker/node: the agent of a node.
+worker_libworker_a_SOURCES += \
+	worker/node/agent.c worker/node/agent.h \
+	worker/node/channel.c worker/node/channel.h \
+	worker/node/checkpoints.c worker/node/checkpoints.h \
+	worker/node/crew.c worker/node/crew.h \
+	worker/node/environment.c worker/node/environment.h \
+	worker/node/groups.c worker/node/groups.h \
+	worker/node/node_run.c worker/node/node_run.h \
+	worker/node/node_run_start.c \
+	worker/node/node_run_state.h \
+	worker/node/nodecheck.c worker/node/nodecheck.h \
+	worker/node/nodecheck_report.c worker/node/nodecheck_report.h \
+	worker/node/observer.c worker/node/observer.h \
+	worker/node/placement.c worker/node/placement.h \
+	worker/node/processes.c worker/node/processes.h \
+	worker/node/rank.c worker/node/rank.h \
+	worker/node/ranklog.c worker/node/ranklog.h \
+	worker/node/rendezvous.c worker/node/rendezvous.h \
+	worker/node/report.c worker/node/report.h \
+	worker/node/rows.c worker/node/rows.h \
+	worker/node/shards.c worker/node/shards.h \
+	worker/node/split.c worker/node/split.h \
+	worker/node/tail.c worker/node/tail.h
+EXTRA_DIST += worker/node/README.md

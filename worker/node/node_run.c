@@ -1,0 +1,263 @@
+/* One run on one node: reports, its end, and what the owner asks. */
+#include "worker/node/node_run_state.h"
+
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/node/crew.h"
+#include "worker/health/failure.h"
+#include "worker/node/groups.h"
+#include "worker/journal.h"
+#include "worker/link.h"
+#include "worker/node/nodecheck.h"
+#include "worker/node/observer.h"
+#include "worker/node/shards.h"
+#include "worker/health/vigil.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Reports and entries --------------------------------------------------------------------- */
+
+void node_run_report(struct node_run *run, json_t *report)
+{
+    if (!report)
+        abort();
+    json_object_set_new(report, "turn", json_integer(run->options.turn));
+    run->options.report(run->options.context, report);
+}
+
+json_t *node_run_failure(const struct node_run *run, const struct crew_rank *rank)
+{
+    static const char *const names[] = {
+        [ASSIGNMENT_LAUNCH_RANK] = "rank",
+        [ASSIGNMENT_LAUNCH_GROUP] = "group",
+    };
+    if (!rank)
+        return json_null();
+    const char *name = names[run->assignment->launch];
+    char *line = crew_last_line(run->crew, rank);
+    json_t *failure =
+        json_pack("{s:i, s:i, s:s}", "code", rank->code, "signal", rank->signal, "line", line);
+    if (run->joined)
+        json_object_set_new(failure, "join", json_true());
+    else if (name)
+        json_object_set_new(failure, name, json_integer((json_int_t)rank->rank));
+    free(line);
+    return failure;
+}
+
+void node_run_look_for_failure(struct node_run *run)
+{
+    if (!run->has_looked && run->crew)
+        run->failure = failure_look(run->assignment, run->crew);
+    run->has_looked = true;
+}
+
+void node_run_urgent(void *context)
+{
+    struct node_run *run = context;
+    if (run->link)
+        link_wake(run->link, LINK_NOW);
+}
+
+void node_run_add(struct node_run *run, const char *type, json_t *members)
+{
+    journal_add(run->journal, JOURNAL_STATE, type, members);
+    journal_flush(run->journal);
+    node_run_urgent(run);
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+static void node_run_list_ends(const struct crew *crew, json_t *ranks)
+{
+    unsigned count = crew ? crew_count(crew) : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct crew_rank *rank = crew_rank(crew, i);
+        json_array_append_new(ranks, json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "code",
+                                               rank->code, "signal", rank->signal));
+    }
+}
+
+static void node_run_end(struct node_run *run)
+{
+    json_t *ranks = json_array(), *step = json_null(), *checkpoint = json_null();
+    int64_t last_step, saved_step;
+    json_t *failure = NULL;
+    uint64_t final = 0;
+    run->state = NODE_RUN_ENDED;
+    if (run->assignment)
+        failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
+    node_run_list_ends(run->joined, ranks);
+    node_run_list_ends(run->crew, ranks);
+    bool was_cut_off = (run->crew && crew_was_cut_off(run->crew)) ||
+                       (run->joined && crew_was_cut_off(run->joined));
+    if (run->observer) {
+        observer_end(run->observer, was_cut_off ? CHECKPOINTS_CUT_OFF : CHECKPOINTS_ENDED_WELL);
+        if (observer_last_step(run->observer, &last_step))
+            step = json_integer(last_step);
+        if (observer_saved_step(run->observer, &saved_step))
+            checkpoint = json_integer(saved_step);
+    }
+    if (run->journal) {
+        node_run_add(run, "exited", json_pack("{s:O}", "ranks", ranks));
+        final = journal_last(run->journal);
+    }
+    json_decref(ranks);
+    node_run_report(run, json_pack("{s:s, s:I, s:f, s:o, s:o, s:o, s:O?, s:b, s:i}", "report",
+                                   "ended", "final", (json_int_t) final, "ended", run->ended_s,
+                                   "last_step", step, "checkpoint", checkpoint, "failed",
+                                   node_run_failure(run, run->crew ? crew_failed(run->crew) : NULL),
+                                   "failure", failure, "idle", run->journal == NULL, "shards",
+                                   run->shards ? (int)shards_done(run->shards) : 0));
+}
+
+void node_run_finish(struct node_run *run)
+{
+    if (run->state == NODE_RUN_GONE)
+        node_run_end(run);
+}
+
+static void node_run_warn_of_lost_lines(struct node_run *run)
+{
+    for (unsigned i = 0; i < crew_count(run->crew); i++) {
+        int reason;
+        unsigned lost = crew_lost_lines(run->crew, i, &reason);
+        if (!lost)
+            continue;
+        char *message = text_format("%u lines of the log of rank %u were lost: %s", lost,
+                                    crew_rank(run->crew, i)->rank, strerror(reason));
+        node_run_add(run, "warning", json_pack("{s:s}", "message", message));
+        free(message);
+    }
+}
+
+void node_run_end_check(struct node_run *run)
+{
+    nodecheck_close(run->check);
+    run->check = NULL;
+}
+
+void node_run_go(struct node_run *run)
+{
+    run->state = NODE_RUN_GONE;
+    run->ended_s = clock_calendar_s();
+    uv_timer_stop(&run->starter);
+    uv_timer_stop(&run->ticker);
+    vigil_close(run->vigil);
+    run->vigil = NULL;
+    node_run_end_check(run);
+    bool is_bad = run->crew && (crew_failed(run->crew) || crew_was_cut_off(run->crew));
+    if (run->observer)
+        observer_look_last(run->observer, is_bad ? OBSERVER_ENDED_BADLY : OBSERVER_ENDED_WELL);
+    if (run->crew)
+        node_run_warn_of_lost_lines(run);
+    /* Others may still run, or what the groups have made is to be joined: the lead knows. */
+    if (!run->assignment || (run->assignment->nodes == 1 && !run->assignment->join))
+        node_run_end(run);
+    else
+        node_run_report(run, json_pack("{s:s}", "report", "gone"));
+}
+
+/* --- What the owner asks --------------------------------------------------------------------- */
+
+void node_run_stop(struct node_run *run, unsigned seconds)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_stop(run->crew, seconds);
+    node_run_look_for_failure(run);
+}
+
+void node_run_expect(struct node_run *run, unsigned seconds)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_expect(run->crew, seconds);
+}
+
+void node_run_kill(struct node_run *run)
+{
+    if (run->state == NODE_RUN_STARTING)
+        node_run_go(run);
+    else if (run->state == NODE_RUN_RUNNING)
+        crew_kill(run->crew);
+}
+
+void node_run_examine(struct node_run *run)
+{
+    if (run->vigil)
+        vigil_examine(run->vigil);
+    else if (run->state == NODE_RUN_STARTING)
+        node_run_report(run, json_pack("{s:s, s:f, s:s}", "report", "examined", "seconds", 0.0,
+                                       "summary", "the ranks are being started"));
+}
+
+void node_run_testify(struct node_run *run)
+{
+    if (run->vigil)
+        vigil_testify(run->vigil);
+}
+
+void node_run_number(struct node_run *run)
+{
+    run->wants_number = true;
+    node_run_look_for_number(run);
+}
+
+void node_run_terminated(struct node_run *run)
+{
+    if (run->crew)
+        crew_terminated(run->crew);
+}
+
+void node_run_reap(struct node_run *run)
+{
+    if (run->crew)
+        crew_reap(run->crew);
+    else if (run->check)
+        nodecheck_reap(run->check);
+}
+
+bool node_run_is_over(const struct node_run *run)
+{
+    return run->state >= NODE_RUN_GONE;
+}
+
+static void node_run_closed(uv_handle_t *handle)
+{
+    struct node_run *run = handle->data;
+    if (--run->handles)
+        return;
+    assignment_free(run->assignment);
+    assignment_free(run->numbered);
+    environment_fini(&run->environment);
+    groups_free(run->groups);
+    json_decref(run->failure);
+    gpu_fault_fini(&run->fault);
+    free(run->run_dir);
+    free(run->channel);
+    free(run->log_folder);
+    free(run);
+}
+
+void node_run_close(struct node_run *run, int drain_ms)
+{
+    if (!run)
+        return;
+    vigil_close(run->vigil);
+    crew_close(run->crew);
+    crew_close(run->joined);
+    shards_close(run->shards);
+    node_run_end_check(run);
+    if (run->journal)
+        journal_flush(run->journal);
+    link_close(run->link, drain_ms);
+    observer_free(run->observer);
+    journal_close(run->journal);
+    uv_close((uv_handle_t *)&run->starter, node_run_closed);
+    uv_close((uv_handle_t *)&run->ticker, node_run_closed);
+}

@@ -1,0 +1,475 @@
+/* Starting one run on one node. */
+#include "worker/node/node_run_state.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/clock.h"
+#include "worker/node/crew.h"
+#include "worker/node/groups.h"
+#include "worker/journal.h"
+#include "worker/link.h"
+#include "worker/node/nodecheck.h"
+#include "worker/node/observer.h"
+#include "worker/node/shards.h"
+#include "worker/health/vigil.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    NODE_RUN_TICK_MS = 200,
+    NODE_RUN_FAULT_MS = 1500,  /* after a failure, for the driver to tell of a fault */
+    NODE_RUN_RETRY_MS = 20,    /* between looks for files of other nodes */
+    NODE_RUN_FILES_MS = 60000, /* how long they may take to be seen here */
+};
+
+/* --- The journal ----------------------------------------------------------------------------- */
+
+static void node_run_open_link(struct node_run *run, const struct assignment *assignment)
+{
+    const struct link_options options = {
+        .daemon_file = assignment->daemon_file,
+        .run = assignment->run,
+        .node = run->options.node,
+        .secret = &assignment->secret,
+        .journal = run->journal,
+    };
+    run->link = link_open(&options);
+}
+
+static void node_run_open_journal(struct node_run *run)
+{
+    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
+    run->journal = journal_open(path);
+    if (!run->assignment->is_alone)
+        node_run_open_link(run, run->assignment);
+    free(path);
+}
+
+void node_run_look_for_number(struct node_run *run)
+{
+    struct assignment *numbered;
+    if (!run->journal || run->link || assignment_read(run->run_dir, &numbered, NULL) < 0)
+        return;
+    if (numbered->is_alone) {
+        assignment_free(numbered);
+        return;
+    }
+    run->numbered = numbered;
+    node_run_open_link(run, numbered);
+}
+
+/* --- What ranks and observers tell ---------------------------------------------------------- */
+
+static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
+                           json_t *verdict)
+{
+    static const char *const causes[] = {
+        [OBSERVER_STOP_GUARD] = "guard",
+        [OBSERVER_STOP_NAN] = "nan",
+        [OBSERVER_STOP_UNTIL] = "until",
+    };
+    struct node_run *run = context;
+    node_run_report(run, json_pack("{s:s, s:s, s:s, s:O?}", "report", "guard", "cause",
+                                   causes[cause], "message", message, "verdict", verdict));
+}
+
+static void node_run_fault(void *context, const char *line)
+{
+    struct node_run *run = context;
+    gpu_fault_hear(&run->fault, run->assignment, line, clock_steady_ms());
+}
+
+static void node_run_printed(void *context, const char *data, size_t size)
+{
+    struct node_run *run = context;
+    observer_feed(run->observer, data, size);
+}
+
+static void node_run_failed(void *context, const struct crew_rank *rank)
+{
+    struct node_run *run = context;
+    json_t *failure;
+    node_run_look_for_failure(run);
+    run->has_failed = true;
+    failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
+    node_run_report(run, json_pack("{s:s, s:o, s:O?}", "report", "failed", "failed",
+                                   node_run_failure(run, rank), "failure", failure));
+}
+
+static void node_run_late_done(uv_timer_t *timer)
+{
+    node_run_go(timer->data);
+}
+
+/* What the driver tells is heard once a second: later than what a program dies of it. */
+static void node_run_gone(void *context)
+{
+    struct node_run *run = context;
+    bool is_awaited = run->has_failed && !run->fault.failure && observer_gpus(run->observer);
+    if (is_awaited)
+        uv_timer_start(&run->starter, node_run_late_done, NODE_RUN_FAULT_MS, 0);
+    else
+        node_run_go(run);
+}
+
+static void node_run_tick_done(uv_timer_t *timer)
+{
+    struct node_run *run = timer->data;
+    observer_look(run->observer);
+    gpu_fault_look(&run->fault, crew_printed(run->crew), clock_steady_ms());
+    if (run->vigil && run->state == NODE_RUN_RUNNING)
+        vigil_look(run->vigil);
+    if (run->wants_number)
+        node_run_look_for_number(run);
+    if (run->link)
+        link_wake(run->link, LINK_SOON);
+}
+
+static void node_run_tell_start(struct node_run *run)
+{
+    json_t *ranks = json_array();
+    for (unsigned i = 0; i < crew_count(run->crew); i++) {
+        const struct crew_rank *rank = crew_rank(run->crew, i);
+        json_array_append_new(ranks,
+                              json_pack("{s:i, s:i, s:i}", "rank", (int)rank->rank, "local_rank",
+                                        (int)rank->local_rank, "pid", (int)rank->pid));
+    }
+    node_run_add(run, "ranks", json_pack("{s:o}", "ranks", ranks));
+    node_run_report(run, json_pack("{s:s, s:f}", "report", "started", "time", run->started_s));
+}
+
+static void node_run_shard_done(void *context, const struct crew_rank *rank)
+{
+    struct node_run *run = context;
+    struct error err;
+    if (shards_mark_done(run->shards, rank->local_rank, &err) == 0)
+        return;
+    json_t *message = json_string(err.message);
+    if (message)
+        node_run_add(run, "warning", json_pack("{s:o}", "message", message));
+}
+
+static bool node_run_is_shard_over(void *context, unsigned local_rank)
+{
+    const struct node_run *run = context;
+    return shards_is_over(run->shards, local_rank);
+}
+
+/* What is executed: the phase's script in each rank, or once the one that joins. */
+static int node_run_start_crew(struct node_run *run, const char *script, struct error *err)
+{
+    const struct assignment *assignment = run->assignment;
+    unsigned count = run->joined ? 1 : run->place.ranks_per_node;
+    bool is_sharded = run->shards && !run->joined;
+    const struct crew_options crew = {
+        .loop = run->options.loop,
+        .assignment = assignment,
+        .environment = &run->environment,
+        .place = &run->place,
+        .script = script,
+        /* The one that joins is numbered after all groups. */
+        .first_rank = run->joined ? assignment->nodes * run->place.ranks_per_node
+                                  : run->place.node_index * count,
+        .count = count,
+        .is_over = is_sharded ? node_run_is_shard_over : NULL,
+        .log_folder = run->log_folder,
+        .printed = node_run_printed,
+        .failed = node_run_failed,
+        .succeeded = is_sharded ? node_run_shard_done : NULL,
+        .gone = node_run_gone,
+        .context = run,
+    };
+    return crew_start(&crew, &run->crew, err);
+}
+
+static int node_run_start_observer(struct node_run *run, struct error *err)
+{
+    const struct observer_options observed = {
+        .loop = run->options.loop,
+        .program = run->options.program,
+        .assignment = run->assignment,
+        .environment = &run->environment,
+        .journal = run->journal,
+        .is_first_node = run->options.node_index == 0,
+        .channel = run->channel,
+        .stop = node_run_guard,
+        .fault = node_run_fault,
+        .urgent = node_run_urgent,
+        .context = run,
+    };
+    return observer_new(&observed, &run->observer, err);
+}
+
+static void node_run_vigil_report(void *context, json_t *report)
+{
+    node_run_report(context, report);
+}
+
+static void node_run_start_vigil(struct node_run *run)
+{
+    const struct vigil_options options = {
+        .loop = run->options.loop,
+        .crew = run->crew,
+        .observer = run->observer,
+        .journal = run->journal,
+        .has_groups = run->assignment->launch == ASSIGNMENT_LAUNCH_GROUP,
+        .hang_s = run->assignment->hang_s,
+        .folder = run->options.node_index == 0 ? run->assignment->out_dir : NULL,
+        .program = run->options.program,
+        .environment = run->environment.entries,
+        .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),
+        .report = node_run_vigil_report,
+        .context = run,
+    };
+    run->vigil = vigil_new(&options);
+}
+
+static void node_run_cannot_start(struct node_run *run, const struct error *err)
+{
+    char text[1024];
+    (void)error_text(err, text, sizeof(text));
+    json_t *message = json_string(text);
+    if (!message)
+        message = json_string("cannot start, for a reason that is not UTF-8");
+    if (run->journal)
+        node_run_add(run, "warning", json_pack("{s:O}", "message", message));
+    node_run_report(run, json_pack("{s:s, s:o}", "report", "cannot_start", "message", message));
+    /* Ranks that were started before the one that could not be are being killed. */
+    if (!run->crew || crew_is_gone(run->crew))
+        node_run_go(run);
+    else
+        run->state = NODE_RUN_RUNNING;
+}
+
+/* --- The preflight --------------------------------------------------------------------------- */
+
+static void node_run_checked(void *context, json_t *report)
+{
+    struct node_run *run = context;
+    json_t *outcome = json_object_get(report, "outcome"),
+           *reason = json_object_get(report, "reason");
+    json_t *told =
+        json_pack("{s:s, s:O, s:O}", "report", "preflight", "outcome", outcome, "reason", reason);
+    json_object_set_new(report, "observe", json_boolean(run->assignment->preflight_observes));
+    node_run_add(run, "preflight", report);
+    node_run_report(run, told);
+}
+
+static bool node_run_waits(const struct node_run *run)
+{
+    return run->assignment && run->assignment->preflight && !run->is_fit;
+}
+
+static void node_run_check(struct node_run *run)
+{
+    if (run->check)
+        return;
+    const struct nodecheck_options options = {
+        .loop = run->options.loop,
+        .assignment = run->assignment,
+        .node_index = run->options.node_index,
+        .done = node_run_checked,
+        .context = run,
+    };
+    node_run_open_journal(run);
+    run->check = nodecheck_start(&options);
+}
+
+/* --- The ranks ------------------------------------------------------------------------------- */
+
+static void node_run_watch(struct node_run *run)
+{
+    run->state = NODE_RUN_RUNNING;
+    node_run_start_vigil(run);
+    uv_timer_start(&run->ticker, node_run_tick_done, NODE_RUN_TICK_MS, NODE_RUN_TICK_MS);
+}
+
+/* All that the ranks need is there. */
+static void node_run_begin(struct node_run *run)
+{
+    struct error err;
+    int result = node_run_start_observer(run, &err);
+    run->started_s = clock_calendar_s();
+    if (result == 0)
+        result = node_run_start_crew(run, "run.sh", &err);
+    if (result < 0) {
+        node_run_cannot_start(run, &err);
+        return;
+    }
+    node_run_watch(run);
+    node_run_tell_start(run);
+    if (crew_is_gone(run->crew))
+        node_run_go(run); /* every shard of this node was done before */
+}
+
+static void node_run_shards_ready(void *context, int result, const struct error *err)
+{
+    struct node_run *run = context;
+    if (run->state != NODE_RUN_STARTING)
+        return;
+    if (result < 0)
+        node_run_cannot_start(run, err);
+    else
+        node_run_begin(run);
+}
+
+static void node_run_find_shards(struct node_run *run)
+{
+    const struct shards_options options = {
+        .loop = run->options.loop,
+        .assignment = run->assignment,
+        .environment = &run->environment,
+        .first = run->place.node_index * run->place.ranks_per_node,
+        .count = run->place.ranks_per_node,
+        .ready = node_run_shards_ready,
+        .context = run,
+    };
+    run->shards = shards_find(&options);
+    run->place.shards = run->shards;
+}
+
+static int node_run_prepare(struct node_run *run, struct error *err)
+{
+    const struct assignment *assignment = run->assignment;
+    run->place = (struct environment_place){
+        .node_index = run->options.node_index,
+        .nodes = assignment->nodes,
+        .ranks_per_node = assignment_ranks_per_node(assignment),
+        .address = run->rendezvous.address,
+        .port = run->rendezvous.port,
+        .channel = run->channel,
+        .program = run->options.program,
+    };
+    environment_build(&run->environment, assignment, &run->place, environ);
+    int result = 0;
+    if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
+        result = groups_new(assignment, &run->environment, &run->groups, err);
+    run->place.groups = run->groups;
+    return result;
+}
+
+static int node_run_read_assignment(struct node_run *run, struct error *err)
+{
+    struct assignment *assignment;
+    int result = assignment_read(run->run_dir, &assignment, err);
+    if (result == 0 && assignment->needs_hardware) {
+        assignment_free(assignment);
+        result = error_set(err, -ENOENT, "%s/hardware.json is not to be seen", run->run_dir);
+    }
+    if (result == 0)
+        run->assignment = assignment;
+    return result;
+}
+
+/* Reads what other nodes write. -EAGAIN: not there yet. */
+static int node_run_read_files(struct node_run *run, struct error *err)
+{
+    const struct node_run_options *options = &run->options;
+    int result = 0;
+    if (!run->assignment)
+        result = node_run_read_assignment(run, err);
+    bool is_needed =
+        result == 0 && !node_run_waits(run) && options->node_index < run->assignment->nodes;
+    if (is_needed && !run->rendezvous.port) {
+        unsigned nodes = run->assignment->nodes;
+        if (options->node_index > 0)
+            result = rendezvous_read(run->run_dir, options->restarts, &run->rendezvous, err);
+        else
+            result = rendezvous_pick(options->node, nodes, &run->rendezvous, err);
+        if (result == 0 && options->node_index == 0 && nodes > 1)
+            result = rendezvous_publish(&run->rendezvous, run->run_dir, options->restarts, err);
+    }
+    bool is_missing = result == -ENOENT || result == -ESTALE;
+    return is_missing && clock_steady_ms() < run->files_by_ms ? -EAGAIN : result;
+}
+
+static void node_run_start_done(uv_timer_t *timer)
+{
+    struct node_run *run = timer->data;
+    struct error err;
+    if (run->state != NODE_RUN_STARTING)
+        return;
+    int result = node_run_read_files(run, &err);
+    if (result == -EAGAIN) {
+        uv_timer_start(&run->starter, node_run_start_done, NODE_RUN_RETRY_MS, 0);
+        return;
+    }
+    if (result == 0 && run->options.node_index >= run->assignment->nodes) {
+        node_run_go(run); /* the run needs fewer nodes than the job has */
+        return;
+    }
+    if (result == 0 && node_run_waits(run)) {
+        node_run_check(run);
+        return;
+    }
+    if (result == 0) {
+        if (!run->journal)
+            node_run_open_journal(run);
+        result = node_run_prepare(run, &err);
+    }
+    if (result < 0)
+        node_run_cannot_start(run, &err);
+    else if (run->assignment->shard_input)
+        node_run_find_shards(run);
+    else
+        node_run_begin(run);
+}
+
+struct node_run *node_run_start(const struct node_run_options *options)
+{
+    static const char *const folders[] = {"journal", "log", "channel"};
+    struct node_run *run = calloc(1, sizeof(*run));
+    if (!run)
+        abort();
+    run->options = *options;
+    run->run_dir = text_format("%s", options->run_dir);
+    run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
+    run->log_folder = text_format("%s/log", options->run_dir);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char *folder = text_format("%s/%s", options->run_dir, folders[i]);
+        (void)file_make_folders(folder, 0700, NULL); /* what is missing is seen when it is used */
+        free(folder);
+    }
+    uv_timer_init(options->loop, &run->starter);
+    uv_timer_init(options->loop, &run->ticker);
+    run->starter.data = run->ticker.data = run;
+    run->handles = 2;
+    run->files_by_ms = clock_steady_ms() + NODE_RUN_FILES_MS;
+    node_run_start_done(&run->starter);
+    return run;
+}
+
+void node_run_go_on(struct node_run *run)
+{
+    if (run->state != NODE_RUN_STARTING || run->is_fit)
+        return;
+    run->is_fit = true;
+    node_run_end_check(run);
+    run->files_by_ms = clock_steady_ms() + NODE_RUN_FILES_MS;
+    node_run_start_done(&run->starter);
+}
+
+/* --- Joining -----------------------------------------------------------------------------------
+ */
+
+void node_run_join(struct node_run *run)
+{
+    bool is_ready = run->state == NODE_RUN_GONE && run->crew && !run->joined;
+    struct error err;
+    if (!is_ready || run->options.node_index > 0 || !run->assignment->join)
+        return;
+    run->joined = run->crew;
+    run->crew = NULL;
+    run->place.groups = NULL; /* it has the node to itself */
+    run->place.shards = NULL;
+    environment_fini(&run->environment);
+    environment_build(&run->environment, run->assignment, &run->place, environ);
+    if (node_run_start_crew(run, "join.sh", &err) < 0)
+        node_run_cannot_start(run, &err);
+    else
+        node_run_watch(run);
+}

@@ -1,0 +1,162 @@
+/* Reading phase-preflight's report. */
+#include "worker/node/nodecheck_report.h"
+
+#include "lib/text.h"
+#include "worker/node/placement.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const char *nodecheck_string(const json_t *object, const char *name)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+    return value ? value : "";
+}
+
+static bool nodecheck_is_outcome(const char *outcome)
+{
+    return text_equal(outcome, "passed") || text_equal(outcome, "failed") ||
+           text_equal(outcome, "could not tell");
+}
+
+/* Cuts between characters. */
+static json_t *nodecheck_cut(const char *reason)
+{
+    size_t size = strlen(reason);
+    if (size > NODECHECK_REASON_MAX) {
+        size = NODECHECK_REASON_MAX;
+        while (size && ((unsigned char)reason[size] & 0xC0) == 0x80)
+            size--;
+    }
+    json_t *string = json_stringn(reason, size);
+    return string ? string : json_string("a reason that is not UTF-8");
+}
+
+/* The rows of this outcome, or the first of them. */
+static json_t *nodecheck_reason(const json_t *rows, const char *outcome, bool only_first)
+{
+    struct text text = {0};
+    const json_t *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        if (!text_equal(nodecheck_string(row, "outcome"), outcome) || (only_first && text.size))
+            continue;
+        text_addf(&text, "%s%s: %s", text.size ? "; " : "", nodecheck_string(row, "name"),
+                  nodecheck_string(row, "text"));
+    }
+    json_t *reason = nodecheck_cut(text_string(&text));
+    text_fini(&text);
+    return reason;
+}
+
+/* Why there is no report. */
+static json_t *nodecheck_silence(const struct nodecheck_end *end)
+{
+    struct text text = {0};
+    if (end->failed)
+        text_add(&text, end->failed);
+    else if (end->is_late)
+        text_addf(&text, "phase-preflight gave no answer within %.0f s", end->limit_s);
+    else if (WIFSIGNALED(end->status))
+        text_addf(&text, "phase-preflight was killed by signal %d", WTERMSIG(end->status));
+    else
+        text_addf(&text, "phase-preflight ended with code %d and without a report",
+                  WEXITSTATUS(end->status));
+    json_t *reason = nodecheck_cut(text_string(&text));
+    text_fini(&text);
+    return reason;
+}
+
+json_t *nodecheck_report(const char *level, const struct nodecheck_end *end)
+{
+    bool has_ended = !end->failed && !end->is_late;
+    json_t *said = has_ended ? json_loadb(end->output, end->size, 0, NULL) : NULL, *reason;
+    const json_t *rows = json_object_get(said, "rows");
+    const char *outcome = nodecheck_string(said, "outcome");
+    bool is_good = json_is_array(rows) && nodecheck_is_outcome(outcome);
+    if (!is_good) {
+        outcome = "could not tell";
+        reason = nodecheck_silence(end);
+    } else if (text_equal(outcome, "passed")) {
+        reason = json_string("");
+    } else {
+        reason = nodecheck_reason(rows, outcome, !text_equal(outcome, "failed"));
+    }
+    json_t *report =
+        json_pack("{s:s, s:s, s:o, s:o}", "level", level, "outcome", outcome, "reason", reason,
+                  "rows", is_good ? json_incref((json_t *)rows) : json_array());
+    assert(report); /* all of it is UTF-8 */
+    json_decref(said);
+    return report;
+}
+
+bool nodecheck_may_pass_later(const json_t *report)
+{
+    const json_t *row;
+    size_t i;
+    if (!text_equal(nodecheck_string(report, "outcome"), "failed"))
+        return false;
+    json_array_foreach(json_object_get(report, "rows"), i, row)
+    {
+        const char *name = nodecheck_string(row, "name");
+        bool passes = text_equal(name, "memory") || text_equal(name, "processes");
+        if (text_equal(nodecheck_string(row, "outcome"), "failed") && !passes)
+            return false;
+    }
+    return true;
+}
+
+bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
+{
+    size_t letters = 0, size = strlen(gpu_type);
+    while (isalpha((unsigned char)gpu_type[letters]))
+        letters++;
+    size_t digits = letters;
+    while (isdigit((unsigned char)gpu_type[digits]))
+        digits++;
+    /* h100, l40s, gh200; and not rtx6000, which NVIDIA writes "RTX 6000", or hopper. */
+    bool has_suffix = gpu_type[digits] == 's' || gpu_type[digits] == 'S';
+    if (letters < 1 || letters > 2 || digits - letters < 2 || digits - letters > 3 ||
+        size != digits + has_suffix)
+        return false;
+    for (size_t i = 0; i <= size; i++)
+        ret_model[i] = (char)toupper((unsigned char)gpu_type[i]);
+    return true;
+}
+
+/* The ranks of each group: `size` of them, `stride` apart; the firsts of groups are those ranks
+ * whose place in the group is 0. */
+static void nodecheck_add_groups(struct text *text, const char *name, unsigned total, unsigned size,
+                                 unsigned stride)
+{
+    const char *between = "";
+    text_addf(text, "%s%s:", text->size ? ";" : "", name);
+    for (unsigned first = 0; first < total; first++) {
+        if (first / stride % size != 0)
+            continue;
+        text_add(text, between);
+        between = "/";
+        for (unsigned i = 0; i < size; i++)
+            text_addf(text, "%s%u", i ? "," : "", first + i * stride);
+    }
+}
+
+char *nodecheck_groups(const struct placement_sizes *sizes, bool is_group)
+{
+    struct text text = {0};
+    unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
+    /* As worker/node/placement.h numbers the ranks: tensor neighbours first, data next. */
+    if (sizes->tensor > 1)
+        nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);
+    if (!is_group && total && sizes->data > 1)
+        nodecheck_add_groups(&text, "data", total, sizes->data, sizes->tensor);
+    if (text.size)
+        return text_steal(&text);
+    text_fini(&text);
+    return NULL;
+}

@@ -1,0 +1,460 @@
+/* Observing a run. */
+#include "worker/node/observer.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/node/channel.h"
+#include "worker/clock.h"
+#include "worker/node/environment.h"
+#include "worker/metrics/guards.h"
+#include "worker/journal.h"
+#include "worker/lines.h"
+#include "worker/metrics/extract.h"
+#include "worker/metrics/proof.h"
+#include "worker/node/rows.h"
+#include "worker/node/tail.h"
+#include "worker/telemetry/gpu_metrics.h"
+#include "worker/telemetry/idle.h"
+#include "worker/telemetry/speed.h"
+#include "worker/telemetry/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    OBSERVER_CHECKPOINTS_MS = 2000,
+    OBSERVER_LINE_MAX = 65536,
+    OBSERVER_MISSING_MS = 180000, /* then metrics that are asked for should have come */
+};
+
+#define OBSERVER_MISSING_WHEN "in the first 3 minutes"
+
+struct observer {
+    struct observer_options options;
+    struct rows rows;
+    struct speed speed;
+    struct gpu_metrics gpus;
+    struct idle idle;
+    struct watch *watch; /* NULL also without GPUs */
+    struct guards *guards;
+    struct proof *proof;     /* NULL: nothing to prove, or it was looked at */
+    struct extract *extract; /* NULL where metrics are not this node's business */
+    bool extracts_file;      /* from `file`, not from the output */
+    struct tail file, channel;
+    struct lines channel_lines;
+    struct checkpoints *checkpoints; /* or NULL */
+    int64_t checkpoints_ms;          /* when they were last looked at */
+    bool has_saved;
+    int64_t saved_step; /* of the newest checkpoint that was told */
+    uint64_t signs;     /* rows and checkpoints so far */
+    bool has_other_step;
+    int64_t other_step; /* the newest one, of a node that is not the first */
+    bool is_stopped;    /* the owner was told to stop the run */
+    bool has_looked_for_missing;
+    bool has_told_of_speed; /* why MFU is not told */
+};
+
+static void observer_warn(struct observer *observer, const char *message)
+{
+    journal_add(observer->options.journal, JOURNAL_STATE, "warning",
+                json_pack("{s:s}", "message", message));
+}
+
+static void observer_row(void *context, const struct extract_row *row)
+{
+    struct observer *observer = context;
+    observer->signs++;
+    proof_add(observer->proof, row);
+    rows_add(&observer->rows, speed_read(&observer->speed, row));
+}
+
+/* Of nodes other than the first only the steps count: how fast they come. */
+static void observer_step(void *context, const struct extract_row *row)
+{
+    struct observer *observer = context;
+    observer->signs++;
+    observer->has_other_step |= row->has_step;
+    if (row->has_step)
+        observer->other_step = row->step;
+}
+
+/* Of a checkpoint of several files all must be there at resume. NULL for one. */
+static json_t *observer_paths(const struct checkpoint *checkpoint)
+{
+    if (checkpoint->path_count < 2)
+        return NULL;
+    json_t *paths = json_array();
+    for (size_t i = 0; i < checkpoint->path_count; i++)
+        json_array_append_new(paths, json_string(checkpoint->paths[i]));
+    return paths;
+}
+
+static void observer_checkpoint(void *context, const struct checkpoint *checkpoint)
+{
+    struct observer *observer = context;
+    observer->signs++;
+    json_t *members =
+        json_pack("{s:s, s:I, s:I}", "path", checkpoint->path, "step", (json_int_t)checkpoint->step,
+                  "bytes", (json_int_t)checkpoint->bytes);
+    if (!members)
+        members = json_pack("{s:s}", "message", "the path of a checkpoint is not UTF-8");
+    bool is_found = json_object_get(members, "path") != NULL;
+    json_t *paths = is_found ? observer_paths(checkpoint) : NULL;
+    if (paths)
+        json_object_set_new(members, "paths", paths);
+    if (is_found && (!observer->has_saved || checkpoint->step > observer->saved_step)) {
+        observer->has_saved = true;
+        observer->saved_step = checkpoint->step;
+    }
+    journal_add(observer->options.journal, JOURNAL_STATE, is_found ? "checkpoint" : "warning",
+                members);
+    journal_flush(observer->options.journal);
+    observer->options.urgent(observer->options.context);
+}
+
+/* A script says that a checkpoint is whole; it is measured, and must be there. */
+static void observer_announced(void *context, const char *path, int64_t step)
+{
+    int64_t bytes = checkpoints_measure(path);
+    struct checkpoint checkpoint = {.path = path, .step = step, .bytes = (uint64_t)bytes};
+    if (bytes >= 0)
+        observer_checkpoint(context, &checkpoint);
+}
+
+static void observer_channel_line(void *context, const char *line, size_t size)
+{
+    const struct channel_listener listener = {observer_row, observer_announced, context};
+    channel_read(&listener, line, size);
+}
+
+static void observer_channel_data(void *context, const char *data, size_t size)
+{
+    struct observer *observer = context;
+    lines_feed(&observer->channel_lines, data, size, observer_channel_line, observer);
+}
+
+static void observer_file_data(void *context, const char *data, size_t size)
+{
+    struct observer *observer = context;
+    extract_feed(observer->extract, data, size);
+}
+
+static void observer_verdict(void *context, json_t *verdict)
+{
+    struct observer *observer = context;
+    journal_add(observer->options.journal, JOURNAL_STATE, "guard",
+                json_pack("{s:O}", "verdict", verdict));
+    journal_flush(observer->options.journal);
+    observer->options.urgent(observer->options.context);
+}
+
+static void observer_judge(struct observer *observer)
+{
+    static const enum observer_stop_cause causes[] = {
+        [GUARDS_FAILED] = OBSERVER_STOP_GUARD,
+        [GUARDS_NAN] = OBSERVER_STOP_NAN,
+        [GUARDS_REACHED] = OBSERVER_STOP_UNTIL,
+    };
+    json_t *verdict = NULL;
+    char *message = NULL;
+    double elapsed_s = (double)(clock_steady_ms() - observer->rows.began_ms) / 1000;
+    if (observer->is_stopped)
+        return;
+    enum guards_judgement judgement =
+        guards_judge(observer->guards, elapsed_s, observer_verdict, observer, &verdict, &message);
+    if (judgement != GUARDS_FINE) {
+        observer->is_stopped = true;
+        observer->options.stop(observer->options.context, causes[judgement], message, verdict);
+    }
+    json_decref(verdict);
+    free(message);
+}
+
+/* A path of the spec: variables replaced, relative ones below the workdir. */
+static char *observer_path(const struct observer *observer, const char *path)
+{
+    struct text text = {0};
+    const char *workdir = observer->options.assignment->workdir;
+    environment_expand(observer->options.environment, path, &text);
+    if (text_string(&text)[0] != '/' && workdir) {
+        char *whole = text_format("%s/%s", workdir, text_string(&text));
+        text_fini(&text);
+        return whole;
+    }
+    return text_steal(&text);
+}
+
+static int observer_open_extract(struct observer *observer, struct error *err)
+{
+    const json_t *spec = observer->options.assignment->spec;
+    const json_t *metrics = json_object_get(spec, "metrics");
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    int result = metrics ? extract_options_from_json(metrics, &options, err) : 0;
+    if (result < 0)
+        return result;
+    options.step_name =
+        json_string_value(json_object_get(json_object_get(spec, "progress"), "step"));
+    bool is_first = observer->options.is_first_node;
+    if (!is_first && options.kind == EXTRACT_FILE)
+        return 0; /* all nodes would read the same file */
+    result = extract_new(&options, is_first ? observer_row : observer_step, observer,
+                         &observer->extract, err);
+    if (result < 0 || options.kind != EXTRACT_FILE)
+        return result;
+    const char *pattern = json_string_value(json_object_get(metrics, "path"));
+    if (!pattern)
+        return error_set(err, -EINVAL, "metrics: no path");
+    char *path = observer_path(observer, pattern);
+    tail_init(&observer->file, path, TAIL_FROM_END);
+    observer->extracts_file = true;
+    free(path);
+    return 0;
+}
+
+static int observer_open_checkpoints(struct observer *observer, struct error *err)
+{
+    const struct assignment *assignment = observer->options.assignment;
+    if (!assignment->checkpoint_path)
+        return 0;
+    char *path = observer_path(observer, assignment->checkpoint_path);
+    int result = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
+                                 observer, &observer->checkpoints, err);
+    free(path);
+    return result;
+}
+
+static void observer_second(void *context, const struct gpu_second *second)
+{
+    struct observer *observer = context;
+    char *message = idle_add(&observer->idle, second);
+    gpu_metrics_add(&observer->gpus, second);
+    if (message)
+        observer_warn(observer, message);
+    free(message);
+}
+
+static void observer_model(void *context, const char *model)
+{
+    struct observer *observer = context;
+    speed_model(&observer->speed, model);
+}
+
+static void observer_fault(void *context, const char *line)
+{
+    struct observer *observer = context;
+    observer->options.fault(observer->options.context, line);
+}
+
+/* Without samples a run is as good as with them. */
+static void observer_open_watch(struct observer *observer)
+{
+    struct error err;
+    const struct watch_options options = {
+        .loop = observer->options.loop,
+        .journal = observer->options.journal,
+        .second = observer_second,
+        .model = observer_model,
+        .fault = observer_fault,
+        .context = observer,
+        .program = observer->options.program,
+        .environment = observer->options.environment->entries,
+    };
+    if (observer->options.assignment->gpus == 0 ||
+        watch_open(&options, &observer->watch, &err) == 0)
+        return;
+    char *message = text_format("GPUs are not sampled: %s", err.message);
+    observer_warn(observer, message);
+    free(message);
+}
+
+static void observer_end_watch(struct observer *observer, enum observer_fate fate)
+{
+    watch_tell_rest(observer->watch);
+    if (fate == OBSERVER_ENDED_BADLY || observer->is_stopped)
+        watch_tell_last_minute(observer->watch);
+    watch_close(observer->watch);
+    observer->watch = NULL;
+}
+
+int observer_new(const struct observer_options *options, struct observer **ret_observer,
+                 struct error *err)
+{
+    struct observer *observer = calloc(1, sizeof(*observer));
+    if (!observer)
+        abort();
+    observer->options = *options;
+    observer->file.fd = observer->channel.fd = -1;
+    observer->channel_lines.size_max = OBSERVER_LINE_MAX;
+    const struct assignment *assignment = options->assignment;
+    int result = guards_new(assignment->spec, assignment->resume_step, &observer->guards, err);
+    if (result == 0)
+        result = observer_open_extract(observer, err);
+    if (result == 0 && options->is_first_node)
+        result = observer_open_checkpoints(observer, err);
+    if (result < 0) {
+        observer_free(observer);
+        return result;
+    }
+    tail_init(&observer->channel, options->channel, TAIL_FROM_END);
+    observer->rows.journal = options->journal;
+    observer->rows.guards = observer->guards;
+    observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
+    speed_init(&observer->speed, assignment->spec, assignment->nodes * assignment->gpus);
+    observer->gpus = (struct gpu_metrics){
+        .rows = &observer->rows,
+        .is_told = options->is_first_node,
+        .begin_step = assignment->resume_step,
+    };
+    idle_init(&observer->idle, (unsigned)assignment->idle_s);
+    if (options->is_first_node)
+        observer->proof =
+            proof_new(assignment->changed, json_object_get(assignment->spec, "params"));
+    observer_open_watch(observer);
+    *ret_observer = observer;
+    return 0;
+}
+
+void observer_free(struct observer *observer)
+{
+    if (!observer)
+        return;
+    watch_close(observer->watch);
+    rows_fini(&observer->rows);
+    speed_fini(&observer->speed);
+    guards_free(observer->guards);
+    proof_free(observer->proof);
+    extract_free(observer->extract);
+    tail_fini(&observer->file);
+    tail_fini(&observer->channel);
+    lines_fini(&observer->channel_lines);
+    checkpoints_free(observer->checkpoints);
+    free(observer);
+}
+
+void observer_feed(struct observer *observer, const char *data, size_t size)
+{
+    proof_feed(observer->proof, data, size);
+    if (observer->extract && !observer->extracts_file)
+        extract_feed(observer->extract, data, size);
+}
+
+const struct gpu_second *observer_gpus(const struct observer *observer)
+{
+    return watch_latest(observer->watch);
+}
+
+static void observer_look_at_files(struct observer *observer)
+{
+    if (observer->extracts_file)
+        tail_look(&observer->file, observer_file_data, observer);
+    tail_look(&observer->channel, observer_channel_data, observer);
+}
+
+/* A misspelled metric is better known after minutes than when the gate judges; and a guard on it
+ * never judges at all. `when` is how long was waited for it. */
+static void observer_look_for_missing(struct observer *observer, const char *when)
+{
+    bool is_read = observer->extract && observer->options.is_first_node;
+    if (observer->has_looked_for_missing)
+        return;
+    observer->has_looked_for_missing = true;
+    char *missing = is_read ? guards_missing(observer->guards) : NULL;
+    if (missing && *missing) {
+        char *message = text_format("%s no row came of: %s", when, missing);
+        observer_warn(observer, message);
+        free(message);
+    }
+    free(missing);
+}
+
+/* Once: then it is over with comparing. */
+static void observer_look_for_proof(struct observer *observer)
+{
+    char *doubts = proof_doubts(observer->proof);
+    if (doubts)
+        observer_warn(observer, doubts);
+    free(doubts);
+    proof_free(observer->proof);
+    observer->proof = NULL;
+}
+
+/* Why there is no MFU, of a program that tells metrics. */
+static void observer_look_for_speed(struct observer *observer)
+{
+    bool is_due = observer->options.is_first_node && observer->rows.has_row;
+    char *message = is_due ? speed_trouble(&observer->speed) : NULL;
+    if (message && !observer->has_told_of_speed) {
+        observer->has_told_of_speed = true;
+        observer_warn(observer, message);
+    }
+    free(message);
+}
+
+void observer_look(struct observer *observer)
+{
+    int64_t now_ms = clock_steady_ms();
+    observer_look_at_files(observer);
+    rows_flush(&observer->rows);
+    observer_judge(observer);
+    if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS) {
+        observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
+        observer_look_for_proof(observer);
+        if (!observer->has_told_of_speed)
+            observer_look_for_speed(observer);
+    }
+    if (observer->checkpoints && now_ms - observer->checkpoints_ms >= OBSERVER_CHECKPOINTS_MS) {
+        checkpoints_look(observer->checkpoints);
+        observer->checkpoints_ms = now_ms;
+    }
+}
+
+void observer_look_last(struct observer *observer, enum observer_fate fate)
+{
+    observer_look_at_files(observer);
+    lines_end(&observer->channel_lines, observer_channel_line, observer);
+    if (observer->extract)
+        extract_end(observer->extract);
+    observer_end_watch(observer, fate);
+    observer_look_for_speed(observer);
+    if (fate == OBSERVER_ENDED_WELL) { /* else what came first is what matters */
+        observer_look_for_missing(observer, "from its start to its end");
+        observer_look_for_proof(observer);
+    }
+    rows_flush(&observer->rows);
+    observer_judge(observer);
+}
+
+void observer_end(struct observer *observer, enum checkpoints_end end)
+{
+    if (observer->checkpoints)
+        checkpoints_look_last(observer->checkpoints, end);
+}
+
+uint64_t observer_signs(const struct observer *observer)
+{
+    const struct checkpoints *checkpoints = observer->checkpoints;
+    return observer->signs + (checkpoints ? checkpoints_changes(checkpoints) : 0);
+}
+
+bool observer_last_step(const struct observer *observer, int64_t *ret_step)
+{
+    if (observer->rows.has_step)
+        *ret_step = observer->rows.last_step;
+    return observer->rows.has_step;
+}
+
+bool observer_newest_step(const struct observer *observer, int64_t *ret_step)
+{
+    if (!observer->has_other_step)
+        return observer_last_step(observer, ret_step);
+    *ret_step = observer->other_step;
+    return true;
+}
+
+bool observer_saved_step(const struct observer *observer, int64_t *ret_step)
+{
+    if (observer->has_saved)
+        *ret_step = observer->saved_step;
+    return observer->has_saved;
+}

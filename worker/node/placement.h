@@ -1,0 +1,33 @@
+/* Where a process stands among tensor x pipeline x data, and which of its node's GPUs it sees.
+ *
+ * Ranks are numbered as Megatron-LM does by default ("tp-cp-ep-dp-pp" in its parallel_state.py):
+ * tensor neighbours come first, data next, pipeline stages last. So a tensor group is a row of
+ * GPUs, within a node where it fits, and what crosses nodes is the little that stages exchange. */
+#ifndef PHASED_WORKER_NODE_PLACEMENT_H
+#define PHASED_WORKER_NODE_PLACEMENT_H
+
+#include <jansson.h>
+
+struct error;
+
+/* Sizes; a tensor of 0 means that nothing was said. */
+struct placement_sizes {
+    unsigned tensor, pipeline, data;
+};
+
+struct placement {
+    unsigned tensor, pipeline, data;
+};
+
+/* From the member `parallel` of a resolved phase, which may be absent. -EINVAL: it is damaged. */
+int placement_read(const json_t *parallel, struct placement_sizes *ret_sizes, struct error *err);
+
+/* `rank` is less than the product of the sizes. */
+struct placement placement_of(const struct placement_sizes *sizes, unsigned rank);
+
+/* `count` entries from the `first` on of a list of devices as in CUDA_VISIBLE_DEVICES, the
+ * caller's to free(); NULL when it has not so many. Entries are taken as they stand, numbers and
+ * UUIDs: only who made the list knows how they are counted. */
+char *placement_devices(const char *list, unsigned first, unsigned count);
+
+#endif

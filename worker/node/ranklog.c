@@ -1,0 +1,250 @@
+/* Writing what a rank prints. */
+#include "worker/node/ranklog.h"
+
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/health/recent.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RANKLOG_OVERWRITTEN_MS = 5000, RANKLOG_LAST_MAX = 150 };
+
+struct ranklog {
+    char *path, *first, *previous;
+    int fd; /* -1 while it cannot be opened */
+    size_t size, size_max;
+    struct text line;    /* what has no end yet */
+    bool after_return;   /* a carriage return came last */
+    int64_t returned_ms; /* when a line that was written over was last kept */
+    struct text output;  /* whole lines of this feeding, not yet written */
+    unsigned output_lines;
+    struct recent recent;
+    char last[RANKLOG_LAST_MAX + 1]; /* the beginning of the last line that is not blank */
+    unsigned lost;
+    int lost_for;
+    time_t second; /* what `stamp` says */
+    char stamp[32];
+};
+
+static void ranklog_open_file(struct ranklog *ranklog)
+{
+    struct stat status;
+    ranklog->fd = open(ranklog->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    ranklog->size = 0;
+    if (ranklog->fd >= 0 && fstat(ranklog->fd, &status) == 0)
+        ranklog->size = (size_t)status.st_size;
+}
+
+struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max)
+{
+    struct ranklog *ranklog = calloc(1, sizeof(*ranklog));
+    if (!ranklog)
+        abort();
+    ranklog->path = text_format("%s/rank-%u.log", folder, rank);
+    ranklog->first = text_format("%s/rank-%u.first.log", folder, rank);
+    ranklog->previous = text_format("%s/rank-%u.previous.log", folder, rank);
+    ranklog->size_max = size_max ? size_max : RANKLOG_FILE_MAX;
+    ranklog->returned_ms = -RANKLOG_OVERWRITTEN_MS;
+    ranklog_open_file(ranklog);
+    return ranklog;
+}
+
+static void ranklog_rotate(struct ranklog *ranklog)
+{
+    close(ranklog->fd);
+    bool has_first = access(ranklog->first, F_OK) == 0;
+    /* If it cannot be set aside it goes on growing, which is the lesser evil. */
+    (void)rename(ranklog->path, has_first ? ranklog->previous : ranklog->first);
+    ranklog_open_file(ranklog);
+}
+
+static void ranklog_write(struct ranklog *ranklog)
+{
+    if (!ranklog->output.size)
+        return;
+    recent_add(&ranklog->recent, ranklog->output.data, ranklog->output.size);
+    if (ranklog->fd >= 0 && ranklog->size >= ranklog->size_max)
+        ranklog_rotate(ranklog);
+    if (ranklog->fd < 0)
+        ranklog_open_file(ranklog);
+    ssize_t size = -1;
+    if (ranklog->fd >= 0)
+        size = write(ranklog->fd, ranklog->output.data, ranklog->output.size);
+    if (size > 0)
+        ranklog->size += (size_t)size;
+    if (size != (ssize_t)ranklog->output.size) {
+        ranklog->lost += ranklog->output_lines;
+        ranklog->lost_for = size < 0 ? errno : ENOSPC;
+    }
+    text_clear(&ranklog->output);
+    ranklog->output_lines = 0;
+}
+
+static void ranklog_stamp(struct ranklog *ranklog)
+{
+    struct timespec now;
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec != ranklog->second) {
+        gmtime_r(&now.tv_sec, &parts);
+        (void)strftime(ranklog->stamp, sizeof(ranklog->stamp), "%Y-%m-%dT%H:%M:%S", &parts);
+        ranklog->second = now.tv_sec;
+    }
+    text_addf(&ranklog->output, "%s.%03ldZ ", ranklog->stamp, now.tv_nsec / 1000000);
+}
+
+/* Keeps the beginning of a line that is not blank, without escape sequences (colours) and other
+ * control characters. */
+static void ranklog_keep_last(const char *line, size_t size, char last[RANKLOG_LAST_MAX + 1])
+{
+    char kept[RANKLOG_LAST_MAX + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < size && count < RANKLOG_LAST_MAX; i++) {
+        unsigned char byte = (unsigned char)line[i];
+        if (byte == 0x1B && i + 1 < size && line[i + 1] == '[') {
+            for (i += 2; i < size && !isalpha((unsigned char)line[i]);)
+                i++;
+        } else if (byte >= ' ' && byte != 0x7F && (count || byte != ' ')) {
+            kept[count++] = (char)byte;
+        } else if (byte == '\t' && count) {
+            kept[count++] = ' ';
+        }
+    }
+    while (count && kept[count - 1] == ' ')
+        count--;
+    kept[count] = '\0';
+    if (count)
+        memcpy(last, kept, count + 1);
+}
+
+static void ranklog_end_line(struct ranklog *ranklog)
+{
+    ranklog_keep_last(text_string(&ranklog->line), ranklog->line.size, ranklog->last);
+    ranklog_stamp(ranklog);
+    text_add_bytes(&ranklog->output, text_string(&ranklog->line), ranklog->line.size);
+    text_add(&ranklog->output, "\n");
+    ranklog->output_lines++;
+    text_clear(&ranklog->line);
+}
+
+/* A carriage return was followed by more of the same line: what stood there is written over. */
+static void ranklog_overwrite(struct ranklog *ranklog)
+{
+    int64_t now_ms = clock_steady_ms();
+    if (now_ms - ranklog->returned_ms >= RANKLOG_OVERWRITTEN_MS && ranklog->line.size) {
+        ranklog_end_line(ranklog);
+        ranklog->returned_ms = now_ms;
+    }
+    text_clear(&ranklog->line);
+}
+
+static void ranklog_add(struct ranklog *ranklog, const char *data, size_t size)
+{
+    if (ranklog->after_return && size)
+        ranklog_overwrite(ranklog);
+    if (size)
+        ranklog->after_return = false;
+    while (size) {
+        size_t room = RANKLOG_LINE_MAX - ranklog->line.size, part = size < room ? size : room;
+        text_add_bytes(&ranklog->line, data, part);
+        data += part;
+        size -= part;
+        if (size)
+            ranklog_end_line(ranklog); /* a very long line is cut into several */
+    }
+}
+
+void ranklog_feed(struct ranklog *ranklog, const char *data, size_t size)
+{
+    const char *end = data + size;
+    while (data < end) {
+        size_t rest = (size_t)(end - data), part = 0;
+        while (part < rest && data[part] != '\n' && data[part] != '\r')
+            part++;
+        ranklog_add(ranklog, data, part);
+        data += part;
+        if (data == end)
+            break;
+        if (*data == '\n') {
+            ranklog_end_line(ranklog);
+            ranklog->after_return = false;
+        } else {
+            ranklog->after_return = true;
+        }
+        data++;
+    }
+    ranklog_write(ranklog);
+}
+
+void ranklog_close(struct ranklog *ranklog)
+{
+    if (!ranklog)
+        return;
+    if (ranklog->line.size)
+        ranklog_end_line(ranklog);
+    ranklog_write(ranklog);
+    if (ranklog->fd >= 0)
+        close(ranklog->fd);
+    text_fini(&ranklog->line);
+    text_fini(&ranklog->output);
+    recent_fini(&ranklog->recent);
+    free(ranklog->path);
+    free(ranklog->first);
+    free(ranklog->previous);
+    free(ranklog);
+}
+
+char *ranklog_last_line(const struct ranklog *ranklog)
+{
+    char last[RANKLOG_LAST_MAX + 1];
+    memcpy(last, ranklog->last, sizeof(last));
+    ranklog_keep_last(text_string(&ranklog->line), ranklog->line.size, last);
+    /* It may have been cut inside a character; other bytes that are no UTF-8 are replaced. */
+    size_t size = strlen(last), start = size;
+    while (size == RANKLOG_LAST_MAX && start && ((unsigned char)last[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (size == RANKLOG_LAST_MAX && start && (unsigned char)last[start - 1] >= 0xC0)
+        last[start - 1] = '\0';
+    json_t *string = json_string(last);
+    for (char *at = last; !string && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json_decref(string);
+    return text_format("%s", last);
+}
+
+void ranklog_note(struct ranklog *ranklog, const char *line)
+{
+    struct text written = ranklog->output;
+    ranklog->output = (struct text){0};
+    ranklog_stamp(ranklog);
+    text_addf(&ranklog->output, "%s\n", line);
+    recent_add(&ranklog->recent, ranklog->output.data, ranklog->output.size);
+    text_fini(&ranklog->output);
+    ranklog->output = written;
+}
+
+const char *ranklog_recent(struct ranklog *ranklog, size_t *ret_size)
+{
+    if (ranklog->line.size)
+        ranklog_end_line(ranklog);
+    ranklog_write(ranklog);
+    return recent_lines(&ranklog->recent, ret_size);
+}
+
+unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason)
+{
+    if (ret_reason)
+        *ret_reason = ranklog->lost_for;
+    return ranklog->lost;
+}

@@ -1,0 +1,172 @@
+/* Choosing and publishing the meeting point. */
+#include "worker/node/rendezvous.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <jansson.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static bool rendezvous_is_loopback(const struct in_addr *address)
+{
+    return (ntohl(address->s_addr) >> 24) == 127;
+}
+
+/* Binds a socket to a port of the system's choice: an address that is not this node's is refused.
+ * Returns the socket, or -1. */
+static int rendezvous_bind(const struct in_addr *address, unsigned *ret_port)
+{
+    struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = *address};
+    socklen_t size = sizeof(local);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&local, size) < 0 ||
+                    getsockname(fd, (struct sockaddr *)&local, &size) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd >= 0)
+        *ret_port = ntohs(local.sin_port);
+    return fd;
+}
+
+/* Returns the port, or 0. */
+static unsigned rendezvous_free_port(const struct in_addr *address)
+{
+    unsigned port = 0;
+    int fd = rendezvous_bind(address, &port);
+    if (fd >= 0)
+        close(fd);
+    return port;
+}
+
+int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err)
+{
+    const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
+    int *sockets = calloc(count, sizeof(*sockets));
+    unsigned bound = 0;
+    if (!sockets)
+        abort();
+    /* All are held until the last is picked, or one might come twice. */
+    while (bound < count && (sockets[bound] = rendezvous_bind(&address, &ret_ports[bound])) >= 0)
+        bound++;
+    for (unsigned i = 0; i < bound; i++)
+        close(sockets[i]);
+    free(sockets);
+    if (bound < count)
+        return error_set(err, -EADDRNOTAVAIL, "found only %u free ports for %u groups", bound,
+                         count);
+    return 0;
+}
+
+/* The first address of `name` that is this node's and not loopback. */
+static unsigned rendezvous_try_name(const char *name, struct in_addr *ret_address)
+{
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    unsigned port = 0;
+    if (!name || getaddrinfo(name, NULL, &hints, &list) != 0)
+        return 0;
+    for (struct addrinfo *item = list; item && !port; item = item->ai_next) {
+        struct in_addr address = ((struct sockaddr_in *)item->ai_addr)->sin_addr;
+        if (!rendezvous_is_loopback(&address) && (port = rendezvous_free_port(&address)))
+            *ret_address = address;
+    }
+    freeaddrinfo(list);
+    return port;
+}
+
+static unsigned rendezvous_try_interfaces(struct in_addr *ret_address)
+{
+    struct ifaddrs *list = NULL;
+    unsigned port = 0;
+    if (getifaddrs(&list) < 0)
+        return 0;
+    for (struct ifaddrs *item = list; item && !port; item = item->ifa_next) {
+        bool is_usable = item->ifa_addr && item->ifa_addr->sa_family == AF_INET &&
+                         (item->ifa_flags & IFF_UP) && !(item->ifa_flags & IFF_LOOPBACK);
+        if (!is_usable)
+            continue;
+        struct in_addr address = ((struct sockaddr_in *)item->ifa_addr)->sin_addr;
+        if ((port = rendezvous_free_port(&address)))
+            *ret_address = address;
+    }
+    freeifaddrs(list);
+    return port;
+}
+
+int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_rendezvous,
+                    struct error *err)
+{
+    char host[256] = "";
+    struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
+    unsigned port = 0;
+    (void)gethostname(host, sizeof(host) - 1); /* an empty name is not found below */
+    if (nodes > 1) {
+        port = rendezvous_try_name(node, &address);
+        port = port ? port : rendezvous_try_name(host, &address);
+        port = port ? port : rendezvous_try_interfaces(&address);
+    }
+    /* One node alone, or nodes on a host without a network: a sandbox. */
+    if (!port)
+        port = rendezvous_free_port(&address);
+    if (!port)
+        return error_set(err, -EADDRNOTAVAIL, "found no free port for the ranks to meet on %s",
+                         node);
+    struct rendezvous rendezvous = {.port = port};
+    if (!inet_ntop(AF_INET, &address, rendezvous.address, sizeof(rendezvous.address)))
+        return error_set(err, -errno, "cannot write an address: %s", strerror(errno));
+    *ret_rendezvous = rendezvous;
+    return 0;
+}
+
+static char *rendezvous_path(const char *run_dir, unsigned restarts)
+{
+    return text_format("%s/rendezvous-%u.json", run_dir, restarts);
+}
+
+int rendezvous_publish(const struct rendezvous *rendezvous, const char *run_dir, unsigned restarts,
+                       struct error *err)
+{
+    char *path = rendezvous_path(run_dir, restarts);
+    char *text =
+        text_format("{\"address\": \"%s\", \"port\": %u}\n", rendezvous->address, rendezvous->port);
+    int result = file_replace(path, text, strlen(text), 0600, err);
+    free(text);
+    free(path);
+    return result;
+}
+
+int rendezvous_read(const char *run_dir, unsigned restarts, struct rendezvous *ret_rendezvous,
+                    struct error *err)
+{
+    char *path = rendezvous_path(run_dir, restarts), *text = NULL;
+    const char *address;
+    int port;
+    int result = file_read(path, 4096, &text, NULL, err);
+    if (result < 0) {
+        free(path);
+        return result;
+    }
+    json_t *json = json_loads(text, 0, NULL);
+    if (json_unpack(json, "{s:s, s:i}", "address", &address, "port", &port) < 0) {
+        result = error_set(err, -EINVAL, "%s names no address and port", path);
+    } else {
+        ret_rendezvous->port = (unsigned)port;
+        (void)snprintf(ret_rendezvous->address, sizeof(ret_rendezvous->address), "%s", address);
+    }
+    json_decref(json);
+    free(text);
+    free(path);
+    return result;
+}

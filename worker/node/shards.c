@@ -1,0 +1,279 @@
+/* Finding and keeping shards. */
+#include "worker/node/shards.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/node/environment.h"
+#include "worker/node/split.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SHARDS_HASH_BYTES = 32, SHARDS_HASH_SIZE = 2 * SHARDS_HASH_BYTES + 1 };
+
+struct shard {
+    char *file, *mark;
+    char hash[SHARDS_HASH_SIZE];
+    bool is_over;
+};
+
+struct shards {
+    struct shards_options options;
+    char *folder, *input, *script, *params; /* of its own: the thread may outlive the run */
+    unsigned total;
+    bool is_anew; /* what is marked counts for nothing */
+    struct shard *items;
+    unsigned done;
+    uv_work_t work;
+    bool is_working, is_closed;
+    atomic_bool is_cancelled;
+    int result; /* of the thread; read when that has ended */
+    struct error err;
+};
+
+static char *shards_folder(const char *run_dir)
+{
+    const char *end = strrchr(run_dir, '/');
+    return text_format("%.*s/shards", (int)(end ? end - run_dir : 0), run_dir);
+}
+
+/* The suffix of a file's name, with its dot: programs tell kinds of files by it. */
+static const char *shards_suffix(const char *path)
+{
+    const char *name = strrchr(path, '/'), *dot = strrchr(path, '.');
+    return dot && (!name || dot > name + 1) ? dot : "";
+}
+
+static void shards_free(struct shards *shards)
+{
+    for (unsigned i = 0; i < shards->options.count; i++) {
+        free(shards->items[i].file);
+        free(shards->items[i].mark);
+    }
+    free(shards->items);
+    free(shards->folder);
+    free(shards->input);
+    free(shards->script);
+    free(shards->params);
+    free(shards);
+}
+
+/* --- On the thread --------------------------------------------------------------------------- */
+
+static void shards_hash_text(crypto_generichash_state *hash, const char *text)
+{
+    /* With the NUL, so that two texts are told from one. */
+    (void)crypto_generichash_update(hash, (const unsigned char *)text, strlen(text) + 1);
+}
+
+/* Of all that decides what a group makes of its shard, but for the lines. */
+static void shards_hash_begin(const struct shards *shards, unsigned i,
+                              crypto_generichash_state *hash)
+{
+    char *place = text_format("%u of %u", shards->options.first + i, shards->total);
+    (void)crypto_generichash_init(hash, NULL, 0, SHARDS_HASH_BYTES); /* fails for no such sizes */
+    shards_hash_text(hash, place);
+    shards_hash_text(hash, shards->script);
+    shards_hash_text(hash, shards->params);
+    free(place);
+}
+
+static void shards_hash_end(crypto_generichash_state *hash, char ret_text[SHARDS_HASH_SIZE])
+{
+    unsigned char bytes[SHARDS_HASH_BYTES];
+    (void)crypto_generichash_final(hash, bytes, sizeof(bytes));
+    (void)sodium_bin2hex(ret_text, SHARDS_HASH_SIZE, bytes, sizeof(bytes));
+}
+
+/* Whether an earlier run has done just this shard. */
+static bool shards_is_marked(const struct shard *shard)
+{
+    char *text = NULL;
+    bool is_marked = file_read(shard->mark, SHARDS_HASH_SIZE, &text, NULL, NULL) == 0 &&
+                     strncmp(text, shard->hash, SHARDS_HASH_SIZE - 1) == 0;
+    free(text);
+    return is_marked;
+}
+
+/* Writes the file beside its place and renames it, so that it is there whole or not at all. */
+static int shards_write(struct shards *shards, struct shard *shard, int fd,
+                        const struct split_part *part, crypto_generichash_state *hash,
+                        struct error *err)
+{
+    char *temporary = text_format("%s.new", shard->file);
+    int output = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), result;
+    if (output < 0)
+        result = error_set(err, -errno, "could not make %s: %s", temporary, strerror(errno));
+    else
+        result = split_copy(fd, part, output, &shards->is_cancelled, hash, err);
+    if (result == 0 && fsync(output) < 0)
+        result = error_set(err, -errno, "could not write %s: %s", temporary, strerror(errno));
+    if (output >= 0)
+        close(output);
+    if (result == 0 && rename(temporary, shard->file) < 0)
+        result = error_set(err, -errno, "could not rename %s: %s", temporary, strerror(errno));
+    if (result < 0)
+        (void)unlink(temporary); /* it may not be there */
+    free(temporary);
+    return result;
+}
+
+static int shards_prepare(struct shards *shards, unsigned i, int fd, const struct split_part *part,
+                          struct error *err)
+{
+    struct shard *shard = &shards->items[i];
+    crypto_generichash_state hash;
+    if (shards->is_anew)
+        (void)unlink(shard->mark); /* it may not be there */
+    shards_hash_begin(shards, i, &hash);
+    int result = split_copy(fd, part, -1, &shards->is_cancelled, &hash, err);
+    if (result < 0)
+        return result;
+    shards_hash_end(&hash, shard->hash);
+    shard->is_over = part->begin == part->end || shards_is_marked(shard);
+    if (shard->is_over)
+        return 0;
+    shards_hash_begin(shards, i, &hash);
+    result = shards_write(shards, shard, fd, part, &hash, err);
+    shards_hash_end(&hash, shard->hash); /* of what was written is what counts */
+    return result;
+}
+
+static int shards_find_all(struct shards *shards, struct error *err)
+{
+    const struct shards_options *options = &shards->options;
+    struct split_part *parts = calloc(options->count, sizeof(*parts));
+    if (!parts)
+        abort();
+    int result = file_make_folders(shards->folder, 0700, err), fd = -1;
+    if (result == 0 && (fd = open(shards->input, O_RDONLY | O_CLOEXEC)) < 0)
+        result = error_set(err, -errno, "%s", strerror(errno));
+    if (result == 0)
+        result = split_find(fd, shards->total, options->first, options->count,
+                            &shards->is_cancelled, parts, err);
+    for (unsigned i = 0; i < options->count && result == 0; i++)
+        result = shards_prepare(shards, i, fd, &parts[i], err);
+    if (result < 0)
+        error_prefix(err, "shard.input %s", shards->input);
+    if (fd >= 0)
+        close(fd);
+    free(parts);
+    return result;
+}
+
+static void shards_work_start(uv_work_t *work)
+{
+    struct shards *shards = work->data;
+    shards->result = shards_find_all(shards, &shards->err);
+}
+
+/* --- In the loop ----------------------------------------------------------------------------- */
+
+static void shards_work_done(uv_work_t *work, int status)
+{
+    struct shards *shards = work->data;
+    (void)status; /* a cancelled one is being closed */
+    shards->is_working = false;
+    if (shards->is_closed)
+        shards_free(shards);
+    else
+        shards->options.ready(shards->options.context, shards->result, &shards->err);
+}
+
+/* The file to be split; where its path is relative, to where the script is started. */
+static char *shards_input(const struct assignment *assignment,
+                          const struct environment *environment)
+{
+    struct text input = {0}, path = {0};
+    environment_expand(environment, assignment->shard_input, &input);
+    if (text_string(&input)[0] != '/' && assignment->workdir) {
+        environment_expand(environment, assignment->workdir, &path);
+        text_add(&path, "/");
+    }
+    text_add(&path, text_string(&input));
+    text_fini(&input);
+    return text_steal(&path);
+}
+
+struct shards *shards_find(const struct shards_options *options)
+{
+    const struct assignment *assignment = options->assignment;
+    struct shards *shards = calloc(1, sizeof(*shards));
+    if (!shards || !(shards->items = calloc(options->count, sizeof(*shards->items))))
+        abort();
+    shards->options = *options;
+    shards->folder = shards_folder(assignment->run_dir);
+    shards->input = shards_input(assignment, options->environment);
+    shards->script = text_format("%s", assignment->script);
+    shards->total = assignment->parallel.data;
+    shards->is_anew = assignment->is_anew;
+    shards->params = json_dumps(json_object_get(assignment->spec, "params"),
+                                JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (!shards->params)
+        shards->params = text_format("%s", "{}");
+    for (unsigned i = 0; i < options->count; i++) {
+        unsigned shard = options->first + i;
+        shards->items[i].file =
+            text_format("%s/%u%s", shards->folder, shard, shards_suffix(shards->input));
+        shards->items[i].mark = text_format("%s/%u.done", shards->folder, shard);
+    }
+    shards->work.data = shards;
+    shards->is_working = true;
+    if (sodium_init() < 0)
+        abort(); /* as where memory is exhausted */
+    /* Fails only without a function to call. */
+    (void)uv_queue_work(options->loop, &shards->work, shards_work_start, shards_work_done);
+    return shards;
+}
+
+void shards_close(struct shards *shards)
+{
+    if (!shards)
+        return;
+    atomic_store(&shards->is_cancelled, true);
+    shards->is_closed = true;
+    if (!shards->is_working)
+        shards_free(shards);
+}
+
+const char *shards_file(const struct shards *shards, unsigned i)
+{
+    return shards->items[i].file;
+}
+
+bool shards_is_over(const struct shards *shards, unsigned i)
+{
+    return shards->items[i].is_over;
+}
+
+unsigned shards_done(const struct shards *shards)
+{
+    return shards->done;
+}
+
+int shards_mark_done(struct shards *shards, unsigned i, struct error *err)
+{
+    struct shard *shard = &shards->items[i];
+    shards->done++;
+    return file_replace(shard->mark, shard->hash, strlen(shard->hash), 0600, err);
+}
+
+void shards_remove_all(const char *run_dir)
+{
+    char *folder = shards_folder(run_dir);
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+    while (directory && (entry = readdir(directory)))
+        (void)unlinkat(dirfd(directory), entry->d_name, 0); /* what stays does no harm */
+    if (directory)
+        closedir(directory);
+    (void)rmdir(folder); /* likewise */
+    free(folder);
+}

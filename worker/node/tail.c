@@ -1,0 +1,68 @@
+/* Following a growing file. */
+#include "worker/node/tail.h"
+
+#include "lib/text.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Opens the file if it is there and another than the one that is open. */
+static void tail_reopen(struct tail *tail)
+{
+    struct stat status;
+    if (stat(tail->path, &status) < 0 || !S_ISREG(status.st_mode))
+        return;
+    bool is_same = tail->fd >= 0 && status.st_dev == tail->device && status.st_ino == tail->inode;
+    if (is_same) {
+        if (status.st_size < tail->offset)
+            tail->offset = 0;
+        return;
+    }
+    int fd = open(tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (tail->fd >= 0)
+        close(tail->fd);
+    tail->fd = fd;
+    tail->device = status.st_dev;
+    tail->inode = status.st_ino;
+    tail->offset = 0;
+}
+
+void tail_init(struct tail *tail, const char *path, enum tail_start start)
+{
+    struct stat status;
+    *tail = (struct tail){.path = text_format("%s", path), .fd = -1};
+    tail_reopen(tail);
+    if (start == TAIL_FROM_END && tail->fd >= 0 && fstat(tail->fd, &status) == 0)
+        tail->offset = status.st_size;
+}
+
+void tail_fini(struct tail *tail)
+{
+    if (tail->path && tail->fd >= 0)
+        close(tail->fd);
+    free(tail->path);
+    *tail = (struct tail){.fd = -1};
+}
+
+static void tail_read(struct tail *tail, tail_found *found, void *context)
+{
+    char chunk[65536];
+    ssize_t size;
+    while (tail->fd >= 0 && (size = pread(tail->fd, chunk, sizeof(chunk), tail->offset)) > 0) {
+        tail->offset += size;
+        found(context, chunk, (size_t)size);
+    }
+}
+
+void tail_look(struct tail *tail, tail_found *found, void *context)
+{
+    /* What was written before the file was replaced comes first. */
+    tail_read(tail, found, context);
+    tail_reopen(tail);
+    tail_read(tail, found, context);
+}
