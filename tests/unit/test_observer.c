@@ -5,9 +5,9 @@
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
-#include "worker/environment.h"
+#include "worker/node/environment.h"
 #include "worker/journal.h"
-#include "worker/observer.h"
+#include "worker/node/observer.h"
 
 #include <stdlib.h>
 #include <string.h>
