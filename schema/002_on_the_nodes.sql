@@ -239,7 +239,9 @@ CREATE VIEW v_run AS
            run.lasted / 1000.0 AS seconds,
            (run.lasted - run.shared) / 3600000.0 * job.node_count * job.gpus_per_node AS gpu_hours,
            (run.lasted - run.shared) / 3600000.0 * job.node_count
-               * coalesce(phase.usd_per_node_hour, phase.usd_per_gpu_hour * job.gpus_per_node)
+               * coalesce(phase.usd_per_node_hour, job.gpus_per_node
+                   * CASE WHEN job.gpu_type IS NULL THEN phase.usd_per_gpu_hour
+                          ELSE job.usd_per_gpu_hour END)
                AS usd,
            phase.workflow, phase.id AS phase, run.id AS run
       FROM (SELECT run.*,
@@ -276,3 +278,5 @@ ALTER TABLE phase ADD COLUMN alternatives TEXT;
 ALTER TABLE job ADD COLUMN
     first INTEGER REFERENCES job; -- of several jobs for one run, the first of them; NULL: it is alone
 ALTER TABLE job ADD COLUMN gpu_type TEXT; -- the type of GPUs that it asks for; NULL: as its phase
+-- What one of them costs, where gpu_type says it; NULL: not known.
+ALTER TABLE job ADD COLUMN usd_per_gpu_hour REAL;

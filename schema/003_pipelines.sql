@@ -125,7 +125,9 @@ CREATE VIEW v_cost AS
            idle.ms / 1000.0,
            idle.ms / 3600000.0 * job.node_count * job.gpus_per_node,
            idle.ms / 3600000.0 * job.node_count
-               * coalesce(phase.usd_per_node_hour, phase.usd_per_gpu_hour * job.gpus_per_node)
+               * coalesce(phase.usd_per_node_hour, job.gpus_per_node
+                   * CASE WHEN job.gpu_type IS NULL THEN phase.usd_per_gpu_hour
+                          ELSE job.usd_per_gpu_hour END)
       FROM (SELECT job.id AS job, min(run.id) AS run,
                    max(CASE WHEN job.over THEN ifnull(job.ended, job.started)
                             ELSE ifnull(job.absent_since, now.ms) END

@@ -4,8 +4,11 @@
 #include "daemon/core/model.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/text.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int spending_read(struct stmt *stmt, struct store_spending *ret_spending, struct error *err)
 {
@@ -24,15 +27,32 @@ static double cost_number(const json_t *json)
     return json_is_number(json) ? json_number_value(json) : NAN;
 }
 
+/* Of several types, "h200,h100", the dearest: which one is got is not known yet. */
+static double cost_by_gpu(const json_t *prices, const char *types)
+{
+    double dearest = NAN;
+    while (types && *types) {
+        size_t size = strcspn(types, ",");
+        char *type = text_format("%.*s", (int)size, types);
+        double one = cost_number(json_object_get(prices, type));
+        free(type);
+        if (isnan(one))
+            return NAN;
+        dearest = isnan(dearest) || one > dearest ? one : dearest;
+        types += size + (types[size] == ',');
+    }
+    return dearest;
+}
+
 struct store_price store_price_of(const json_t *resolved, const struct phase *phase)
 {
     const json_t *price = json_object_get(resolved, "price");
     const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
-    if (!per_gpu && phase->gpu_type)
-        per_gpu = json_object_get(json_object_get(price, "by_gpu"), phase->gpu_type);
+    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
     return (struct store_price){
         .usd_per_node_hour = cost_number(json_object_get(price, "per_node_hour")),
-        .usd_per_gpu_hour = cost_number(per_gpu),
+        .usd_per_gpu_hour =
+            per_gpu ? cost_number(per_gpu) : cost_by_gpu(json_object_get(price, "by_gpu"), types),
     };
 }
 

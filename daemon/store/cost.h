@@ -15,7 +15,8 @@ struct store_spending {
     double gpu_hours, hours;
 };
 
-/* What an hour of a node and of a GPU costs in a phase of the resolved workflow; NaN: not known. */
+/* What an hour of a node and of a GPU costs in a phase of the resolved workflow, at most where GPUs
+ * are given as alternatives; NaN: not known. */
 struct store_price {
     double usd_per_node_hour, usd_per_gpu_hour;
 };

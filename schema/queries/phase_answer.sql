@@ -23,7 +23,8 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
            AS gpus, phase.nodes,
        used.gpu_seconds,
        ifnull(used.node_seconds * phase.usd_per_node_hour,
-              used.gpu_seconds * phase.usd_per_gpu_hour) / 3600.0 AS cost_usd,
+              ifnull(used.gpu_usd, CASE WHEN used.gpu_seconds = 0
+                                        THEN 0 * phase.usd_per_gpu_hour END)) / 3600.0 AS cost_usd,
        (SELECT min(way) FROM promotion WHERE promotion.phase = phase.id) AS promoted,
        :runs || '/' || ifnull(earlier.workflow || '/' || earlier.name,
                               phase.workflow || '/' || ifnull(best.name, phase.name))
@@ -43,7 +44,10 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        best.name AS best, earlier.workflow || '/' || earlier.name AS reused
   FROM phase
   JOIN (SELECT total(lasted_s * job.node_count / parts) AS node_seconds,
-               total(lasted_s * job.node_count * job.gpus_per_node / parts) AS gpu_seconds
+               total(lasted_s * job.node_count * job.gpus_per_node / parts) AS gpu_seconds,
+               sum(lasted_s * job.node_count * job.gpus_per_node / parts
+                   * CASE WHEN job.gpu_type IS NULL THEN priced.usd_per_gpu_hour
+                          ELSE job.usd_per_gpu_hour END) AS gpu_usd
           FROM (SELECT run.job, ifnull(whole.lanes, 1) AS parts,
                        (max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
                             - run.started, 0)
@@ -58,7 +62,8 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                   LEFT JOIN member ON member.phase = run.phase
                   LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
                  WHERE run.phase = :phase) AS lasting
-          JOIN job ON job.id = lasting.job) AS used
+          JOIN job ON job.id = lasting.job
+          JOIN phase AS priced ON priced.id = :phase) AS used
   LEFT JOIN run ON run.id = :run
   LEFT JOIN job ON job.id = run.job
   LEFT JOIN member ON member.phase = phase.id

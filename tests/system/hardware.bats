@@ -75,6 +75,7 @@ executed() {
 choice() {
     cat <<SPEC
 name: choice
+price: {h200: 4.5, h100: 2.25}
 phases:
   train:
     resources: {nodes: 1, gpus: h200:8 | h100:8, time: 30m}
@@ -128,6 +129,10 @@ record_says() {
     eventually 30 record_says 'SELECT gpu_type, state, over FROM job ORDER BY id LIMIT 1' "h200|cancelled|1"
     # The next phase wants just what was got: it goes on in the same job.
     [ "$(cat "$PHASED_HOME/runs/1/after/out/job")" = "$(record "SELECT slurm_id FROM job WHERE gpu_type = 'h100'")" ]
+    # What was got is paid for, in every account.
+    eventually 10 record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_run" 2.250
+    record_says "SELECT printf('%.3f', total(usd) / total(gpu_hours)) FROM v_cost" 2.250
+    [ "$(phasectl status 1 --json | jq '.phases[] | .cost_usd / .gpu_seconds * 3600 * 1000 | round' | uniq)" = 2250 ]
     free_nodes
 }
 
