@@ -109,7 +109,10 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     int otherwise = assignment->gpus ? HANG_AUTOMATIC : HANG_OFF;
     assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
     assignment->idle_s = assignment_number(assignment->spec, "idle_s", 0);
-    assignment->gpu_type = assignment_string(resources, "gpu_type");
+    /* Of alternatives it is the first, and the job may be for another one: that promises nothing.
+     */
+    if (json_array_size(json_object_get(resources, "alternatives")) == 0)
+        assignment->gpu_type = assignment_string(resources, "gpu_type");
     assignment_read_preflight(assignment);
     if (assignment->nodes == 0)
         return error_set(err, -EINVAL, "spec: resources.nodes is 0");

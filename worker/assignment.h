@@ -33,7 +33,7 @@ struct assignment {
     const char *resume;        /* path of the checkpoint to go on from, or NULL */
     int64_t resume_step;       /* 0 without one */
     unsigned nodes, gpus;      /* gpus per node; 0 for none */
-    const char *gpu_type;      /* Slurm's name for them; NULL: any */
+    const char *gpu_type;      /* Slurm's name for them; NULL: any, or one of several */
     bool has_part;             /* others have the rest of the job's GPUs: its own begin at ... */
     unsigned gpu_first;        /* ... this one */
     enum assignment_launch launch;

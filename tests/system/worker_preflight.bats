@@ -82,6 +82,12 @@ preflight_of() {
     start_lead 2
     await_lead
     [ "$(outcome 2 .outcome)" = succeeded ]
+    # Of alternatives the first is named, but the job may have got another.
+    quick_run 3 1 '{"resources": {"nodes": 1, "gpus": 8, "gpu_type": "h100",
+        "alternatives": [{"gpus": 8, "gpu_type": "h100"}, {"gpus": 8, "gpu_type": "h200"}]}}'
+    start_lead 3
+    await_lead
+    [ "$(preflight_of 3 n1)" = "quick passed: " ]
 }
 
 @test "the full level measures in the groups of the run" {
