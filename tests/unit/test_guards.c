@@ -174,6 +174,25 @@ static void until_ends_a_run_well_unless_a_guard_fails(void **state)
     }
 }
 
+static void until_sees_the_time_pass_without_metrics(void **state)
+{
+    (void)state;
+    json_t *spec, *verdict = NULL;
+    char *message = NULL;
+    struct text told = {0};
+    struct guards *guards = guards_of("{\"until\": {\"condition\": \"elapsed >= 60\"}}", &spec);
+    assert_int_equal(guards_judge(guards, 59, note_verdict, &told, &verdict, &message),
+                     GUARDS_FINE);
+    assert_int_equal(guards_judge(guards, 60, note_verdict, &told, &verdict, &message),
+                     GUARDS_REACHED);
+    assert_string_equal(text_string(&told), "until passed; ");
+    guards_free(guards);
+    json_decref(spec);
+    json_decref(verdict);
+    free(message);
+    text_fini(&told);
+}
+
 static void a_guard_that_is_none_is_refused_by_name(void **state)
 {
     (void)state;
@@ -193,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
         cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
         cmocka_unit_test(until_ends_a_run_well_unless_a_guard_fails),
+        cmocka_unit_test(until_sees_the_time_pass_without_metrics),
         cmocka_unit_test(a_guard_that_is_none_is_refused_by_name),
     };
     return cmocka_run_group_tests_name("guards", tests, NULL, NULL);

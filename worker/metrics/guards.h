@@ -32,9 +32,9 @@ enum guards_judgement { GUARDS_FINE, GUARDS_FAILED, GUARDS_NAN, GUARDS_REACHED }
 /* A verdict that is to be recorded; borrowed during the call. */
 typedef void guards_verdict(void *context, json_t *verdict);
 
-/* Evaluates what has new rows. When the run must stop, `ret_verdict` is that guard's verdict, a new
- * reference, or NULL for other reasons, and `ret_message` says why in one line, the caller's to
- * free(). */
+/* Evaluates what has new rows, and `until` whenever it asks how long the run has taken. When the
+ * run must stop, `ret_verdict` is that guard's verdict, a new reference, or NULL for other reasons,
+ * and `ret_message` says why in one line, the caller's to free(). */
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
                                    void *context, json_t **ret_verdict, char **ret_message);
 
