@@ -17,12 +17,13 @@ bin_phasectl_SOURCES = \
 	cli/plan.c \
 	cli/program.c cli/program.h \
 	cli/provenance.c cli/provenance.h \
+	cli/rehearse.c \
 	cli/runs.c \
 	cli/show.c \
 	cli/source.c cli/source.h \
 	cli/sandbox.c \
 	cli/status.c \
-	cli/submit.c \
+	cli/submit.c cli/submit.h \
 	cli/verbs.c cli/verbs.h \
 	cli/watch.c cli/watch.h \
 	cli/why.c

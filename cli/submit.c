@@ -1,4 +1,6 @@
 /* phasectl submit: the files, and all that the phases' programs will need from this shell. */
+#include "cli/submit.h"
+
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -33,6 +35,7 @@ struct submit_options {
     json_t *provenance;
     const struct option_list *sets;
     bool hold;
+    unsigned rehearsal_steps; /* 0: the real thing */
     /* NULL: not given */
     const char *priority, *after, *window;
 };
@@ -130,6 +133,8 @@ static json_t *submit_body(const struct submit_options *options)
         options->variants, "provenance", options->provenance, "hold", options->hold, "workdir",
         workdir ? workdir : "/", "environment", submit_environment(), "umask", (int)submit_umask(),
         "limits", submit_limits(), "host", host, "workflows");
+    if (options->rehearsal_steps)
+        (void)json_object_set_new(body, "rehearse", json_integer(options->rehearsal_steps));
     free(workdir);
     return body;
 }
@@ -246,6 +251,33 @@ out:
     return status;
 }
 
+/* With what was said of params and variants. */
+static int submit_all(struct cli *cli, const struct arguments *files,
+                      struct submit_options *options, const struct option_list *sets,
+                      const struct option_list *variants, struct address *ret_address)
+{
+    const char *wrong = NULL;
+    options->set = options_overrides(sets, &wrong);
+    if (!options->set)
+        return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
+    options->variants = options_texts(variants);
+    options->provenance = provenance_capture();
+    options->sets = sets;
+    int status = submit_files(cli, files, options, ret_address);
+    json_decref(options->provenance);
+    json_decref(options->variants);
+    json_decref(options->set);
+    return status;
+}
+
+int submit_rehearsal(struct cli *cli, const struct arguments *file, const struct option_list *sets,
+                     const struct option_list *variants, unsigned steps,
+                     struct address *ret_address)
+{
+    struct submit_options options = {.rehearsal_steps = steps};
+    return submit_all(cli, file, &options, sets, variants, ret_address);
+}
+
 int submit_verb(struct cli *cli, char **words)
 {
     struct option_list list = {0}, variants = {0};
@@ -278,22 +310,12 @@ int submit_verb(struct cli *cli, char **words)
     };
     struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
     struct address address;
-    const char *wrong = NULL;
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (watch && arguments.count > 1)
         return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);
-    options.set = options_overrides(&list, &wrong);
-    if (!options.set)
-        return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    options.variants = options_texts(&variants);
-    options.provenance = provenance_capture();
-    options.sets = &list;
-    status = submit_files(cli, &arguments, &options, &address);
-    json_decref(options.provenance);
-    json_decref(options.variants);
-    json_decref(options.set);
+    status = submit_all(cli, &arguments, &options, &list, &variants, &address);
     if (status == CLI_OK && watch)
         status = watch_workflow(cli, &address);
     return status;

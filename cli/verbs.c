@@ -16,6 +16,12 @@ const struct verb verbs[] = {
      "Where its phases fit, when Slurm would start them if they were submitted now, what they may\n"
      "take and cost, and what in the cluster's settings may harm them. Nothing is queued. Exits 1\n"
      "if a phase fits nowhere or Slurm would refuse it.\n"},
+    {"rehearse", rehearse_verb, "FILE [options]",
+     "run each phase for a few steps first, and say what the real run would meet",
+     "On the allocations that the real run will get. Says which metrics and checkpoints came, "
+     "what\n"
+     "the gates' checks found, and what the real run would cost. Exits 1 if something is "
+     "missing.\n"},
     {"import", import_verb, "SCRIPT... [options]", "print sbatch scripts as one workflow",
      "Each script becomes a phase, after the one before. What #SBATCH lines ask for is kept, or\n"
      "refused by its name and line. `submit` and `check` take scripts too.\n"},

@@ -19,6 +19,7 @@ const char *verb_nearest(const char *name);
 int submit_verb(struct cli *cli, char **words);
 int check_verb(struct cli *cli, char **words);
 int plan_verb(struct cli *cli, char **words);
+int rehearse_verb(struct cli *cli, char **words);
 int import_verb(struct cli *cli, char **words);
 int show_verb(struct cli *cli, char **words);
 int status_verb(struct cli *cli, char **words);

@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "lib/error.h"
+#include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -26,6 +27,7 @@ static const struct {
     {"key", JSON_STRING, false},         {"with", JSON_ARRAY, false},
     {"provenance", JSON_OBJECT, false},  {"priority", JSON_INTEGER, false},
     {"after", JSON_INTEGER, false},      {"window", JSON_STRING, false},
+    {"rehearse", JSON_INTEGER, false},
 };
 
 static bool all_texts(const json_t *container)
@@ -61,6 +63,10 @@ int submission_check(const json_t *body, struct error *err)
     json_int_t priority = json_integer_value(json_object_get(body, "priority"));
     if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
         return error_set(err, -EINVAL, "`priority` is not within %d", PRIORITY_MAX);
+    const json_t *rehearse = json_object_get(body, "rehearse");
+    json_int_t steps = json_integer_value(rehearse);
+    if (rehearse && (steps < 1 || steps > REHEARSAL_STEPS_MAX))
+        return error_set(err, -EINVAL, "`rehearse` is not 1 to %d steps", REHEARSAL_STEPS_MAX);
     const char *key = json_string_value(json_object_get(body, "key"));
     if (key && !mac_is_hex(key, KEY_DIGITS))
         return error_set(err, -EINVAL, "`key` is not %d hexadecimal digits", KEY_DIGITS);
@@ -120,6 +126,7 @@ json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warning
         .variants = json_object_get(body, "with"),
         .texts = (const char *const *)texts,
         .count = count,
+        .rehearsal_steps = (unsigned)json_integer_value(json_object_get(body, "rehearse")),
     };
     struct spec_problems found = {0};
     if (spec_parse(file, json_string_value(spec), json_string_length(spec), &overrides, &resolved,

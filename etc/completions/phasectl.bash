@@ -21,7 +21,7 @@ _phasectl() {
             "$(phasectl "$verb" --help 2>/dev/null | grep -oE -- '--[a-z-]+')" -- "$word")
     else
         case $verb in
-        submit | check | plan | import | failures) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        submit | check | plan | rehearse | import | failures) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
         nodes) mapfile -t COMPREPLY < <(compgen -W "add clear $(_phasectl_nodes)" -- "$word") ;;
         daemon | sandbox) mapfile -t COMPREPLY < <(compgen -W 'start stop status' -- "$word") ;;
         *) mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses)" -- "$word") ;;

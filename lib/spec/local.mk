@@ -19,6 +19,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/preflight.c lib/spec/preflight.h \
 	lib/spec/problems.c lib/spec/problems.h \
 	lib/spec/queue_limits.c lib/spec/queue_limits.h \
+	lib/spec/rehearsal.c lib/spec/rehearsal.h \
 	lib/spec/remedies.c lib/spec/remedies.h \
 	lib/spec/scalar.c lib/spec/scalar.h \
 	lib/spec/scope.c lib/spec/scope.h \

@@ -256,7 +256,33 @@ static void matrix_expand_one(struct phases *phases, size_t index, struct node_a
     free(cases.items);
 }
 
-void matrix_expand(struct phases *phases, struct node_arena *arena, struct spec_problems *problems)
+/* Makes of a matrix a phase like others, with the params of its first member. */
+static void matrix_take_first(struct phases_entry *entry, struct node_arena *arena,
+                              struct spec_problems *problems)
+{
+    static const char *const own[] = {"matrix", "pack", "best"};
+    const struct node *matrix = node_get(entry->node, "matrix"), *rungs = matrix_rungs(entry);
+    struct matrix_cases cases = {0};
+    if (!matrix)
+        return;
+    bool is_parallel = matrix_is_parallel(entry->node);
+    matrix_read_cases(arena, matrix, &cases, problems);
+    if (cases.count > 0) {
+        entry->axes = cases.items[0];
+        entry->rung = rungs ? matrix_param(arena, rungs->items[0], rungs) : NULL;
+        matrix_lay(arena, entry);
+    }
+    entry->axes = entry->rung = NULL; /* params like others from now on */
+    entry->node = node_copy_map(arena, entry->node);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        node_remove(entry->node, own[i]);
+    if (is_parallel)
+        node_replace(arena, entry->node, matrix_no_preflight(arena, entry));
+    free(cases.items);
+}
+
+void matrix_expand(struct phases *phases, struct node_arena *arena, bool is_rehearsal,
+                   struct spec_problems *problems)
 {
     size_t count = phases->count;
     for (size_t i = 0; i < count; i++) {
@@ -267,7 +293,10 @@ void matrix_expand(struct phases *phases, struct node_arena *arena, struct spec_
             if (node)
                 node_key_problem(problems, node, "only with a matrix");
         }
-        matrix_expand_one(phases, i, arena, problems);
+        if (is_rehearsal)
+            matrix_take_first(&phases->entries[i], arena, problems);
+        else
+            matrix_expand_one(phases, i, arena, problems);
     }
 }
 

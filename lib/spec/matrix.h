@@ -23,8 +23,10 @@ enum {
     MATRIX_LANES_MAX = 500,
 };
 
-/* Adds the members of each matrix to the phases, which are merged but not in order yet. */
-void matrix_expand(struct phases *phases, struct node_arena *arena, struct spec_problems *problems);
+/* Adds the members of each matrix to the phases, which are merged but not in order yet. In a
+ * rehearsal there are none: the phase itself runs, as its first member would. */
+void matrix_expand(struct phases *phases, struct node_arena *arena, bool is_rehearsal,
+                   struct spec_problems *problems);
 
 /* Puts the params of a matrix or member over those of its node; for others there is nothing to do.
  */

@@ -340,7 +340,7 @@ static void phases_sort(struct phases *phases, struct spec_problems *problems)
 }
 
 int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
-                struct spec_problems *problems)
+                bool is_rehearsal, struct spec_problems *problems)
 {
     *phases = (struct phases){0};
     int result = phases_list(phases, root, problems);
@@ -348,7 +348,7 @@ int phases_init(struct phases *phases, struct node_arena *arena, const struct no
         result = phases_merge_all(phases, arena, root, problems);
     if (result < 0)
         return result;
-    matrix_expand(phases, arena, problems);
+    matrix_expand(phases, arena, is_rehearsal, problems);
     for (size_t i = 0; i < phases->count; i++)
         phases_read_after(phases, &phases->entries[i], problems);
     colocate_find(phases, problems);

@@ -37,9 +37,10 @@ struct phases {
 };
 
 /* Reads `root`'s defaults and phases. Returns -EINVAL when there is nothing to go on with; then,
- * too, `phases` is to be ended. `phases` borrows from the arena. */
+ * too, `phases` is to be ended. `phases` borrows from the arena. `is_rehearsal`: as
+ * matrix_expand() says. */
 int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
-                struct spec_problems *problems);
+                bool is_rehearsal, struct spec_problems *problems);
 void phases_fini(struct phases *phases);
 
 /* The phase called as the scalar `node` says; NULL, after a problem, when there is none. */

@@ -11,6 +11,7 @@
 #include "lib/spec/options.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
+#include "lib/spec/rehearsal.h"
 #include "lib/spec/remedies.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
@@ -261,7 +262,8 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     if (is_frozen)
         (void)json_object_set_new(workflow, "code", json_string("snapshot"));
     (void)json_object_set_new(workflow, "phases", phases);
-    if (phases_init(&reader->phases, &reader->arena, reader->root, reader->problems) < 0)
+    if (phases_init(&reader->phases, &reader->arena, reader->root,
+                    overrides && overrides->rehearsal_steps, reader->problems) < 0)
         return workflow;
     spec_read_phases(reader, overrides);
     for (size_t i = 0; i < reader->phases.count; i++)
@@ -291,10 +293,31 @@ static void spec_try_variants(const struct node *variants, const char *data, siz
     }
 }
 
+/* What is rehearsed is good as a whole: what is wrong with matrices and remedies is told as well,
+ * and each warning once. */
+static int spec_check_rehearsed(const char *file, const char *data, size_t size,
+                                const struct spec_overrides *overrides,
+                                struct spec_problems *problems)
+{
+    struct spec_overrides real = *overrides;
+    json_t *json = NULL;
+    real.rehearsal_steps = 0;
+    int result = spec_parse(file, data, size, &real, &json, problems);
+    json_decref(json);
+    if (result < 0)
+        return result;
+    spec_problems_fini(problems);
+    *problems = (struct spec_problems){0};
+    return 0;
+}
+
 int spec_parse(const char *file, const char *data, size_t size,
                const struct spec_overrides *overrides, json_t **ret_json,
                struct spec_problems *problems)
 {
+    unsigned rehearsal_steps = overrides ? overrides->rehearsal_steps : 0;
+    if (rehearsal_steps && spec_check_rehearsed(file, data, size, overrides, problems) < 0)
+        return -EINVAL;
     struct spec_reader reader = {.problems = problems};
     json_t *workflow = NULL;
     free(problems->file);
@@ -305,6 +328,8 @@ int spec_parse(const char *file, const char *data, size_t size,
         workflow = spec_read(&reader, overrides);
     if (workflow && !problems->error_count && overrides && overrides->try_variants)
         spec_try_variants(reader.variants, data, size, problems);
+    if (workflow && !problems->error_count && rehearsal_steps)
+        rehearsal_apply(workflow, rehearsal_steps, problems);
     spec_reader_fini(&reader);
     spec_problems_sort(problems);
     if (problems->error_count || !workflow) {

@@ -34,6 +34,9 @@ struct spec_overrides {
     size_t count;
     /* Above them, what remedies have changed: a list of {"phase", "param", "value"}; or NULL. */
     const json_t *changes;
+    /* Not 0: a rehearsal with so many steps of each phase is made of it (lib/spec/rehearsal.h). It
+     * has no remedies and no matrices, so it is never resolved with `changes`. */
+    unsigned rehearsal_steps;
 };
 
 /* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may

@@ -477,3 +477,33 @@ YAML
     grep -q "phasectl: stopped watching; workflow $id goes on" said
     run -0 phasectl watch "$id"
 }
+
+# --- Rehearsals ----------------------------------------------------------------------------------
+
+@test "a rehearsal runs each phase for a few steps, and says what the real run would cost" {
+    local id
+    run -0 phasectl rehearse "$SRC/etc/workflows/demo.yaml" --steps 10
+    id=$(sed -n 's/^workflow \([0-9]*\) trm-rehearsal$/\1/p' <<<"$output")
+    [ "$(grep -c ' bytes: a run can go on from it$' <<<"$output")" = 2 ]
+    grep -Eq '^  metrics +(.*, )?step_3, ' <<<"$output"
+    grep -Eq '^    refinement .* at least 50 .* warned' <<<"$output"
+    grep -Eq '^the real workflow: .* of running, \$' <<<"$output"
+    [ "${lines[-1]}" = 'all metrics and checkpoints came' ]
+    # Ten steps each, as production goes on with validate's count; and far from the end.
+    phasectl status "$id" --json >status
+    jq -e '[.phases[] | .state] == ["succeeded", "succeeded"]' status
+    jq -e '.phases[0] | .step >= 10 and .step < .total' status
+    jq -e '.phases[1] | .step >= 20 and .step < .total' status
+}
+
+@test "a rehearsal tells which metric and checkpoint never came, and goes on" {
+    workflow 50 | sed 's/falling: .*/bpb: {value: last(val_bpb), at_most: 1}/
+        s/^    gate:/    checkpoint: {path: "$PHASED_OUT\/step_{step}"}\n&/' >small.yaml
+    run -1 phasectl rehearse small.yaml
+    grep -Eq '^  metrics +loss$' <<<"$output"
+    grep -Eq '^  MISSING +val_bpb$' <<<"$output"
+    grep -Eq '^  checkpoint none was written$' <<<"$output"
+    grep -q '^second succeeded' <<<"$output"
+    [ "${lines[-1]}" = '2 problems' ]
+    run -2 phasectl rehearse small.yaml --steps 1001
+}

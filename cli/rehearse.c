@@ -1,0 +1,374 @@
+/* phasectl rehearse: queues a rehearsal (lib/spec/rehearsal.h), watches it, and compares what came
+ * of it with what the file expects. What is expected is read from the file here, as it is for the
+ * real run; what came is asked of the daemon. */
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/field.h"
+#include "cli/format.h"
+#include "cli/options.h"
+#include "cli/source.h"
+#include "cli/submit.h"
+#include "cli/verbs.h"
+#include "cli/view.h"
+#include "cli/watch.h"
+#include "lib/address.h"
+#include "lib/error.h"
+#include "lib/expr/expr.h"
+#include "lib/spec/rehearsal.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* The report, as it grows. */
+struct rehearse {
+    struct cli *cli;
+    struct text text;
+    unsigned problems;
+    double run_s, cost_usd;            /* of the real run, as far as they can be told */
+    bool lacks_seconds, lacks_dollars; /* of some phase they cannot */
+};
+
+/* A phase: the file's, the daemon's, and of the latter its newest run. */
+struct rehearse_phase {
+    const json_t *spec, *shown, *run;
+    double seconds; /* of all its runs */
+};
+
+static void rehearse_line(struct rehearse *report, const char *what, bool is_bad, const char *said)
+{
+    text_addf(&report->text, "  %-11s", what);
+    struct text safe = {0};
+    terminal_add_cut(&safe, said, SIZE_MAX);
+    terminal_colour(&report->cli->out, &report->text, is_bad ? COLOUR_RED : COLOUR_PLAIN,
+                    text_string(&safe));
+    text_add(&report->text, "\n");
+    text_fini(&safe);
+    report->problems += is_bad;
+}
+
+/* --- Metrics -----------------------------------------------------------------------------------*/
+
+static void rehearse_add_names(const json_t *phase, const char *expression, json_t *names)
+{
+    struct expr_name *list = NULL;
+    int count = expression ? expr_list_names(expression, &list, NULL) : 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = list[i].name;
+        bool is_known = text_equal(name, "elapsed") || text_equal(name, "step") ||
+                        json_object_get(json_object_get(phase, "params"), name);
+        if (!list[i].phase[0] && !is_known)
+            (void)json_object_set_new(names, name, json_true());
+    }
+    if (count > 0)
+        free(list);
+}
+
+/* An object whose keys are the metrics that the phase's checks ask for. */
+static json_t *rehearse_wanted(const json_t *phase)
+{
+    static const char *const maps[] = {"gate", "guards"};
+    json_t *names = json_object(), *check;
+    const char *name;
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        json_object_foreach(json_object_get(phase, maps[i]), name, check)
+        {
+            rehearse_add_names(phase, json_string_value(json_object_get(check, "condition")),
+                               names);
+            rehearse_add_names(phase, json_string_value(json_object_get(check, "value")), names);
+        }
+    }
+    const json_t *until = json_object_get(phase, "until");
+    rehearse_add_names(phase, json_string_value(json_object_get(until, "condition")), names);
+    rehearse_add_names(phase, json_string_value(json_object_get(until, "value")), names);
+    return names;
+}
+
+static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase *phase,
+                            struct error *err)
+{
+    struct text came = {0}, missing = {0};
+    struct address address;
+    char buffer[ADDRESS_PATH_SIZE];
+    json_t *reply, *value, *wanted;
+    const char *name;
+    if (address_parse(field_text(phase->run, "address"), &address, err) < 0)
+        return -EINVAL;
+    char *path = text_format("%s/metrics?last=1", address_path(&address, buffer));
+    int code = client_get(report->cli, path, &reply, err);
+    free(path);
+    if (code < 0)
+        return code;
+    const json_t *series = json_object_get(reply, "series");
+    wanted = rehearse_wanted(phase->spec);
+    json_object_foreach(wanted, name, value)
+    {
+        if (!json_object_get(series, name))
+            text_addf(&missing, "%s%s", missing.size ? ", " : "", name);
+    }
+    json_object_foreach((json_t *)series, name, value)
+        text_addf(&came, "%s%s", came.size ? ", " : "", name);
+    rehearse_line(report, "metrics", false, came.size ? text_string(&came) : "none came");
+    if (missing.size)
+        rehearse_line(report, "MISSING", true, text_string(&missing));
+    bool counts = json_is_object(json_object_get(phase->spec, "progress"));
+    if (counts && isnan(field_number(phase->shown, "step")))
+        rehearse_line(report, "STEPS", true, "none was counted, which `progress` asks for");
+    text_fini(&came);
+    text_fini(&missing);
+    json_decref(wanted);
+    json_decref(reply);
+    return 0;
+}
+
+/* --- Checkpoints -------------------------------------------------------------------------------*/
+
+/* How much lies at `path`, which may be a pattern; -1: nothing is there. */
+static double rehearse_bytes(const char *path)
+{
+    glob_t found;
+    double bytes = -1;
+    if (glob(path, 0, NULL, &found) != 0)
+        return -1;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct stat status;
+        if (stat(found.gl_pathv[i], &status) == 0)
+            bytes = fmax(bytes, 0) + (double)status.st_size;
+    }
+    globfree(&found);
+    return bytes;
+}
+
+/* The worker records those alone that are whole. */
+static void rehearse_checkpoint(struct rehearse *report, const struct rehearse_phase *phase)
+{
+    const char *path = field_text(phase->shown, "checkpoint");
+    if (!json_is_object(json_object_get(phase->spec, "checkpoint")))
+        return;
+    double bytes = path[0] ? rehearse_bytes(path) : -1;
+    char *said = !path[0]    ? text_format("none was written")
+                 : bytes < 0 ? text_format("%s is not there any more", path)
+                             : text_format("%s, %.0f bytes: a run can go on from it", path, bytes);
+    rehearse_line(report, "checkpoint", bytes <= 0, said);
+    free(said);
+}
+
+/* --- The gate ----------------------------------------------------------------------------------*/
+
+static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *phase,
+                         struct error *err)
+{
+    struct address address;
+    char buffer[ADDRESS_PATH_SIZE];
+    json_t *reply;
+    if (address_parse(field_text(phase->shown, "address"), &address, err) < 0)
+        return -EINVAL;
+    char *path = text_format("%s/gate", address_path(&address, buffer));
+    int code = client_get(report->cli, path, &reply, err);
+    free(path);
+    if (code < 0)
+        return code;
+    if (json_array_size(json_object_get(reply, "checks"))) {
+        text_add(&report->text, "  gate       so few steps decide nothing; on them it reads:\n");
+        view_gate(&report->cli->out, reply, 4, &report->text);
+    }
+    json_decref(reply);
+    return 0;
+}
+
+/* --- Cost --------------------------------------------------------------------------------------*/
+
+/* Seconds of a step: as a node measured them, without what comes before the first one; else of the
+ * run's whole time. */
+static double rehearse_step_seconds(struct rehearse *report, const struct rehearse_phase *phase)
+{
+    struct address address;
+    struct error err;
+    json_t *reply = NULL;
+    double step_s = NAN;
+    double steps = field_number(phase->run, "last_step") - field_number(phase->run, "first_step");
+    if (address_parse(field_text(phase->run, "address"), &address, &err) == 0 &&
+        client_get_gpus(report->cli, &address, &reply, &err) == 0)
+        step_s =
+            field_number(json_array_get(json_object_get(reply, "paces"), 0), "mean_step_seconds");
+    json_decref(reply);
+    if (isnan(step_s) && steps > 0)
+        step_s = view_run_duration(phase->run, (double)time(NULL)) / steps;
+    return step_s;
+}
+
+/* How long the real phase would run; NaN: it cannot be told. */
+static double rehearse_project(struct rehearse *report, const struct rehearse_phase *phase)
+{
+    double total = field_number(json_object_get(phase->spec, "progress"), "total");
+    if (!text_starts(field_text(phase->run, "message"), "until "))
+        return phase->seconds; /* that was all of it */
+    if (isnan(total))
+        return NAN;
+    double step_s = rehearse_step_seconds(report, phase);
+    double steps = field_number(phase->run, "last_step") - field_number(phase->run, "first_step");
+    return fmax(phase->seconds - steps * step_s, 0) + step_s * total;
+}
+
+static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *phase)
+{
+    char took[FORMAT_SIZE], paid[FORMAT_SIZE], real[FORMAT_SIZE], price[FORMAT_SIZE];
+    double cost = field_number(phase->shown, "cost_usd");
+    double real_s = rehearse_project(report, phase), real_usd = cost / phase->seconds * real_s;
+    char *said = text_format("%s, %s; the real run: %s, %s", format_duration(phase->seconds, took),
+                             format_cost(cost, paid),
+                             isnan(real_s) ? "unknown" : format_duration(real_s, real),
+                             format_cost(real_usd, price));
+    rehearse_line(report, "cost", false, said);
+    free(said);
+    report->lacks_seconds = report->lacks_seconds || isnan(real_s);
+    report->lacks_dollars = report->lacks_dollars || isnan(real_usd);
+    report->run_s += isnan(real_s) ? 0 : real_s;
+    report->cost_usd += isnan(real_usd) ? 0 : real_usd;
+}
+
+/* --- The report --------------------------------------------------------------------------------*/
+
+static int rehearse_phase(struct rehearse *report, const json_t *spec, const json_t *shown,
+                          struct error *err)
+{
+    const json_t *runs = json_object_get(shown, "runs"), *run;
+    struct rehearse_phase phase = {.spec = spec, .shown = shown, .run = json_array_get(runs, 0)};
+    double now = (double)time(NULL), step = field_number(shown, "step");
+    const char *state = field_text(shown, "state");
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        double seconds = view_run_duration(run, now);
+        phase.seconds += isnan(seconds) ? 0 : seconds;
+    }
+    text_addf(&report->text, "\n%s ", field_text(shown, "phase"));
+    terminal_colour(&report->cli->out, &report->text, view_colour(state), state);
+    if (!isnan(step))
+        text_addf(&report->text, " at step %.0f", step);
+    text_add(&report->text, "\n");
+    if (strcmp(state, "succeeded") != 0)
+        rehearse_line(report, "FAILED", true,
+                      phase.run ? field_text(phase.run, "message") : field_text(shown, "reason"));
+    if (!phase.run || isnan(field_number(phase.run, "started")))
+        return 0;
+    int code = rehearse_metrics(report, &phase, err);
+    rehearse_checkpoint(report, &phase);
+    if (code == 0)
+        code = rehearse_gate(report, &phase, err);
+    if (code == 0)
+        rehearse_cost(report, &phase);
+    return code;
+}
+
+static void rehearse_conclude(struct rehearse *report)
+{
+    char seconds[FORMAT_SIZE], dollars[FORMAT_SIZE];
+    text_addf(&report->text, "\nthe real workflow: %s%s of running, %s%s\n",
+              report->lacks_seconds ? "more than " : "", format_duration(report->run_s, seconds),
+              report->lacks_dollars && report->cost_usd > 0 ? "more than " : "",
+              report->lacks_dollars && !(report->cost_usd > 0)
+                  ? "at an unknown cost"
+                  : format_cost(report->cost_usd, dollars));
+    if (report->problems)
+        text_addf(&report->text, "%u problem%s\n", report->problems,
+                  report->problems == 1 ? "" : "s");
+    else
+        text_add(&report->text, "all metrics and checkpoints came\n");
+}
+
+/* `real` is the resolved file. A matrix is rehearsed as one phase, which bears its name. */
+static int rehearse_report(struct rehearse *report, const struct address *workflow,
+                           const json_t *real, struct error *err)
+{
+    const json_t *spec;
+    int code = 0;
+    size_t i;
+    json_array_foreach(json_object_get(real, "phases"), i, spec)
+    {
+        struct address address = *workflow;
+        json_t *shown;
+        if (json_object_get(spec, "member"))
+            continue;
+        (void)snprintf(address.phase, sizeof address.phase, "%s", field_text(spec, "name"));
+        if ((code = client_get_address(report->cli, &address, &shown, err)) < 0)
+            return code;
+        code = rehearse_phase(report, spec, shown, err);
+        json_decref(shown);
+        if (code < 0)
+            return code;
+    }
+    rehearse_conclude(report);
+    return 0;
+}
+
+/* The daemon has found the same file to be good. */
+static json_t *rehearse_resolve(const char *file, const struct option_list *sets,
+                                const struct option_list *variants, struct error *err)
+{
+    struct spec_overrides overrides = {
+        .variants = options_texts(variants), .texts = sets->items, .count = sets->count};
+    struct spec_problems problems = {0};
+    struct source source;
+    json_t *json = NULL;
+    if (source_read(file, &source, err) == 0) {
+        if (spec_parse(source.name, source.text, source.size, &overrides, &json, &problems) < 0)
+            (void)error_set(err, -EINVAL, "%s was changed meanwhile, and has problems now", file);
+        source_fini(&source);
+    }
+    spec_problems_fini(&problems);
+    json_decref(overrides.variants);
+    return json;
+}
+
+int rehearse_verb(struct cli *cli, char **words)
+{
+    struct option_list sets = {0}, variants = {0};
+    unsigned steps = REHEARSAL_STEPS;
+    const struct option_rule rules[] = {
+        {.name = "steps", .value = "N", .number = &steps, .help = "of each phase (20)"},
+        {.name = "set",
+         .value = "PARAM=VALUE",
+         .list = &sets,
+         .help = "override a param, as `submit` does"},
+        {.name = "with",
+         .value = "VARIANT",
+         .list = &variants,
+         .help = "put a variant of the file over it, as `submit` does"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = 1};
+    struct rehearse report = {.cli = cli};
+    struct address address;
+    struct error err;
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (steps > REHEARSAL_STEPS_MAX)
+        return cli_usage(cli, "--steps is at most %d", REHEARSAL_STEPS_MAX);
+    status = submit_rehearsal(cli, &arguments, &sets, &variants, steps, &address);
+    if (status != CLI_OK)
+        return status;
+    json_t *real = rehearse_resolve(arguments.items[0], &sets, &variants, &err);
+    if (!real)
+        return cli_fail(&err);
+    status = watch_workflow(cli, &address);
+    if (status == CLI_OK || status == CLI_FAILED) {
+        bool is_told = rehearse_report(&report, &address, real, &err) == 0;
+        (void)fputs(text_string(&report.text), stdout);
+        if (!is_told)
+            status = cli_fail(&err);
+        else if (report.problems)
+            status = CLI_FAILED;
+    }
+    text_fini(&report.text);
+    json_decref(real);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* Making a rehearsal of a resolved workflow. */
+#include "lib/spec/rehearsal.h"
+
+#include "lib/spec/problems.h"
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const json_t *rehearsal_find(const json_t *phases, const char *name)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(phases, i, phase)
+    {
+        if (text_equal(json_string_value(json_object_get(phase, "name")), name))
+            return phase;
+    }
+    return NULL;
+}
+
+/* What such a phase is for is there only at its end. */
+static bool rehearsal_is_whole(const json_t *phase)
+{
+    return json_is_object(json_object_get(phase, "shard")) ||
+           json_is_string(json_object_get(phase, "join")) ||
+           json_array_size(json_object_get(phase, "outputs")) > 0;
+}
+
+static bool rehearsal_counts_steps(const json_t *phase)
+{
+    return json_is_object(json_object_get(phase, "progress"));
+}
+
+/* The step at which it ends. Phases stand after those that they wait for, which have theirs. */
+static json_int_t rehearsal_last_step(const json_t *phases, const json_t *phase, unsigned steps,
+                                      const json_int_t *last_steps)
+{
+    json_int_t before = 0;
+    const json_t *after, *other;
+    size_t i, j;
+    json_array_foreach(json_object_get(phase, "after"), i, after)
+    {
+        json_array_foreach(phases, j, other)
+        {
+            if (json_equal(json_object_get(other, "name"), after) && last_steps[j] > before)
+                before = last_steps[j];
+        }
+    }
+    return rehearsal_counts_steps(phase) ? before + steps : before;
+}
+
+static void rehearsal_end_early(json_t *phase, json_int_t last_step)
+{
+    char *condition =
+        rehearsal_counts_steps(phase)
+            ? text_format("step >= %lld or elapsed >= %d", (long long)last_step, REHEARSAL_STEPS_S)
+            : text_format("elapsed >= %d", REHEARSAL_BLIND_S);
+    json_t *by_gpu;
+    size_t i;
+    (void)json_object_set_new(phase, "until", json_pack("{s:s}", "condition", condition));
+    json_array_foreach(json_object_get(phase, "by_gpu"), i, by_gpu)(void)
+        json_object_del(json_object_get(by_gpu, "phase"), "until");
+    free(condition);
+}
+
+/* The phase whose allocation it has: another one, or itself. */
+static const json_t *rehearsal_owner(const json_t *phases, const json_t *phase)
+{
+    const char *name = json_string_value(json_object_get(phase, "colocate"));
+    const json_t *owner = name ? rehearsal_find(phases, name) : NULL;
+    return owner ? owner : phase;
+}
+
+/* Whether it, or one on the same GPUs, needs all of its time. */
+static bool rehearsal_needs_time(const json_t *phases, const json_t *phase)
+{
+    const json_t *owner = rehearsal_owner(phases, phase), *other;
+    size_t i;
+    json_array_foreach(phases, i, other)
+    {
+        if (rehearsal_owner(phases, other) == owner && rehearsal_is_whole(other))
+            return true;
+    }
+    return false;
+}
+
+static void rehearsal_cut_time(json_t *phase)
+{
+    json_t *resources = json_object_get(phase, "resources");
+    json_t *checkpoint = json_object_get(phase, "checkpoint");
+    json_int_t save_s = json_integer_value(json_object_get(checkpoint, "save_time_s"));
+    if (json_integer_value(json_object_get(resources, "time_s")) <= REHEARSAL_TIME_S)
+        return;
+    (void)json_object_set_new(resources, "time_s", json_integer(REHEARSAL_TIME_S));
+    if (save_s > REHEARSAL_TIME_S / 2)
+        (void)json_object_set_new(checkpoint, "save_time_s", json_integer(REHEARSAL_TIME_S / 2));
+}
+
+static void rehearsal_warn_only(const json_t *gate)
+{
+    const char *name;
+    json_t *check;
+    json_object_foreach((json_t *)gate, name, check)(void)
+        json_object_set_new(check, "else", json_string("warn"));
+}
+
+static void rehearsal_let_pass(json_t *phase)
+{
+    json_t *by_gpu;
+    size_t i;
+    rehearsal_warn_only(json_object_get(phase, "gate"));
+    json_array_foreach(json_object_get(phase, "by_gpu"), i, by_gpu)
+        rehearsal_warn_only(json_object_get(json_object_get(by_gpu, "phase"), "gate"));
+    (void)json_object_set_new(phase, "promote", json_string("auto"));
+    (void)json_object_set_new(phase, "on_fail", json_string("fail"));
+    (void)json_object_set_new(phase, "remedies", json_object());
+}
+
+void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *problems)
+{
+    json_t *phases = json_object_get(workflow, "phases"), *phase;
+    json_int_t *last_steps = calloc(json_array_size(phases) + 1, sizeof *last_steps);
+    size_t i;
+    if (!last_steps)
+        abort();
+    json_array_foreach(phases, i, phase)
+    {
+        last_steps[i] = rehearsal_last_step(phases, phase, steps, last_steps);
+        rehearsal_let_pass(phase);
+        if (!rehearsal_needs_time(phases, phase))
+            rehearsal_cut_time(phase);
+        if (!rehearsal_is_whole(phase)) {
+            rehearsal_end_early(phase, last_steps[i]);
+            continue;
+        }
+        char *path = text_format("phases.%s", json_string_value(json_object_get(phase, "name")));
+        spec_problems_add(problems, SPEC_WARNING, 0, 0, path,
+                          "it is rehearsed whole: others may need all of its results (--set makes "
+                          "it smaller)");
+        free(path);
+    }
+    char *name = text_format("%s-rehearsal", json_string_value(json_object_get(workflow, "name")));
+    (void)json_object_set_new(workflow, "name", json_string(name));
+    (void)json_object_set_new(workflow, "rehearsal", json_pack("{s:i}", "steps", (int)steps));
+    free(name);
+    free(last_steps);
+}
