@@ -50,8 +50,8 @@ static char *title_of(const struct sbatch_script *script)
                        base);
 }
 
-/* As names of phases may be: letters, digits and `_`. */
-static char *name_from(const char *title)
+/* As names of phases may be: letters, digits and `_`. Frees the title. */
+static char *name_from(char *title)
 {
     struct text text = {0};
     for (const char *at = title; *at && text.size < NAME_MAX_SIZE; at++) {
@@ -67,6 +67,7 @@ static char *name_from(const char *title)
         text.data[--text.size] = '\0';
     if (!text.size)
         text_add(&text, "job");
+    free(title);
     return text_steal(&text);
 }
 
