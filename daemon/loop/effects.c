@@ -137,10 +137,11 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
     return nodes;
 }
 
-/* The reason is written when it changes; else looking again costs no transaction. */
+/* The reason is written when it changes; else looking again costs no transaction. A run that is to
+ * stop is told of each time: the core gives such a job up only when it hears of it. */
 static int wait_for_turn(struct loop *loop, const struct duty *duty, const char *reason)
 {
-    if (text_equal(reason, duty->effect.job->reason))
+    if (text_equal(reason, duty->effect.job->reason) && duty->effect.run->wish == WISH_NONE)
         return CARRIED_LATER_MS + QUEUE_LOOK_AGAIN_MS;
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = duty->effect.workflow,

@@ -29,6 +29,8 @@ SPEC
 }
 
 reason() { record "SELECT reason FROM job WHERE workflow = $1"; }
+# shellcheck disable=SC2053 # a pattern
+reason_like() { [[ $(reason "$1") = $2 ]]; }
 reason_is() { [ "$(reason "$1")" = "$2" ]; }
 
 @test "limits.yaml bounds the jobs in Slurm; the others go by priority, then in turns" {
@@ -44,6 +46,32 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
         eventually 60 state "$workflow" succeeded
     done
     [ "$(paste -sd' ' "$PHASED_HOME/order")" = "$first $third $second" ]
+}
+
+@test "what waits for its turn is cancelled or held at once, and takes no turn" {
+    limits 'jobs: 1'
+    first=$(held_up) second=$(held_up) third=$(held_up)
+    for workflow in "$second" "$third"; do
+        eventually 30 reason_is "$workflow" 'limits.yaml allows 1 jobs in Slurm at a time'
+    done
+    phasectl cancel "$second"
+    phasectl hold "$third"
+    eventually 30 state "$second" cancelled
+    eventually 30 state "$third/wait" held
+    state "$first/wait" active
+    phasectl release "$third"
+    touch "$PHASED_HOME/go"
+    eventually 60 state "$third" succeeded
+    [ "$(paste -sd' ' "$PHASED_HOME/order")" = "$first $third" ]
+}
+
+@test "a limits.yaml that cannot be read lets nothing begin until it can" {
+    mkdir "$PHASED_HOME/limits.yaml"
+    touch "$PHASED_HOME/go"
+    first=$(held_up)
+    eventually 30 reason_like "$first" '*limits.yaml: it is a folder'
+    rmdir "$PHASED_HOME/limits.yaml"
+    eventually 60 state "$first" succeeded
 }
 
 @test "GPUs are bounded too, and what can never fit stands in nobody's way" {
