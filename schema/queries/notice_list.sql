@@ -6,5 +6,5 @@ SELECT notice.id AS notice, notice.kind, notice.way, notice.message, notice.trie
   JOIN workflow ON workflow.id = notice.workflow
   LEFT JOIN phase ON phase.id = notice.phase
  WHERE notice.done IS NULL AND notice.due <= :now
- ORDER BY notice.id
+ ORDER BY notice.tries, notice.id
  LIMIT :limit
