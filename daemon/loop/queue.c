@@ -22,10 +22,11 @@ void queue_fini(struct queue *queue)
 
 /* --- limits.yaml -------------------------------------------------------------------------------*/
 
+/* A change of the mode counts too: the file may have become readable. */
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 const json_t *queue_limits(struct loop *loop)
@@ -125,7 +126,7 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     if (before)
         (void)snprintf(state, sizeof state, "%s", workflow_state(before));
     else if (store_workflow_state(loop->config.store, workflow->after, state, &err) < 0)
-        return false;
+        (void)snprintf(state, sizeof state, "not to be found");
     unsigned long long id = workflow->after;
     if (text_equal(state, "succeeded"))
         return true;
