@@ -134,6 +134,27 @@ static void status_write_code(const json_t *workflow, struct text *text)
         text_addf(text, ", a copy in %s", field_text(workflow, "snapshot"));
 }
 
+/* "at this pace $9.40 when what is at work ends, of $15", and loudly when that is too much. */
+static void status_write_projection(const struct terminal *terminal, const json_t *workflow,
+                                    struct text *text)
+{
+    double usd = field_number(workflow, "projected_cost_usd");
+    double budget = field_number(json_object_get(workflow, "budget"), "usd");
+    bool is_too_much = usd > budget; /* false for NaN */
+    char cost[FORMAT_SIZE];
+    struct text line = {0};
+    if (isnan(usd))
+        return;
+    text_addf(&line, "%sat this pace %s when what is at work ends", is_too_much ? "warning: " : "",
+              format_cost(usd, cost));
+    if (!isnan(budget))
+        text_addf(&line, ", of a budget of $%g", budget);
+    text_add(text, "\n");
+    terminal_colour(terminal, text, is_too_much ? COLOUR_YELLOW : COLOUR_PLAIN, text_string(&line));
+    text_add(text, "\n");
+    text_fini(&line);
+}
+
 static void status_write_workflow(const struct cli *cli, const json_t *workflow, struct text *text)
 {
     char buffer[FORMAT_SIZE];
@@ -149,6 +170,7 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
     text_add(text, "\n\n");
     view_phases(&cli->out, workflow, (double)time(NULL), text);
     view_held(&cli->out, workflow, text);
+    status_write_projection(&cli->out, workflow, text);
 }
 
 /* Adds a row `name  value` unless there is nothing to say. */
@@ -227,11 +249,16 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     status_add_wait(&table, json_object_get(phase, "run"));
     status_add_hardware(&table, json_object_get(phase, "run"));
     status_add_row(&table, members_is_matrix(phase) ? "members" : "step", text_string(&progress));
+    if (!isnan(field_number(phase, "eta_s")))
+        status_add_row(&table, "time left", format_duration(field_number(phase, "eta_s"), buffer));
     status_add_metrics(&table, phase);
     status_add_gpus(cli, &table, json_object_get(phase, "run"));
     const json_t *total = members_total(phase);
     status_add_row(&table, "GPU time", format_duration(field_number(total, "gpu_seconds"), buffer));
     status_add_row(&table, "cost", format_cost(field_number(total, "cost_usd"), buffer));
+    if (!isnan(field_number(phase, "projected_cost_usd")))
+        status_add_row(&table, "cost at its end",
+                       format_cost(field_number(phase, "projected_cost_usd"), buffer));
     status_add_row(&table, "best", field_text(phase, "best"));
     status_add_row(&table, "promotion", field_text(phase, "promote"));
     status_add_row(&table, "promoted", field_text(phase, "promoted"));

@@ -3,6 +3,7 @@
 #include "daemon/store/answers.h"
 
 #include "daemon/core/state.h"
+#include "daemon/store/projection.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
 #include "lib/text.h"
@@ -100,6 +101,7 @@ static int answer_phase_by_ids(struct store *store, const struct answer_phase_id
         result = answer_newest_metrics(store, ids->run, &metrics, err);
     json_object_set_new(phase, "run", run ? run : json_null());
     json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
+    projection_add(phase);
     if (result < 0)
         json_decref(phase);
     else
@@ -200,6 +202,7 @@ static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, j
     }
     json_object_set_new(workflow, "gpu_seconds", json_real(gpu_seconds));
     json_object_set_new(workflow, "cost_usd", has_cost ? json_real(cost_usd) : json_null());
+    projection_sum(phases, workflow);
     json_object_set_new(workflow, "phases", phases);
     return 0;
 }

@@ -21,5 +21,6 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/notice.c daemon/store/notice.h \
 	daemon/store/nodes.c daemon/store/nodes.h \
 	daemon/store/answers.c daemon/store/answers.h \
+	daemon/store/projection.c daemon/store/projection.h \
 	daemon/store/answer_metrics.c
 nodist_daemon_store_libstore_a_SOURCES = schema/queries.c schema/queries.h

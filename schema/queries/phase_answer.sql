@@ -1,6 +1,6 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
--- time is counted. Time in the allocation of another run counts for that one. `warning` is the
--- newest of a run that is at work.
+-- time is counted. Time in the allocation of another run counts for that one: a guest's hours cost
+-- nothing. `warning` is the newest of a run that is at work.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -18,9 +18,15 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                  AND run.last_step > max(run.resume_step, 0)
             THEN (phase.total - run.last_step) * (:now - run.started) / 1000.0
                  / (run.last_step - max(run.resume_step, 0)) END AS eta_s,
-       phase.nodes * phase.gpus_per_node
-           / ifnull((SELECT lanes FROM matrix WHERE matrix.phase = member.matrix AND parallel), 1)
-           AS gpus, phase.nodes,
+       phase.nodes * phase.gpus_per_node / pack.lanes AS gpus, phase.nodes,
+       CASE WHEN job.host IS NULL OR pack.lanes > 1
+            THEN phase.nodes
+                 * ifnull(phase.usd_per_node_hour,
+                          phase.gpus_per_node * CASE WHEN job.gpu_type IS NULL
+                                                     THEN phase.usd_per_gpu_hour
+                                                     ELSE job.usd_per_gpu_hour END)
+                 / pack.lanes
+            ELSE 0 * ifnull(phase.usd_per_node_hour, phase.usd_per_gpu_hour) END AS usd_per_hour,
        used.gpu_seconds,
        ifnull(used.node_seconds * phase.usd_per_node_hour,
               ifnull(used.gpu_usd, CASE WHEN used.gpu_seconds = 0
@@ -64,6 +70,10 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                  WHERE run.phase = :phase) AS lasting
           JOIN job ON job.id = lasting.job
           JOIN phase AS priced ON priced.id = :phase) AS used
+  JOIN (SELECT ifnull((SELECT matrix.lanes
+                         FROM member
+                         JOIN matrix ON matrix.phase = member.matrix
+                        WHERE member.phase = :phase AND matrix.parallel), 1) AS lanes) AS pack
   LEFT JOIN run ON run.id = :run
   LEFT JOIN job ON job.id = run.job
   LEFT JOIN member ON member.phase = phase.id

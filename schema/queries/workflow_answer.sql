@@ -3,6 +3,7 @@ SELECT workflow.id AS workflow, workflow.name, v_workflow.state,
        workflow.file, workflow.workdir,
        ifnull(json_extract(workflow.resolved, '$.variants'), '[]') AS "variants{}",
        ifnull(workflow.overrides, '{}') AS "set{}",
+       ifnull(workflow.budget, json_extract(workflow.resolved, '$.budget')) AS "budget{}",
        provenance.commit_id AS "commit", provenance.branch,
        CASE WHEN provenance.commit_id IS NOT NULL
             THEN provenance.diff IS NULL OR provenance.diff <> ''

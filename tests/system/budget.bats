@@ -24,6 +24,7 @@ spent() {
 @test "at 80 % a warning, at 100 % a hold after a checkpoint; with a larger budget it goes on" {
     phasectl daemon start
     workflow=$(priced '{usd: 15}' | submit)
+    eventually 60 warned_by_status
     eventually 90 state "$workflow/train" held
     [[ $(phasectl status "$workflow/train" --json | jq -r .reason) = 'held by its budget, of which $'*' of $15 is spent' ]]
     record "SELECT message FROM event WHERE type = 'warning'" | grep -E '^[89][0-9] % of the budget is spent: \$1[0-9.]+ of \$15$'
@@ -37,8 +38,22 @@ spent() {
     [[ $(phasectl budget "$workflow" --usd 100000) = 'budget: $'*' of $100000 (0 %)' ]]
     phasectl release "$workflow"
     eventually 60 goes_on
+    eventually 30 foretold_by_status
+    [ "$(phasectl status "$workflow" --json |
+        jq '(.projected_cost_usd > .cost_usd and .budget.usd == 100000) and .phases[0].projected_cost_usd == .projected_cost_usd')" = true ]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
+}
+
+# At this pace it costs more than it may.
+warned_by_status() {
+    phasectl status "$workflow" | grep -qE '^warning: at this pace \$[0-9.]+ when what is at work ends, of a budget of \$15$'
+}
+
+foretold_by_status() {
+    phasectl status "$workflow" | grep -qE '^at this pace \$[0-9.]+ when what is at work ends, of a budget of \$100000$' &&
+        phasectl status "$workflow/train" | grep -qE '^ *cost at its end +\$[0-9]' &&
+        phasectl status "$workflow/train" | grep -qE '^ *time left +[0-9]'
 }
 
 goes_on() {

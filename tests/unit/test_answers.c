@@ -113,6 +113,7 @@ static struct workflow *seven(struct record *record)
     "'', 'after': [],"                                                                             \
     " 'promote': 'auto', 'run': " RUN_2 ", 'attempts': 2, 'step': 190, 'total': 1000.0,"           \
     " 'metrics': {'loss': 4.25, 'dt': 7.0}, 'eta_s': 324.0, 'gpus': 16, 'nodes': 2,"               \
+    " 'usd_per_hour': 40.0, 'projected_cost_usd': 4.4,"                                            \
     " 'gpu_seconds': 1152.0, 'cost_usd': 0.8, 'promoted': null,"                                   \
     " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt'" NO_MATRIX
 /* Its price is by GPU, and it asks for none in particular. */
@@ -120,13 +121,14 @@ static struct workflow *seven(struct record *record)
     "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'hold': null, 'reason': '',"     \
     " 'after': ['validate'], 'promote': 'manual', 'run': null, 'attempts': 0, 'step': null,"       \
     " 'total': null, 'metrics': {}, 'eta_s': null, 'gpus': 24, 'nodes': 3, 'gpu_seconds': 0.0,"    \
+    " 'usd_per_hour': null, 'projected_cost_usd': null,"                                           \
     " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': "         \
     "null" NO_MATRIX "}"
 #define WORKFLOW_7                                                                                 \
     "{'workflow': 7, 'name': 'trm', 'state': 'running', 'submitted': 1790000000.0,"                \
     " 'ended': null, 'file': 'demo.yaml', 'workdir': '/work dir', 'variants': [], 'set': "         \
     "{'validate.iterations': '10'}, 'commit': null, 'branch': null, 'changed': null,"              \
-    " 'snapshot': null, 'gpu_seconds': 1152.0,"                                                    \
+    " 'snapshot': null, 'budget': null, 'projected_cost_usd': 4.4, 'gpu_seconds': 1152.0,"         \
     " 'cost_usd': 0.8, 'phases': [{" PHASE_VALIDATE "}, " PHASE_TRAIN "]}"
 
 static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
