@@ -71,7 +71,7 @@ static void rehearse_add_names(const json_t *phase, const char *expression, json
         free(list);
 }
 
-/* An object whose keys are the metrics that the phase's checks ask for. */
+/* An object whose keys are the metrics that the phase's checks and its matrix ask for. */
 static json_t *rehearse_wanted(const json_t *phase)
 {
     static const char *const maps[] = {"gate", "guards"};
@@ -88,6 +88,9 @@ static json_t *rehearse_wanted(const json_t *phase)
     const json_t *until = json_object_get(phase, "until");
     rehearse_add_names(phase, json_string_value(json_object_get(until, "condition")), names);
     rehearse_add_names(phase, json_string_value(json_object_get(until, "value")), names);
+    const json_t *best = json_object_get(json_object_get(phase, "matrix"), "best");
+    rehearse_add_names(phase, json_string_value(json_object_get(best, "value")), names);
+    rehearse_add_names(phase, json_string_value(json_object_get(best, "where")), names);
     return names;
 }
 
@@ -217,11 +220,23 @@ static double rehearse_project(struct rehearse *report, const struct rehearse_ph
     return fmax(phase->seconds - steps * step_s, 0) + step_s * total;
 }
 
+/* Of all members of a matrix together; those that go on to a next rung take longer. */
+static double rehearse_times(struct rehearse *report, const struct rehearse_phase *phase)
+{
+    const json_t *matrix = json_object_get(phase->spec, "matrix");
+    if (!json_is_object(matrix))
+        return 1;
+    if (json_is_object(json_object_get(matrix, "rungs")))
+        report->lacks_seconds = report->lacks_dollars = true;
+    return (double)json_array_size(json_object_get(matrix, "members"));
+}
+
 static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *phase)
 {
     char took[FORMAT_SIZE], paid[FORMAT_SIZE], real[FORMAT_SIZE], price[FORMAT_SIZE];
     double cost = field_number(phase->shown, "cost_usd");
-    double real_s = rehearse_project(report, phase), real_usd = cost / phase->seconds * real_s;
+    double real_s = rehearse_project(report, phase) * rehearse_times(report, phase);
+    double real_usd = cost / phase->seconds * real_s;
     char *said = text_format("%s, %s; the real run: %s, %s", format_duration(phase->seconds, took),
                              format_cost(cost, paid),
                              isnan(real_s) ? "unknown" : format_duration(real_s, real),

@@ -507,3 +507,20 @@ YAML
     [ "${lines[-1]}" = '2 problems' ]
     run -2 phasectl rehearse small.yaml --steps 1001
 }
+
+@test "a rehearsal of a matrix runs its first member, and counts all of them" {
+    cat >matrix.yaml <<'YAML'
+name: ladder
+phases:
+  ladder:
+    resources: {gpus: h100:1, time: 5m}
+    matrix: {batch: [1, 2, 3, 4000]}
+    run: echo "step $batch | speed $batch"; sleep 1
+    best: {max: last(speed), where: max(heat) < 9}
+YAML
+    run -1 phasectl rehearse matrix.yaml # not a word of heat
+    grep -Eq '^  MISSING +heat$' <<<"$output"
+    grep -q '^ladder succeeded at step 1$' <<<"$output"
+    # A second and a bit, four times.
+    grep -Eq '^the real workflow: ([4-9]\.[0-9]s|[0-9]{2}s|[0-9]+m[0-9]+s) of running' <<<"$output"
+}
