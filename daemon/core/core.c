@@ -233,8 +233,8 @@ bool core_is_busy(const struct core *core, int64_t now_ms)
 {
     for (size_t i = 0; i < core->count; i++) {
         const struct workflow *workflow = core->workflows[i];
-        for (size_t j = 0; j < workflow->phase_count; j++)
-            if (workflow->phases[j].run && run_is_busy(workflow->phases[j].run, now_ms))
+        for (size_t j = 0; j < workflow->run_count; j++)
+            if (run_is_busy(workflow->runs[j], now_ms))
                 return true;
         if (rival_is_going(workflow))
             return true;

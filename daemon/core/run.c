@@ -364,8 +364,8 @@ int64_t run_deadline(const struct run *run)
 
 bool run_is_busy(const struct run *run, int64_t now_ms)
 {
-    if (run->state == RUN_ENDED)
-        return !run->job->ended && now_ms - run->ended_ms < 60 * 1000;
+    if (run->state == RUN_ENDED) /* even if another one has begun in a job of its own */
+        return !run->job->ended && now_ms - run->ended_ms < 60 * 1000 && !job_is_wanted(run);
     return run->state == RUN_STARTING || run->state == RUN_STOPPING || run->silent_since_ms ||
            (run->state == RUN_PENDING &&
             now_ms - run->submitted_ms < (run->in_place ? 300 : 60) * 1000);

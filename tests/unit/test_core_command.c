@@ -69,6 +69,24 @@ static void holding_a_run_stops_it_and_release_resumes(void **state)
                                             "submit validate#2\n");
 }
 
+/* Its allocation is paid for, and counts at limits, until Slurm has said that it is over. */
+static void the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct job *before = world_phase(world, "validate")->run->job;
+    assert_false(core_is_busy(world->core, world->now_ms));
+    world_command(world, "validate", COMMAND_HOLD);
+    world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
+    world_command(world, "validate", COMMAND_RELEASE);
+    world_runs(world, "validate");
+    assert_true(!before->ended && world_phase(world, "validate")->run->job != before);
+    assert_true(core_is_busy(world->core, world->now_ms));
+    before->ended = true;
+    assert_false(core_is_busy(world->core, world->now_ms));
+}
+
 static void a_workflow_submitted_held_waits_for_release(void **state)
 {
     struct world *world = *state;
@@ -189,6 +207,7 @@ int main(void)
         WORLD_TEST(cancelling_climbs_the_ladder),
         WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
         WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
+        WORLD_TEST(the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work),
         WORLD_TEST(a_workflow_submitted_held_waits_for_release),
         WORLD_TEST(a_denied_command_says_why),
         cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
