@@ -43,7 +43,8 @@ struct workflow *workflow_copy(const struct workflow *from)
         copy->phases[i].slurm_options = string_copy(phase->slurm_options);
         copy->phases[i].checkpoint_path = string_copy(phase->checkpoint_path);
         copy->phases[i].after = calloc(phase->after_count + 1, sizeof *phase->after);
-        memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
+        if (phase->after_count) /* memcpy() takes no NULL */
+            memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
         copy->phases[i].run = NULL;
         remedies_copy(&copy->phases[i], phase);
         if (phase->beside)

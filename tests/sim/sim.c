@@ -148,13 +148,13 @@ static void sim_expect_fresh(struct sim *sim, unsigned phase, uint64_t run,
 /* A person who looks after what is held, and now and then wants something else. */
 static void sim_person(struct sim *sim)
 {
-    const struct workflow *record = daemon_record(sim);
     if (sim_fault(sim, 600)) {
         static const enum core_command whims[] = {COMMAND_HOLD, COMMAND_CANCEL, COMMAND_RELEASE};
         daemon_command(sim, sim_below(sim, SIM_PHASES), whims[sim_below(sim, 3)]);
         return;
     }
     for (unsigned i = 0; i < SIM_PHASES; i++) {
+        const struct workflow *record = daemon_record(sim); /* each command may replace it */
         const struct phase *phase = &record->phases[i];
         bool is_asked = phase->state == PHASE_HELD || phase->state == PHASE_CANCELLED ||
                         (sim->is_swept && phase->state == PHASE_FAILED &&
