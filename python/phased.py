@@ -124,7 +124,7 @@ def _watch_for_stop():
     def stop(received, frame):
         global _is_stopping
         _is_stopping = True
-        if callable(before):
+        if callable(before) and before is not signal.default_int_handler:
             before(received, frame)
 
     signal.signal(number, stop)

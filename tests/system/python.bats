@@ -63,6 +63,11 @@ signal.signal(signal.SIGUSR1, lambda number, frame: print("mine"))
 import phased
 print(phased.should_stop()); os.kill(os.getpid(), signal.SIGUSR1); print(phased.should_stop())'
     [ "$(paste -sd' ' <<<"$output")" = 'False mine True' ]
+    # Python's own handler of SIGINT would raise KeyboardInterrupt in the middle of a step.
+    run env PHASED_STOP_SIGNAL=INT python3 -c 'import os, signal
+import phased
+os.kill(os.getpid(), signal.SIGINT); print(phased.should_stop())'
+    [ "$output" = True ]
 }
 
 @test "a trainer that is held saves at a boundary and goes on at the next step" {
