@@ -38,10 +38,10 @@ static uint32_t nodes_of(const struct sbatch_script *script)
     const char *dash = value ? strchr(value, '-') : NULL;
     if (!dash)
         return number_of(script, "nodes");
-    char *end;
-    unsigned long least = strtoul(value, &end, 10);
+    char *end, *end_of_least;
+    unsigned long least = strtoul(value, &end_of_least, 10);
     unsigned long most = strtoul(dash + 1, &end, 10);
-    if (least < 1 || least > most || most > SHAPE_NUMBER_MAX || *end) {
+    if (end_of_least != dash || least < 1 || least > most || most > SHAPE_NUMBER_MAX || *end) {
         sbatch_refuse(script, "nodes", "'%s' is no number of nodes, such as 2", value);
         return 0;
     }
