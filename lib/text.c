@@ -123,27 +123,29 @@ bool text_ends(const char *string, const char *suffix)
     return size >= suffix_size && text_equal(string + size - suffix_size, suffix);
 }
 
-/* Levenshtein's distance; one row of the table at a time. */
+/* Levenshtein's distance, with a swap of neighbours as one step; three rows of the table. */
 static size_t text_distance(const char *a, const char *b)
 {
-    size_t row[TEXT_NAME_MAX + 1];
-    size_t b_size = strlen(b);
+    size_t rows[3][TEXT_NAME_MAX + 1], b_size = strlen(b), i = 0;
     for (size_t j = 0; j <= b_size; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
+        rows[0][j] = j;
+    while (a[i]) {
+        size_t *row = rows[++i % 3];
+        const size_t *above = rows[(i - 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_size; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
+            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
             if (row[j - 1] + 1 < best)
                 best = row[j - 1] + 1;
+            bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (is_swap && rows[(i - 2) % 3][j - 2] + 1 < best)
+                best = rows[(i - 2) % 3][j - 2] + 1;
             row[j] = best;
         }
     }
-    return row[b_size];
+    return rows[i % 3][b_size];
 }
 
 const char *text_nearest(const char *name, const char *const *names, size_t count)

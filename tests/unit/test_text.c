@@ -39,6 +39,8 @@ static void the_nearest_name_is_suggested_only_when_near(void **state)
     assert_string_equal(text_nearest("resorces", names, 4), "resources");
     assert_string_equal(text_nearest("param", names, 4), "params");
     assert_null(text_nearest("elephant", names, 4));
+    static const char *const options[] = {"with", "watch"};
+    assert_string_equal(text_nearest("wacth", options, 2), "watch"); /* a swap is one mistake */
 }
 
 static void a_replaced_file_reads_back(void **state)
