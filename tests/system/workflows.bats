@@ -26,25 +26,17 @@ is_under_way() {
     phasectl status "$1" --json | jq -e '.run.state == "running" and .step > 20 and .checkpoint != null'
 }
 
-# preempted_once FILE/PHASE...: all of the workflows in 1, 2, ... are preempted in this phase, go on from
-# a checkpoint and succeed.
+# preempted_once NUMBER PHASE: the workflow is preempted in this phase, goes on from a checkpoint and
+# succeeds. One after the other: each is caught while it runs, however fast the machine is.
 preempted_once() {
-    local phase number=1
-    for phase; do
-        eventually 60 is_under_way "$number/${phase#*/}"
-        number=$((number + 1))
-    done
+    eventually 60 is_under_way "$1/$2"
     srun -p prod -N 2 --gres=gpu:h100:8 --job-name=preemptor true
-    number=1
-    for phase; do
-        eventually 90 state $number succeeded
-        [ "$(record "SELECT group_concat(outcome, ' ') FROM run JOIN phase ON phase.id = run.phase
-                     WHERE phase.workflow = $number AND phase.name = '${phase#*/}'")" = 'preempted succeeded' ]
-        [ "$(record "SELECT resume_step > 0 FROM run JOIN phase ON phase.id = run.phase
-                     WHERE phase.workflow = $number AND phase.name = '${phase#*/}' AND attempt = 2")" = 1 ]
-        [ "$(record "SELECT count(*) FROM phase WHERE workflow = $number AND state <> 'succeeded'")" = 0 ]
-        number=$((number + 1))
-    done
+    eventually 90 state "$1" succeeded
+    [ "$(record "SELECT group_concat(outcome, ' ') FROM run JOIN phase ON phase.id = run.phase
+                 WHERE phase.workflow = $1 AND phase.name = '$2'")" = 'preempted succeeded' ]
+    [ "$(record "SELECT resume_step > 0 FROM run JOIN phase ON phase.id = run.phase
+                 WHERE phase.workflow = $1 AND phase.name = '$2' AND attempt = 2")" = 1 ]
+    [ "$(record "SELECT count(*) FROM phase WHERE workflow = $1 AND state <> 'succeeded'")" = 0 ]
 }
 
 @test "every file is good, with each of its variants" {
@@ -59,16 +51,17 @@ preempted_once() {
 @test "bd3lm and hdp-diffusion: trained, preempted, resumed, evaluated" {
     phasectl daemon start
     [ "$(stand_in bd3lm-h200 MAX_STEPS=900)" = 1 ]
+    preempted_once 1 train
     [ "$(stand_in hdp-diffusion-h200 MAX_STEPS=900)" = 2 ]
-    preempted_once bd3lm-h200/train hdp-diffusion-h200/train
+    preempted_once 2 train
 }
 
 @test "latentwire and h100-mfu: quick wins first; no step after the goal" {
     phasectl daemon start
     [ "$(stand_in latentwire train.samples=8000)" = 1 ]
-    eventually 60 is_under_way 1/train
+    preempted_once 1 train
     [ "$(stand_in h100-mfu target=2.4)" = 2 ]
-    preempted_once latentwire/train h100-mfu/train
+    preempted_once 2 train
     [[ "$(phasectl status 2/train --json | jq -r .runs[0].message)" = "until holds: "* ]]
     [ "$(phasectl status 2/train --json | jq -r '.step < .total')" = true ]
     # What `median(quick_wins.dt)` is compared with came from the phase before.
@@ -78,7 +71,7 @@ preempted_once() {
 @test "prompt-distillation: TP=4 writes what DP=8 is trained on" {
     phasectl daemon start
     [ "$(stand_in prompt-distillation train.iterations=800)" = 1 ]
-    preempted_once prompt-distillation/train
+    preempted_once 1 train
     local runs=$PHASED_HOME/runs/1
     [ "$(wc -l <"$runs/generate/out/data.jsonl")" = 24 ]
     # What was generated is the beginning of what was trained on.
@@ -90,7 +83,7 @@ preempted_once() {
 @test "trm-two-phase: validated, promoted, and production preempted" {
     phasectl daemon start
     [ "$(stand_in trm-two-phase production.iterations=800)" = 1 ]
-    preempted_once trm-two-phase/production
+    preempted_once 1 production
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program as they stand in the file.
     [ "$(jq -c '.spec.params | [.weight_base, .embedding_lr, .total_batch_size]' \

@@ -87,7 +87,8 @@ start_long() {
 @test "a rank that is killed ends the group with a reason, and leaves whole lines" {
     start_long --tp 4
     pkill -KILL -P "$CHILD" -n
-    run wait "$CHILD"
+    status=0
+    wait "$CHILD" || status=$? # in this shell, whose child it is
     [ "$status" -eq 1 ]
     grep -Eq '^phase-model: rank [123] of the group died of signal 9$' "$DIR/log"
     run pgrep -P "$CHILD"
