@@ -227,8 +227,8 @@ CREATE INDEX job_host ON job (host) WHERE host IS NOT NULL;
 DROP VIEW v_run;
 
 CREATE VIEW v_run AS
-    -- Runs, with their addresses and what they cost so far. Time in another run's allocation costs
-    -- nothing.
+    -- Runs, with their addresses and what they cost so far. Of runs in one allocation the first one
+    -- pays for the time in which it is there.
     SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
            run.state, run.outcome, run.cause, run.message,
            job.slurm_id AS job_id, job.state AS job_state, ifnull(run.nodes, job.nodes) AS nodes,
@@ -247,11 +247,23 @@ CREATE VIEW v_run AS
       FROM (SELECT run.*,
                    max(min(ifnull(run.ended, now.ms), ifnull(job.absent_since, now.ms))
                        - run.started, 0) AS lasted,
-                   (SELECT total(max(min(ifnull(run.ended, now.ms), ifnull(other.ended, now.ms),
-                                         ifnull(job.absent_since, now.ms))
-                                     - max(run.started, other.started), 0))
-                      FROM run AS other
-                     WHERE other.job = job.host) AS shared
+                   -- The time in which another run of the allocation was there, of a lower id: theirs
+                   -- one after the other, each from where those before it have ended.
+                   (SELECT total(max(until - max(since, ifnull(before, since)), 0))
+                      FROM (SELECT since, until,
+                                   max(until) OVER (ORDER BY since, id
+                                                    ROWS BETWEEN UNBOUNDED PRECEDING
+                                                             AND 1 PRECEDING) AS before
+                              FROM (SELECT other.id, max(run.started, other.started) AS since,
+                                           min(ifnull(run.ended, now.ms),
+                                               ifnull(other.ended, now.ms),
+                                               ifnull(job.absent_since, now.ms)) AS until
+                                      FROM job AS its
+                                      JOIN run AS other ON other.job = its.id
+                                     WHERE (its.id = ifnull(job.host, job.id)
+                                            OR its.host = ifnull(job.host, job.id))
+                                       AND other.id < run.id)
+                             WHERE until > since)) AS shared
               FROM run
               JOIN job ON job.id = run.job
               JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now) AS run

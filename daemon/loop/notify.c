@@ -168,16 +168,18 @@ static int teller_open(const json_t *notice)
     struct text text = {0};
     int fd = memfd_create("notice", MFD_CLOEXEC);
     teller_input(notice, &text);
+    if (fd < 0)
+        fd = -errno;
     if (fd >= 0 &&
         (write(fd, text.data, text.size) != (ssize_t)text.size || lseek(fd, 0, SEEK_SET))) {
         (void)close(fd); /* what was written is of no use */
-        fd = -1;
+        fd = -EIO;
     }
     text_fini(&text);
-    return fd < 0 ? -errno : fd;
+    return fd;
 }
 
-/* The daemon's environment and what the notice says; freed by teller_free_environment(). */
+/* The daemon's environment and what the notice says; the list and its texts are the caller's. */
 static char **teller_environment(const json_t *notice)
 {
     static const char *const keys[] = {"kind", "address", "name", "message"};

@@ -166,6 +166,15 @@ static unsigned gpus_of(const struct duty *duty)
     return duty->effect.job->node_count * duty->effect.job->gpus_per_node;
 }
 
+#define ROOM "limits.yaml allows "
+#define TURN "other jobs that wait for limits.yaml come first"
+
+/* Whether limits.yaml alone lets the job wait: its reason, which stands in the record, says so. */
+static bool waits_for_room(const struct job *job)
+{
+    return text_starts(job->reason, ROOM) || text_equal(job->reason, TURN);
+}
+
 /* Those that can never be submitted stand in nobody's way. */
 static bool has_turn(struct loop *loop, const struct duty *duty, unsigned gpus,
                      char reason[REASON_MAX])
@@ -174,11 +183,11 @@ static bool has_turn(struct loop *loop, const struct duty *duty, unsigned gpus,
     char ignored[REASON_MAX];
     for (const struct duty *other = loop->outbox.first[OUTBOX_CLUSTER]; other; other = other->next)
         before += other != duty && other->effect.kind == FX_SUBMIT &&
-                  other->effect.job->reason[0] && (!gpus || gpus_of(other) <= gpus) &&
+                  waits_for_room(other->effect.job) && (!gpus || gpus_of(other) <= gpus) &&
                   comes_first(loop, other, duty) && is_in_window(other->effect.workflow, ignored) &&
                   is_after(loop, other->effect.workflow, ignored);
     if (before)
-        (void)snprintf(reason, REASON_MAX, "other jobs that wait for limits.yaml come first");
+        (void)snprintf(reason, REASON_MAX, TURN);
     return before == 0;
 }
 
@@ -188,17 +197,17 @@ static bool has_room(struct loop *loop, const struct duty *duty, const json_t *l
     unsigned jobs = (unsigned)json_integer_value(json_object_get(limits, "jobs"));
     unsigned gpus = (unsigned)json_integer_value(json_object_get(limits, "gpus"));
     unsigned wanted = gpus_of(duty);
-    if (!jobs && !gpus)
+    if (!jobs && (!gpus || !wanted))
         return true;
     struct usage usage = count_all(loop);
     if (gpus && wanted > gpus)
         (void)snprintf(reason, REASON_MAX, "it asks for %u GPUs; limits.yaml allows %u", wanted,
                        gpus);
     else if (jobs && usage.jobs >= jobs)
-        (void)snprintf(reason, REASON_MAX, "limits.yaml allows %u jobs in Slurm at a time", jobs);
+        (void)snprintf(reason, REASON_MAX, ROOM "%u jobs in Slurm at a time", jobs);
     else if (gpus && usage.gpus + wanted > gpus)
-        (void)snprintf(reason, REASON_MAX, "limits.yaml allows %u GPUs at a time; %u are taken",
-                       gpus, usage.gpus);
+        (void)snprintf(reason, REASON_MAX, ROOM "%u GPUs at a time; %u are taken", gpus,
+                       usage.gpus);
     else
         return has_turn(loop, duty, gpus, reason);
     return false;

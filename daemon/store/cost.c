@@ -49,6 +49,8 @@ struct store_price store_price_of(const json_t *resolved, const struct phase *ph
     const json_t *price = json_object_get(resolved, "price");
     const json_t *per_gpu = json_object_get(price, "per_gpu_hour");
     const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    if (phase->gpus_per_node == 0) /* what a node without GPUs costs, nobody has said */
+        return (struct store_price){NAN, NAN};
     return (struct store_price){
         .usd_per_node_hour = cost_number(json_object_get(price, "per_node_hour")),
         .usd_per_gpu_hour =

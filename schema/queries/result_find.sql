@@ -4,7 +4,7 @@ SELECT phase.id, phase.workflow || '/' || phase.name, phase.checkpoint_path, pha
   JOIN phase ON phase.id = member.phase
   JOIN run ON run.phase = phase.id
  WHERE member.fingerprint = :fingerprint AND member.reused IS NULL
-   AND phase.state = 'succeeded' AND run.outcome = 'succeeded' AND run.ended >= :since
+   AND phase.state = 'succeeded' AND NOT phase.overridden AND run.outcome = 'succeeded' AND run.ended >= :since
    AND NOT EXISTS (SELECT 1
                      FROM run AS one
                      JOIN remedy ON remedy.run = one.id
