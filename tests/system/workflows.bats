@@ -60,7 +60,7 @@ preempted_once() {
     phasectl daemon start
     [ "$(stand_in latentwire train.samples=8000)" = 1 ]
     preempted_once 1 train
-    [ "$(stand_in h100-mfu target=2.4)" = 2 ]
+    [ "$(stand_in h100-mfu target=2.3 max_steps=4000)" = 2 ]
     preempted_once 2 train
     [[ "$(phasectl status 2/train --json | jq -r .runs[0].message)" = "until holds: "* ]]
     [ "$(phasectl status 2/train --json | jq -r '.step < .total')" = true ]
