@@ -563,15 +563,11 @@ int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsign
 
 int answer_nodes(struct store *store, int64_t now_ms, json_t **ret_json, struct error *err)
 {
-    int result;
-    json_t *nodes = json_array();
+    json_t *nodes;
     struct stmt *stmt = store_stmt(store, Q_NODE_ANSWER);
     stmt_bind_int(stmt, ":now", now_ms);
-    while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(nodes, row_json(stmt));
-    if (result < 0)
-        json_decref(nodes);
-    else
+    int result = row_json_list(stmt, &nodes, err);
+    if (result == 0)
         *ret_json = json_pack("{s:o}", "nodes", nodes);
     return result;
 }

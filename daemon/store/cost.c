@@ -100,26 +100,12 @@ int store_spending_since(struct store *store, int64_t since_ms, struct store_spe
     return spending_read(stmt, ret_spending, err);
 }
 
-/* All rows as a list, the caller's. */
-static int cost_rows(struct stmt *stmt, json_t **ret_rows, struct error *err)
-{
-    json_t *rows = json_array();
-    int result;
-    while ((result = stmt_step(stmt, err)) > 0)
-        (void)json_array_append_new(rows, row_json(stmt));
-    if (result < 0)
-        json_decref(rows);
-    else
-        *ret_rows = rows;
-    return result;
-}
-
 int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_BUDGETS);
     if (workflow)
         stmt_bind_id(stmt, ":workflow", workflow);
-    return cost_rows(stmt, ret_budgets, err);
+    return row_json_list(stmt, ret_budgets, err);
 }
 
 int store_budget_set(struct store *store, uint64_t workflow, const json_t *budget,
@@ -147,7 +133,7 @@ int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64
         stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_int(stmt, ":since", since_ms);
     stmt_bind_int(stmt, ":until", until_ms);
-    int result = cost_rows(stmt, &costs, err);
+    int result = row_json_list(stmt, &costs, err);
     if (result == 0)
         *ret_json = json_pack("{s:o}", "costs", costs);
     return result;

@@ -8,17 +8,9 @@ int store_notices(struct store *store, int64_t now_ms, unsigned limit, json_t **
                   struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_NOTICE_LIST);
-    json_t *notices = json_array();
-    int result;
     stmt_bind_int(stmt, ":now", now_ms);
     stmt_bind_int(stmt, ":limit", limit);
-    while ((result = stmt_step(stmt, err)) > 0)
-        (void)json_array_append_new(notices, row_json(stmt));
-    if (result < 0)
-        json_decref(notices);
-    else
-        *ret_notices = notices;
-    return result;
+    return row_json_list(stmt, ret_notices, err);
 }
 
 int store_notice_done(struct store *store, uint64_t notice, int64_t now_ms, struct error *err)

@@ -59,15 +59,7 @@ int store_preflight_add(struct store *store, const struct store_preflight *prefl
 
 int answer_preflight(struct store *store, uint64_t run, json_t **ret_preflight, struct error *err)
 {
-    int result;
-    json_t *nodes = json_array();
     struct stmt *stmt = store_stmt(store, Q_PREFLIGHT_ANSWER);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(nodes, row_json(stmt));
-    if (result < 0)
-        json_decref(nodes);
-    else
-        *ret_preflight = nodes;
-    return result;
+    return row_json_list(stmt, ret_preflight, err);
 }

@@ -63,6 +63,19 @@ json_t *row_json(const struct stmt *stmt)
     return object;
 }
 
+int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err)
+{
+    int result;
+    json_t *rows = json_array();
+    while ((result = stmt_step(stmt, err)) > 0)
+        (void)json_array_append_new(rows, row_json(stmt)); /* fails only for want of memory */
+    if (result < 0)
+        json_decref(rows);
+    else
+        *ret_rows = rows;
+    return result;
+}
+
 json_t *row_json_value(double value)
 {
     if (isnan(value))

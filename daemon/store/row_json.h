@@ -15,6 +15,9 @@
 /* The current row as a new object. */
 json_t *row_json(const struct stmt *stmt);
 
+/* All rows that are still to come as a list, the caller's, one statement's whole answer. */
+int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err);
+
 /* JSON has no NaN and no infinities: they are the texts nan, inf, -inf. */
 json_t *row_json_value(double value);
 

@@ -153,17 +153,9 @@ int store_samples_age(struct store *store, int64_t now_ms, struct error *err)
 static int answer_rows(struct store *store, enum query query, uint64_t run, json_t **ret_rows,
                        struct error *err)
 {
-    int result;
-    json_t *rows = json_array();
     struct stmt *stmt = store_stmt(store, query);
     stmt_bind_id(stmt, ":run", run);
-    while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(rows, row_json(stmt));
-    if (result < 0)
-        json_decref(rows);
-    else
-        *ret_rows = rows;
-    return result;
+    return row_json_list(stmt, ret_rows, err);
 }
 
 int answer_gpus(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
