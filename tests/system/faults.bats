@@ -153,12 +153,12 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     phasectl daemon start
     workflow=$(one_phase 'exec sleep 600' | submit)
     eventually 60 state "$workflow/only" active
-    sqlite3 "$PHASED_HOME/phased.db" "CREATE TRIGGER refuse BEFORE INSERT ON event
+    sqlite3 -cmd ".timeout 10000" "$PHASED_HOME/phased.db" "CREATE TRIGGER refuse BEFORE INSERT ON event
         BEGIN SELECT raise(ABORT, 'never'); END"
     phasectl hold "$workflow/only" || true
     eventually 20 daemon_is_gone
     grep -q 'a mistake in phased.*never' "$PHASED_HOME/phased.log"
-    sqlite3 "$PHASED_HOME/phased.db" 'DROP TRIGGER refuse'
+    sqlite3 -cmd ".timeout 10000" "$PHASED_HOME/phased.db" 'DROP TRIGGER refuse'
     phasectl daemon start
     state "$workflow/only" active
 }

@@ -102,5 +102,5 @@ line_count() {
 }
 
 record() {
-    sqlite3 -readonly "$PHASED_HOME/phased.db" "$1"
+    sqlite3 -readonly -cmd ".timeout 10000" "$PHASED_HOME/phased.db" "$1"
 }
