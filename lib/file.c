@@ -152,6 +152,12 @@ int64_t file_measure(const char *path)
     return file_measure_at(AT_FDCWD, path, 0);
 }
 
+bool file_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
 int file_make_folders(const char *path, mode_t mode, struct error *err)
 {
     int result = 0;

@@ -3,11 +3,13 @@
 #ifndef PHASED_LIB_FILE_H
 #define PHASED_LIB_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct error;
+struct stat;
 
 /* Reads the regular file at `path`, at most `size_max` bytes, into a new NUL-terminated buffer,
  * the caller's to free(). `ret_size` may be NULL. Returns -EISDIR for a folder, -EFBIG for one
@@ -21,6 +23,10 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
 
 /* The bytes of a file, or of all files in a folder; a negative errno where it is not there. */
 int64_t file_measure(const char *path);
+
+/* Whether a file is as it was: the same one, with the same size, unchanged and with the same mode
+ * since. Two that are zeroed, of a file that was not there, are the same. */
+bool file_is_same(const struct stat *a, const struct stat *b);
 
 /* Makes `path` and its missing parents, each with `mode`. It being there already is no error. */
 int file_make_folders(const char *path, mode_t mode, struct error *err);

@@ -5,6 +5,7 @@
 #include "daemon/loop/log.h"
 #include "daemon/store/store.h"
 #include "lib/failures/catalogue.h"
+#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/text.h"
 
@@ -16,12 +17,6 @@
 void failures_fini(struct failures *failures)
 {
     json_decref(failures->catalogue);
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static void tell(struct loop *loop, const struct run *run, const struct spec_problems *problems)
@@ -43,7 +38,7 @@ const json_t *failures_get(struct loop *loop, const struct run *run)
     struct stat now;
     if (stat(path, &now) < 0)
         now = (struct stat){0};
-    if (failures->catalogue && is_same(&failures->seen, &now))
+    if (failures->catalogue && file_is_same(&failures->seen, &now))
         return failures->catalogue;
     struct spec_problems problems = {0};
     json_decref(failures->catalogue);

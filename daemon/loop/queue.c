@@ -7,6 +7,7 @@
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/home.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
@@ -22,13 +23,6 @@ void queue_fini(struct queue *queue)
 
 /* --- limits.yaml -------------------------------------------------------------------------------*/
 
-/* A change of the mode counts too: the file may have become readable. */
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 const json_t *queue_limits(struct loop *loop)
 {
     struct queue *queue = &loop->queued;
@@ -36,7 +30,7 @@ const json_t *queue_limits(struct loop *loop)
     struct stat now;
     if (stat(path, &now) < 0)
         now = (struct stat){0};
-    if ((queue->limits || queue->problem[0]) && is_same(&queue->seen, &now))
+    if ((queue->limits || queue->problem[0]) && file_is_same(&queue->seen, &now))
         return queue->limits;
     struct spec_problems problems = {0};
     struct text lines = {0};
