@@ -1,0 +1,144 @@
+"""Whether doc/guide/criteria.md tells the truth: each of its rows against the workflow that it is of.
+
+A table stands under the heading of its file, with the columns lines, what the guide says, and where
+it stands. Each of the lines must be named in the file, in brackets; each `place` of the last column
+must be there when the file is resolved (`phasectl check --print`), and hold what is said of it:
+
+    `train.guards.memory`              there is such a key
+    `train.params.batch_size=64`       with this value; numbers are compared as such
+    `train.run~--batch_size`           a text with this in it
+    `ladder: train.params.lr=0.1`      with the variant `ladder`; several: `a+b: ...`
+
+A row without any place must say that it stands in a comment. Prints TAP.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+SOURCE = os.environ.get("SRC", os.path.join(os.path.dirname(__file__), "..", ".."))
+PHASECTL = os.path.join(os.environ.get("BIN", os.path.join(SOURCE, "build/bin")), "phasectl")
+PAGE = "doc/guide/criteria.md"
+resolved = {}
+
+
+def read(path):
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def resolve(file, variants):
+    """The file as `check --print` shows it, or what `check` says of it."""
+    if (file, variants) not in resolved:
+        options = [option for name in variants for option in ("--with", name)]
+        path = os.path.join(SOURCE, "etc/workflows", file)
+        run = subprocess.run([PHASECTL, "check", path, "--print"] + options,
+                             capture_output=True, text=True, check=False)
+        resolved[file, variants] = json.loads(run.stdout) if run.returncode == 0 else run.stderr
+    return resolved[file, variants]
+
+
+def look_up(workflow, keys):
+    """What stands there; KeyError when nothing does."""
+    phases = {phase["name"]: phase for phase in workflow["phases"]}
+    value = phases if keys[0] in phases else workflow
+    for key in keys:
+        if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        elif isinstance(value, dict) and value.get(key) is not None:
+            value = value[key]
+        else:
+            raise KeyError(key)
+    return value
+
+
+def is_equal(value, text):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return (value if isinstance(value, str) else json.dumps(value)) == text
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
+
+
+def check_place(file, place):
+    """What is wrong with it, or None."""
+    form = re.fullmatch(r"(?:(\w+(?:\+\w+)*): )?([\w.]+)(?:([=~])(.+))?", place)
+    if not form:
+        return "is no place"
+    variants, path, relation, text = form.groups()
+    workflow = resolve(file, tuple(variants.split("+")) if variants else ())
+    if isinstance(workflow, str):
+        return "check says: " + workflow
+    try:
+        value = look_up(workflow, path.split("."))
+    except KeyError as missing:
+        return "there is no %s" % missing.args[0]
+    if relation == "=" and not is_equal(value, text):
+        return "is %s" % json.dumps(value)
+    if relation == "~" and text not in (value if isinstance(value, str) else json.dumps(value)):
+        return "is without that"
+    return None
+
+
+def lines_of(text):
+    """{1, 4, 5, 6} of "1, 4-6"; what is no number, as `program`, counts for nothing."""
+    lines = set()
+    for first, last in re.findall(r"\b(\d+)(?:-(\d+))?\b", text):
+        lines.update(range(int(first), int(last or first) + 1))
+    return lines
+
+
+def named_in(file):
+    """The lines that the comments of a workflow name: those in brackets with nothing else."""
+    comments = re.findall(r"(?:^|\s)#(.*)", read("etc/workflows/" + file))
+    brackets = re.findall(r"\[([0-9, -]+)\]", "\n".join(comments))
+    return set().union(*map(lines_of, brackets)) if brackets else set()
+
+
+def rows_of(page):
+    """Yields the file, its line in the page, and the three cells of each row."""
+    file = None
+    for number, line in enumerate(page.splitlines(), 1):
+        heading = re.match(r"## `?([\w-]+\.yaml)`?", line)
+        if heading:
+            file = heading.group(1)
+        elif line.startswith("| ") and file and not line.startswith("| lines"):
+            yield file, number, [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+
+
+def check_row(file, cells):
+    """Yields what is wrong with a row."""
+    if len(cells) != 3:
+        yield "has %d cells" % len(cells)
+        return
+    absent = lines_of(cells[0]) - named_in(file)
+    if absent:
+        yield "%s does not name %s" % (file, ", ".join(map(str, sorted(absent))))
+    places = re.findall(r"`([^`]+)`", cells[2])
+    if not places and "comment" not in cells[2]:
+        yield "says of no place where it stands"
+    for place in places:
+        fault = check_place(file, place)
+        if fault:
+            yield "%s: %s" % (place, fault)
+
+
+def main():
+    faults, rows = {}, {}
+    for file, number, cells in rows_of(read(PAGE)):
+        rows[file] = rows.get(file, 0) + 1
+        for fault in check_row(file, cells):
+            faults.setdefault(file, []).append("%s:%d: %s" % (PAGE, number, fault))
+    print("1..%d" % len(rows))
+    for number, (file, count) in enumerate(rows.items(), 1):
+        print("%sok %d - %s carries what its guide says: %d rows"
+              % ("not " if file in faults else "", number, file, count))
+        for fault in faults.get(file, []):
+            print("# " + fault.strip().replace("\n", "\n# "))
+    sys.exit(1 if faults or not rows else 0)
+
+
+main()
