@@ -46,11 +46,15 @@ sampler_is_gone() {
 @test "a guard on gpu_util watches the GPUs, and stops a run whose GPUs become idle" {
     new_gpu_run "$until_told, \"guards\": {
         \"busy\": {\"value\": \"last(gpu_util)\", \"at_least\": 50},
+        \"each\": {\"value\": \"last(gpu_util_min)\", \"at_least\": 80, \"else\": \"warn\"},
         \"cool\": {\"value\": \"max(gpu_power_w)\", \"at_most\": 600, \"else\": \"warn\"},
         \"room\": {\"value\": \"gpu_mem_gb\", \"at_most\": 120}}"
     drive used=70000
     start_lead 1
     await told 'select(.type == "guard" and .verdict.name == "cool" and .verdict.outcome == "failed")'
+    [ -z "$(journal 1 n1 'select(.type == "guard" and .verdict.name == "each" and .verdict.outcome == "failed")')" ]
+    drive used=70000,idle=2 # seven of eight are busy: that is 85 % of all, and 0 of one
+    await told 'select(.type == "guard" and .verdict.name == "each" and .verdict.outcome == "failed")'
     drive util=12
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .guard.name, .guard.value]')" = '["failed","guard","busy",12]' ]

@@ -171,17 +171,23 @@ static void world_fini(struct world *world)
     free(world->path);
 }
 
-/* So many seconds in which one GPU does this. */
-static void world_pass(struct world *world, unsigned seconds, double util)
+/* So many seconds in which two GPUs do this; NaN: one does not tell. */
+static void world_pass_two(struct world *world, unsigned seconds, double util, double other)
 {
     const unsigned gpus[] = {0, 1};
     struct gpu_second second;
     second_init(&second, gpus, 2);
     second.values[GPU_UTIL][0] = util;
+    second.values[GPU_UTIL][1] = other;
     second.values[GPU_MEMORY][0] = 1000 + util;
     second.values[GPU_MEMORY][1] = 2000;
     for (unsigned i = 0; i < seconds; i++)
         gpu_metrics_add(&world->gpus, &second);
+}
+
+static void world_pass(struct world *world, unsigned seconds, double util)
+{
+    world_pass_two(world, seconds, util, NAN);
 }
 
 static void world_step(struct world *world, int64_t step)
@@ -219,13 +225,18 @@ static void a_row_of_the_newest_step_has_the_mean_of_ten_seconds(void **state)
     world_pass(&world, 5, 90);
     world_step(&world, 12);
     world_pass(&world, 9, 20);
-    expect_metrics(&world, "10 {\"loss\": 1.0}; "
-                           "11 {\"loss\": 1.0, \"gpu_util\": 85.0, \"gpu_mem_gb\": 2.1}; "
-                           "12 {\"loss\": 1.0}; ");
+    expect_metrics(
+        &world,
+        "10 {\"loss\": 1.0}; "
+        "11 {\"loss\": 1.0, \"gpu_util\": 85.0, \"gpu_util_min\": 85.0, \"gpu_mem_gb\": 2.1}; "
+        "12 {\"loss\": 1.0}; ");
     world_pass(&world, 1, 30);
-    expect_metrics(&world, "10 {\"loss\": 1.0}; "
-                           "11 {\"loss\": 1.0, \"gpu_util\": 85.0, \"gpu_mem_gb\": 2.1}; "
-                           "12 {\"loss\": 1.0}; 12 {\"gpu_util\": 21.0, \"gpu_mem_gb\": 2.1}; ");
+    expect_metrics(
+        &world,
+        "10 {\"loss\": 1.0}; "
+        "11 {\"loss\": 1.0, \"gpu_util\": 85.0, \"gpu_util_min\": 85.0, \"gpu_mem_gb\": 2.1}; "
+        "12 {\"loss\": 1.0}; 12 {\"gpu_util\": 21.0, \"gpu_util_min\": 21.0, \"gpu_mem_gb\": "
+        "2.1}; ");
     world_fini(&world);
 }
 
@@ -237,9 +248,9 @@ static void without_steps_the_row_has_the_mean_of_all_the_time(void **state)
     world_pass(&world, 10, 90);
     world_pass(&world, 10, 70);
     world_pass(&world, 10, 20);
-    expect_metrics(&world, "7 {\"gpu_util\": 90.0, \"gpu_mem_gb\": 2.1}; "
-                           "7 {\"gpu_util\": 80.0, \"gpu_mem_gb\": 2.1}; "
-                           "7 {\"gpu_util\": 60.0, \"gpu_mem_gb\": 2.1}; ");
+    expect_metrics(&world, "7 {\"gpu_util\": 90.0, \"gpu_util_min\": 90.0, \"gpu_mem_gb\": 2.1}; "
+                           "7 {\"gpu_util\": 80.0, \"gpu_util_min\": 80.0, \"gpu_mem_gb\": 2.1}; "
+                           "7 {\"gpu_util\": 60.0, \"gpu_util_min\": 60.0, \"gpu_mem_gb\": 2.1}; ");
     world_fini(&world);
 }
 
@@ -270,6 +281,36 @@ static void guards_judge_every_second_also_of_one_step(void **state)
     world_fini(&world);
 }
 
+/* Which of them rests changes from second to second; each is busy for 95 % in the end. */
+static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
+{
+    (void)state;
+    struct world world;
+    json_t *verdict;
+    char *message = NULL;
+    world_init(&world, "last(gpu_util_min)");
+    world_step(&world, 10);
+    for (unsigned i = 0; i < 5; i++) {
+        world_pass_two(&world, 1, 100, 90);
+        world_pass_two(&world, 1, 90, 100);
+    }
+    world_step(&world, 11);
+    world_pass_two(&world, 10, 100, 60);
+    expect_metrics(&world, "10 {\"loss\": 1.0, \"gpu_util\": 95.0, \"gpu_util_min\": 95.0, "
+                           "\"gpu_mem_gb\": 2.1}; 11 {\"loss\": 1.0, \"gpu_util\": 80.0, "
+                           "\"gpu_util_min\": 60.0, \"gpu_mem_gb\": 2.1}; ");
+    assert_int_equal(guards_judge(world.guards, 20, note_nothing, NULL, &verdict, &message),
+                     GUARDS_FINE);
+    /* One GPU stands still: in the mean of both that is 50 %, and no guard at 50 would notice. */
+    world_pass_two(&world, 2, 100, 0);
+    assert_int_equal(guards_judge(world.guards, 22, note_nothing, NULL, &verdict, &message),
+                     GUARDS_FAILED);
+    assert_string_equal(message, "guard failed: busy 48 is below 50 (steps 10..11)");
+    json_decref(verdict);
+    free(message);
+    world_fini(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_row_of_the_newest_step_has_the_mean_of_ten_seconds),
         cmocka_unit_test(without_steps_the_row_has_the_mean_of_all_the_time),
         cmocka_unit_test(guards_judge_every_second_also_of_one_step),
+        cmocka_unit_test(the_least_busy_gpu_is_the_one_with_the_lowest_mean),
     };
     return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);
 }
