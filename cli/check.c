@@ -47,14 +47,8 @@ int check_verb(struct cli *cli, char **words)
     struct option_list list = {0}, variants = {0}, logs = {0};
     bool print = false;
     const struct option_rule rules[] = {
-        {.name = "set",
-         .value = "PARAM=VALUE",
-         .list = &list,
-         .help = "override a param, as `submit` does"},
-        {.name = "with",
-         .value = "VARIANT",
-         .list = &variants,
-         .help = "put a variant of the file over it, as `submit` does"},
+        options_set_rule(&list),
+        options_with_rule(&variants),
         {.name = "log",
          .value = "PHASE=FILE",
          .list = &logs,

@@ -160,6 +160,23 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
     return *ret_status == CLI_OK;
 }
 
+struct option_rule options_set_rule(struct option_list *sets)
+{
+    return (struct option_rule){.name = "set",
+                                .value = "PARAM=VALUE",
+                                .list = sets,
+                                .help = "override a param, of one phase: validate.iterations=10"};
+}
+
+struct option_rule options_with_rule(struct option_list *variants)
+{
+    return (struct option_rule){
+        .name = "with",
+        .value = "VARIANT",
+        .list = variants,
+        .help = "put a variant of the file over it; may be given several times"};
+}
+
 json_t *options_texts(const struct option_list *list)
 {
     json_t *array = json_array();

@@ -41,6 +41,10 @@ struct arguments {
 bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
                    struct arguments *arguments, int *ret_status);
 
+/* What changes a file that is read: its params, and its variants. Elements of a table of rules. */
+struct option_rule options_set_rule(struct option_list *sets);
+struct option_rule options_with_rule(struct option_list *variants);
+
 /* The texts as a new array, the caller's. */
 json_t *options_texts(const struct option_list *list);
 

@@ -216,14 +216,8 @@ int plan_verb(struct cli *cli, char **words)
     struct option_list list = {0}, variants = {0};
     bool as_json = false;
     const struct option_rule rules[] = {
-        {.name = "set",
-         .value = "PARAM=VALUE",
-         .list = &list,
-         .help = "override a param, as `submit` does"},
-        {.name = "with",
-         .value = "VARIANT",
-         .list = &variants,
-         .help = "put a variant of the file over it, as `submit` does"},
+        options_set_rule(&list),
+        options_with_rule(&variants),
         {.name = "json", .flag = &as_json, .help = "print the API's answer"},
         {0},
     };

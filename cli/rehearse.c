@@ -349,14 +349,8 @@ int rehearse_verb(struct cli *cli, char **words)
     unsigned steps = REHEARSAL_STEPS;
     const struct option_rule rules[] = {
         {.name = "steps", .value = "N", .number = &steps, .help = "of each phase (20)"},
-        {.name = "set",
-         .value = "PARAM=VALUE",
-         .list = &sets,
-         .help = "override a param, as `submit` does"},
-        {.name = "with",
-         .value = "VARIANT",
-         .list = &variants,
-         .help = "put a variant of the file over it, as `submit` does"},
+        options_set_rule(&sets),
+        options_with_rule(&variants),
         {0},
     };
     struct arguments arguments = {.min = 1, .max = 1};

@@ -284,14 +284,8 @@ int submit_verb(struct cli *cli, char **words)
     struct submit_options options = {0};
     bool watch = false;
     const struct option_rule rules[] = {
-        {.name = "set",
-         .value = "PARAM=VALUE",
-         .list = &list,
-         .help = "override a param, of one phase: validate.iterations=10"},
-        {.name = "with",
-         .value = "VARIANT",
-         .list = &variants,
-         .help = "put a variant of the file over it; may be given several times"},
+        options_set_rule(&list),
+        options_with_rule(&variants),
         {.name = "watch", .letter = 'w', .flag = &watch, .help = "then follow it until it ends"},
         {.name = "hold", .flag = &options.hold, .help = "let it wait until `phasectl release`"},
         {.name = "after",
