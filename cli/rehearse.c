@@ -36,9 +36,10 @@ struct rehearse {
     bool lacks_seconds, lacks_dollars; /* of some phase they cannot */
 };
 
-/* A phase: the file's, the daemon's, and of the latter its newest run. */
+/* A phase: the file's, the daemon's, and of the latter the run that got farthest by itself, and the
+ * one that went on from its checkpoint; NULL: there is none. */
 struct rehearse_phase {
-    const json_t *spec, *shown, *run;
+    const json_t *spec, *shown, *run, *resumed;
     double seconds; /* of all its runs */
 };
 
@@ -133,6 +134,61 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
 
 /* --- Checkpoints -------------------------------------------------------------------------------*/
 
+/* The first step that the run told of, of any metric; NaN: it told of none. */
+static int rehearse_first_step(struct rehearse *report, const json_t *run, double *ret_step,
+                               struct error *err)
+{
+    struct address address;
+    char buffer[ADDRESS_PATH_SIZE];
+    json_t *reply;
+    if (address_parse(field_text(run, "address"), &address, err) < 0)
+        return -EINVAL;
+    char *path = text_format("%s/metrics", address_path(&address, buffer));
+    int code = client_get(report->cli, path, &reply, err);
+    free(path);
+    if (code < 0)
+        return code;
+    const json_t *first = json_array_get(json_object_get(reply, "steps"), 0);
+    *ret_step = json_is_number(first) ? json_number_value(first) : NAN;
+    json_decref(reply);
+    return 0;
+}
+
+/* What came of the run that went on from the checkpoint of `from`; NULL: all is well, and it is at
+ * step `last`. The caller's. */
+static char *rehearse_stuck(const struct rehearse_phase *phase, double from, double first,
+                            double last)
+{
+    bool counts = json_is_object(json_object_get(phase->spec, "progress"));
+    if (strcmp(field_text(phase->resumed, "outcome"), "succeeded") != 0)
+        return text_format("the run that went on from step %.0f failed", from);
+    if (first < from)
+        return text_format("it began anew at step %.0f, with a checkpoint of step %.0f: `run` must "
+                           "read $PHASED_RESUME",
+                           first, from);
+    if (counts && !(last > from))
+        return text_format("no step came after step %.0f, that of the checkpoint", from);
+    return NULL;
+}
+
+static int rehearse_resumed(struct rehearse *report, const struct rehearse_phase *phase,
+                            struct error *err)
+{
+    double first, from = field_number(phase->resumed, "first_step");
+    double last = field_number(phase->resumed, "last_step");
+    int code = rehearse_first_step(report, phase->resumed, &first, err);
+    if (code < 0)
+        return code;
+    char *stuck = rehearse_stuck(phase, from, first, last);
+    char *said = stuck ? stuck
+                 : isnan(last)
+                     ? text_format("a run went on from step %.0f, and counts none", from)
+                     : text_format("a run went on from step %.0f to step %.0f", from, last);
+    rehearse_line(report, "resume", stuck != NULL, said);
+    free(said);
+    return 0;
+}
+
 /* How much lies at `path`, which may be a pattern; -1: nothing is there. */
 static double rehearse_bytes(const char *path)
 {
@@ -150,17 +206,23 @@ static double rehearse_bytes(const char *path)
 }
 
 /* The worker records those alone that are whole. */
-static void rehearse_checkpoint(struct rehearse *report, const struct rehearse_phase *phase)
+static int rehearse_checkpoint(struct rehearse *report, const struct rehearse_phase *phase,
+                               struct error *err)
 {
     const char *path = field_text(phase->shown, "checkpoint");
     if (!json_is_object(json_object_get(phase->spec, "checkpoint")))
-        return;
+        return 0;
     double bytes = path[0] ? rehearse_bytes(path) : -1;
     char *said = !path[0]    ? text_format("none was written")
                  : bytes < 0 ? text_format("%s is not there any more", path)
-                             : text_format("%s, %.0f bytes: a run can go on from it", path, bytes);
+                             : text_format("%s, %.0f bytes", path, bytes);
     rehearse_line(report, "checkpoint", bytes <= 0, said);
     free(said);
+    if (phase->resumed)
+        return rehearse_resumed(report, phase, err);
+    if (bytes > 0)
+        rehearse_line(report, "resume", false, "not tried: the program ended by itself");
+    return 0;
 }
 
 /* --- The gate ----------------------------------------------------------------------------------*/
@@ -211,13 +273,16 @@ static double rehearse_step_seconds(struct rehearse *report, const struct rehear
 static double rehearse_project(struct rehearse *report, const struct rehearse_phase *phase)
 {
     double total = field_number(json_object_get(phase->spec, "progress"), "total");
+    double run_s = phase->seconds;
+    if (phase->resumed && phase->resumed != phase->run) /* the real one does not stop in between */
+        run_s -= view_run_duration(phase->resumed, (double)time(NULL));
     if (!text_starts(field_text(phase->run, "message"), "until "))
-        return phase->seconds; /* that was all of it */
+        return run_s; /* that was all of it */
     if (isnan(total))
         return NAN;
     double step_s = rehearse_step_seconds(report, phase);
     double steps = field_number(phase->run, "last_step") - field_number(phase->run, "first_step");
-    return fmax(phase->seconds - steps * step_s, 0) + step_s * total;
+    return fmax(run_s - steps * step_s, 0) + step_s * total;
 }
 
 /* Of all members of a matrix together; those that go on to a next rung take longer. */
@@ -251,19 +316,33 @@ static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *
 
 /* --- The report --------------------------------------------------------------------------------*/
 
+/* Its runs are the newest first. */
+static void rehearse_choose(struct rehearse_phase *phase, double now)
+{
+    const json_t *run;
+    double most = -1;
+    size_t i;
+    json_array_foreach(json_object_get(phase->shown, "runs"), i, run)
+    {
+        double seconds = view_run_duration(run, now);
+        double steps = field_number(run, "last_step") - field_number(run, "first_step");
+        phase->seconds += isnan(seconds) ? 0 : seconds;
+        if (!phase->resumed && *field_text(run, "resume"))
+            phase->resumed = run;
+        if (!phase->run || steps > most) {
+            phase->run = run;
+            most = isnan(steps) ? -1 : steps;
+        }
+    }
+}
+
 static int rehearse_phase(struct rehearse *report, const json_t *spec, const json_t *shown,
                           struct error *err)
 {
-    const json_t *runs = json_object_get(shown, "runs"), *run;
-    struct rehearse_phase phase = {.spec = spec, .shown = shown, .run = json_array_get(runs, 0)};
+    struct rehearse_phase phase = {.spec = spec, .shown = shown};
     double now = (double)time(NULL), step = field_number(shown, "step");
     const char *state = field_text(shown, "state");
-    size_t i;
-    json_array_foreach(runs, i, run)
-    {
-        double seconds = view_run_duration(run, now);
-        phase.seconds += isnan(seconds) ? 0 : seconds;
-    }
+    rehearse_choose(&phase, now);
     text_addf(&report->text, "\n%s ", field_text(shown, "phase"));
     terminal_colour(&report->cli->out, &report->text, view_colour(state), state);
     if (!isnan(step))
@@ -271,11 +350,13 @@ static int rehearse_phase(struct rehearse *report, const json_t *spec, const jso
     text_add(&report->text, "\n");
     if (strcmp(state, "succeeded") != 0)
         rehearse_line(report, "FAILED", true,
-                      phase.run ? field_text(phase.run, "message") : field_text(shown, "reason"));
+                      *field_text(shown, "reason") ? field_text(shown, "reason")
+                                                   : field_text(phase.run, "message"));
     if (!phase.run || isnan(field_number(phase.run, "started")))
         return 0;
     int code = rehearse_metrics(report, &phase, err);
-    rehearse_checkpoint(report, &phase);
+    if (code == 0)
+        code = rehearse_checkpoint(report, &phase, err);
     if (code == 0)
         code = rehearse_gate(report, &phase, err);
     if (code == 0)

@@ -105,6 +105,7 @@ struct phase {
     bool is_matrix;       /* it has members, and never runs itself */
     unsigned lanes;       /* of a matrix: how many members run at once; 0: all, each in its job */
     bool is_parallel;     /* of a matrix: its members share one job, each with a part of the GPUs */
+    bool must_resume;     /* of a rehearsal: a run that `until` ended is to go on once */
     unsigned rung_count;  /* of a matrix: how often the better members go on; 1: they end once */
     /* ... these when a remedy changes params: phase_adopt(). */
     bool promote_manual;

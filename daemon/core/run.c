@@ -63,13 +63,22 @@ static void run_retry(struct step *step, struct run *run)
                               : " again",
                    run->message[0] && (!is_said || count > 1) ? ": " : "", run->message,
                    remedy_is_used_up(phase, checks, cause) ? "; its remedies are used up" : "");
-    if (died_on_resume) /* by an unusable checkpoint, maybe: the next run takes the one before */
+    if (died_on_resume && !phase->must_resume) /* by an unusable checkpoint, maybe: the next run
+                                                  takes the one before */
         phase_again(step, phase, reason);
     /* What was refused would be refused again: nobody but a person can help. */
     else if (count <= allowed && !is_refused)
         phase_start_later(step, phase, reason, run_back_off(count));
     else
         phase_fail(step, phase, HOLD_FAILURE, reason);
+}
+
+/* Whether a run that has succeeded shows by another one that its checkpoint is of use. Where the
+ * program ended by itself there is nothing to go on with. */
+static bool run_must_resume(const struct run *run)
+{
+    return run->phase->must_resume && !run->resume_path && run->phase->checkpoint_path &&
+           run->wish == WISH_NONE && text_starts(run->message, "until ");
 }
 
 /* The run has ended; what becomes of its phase. */
@@ -87,6 +96,10 @@ static void run_follow(struct step *step, struct run *run)
     }
     if (run->outcome == OUTCOME_SUCCEEDED) {
         phase->stalls = 0;
+        if (run_must_resume(run)) {
+            phase_follow(step, phase, true, 0, "to see whether it resumes");
+            return;
+        }
         phase_move(step, phase, PHASE_DECIDING, "");
         struct core_effect *judge = step_add(step, FX_JUDGE, phase->workflow);
         judge->phase = phase;

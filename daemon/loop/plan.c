@@ -178,6 +178,7 @@ static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *js
     phase->promote_manual = spec.promote == PHASE_PROMOTE_MANUAL;
     phase->fail_finally = spec.on_fail == PHASE_ON_FAIL_FAIL;
     phase->slurm_options = plan_slurm_options(&spec);
+    phase->must_resume = json_object_get(json, "until_resumed") != NULL;
     plan_remedies(phase, &spec);
     status = plan_after(workflow, phase, &spec, err);
     if (status == 0)

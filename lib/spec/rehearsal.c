@@ -32,33 +32,55 @@ static bool rehearsal_counts_steps(const json_t *phase)
     return json_is_object(json_object_get(phase, "progress"));
 }
 
-/* The step at which it ends. Phases stand after those that they wait for, which have theirs. */
-static json_int_t rehearsal_last_step(const json_t *phases, const json_t *phase, unsigned steps,
-                                      const json_int_t *last_steps)
+/* Whether a second run shall show that the checkpoint of the first is one. What runs whole is not
+ * run twice. */
+static bool rehearsal_resumes(const json_t *phase)
 {
-    json_int_t before = 0;
+    return json_is_object(json_object_get(phase, "checkpoint")) && !rehearsal_is_whole(phase);
+}
+
+/* The steps at which its first run ends, and the run that goes on. */
+struct rehearsal_steps {
+    json_int_t first, last;
+};
+
+/* Phases stand after those that they wait for, which have theirs. */
+static struct rehearsal_steps rehearsal_count(const json_t *phases, const json_t *phase,
+                                              unsigned steps, const struct rehearsal_steps *others)
+{
+    struct rehearsal_steps own = {0};
     const json_t *after, *other;
     size_t i, j;
     json_array_foreach(json_object_get(phase, "after"), i, after)
     {
         json_array_foreach(phases, j, other)
         {
-            if (json_equal(json_object_get(other, "name"), after) && last_steps[j] > before)
-                before = last_steps[j];
+            if (json_equal(json_object_get(other, "name"), after) && others[j].last > own.first)
+                own.first = others[j].last;
         }
     }
-    return rehearsal_counts_steps(phase) ? before + steps : before;
+    if (rehearsal_counts_steps(phase))
+        own.first += steps;
+    own.last = own.first;
+    if (rehearsal_counts_steps(phase) && rehearsal_resumes(phase))
+        own.last += REHEARSAL_RESUMED_STEPS;
+    return own;
 }
 
-static void rehearsal_end_early(json_t *phase, json_int_t last_step)
+static void rehearsal_end_early(json_t *phase, const struct rehearsal_steps *steps)
 {
-    char *condition =
-        rehearsal_counts_steps(phase)
-            ? text_format("step >= %lld or elapsed >= %d", (long long)last_step, REHEARSAL_STEPS_S)
-            : text_format("elapsed >= %d", REHEARSAL_BLIND_S);
+    bool counts = rehearsal_counts_steps(phase);
+    char *condition = counts ? text_format("step >= %lld or elapsed >= %d", (long long)steps->first,
+                                           REHEARSAL_STEPS_S)
+                             : text_format("elapsed >= %d", REHEARSAL_BLIND_S);
     json_t *by_gpu;
     size_t i;
     (void)json_object_set_new(phase, "until", json_pack("{s:s}", "condition", condition));
+    if (rehearsal_resumes(phase))
+        (void)json_object_set_new(phase, "until_resumed",
+                                  counts ? json_pack("{s:i, s:i}", "steps", REHEARSAL_RESUMED_STEPS,
+                                                     "elapsed", REHEARSAL_STEPS_S)
+                                         : json_pack("{s:i}", "elapsed", REHEARSAL_BLIND_S));
     json_array_foreach(json_object_get(phase, "by_gpu"), i, by_gpu)(void)
         json_object_del(json_object_get(by_gpu, "phase"), "until");
     free(condition);
@@ -120,18 +142,18 @@ static void rehearsal_let_pass(json_t *phase)
 void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *problems)
 {
     json_t *phases = json_object_get(workflow, "phases"), *phase;
-    json_int_t *last_steps = calloc(json_array_size(phases) + 1, sizeof *last_steps);
+    struct rehearsal_steps *counts = calloc(json_array_size(phases) + 1, sizeof *counts);
     size_t i;
-    if (!last_steps)
+    if (!counts)
         abort();
     json_array_foreach(phases, i, phase)
     {
-        last_steps[i] = rehearsal_last_step(phases, phase, steps, last_steps);
+        counts[i] = rehearsal_count(phases, phase, steps, counts);
         rehearsal_let_pass(phase);
         if (!rehearsal_needs_time(phases, phase))
             rehearsal_cut_time(phase);
         if (!rehearsal_is_whole(phase)) {
-            rehearsal_end_early(phase, last_steps[i]);
+            rehearsal_end_early(phase, &counts[i]);
             continue;
         }
         char *path = text_format("phases.%s", json_string_value(json_object_get(phase, "name")));
@@ -144,5 +166,5 @@ void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *pro
     (void)json_object_set_new(workflow, "name", json_string(name));
     (void)json_object_set_new(workflow, "rehearsal", json_pack("{s:i}", "steps", (int)steps));
     free(name);
-    free(last_steps);
+    free(counts);
 }

@@ -484,16 +484,17 @@ YAML
     local id
     run -0 phasectl rehearse "$SRC/etc/workflows/demo.yaml" --steps 10
     id=$(sed -n 's/^workflow \([0-9]*\) trm-rehearsal$/\1/p' <<<"$output")
-    [ "$(grep -c ' bytes: a run can go on from it$' <<<"$output")" = 2 ]
+    [ "$(grep -Ec '^  checkpoint .* bytes$' <<<"$output")" = 2 ]
+    [ "$(grep -Ec '^  resume +a run went on from step [0-9]+ to step [0-9]+$' <<<"$output")" = 2 ]
     grep -Eq '^  metrics +(.*, )?step_3, ' <<<"$output"
     grep -Eq '^    refinement .* at least 50 .* warned' <<<"$output"
     grep -Eq '^the real workflow: .* of running, \$' <<<"$output"
     [ "${lines[-1]}" = 'all metrics and checkpoints came' ]
-    # Ten steps each, as production goes on with validate's count; and far from the end.
+    # Ten steps each and five more, as production goes on with validate's count; and far from the end.
     phasectl status "$id" --json >status
     jq -e '[.phases[] | .state] == ["succeeded", "succeeded"]' status
-    jq -e '.phases[0] | .step >= 10 and .step < .total' status
-    jq -e '.phases[1] | .step >= 20 and .step < .total' status
+    jq -e '.phases[0] | .step >= 15 and .step < .total' status
+    jq -e '.phases[1] | .step >= 30 and .step < .total' status
 }
 
 @test "a rehearsal tells which metric and checkpoint never came, and goes on" {
@@ -506,6 +507,34 @@ YAML
     grep -q '^second succeeded' <<<"$output"
     [ "${lines[-1]}" = '2 problems' ]
     run -2 phasectl rehearse small.yaml --steps 1001
+}
+
+@test "a rehearsal tells that a program does not go on from its checkpoint" {
+    resuming() {
+        cat <<YAML
+name: resumes
+phases:
+  train:
+    resources: {gpus: h100:1, time: 5m}
+    run: |
+      trap 'echo \$step >"\$PHASED_OUT/saved_\$step"; exit 0' TERM
+      $1
+      for ((step = \${from:-0} + 1; step < 1000; step++)); do echo "step \$step | loss 1"; sleep 0.05; done
+    progress: {step: step, total: 1000}
+    checkpoint: {path: "\$PHASED_OUT/saved_{step}", save_time: 5s}
+YAML
+    }
+    resuming 'true $PHASED_RESUME' >anew.yaml
+    run -1 phasectl rehearse anew.yaml --steps 6
+    grep -Eq '^  resume +it began anew at step 1, with a checkpoint of step [0-9]+: `run` must read \$PHASED_RESUME$' <<<"$output"
+    [ "${lines[-1]}" = '1 problem' ]
+    resuming '[ -z "$PHASED_RESUME" ] || { echo "no such key: lr" >&2; exit 3; }' >dies.yaml
+    run -1 phasectl rehearse dies.yaml --steps 6
+    grep -Eq '^train failed' <<<"$output"
+    grep -Eq '^  resume +the run that went on from step [0-9]+ failed$' <<<"$output"
+    resuming 'from=${PHASED_RESUME##*_}' >well.yaml
+    run -0 phasectl rehearse well.yaml --steps 6
+    grep -Eq '^  resume +a run went on from step ' <<<"$output"
 }
 
 @test "a rehearsal of a matrix runs its first member, and counts all of them" {

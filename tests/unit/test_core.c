@@ -287,6 +287,63 @@ static void a_preempted_run_is_followed_from_its_checkpoint(void **state)
     assert_int_equal(world_phase(world, "validate")->run->resume_step, 500);
 }
 
+/* The first run of a rehearsal, with a checkpoint of step 20. */
+static void rehearse_first_run(struct world *world)
+{
+    world->workflow->phases[0].must_resume = world->workflow->phases[0].fail_finally = true;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .path = "/out/step_20",
+                                          .step = 20});
+}
+
+static void rehearse_end(struct world *world, const char *message, int64_t step)
+{
+    world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
+                                          .run = world_phase(world, "validate")->run,
+                                          .outcome = OUTCOME_SUCCEEDED,
+                                          .step = step,
+                                          .ended_ms = world->now_ms,
+                                          .message = message});
+}
+
+static void what_until_ended_in_a_rehearsal_goes_on_once(void **state)
+{
+    struct world *world = *state;
+    rehearse_first_run(world);
+    rehearse_end(world, "until holds: step >= 20", 20);
+    assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
+                                            "validate: active -> queued\n"
+                                            "tell-next validate#2\n");
+    assert_int_equal(world_phase(world, "validate")->run->resume_step, 20);
+    world_event(world, EV_RUN_STARTED, "validate");
+    (void)world_trace(world);
+    rehearse_end(world, "until holds: step >= 25", 25);
+    assert_string_equal(world_trace(world), "validate#2: running -> ended\n"
+                                            "validate: active -> deciding\n"
+                                            "judge validate\n");
+}
+
+static void what_ended_by_itself_in_a_rehearsal_is_not_run_again(void **state)
+{
+    struct world *world = *state;
+    rehearse_first_run(world);
+    rehearse_end(world, "", 20);
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);
+}
+
+static void a_rehearsal_tries_no_older_checkpoint(void **state)
+{
+    struct world *world = *state;
+    rehearse_first_run(world);
+    rehearse_end(world, "until holds: step >= 20", 20);
+    world_event(world, EV_RUN_STARTED, "validate");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 20);
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_FAILED);
+}
+
 static void three_resumptions_without_a_step_hold_the_phase(void **state)
 {
     struct world *world = *state;
@@ -491,6 +548,9 @@ int main(void)
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         WORLD_TEST(on_fail_fail_skips_what_comes_after),
         WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
+        WORLD_TEST(what_until_ended_in_a_rehearsal_goes_on_once),
+        WORLD_TEST(what_ended_by_itself_in_a_rehearsal_is_not_run_again),
+        WORLD_TEST(a_rehearsal_tries_no_older_checkpoint),
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
         WORLD_TEST(a_submission_without_an_answer_is_looked_up_first),
         WORLD_TEST(a_refused_job_asks_a_person_at_once),

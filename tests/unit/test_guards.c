@@ -115,6 +115,37 @@ static void a_guard_waits_for_its_window_and_then_stops(void **state)
     text_fini(&message);
 }
 
+static void a_run_that_goes_on_ends_by_the_condition_for_it(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t begin_step;
+        int step;
+        enum guards_judgement judgement;
+    } rows[] = {
+        {0, 9, GUARDS_FINE},      {0, 10, GUARDS_REACHED}, {10, 11, GUARDS_FINE},
+        {10, 15, GUARDS_REACHED}, {40, 41, GUARDS_FINE}, /* the first run was not stopped at once */
+        {40, 45, GUARDS_REACHED},
+    };
+    json_t *spec = json_loads("{\"until\": {\"condition\": \"step >= 10\"}, \"until_resumed\": "
+                              "{\"steps\": 5, \"elapsed\": 900}}",
+                              0, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct text told = {0}, message = {0};
+        struct guards *guards;
+        struct error err;
+        assert_int_equal(guards_new(spec, rows[i].begin_step, &guards, &err), 0);
+        assert_int_equal(judge(guards, rows[i].step, "loss", 1, &told, &message),
+                         rows[i].judgement);
+        assert_int_equal(text_starts(text_string(&message), "until "),
+                         rows[i].judgement == GUARDS_REACHED);
+        guards_free(guards);
+        text_fini(&told);
+        text_fini(&message);
+    }
+    json_decref(spec);
+}
+
 static void metrics_that_are_asked_for_and_do_not_come_are_named(void **state)
 {
     (void)state;
@@ -210,6 +241,7 @@ int main(void)
         cmocka_unit_test(only_what_is_named_loss_must_be_finite),
         cmocka_unit_test(a_warning_is_told_each_time_it_begins_and_stops_nothing),
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
+        cmocka_unit_test(a_run_that_goes_on_ends_by_the_condition_for_it),
         cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
         cmocka_unit_test(until_ends_a_run_well_unless_a_guard_fails),
         cmocka_unit_test(until_sees_the_time_pass_without_metrics),

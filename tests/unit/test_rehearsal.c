@@ -33,7 +33,8 @@ static const char file[] =
     "    until: last(loss) < 1\n"
     "    by_gpu: {h100: {until: last(loss) < 3, gate: {low: {at_most: 3}}}}\n"
     "  convert: {after: validate, resources: {time: 4h}, run: x}\n"
-    "  pack: {after: validate, resources: {time: 4h}, run: x, outputs: [a.bin]}\n"
+    "  pack: {after: validate, resources: {time: 4h}, run: x, outputs: [a.bin],\n"
+    "    checkpoint: {path: \"$PHASED_OUT/s_{step}\"}}\n"
     "  production: {extends: validate, after: convert}\n";
 
 static json_t *rehearsal_of(const char *data, unsigned steps, char **ret_problems)
@@ -70,9 +71,12 @@ static const struct {
     {"phases 0 matrix", NULL},
     {"phases 0 resources time_s", "600"},
     {"phases 0 until", "{\"condition\":\"elapsed >= 60\"}"},
+    {"phases 0 until_resumed", NULL},
     {"phases 1 name", "\"validate\""},
     {"phases 1 params", "{\"batch\":64,\"iterations\":1000}"},
     {"phases 1 until", "{\"condition\":\"step >= 5 or elapsed >= 900\"}"},
+    /* It has a checkpoint, so another run goes on from it. */
+    {"phases 1 until_resumed", "{\"steps\":5,\"elapsed\":900}"},
     {"phases 1 progress total", "1000"},
     {"phases 1 gate low else", "\"warn\""},
     {"phases 1 gate low at_most", "2"},
@@ -89,10 +93,11 @@ static const struct {
     {"phases 2 until", "{\"condition\":\"elapsed >= 60\"}"},
     {"phases 3 name", "\"pack\""},
     {"phases 3 until", NULL},
+    {"phases 3 until_resumed", NULL},
     {"phases 3 resources time_s", "14400"},
     {"phases 4 name", "\"production\""},
     /* It may go on with validate's count. */
-    {"phases 4 until", "{\"condition\":\"step >= 10 or elapsed >= 900\"}"},
+    {"phases 4 until", "{\"condition\":\"step >= 15 or elapsed >= 900\"}"},
     {"phases 5", NULL},
 };
 

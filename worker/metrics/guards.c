@@ -111,6 +111,24 @@ static bool guards_names_clock(const char *expression)
     return is_named;
 }
 
+/* In a rehearsal a run that goes on from a checkpoint has its own, a new object. */
+static json_t *guards_until(const json_t *spec, int64_t begin_step)
+{
+    const json_t *resumed = json_object_get(spec, "until_resumed");
+    const json_t *steps = json_object_get(resumed, "steps");
+    struct text condition = {0};
+    if (!resumed || begin_step <= 0)
+        return json_incref(json_object_get(spec, "until"));
+    if (steps)
+        text_addf(&condition, "step >= %lld or ",
+                  (long long)(begin_step + json_integer_value(steps)));
+    text_addf(&condition, "elapsed >= %lld",
+              (long long)json_integer_value(json_object_get(resumed, "elapsed")));
+    json_t *until = json_pack("{s:s}", "condition", text_string(&condition));
+    text_fini(&condition);
+    return until;
+}
+
 static int guards_read_until(struct guards *guards, const json_t *json, struct error *err)
 {
     struct check *check = &guards->until.check;
@@ -155,11 +173,13 @@ int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guard
     guards->params = json_object_get(spec, "params");
     guards->nan_ok = json_is_true(json_object_get(spec, "nan_ok"));
     guards->begin_step = guards->step = begin_step;
+    json_t *until = guards_until(spec, begin_step);
     int result = guards_read(guards, json_object_get(spec, "guards"), err);
     if (result == 0)
-        result = guards_read_until(guards, json_object_get(spec, "until"), err);
+        result = guards_read_until(guards, until, err);
     if (result == 0)
         result = guards_read_gate(guards, json_object_get(spec, "gate"), err);
+    json_decref(until);
     if (result < 0) {
         error_prefix(err, "guards");
         guards_free(guards);
