@@ -207,6 +207,10 @@ void core_drop(struct core *core, struct workflow *workflow);
 /* Decides. Appends to `effects`. The same core and the same events give the same effects. */
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);
 
+/* Whether a job that was not submitted, as far as is known, need not be any more: EV_LIMITED ends
+ * what waits for it. `run` is the one that it is submitted for. */
+bool core_job_is_vain(const struct run *run, const struct job *job);
+
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
  * why not and what to do instead. */
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err);

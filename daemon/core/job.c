@@ -73,9 +73,16 @@ void job_on_submitted(struct step *step, struct workflow *workflow, struct job *
         job_adopt(step, run, job, step->event->slurm_id);
 }
 
+bool core_job_is_vain(const struct run *run, const struct job *job)
+{
+    if (job->first)
+        return job->ended || run->state == RUN_ENDED || rival_is_vain(run, job);
+    return run->state != RUN_SUBMITTING || (run->wish != WISH_NONE && !job_is_wanted(run));
+}
+
 bool job_gives_up(struct step *step, struct run *run)
 {
-    if (run->state != RUN_SUBMITTING || run->wish == WISH_NONE || job_is_wanted(run))
+    if (run->state != RUN_SUBMITTING || !core_job_is_vain(run, run->job))
         return false;
     run->job->ended = true;
     step_save_job(step, run, run->job);
@@ -102,16 +109,17 @@ void job_on_refused(struct step *step, struct workflow *workflow, struct job *jo
 void job_on_limited(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
+    if (step->event->retry_ms && !core_job_is_vain(run, job)) { /* it was not tried, and waits on */
+        job_set_reason(job, step->event->message);
+        step_save_job(step, run, job);
+        job_ask(step, FX_SUBMIT, run, job, step->event->retry_ms);
+        return;
+    }
     job_stop_asking(step, run, job);
     if (job->first ? job->ended || rival_gives_up(step, run, job)
                    : run->state != RUN_SUBMITTING || job_gives_up(step, run))
         return;
     job_set_reason(job, step->event->message);
-    if (step->event->retry_ms) { /* our own limit: it passes */
-        step_save_job(step, run, job);
-        job_ask(step, FX_SUBMIT, run, job, step->event->retry_ms);
-        return;
-    }
     if (job->tries >=
         LIMITED_TRIES_SAID) { /* Slurm has one word for what passes and what does not */
         char reason[REASON_MAX];

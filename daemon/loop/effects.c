@@ -52,6 +52,27 @@ static void log_move(const struct core_effect *effect)
              effect->message[0] ? " (" : "", effect->message, effect->message[0] ? ")" : "");
 }
 
+static void hasten_vain(struct loop *loop, const struct job *job)
+{
+    struct duty *duty = outbox_find(&loop->outbox, FX_SUBMIT, job->id);
+    if (duty && duty->state == DUTY_WAITING && core_job_is_vain(duty->effect.run, job))
+        outbox_hasten(&loop->outbox, duty);
+}
+
+/* Somebody wants the run to stop. Whether a submission of its is with Slurm just now only the
+ * outbox knows; one that waits, be it for minutes, is given up at once. */
+static void hasten_end(struct loop *loop, const struct run *run)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    if (run->wish == WISH_NONE || run->state == RUN_ENDED || run->has_begun)
+        return;
+    for (size_t i = 0; i < workflow->job_count; i++) {
+        struct job *job = workflow->jobs[i];
+        if (job == job_host(run->job) || (job->first && job->first == run->job->first))
+            hasten_vain(loop, job);
+    }
+}
+
 void effects_committed(struct loop *loop, const struct core_effect *effect)
 {
     struct notes *notes;
@@ -69,6 +90,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);
+        hasten_end(loop, effect->run);
         break;
     default:
         break;
@@ -137,11 +159,10 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
     return nodes;
 }
 
-/* The reason is written when it changes; else looking again costs no transaction. A run that is to
- * stop is told of each time: the core gives such a job up only when it hears of it. */
+/* The reason is written when it changes; else looking again costs no transaction. */
 static int wait_for_turn(struct loop *loop, const struct duty *duty, const char *reason)
 {
-    if (text_equal(reason, duty->effect.job->reason) && duty->effect.run->wish == WISH_NONE)
+    if (text_equal(reason, duty->effect.job->reason))
         return CARRIED_LATER_MS + QUEUE_LOOK_AGAIN_MS;
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = duty->effect.workflow,
@@ -160,8 +181,8 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     struct folder folder;
     struct error err;
     char reason[REASON_MAX];
-    if (job->first && (run->has_begun || run->state == RUN_ENDED)) {
-        (void)error_set(&err, -ECANCELED, "another job serves the run");
+    if (core_job_is_vain(run, job)) {
+        (void)error_set(&err, -ECANCELED, "not wanted any more");
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists, and nothing shall */
         return CARRIED_OUT;
     }

@@ -189,3 +189,10 @@ void outbox_retry(struct outbox *outbox, struct duty *duty, int64_t due_ms)
     assert(duty->state == DUTY_STANDING);
     wait_in_line(outbox, duty, due_ms);
 }
+
+void outbox_hasten(struct outbox *outbox, struct duty *duty)
+{
+    assert(duty->state == DUTY_WAITING);
+    leave_line(outbox, duty);
+    wait_in_line(outbox, duty, 0);
+}

@@ -55,6 +55,8 @@ void outbox_begin(struct outbox *outbox, struct duty *duty, enum duty_state stat
 /* The result of what was under way is there: the duty stands, waits again, or is freed. True when
  * it is still there. */
 bool outbox_end(struct outbox *outbox, struct duty *duty);
+/* A waiting duty is due at once. */
+void outbox_hasten(struct outbox *outbox, struct duty *duty);
 /* Lets a duty that stands wait until `due_ms`. */
 void outbox_retry(struct outbox *outbox, struct duty *duty, int64_t due_ms);
 

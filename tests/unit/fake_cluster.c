@@ -177,6 +177,7 @@ static int fake_submit(struct cluster *cluster, uint64_t key,
     bool refuses = fake_mode_is(fake, "refuse") || (fake_mode_is(fake, "few") && excluded);
     if (fake_mode_is(fake, "limited") || refuses) {
         result->outcome = refuses ? CLUSTER_REFUSED : CLUSTER_LIMITED;
+        fake_append(fake, "turned-away", "submission\n");
         (void)snprintf(result->message, sizeof result->message, "because the test wants it");
         return 0;
     }

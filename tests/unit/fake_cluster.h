@@ -8,6 +8,7 @@
  *   excluded      a line "<id> <nodes>" for each that leaves nodes out
  *   cancelled     a line "<id>" for each cancellation
  *   begun         a line "<id>" for each cluster_begin(), which sets eligible.<id> too
+ *   turned-away   a line for each submission that was limited or refused
  *   strangers     a line for each change of a job that is not there, or has another token
  *   mode          how it behaves: up (also when absent); down: nobody answers; lose: submissions
  *                 are carried out, and their answers get lost; limited; refuse; few: it

@@ -86,6 +86,18 @@ static void what_is_wanted_again_while_under_way_follows(void **state)
     outbox_fini(&outbox);
 }
 
+static void what_is_hastened_is_due_at_once(void **state)
+{
+    (void)state;
+    struct outbox outbox = {0};
+    apply(&outbox, FX_SUBMIT, &jobs[0], 500, false);
+    apply(&outbox, FX_SUBMIT, &jobs[1], 300000, false);
+    outbox_hasten(&outbox, outbox_find(&outbox, FX_SUBMIT, 2));
+    assert_ptr_equal(outbox_due(&outbox, OUTBOX_CLUSTER, 1), outbox_find(&outbox, FX_SUBMIT, 2));
+    assert_int_equal(outbox_deadline(&outbox, 1), 500);
+    outbox_fini(&outbox);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +105,7 @@ int main(void)
         cmocka_unit_test(duties_come_due_in_order),
         cmocka_unit_test(a_duty_that_is_done_goes_once_it_is_not_under_way),
         cmocka_unit_test(what_is_wanted_again_while_under_way_follows),
+        cmocka_unit_test(what_is_hastened_is_due_at_once),
     };
     return cmocka_run_group_tests_name("outbox", tests, NULL, NULL);
 }
