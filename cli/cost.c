@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "lib/address.h"
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -95,21 +96,19 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, struct te
 /* "$7.02 of $500 (1 %), ..." */
 static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, struct text *text)
 {
-    const struct {
-        const char *key, *before, *after;
-        double spent;
-    } kinds[] = {
-        {"usd", "$", "", sum->usd},
-        {"gpu_hours", "", " GPU hours", sum->gpu_s / 3600},
-        {"hours", "", " hours", sum->seconds / 3600},
+    const double spent[AMOUNT_COUNT] = {
+        [AMOUNT_USD] = sum->usd,
+        [AMOUNT_GPU_HOURS] = sum->gpu_s / 3600,
+        [AMOUNT_HOURS] = sum->seconds / 3600,
     };
     const char *between = "budget: ";
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        double limit = json_number_value(json_object_get(budget, kinds[i].key));
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
+        double limit = json_number_value(json_object_get(budget, amount_key(i)));
+        char share[AMOUNT_SHARE_SIZE];
         if (limit <= 0)
             continue;
-        text_addf(text, "%s%s%.2f of %s%g%s (%.0f %%)", between, kinds[i].before, kinds[i].spent,
-                  kinds[i].before, limit, kinds[i].after, 100 * kinds[i].spent / limit);
+        text_addf(text, "%s%s (%.0f %%)", between, amount_format_share(i, spent[i], limit, share),
+                  100 * spent[i] / limit);
         between = ", ";
     }
     text_add(text, *between == ',' ? "\n" : "it has no budget\n");

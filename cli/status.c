@@ -10,6 +10,7 @@
 #include "cli/verbs.h"
 #include "cli/view.h"
 #include "lib/address.h"
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -141,14 +142,14 @@ static void status_write_projection(const struct terminal *terminal, const json_
     double usd = field_number(workflow, "projected_cost_usd");
     double budget = field_number(json_object_get(workflow, "budget"), "usd");
     bool is_too_much = usd > budget; /* false for NaN */
-    char cost[FORMAT_SIZE];
+    char cost[FORMAT_SIZE], limit[AMOUNT_SIZE];
     struct text line = {0};
     if (isnan(usd))
         return;
     text_addf(&line, "%sat this pace %s when what is at work ends", is_too_much ? "warning: " : "",
               format_cost(usd, cost));
     if (!isnan(budget))
-        text_addf(&line, ", of a budget of $%g", budget);
+        text_addf(&line, ", of a budget of %s", amount_format(AMOUNT_USD, budget, limit));
     text_add(text, "\n");
     terminal_colour(terminal, text, is_too_much ? COLOUR_YELLOW : COLOUR_PLAIN, text_string(&line));
     text_add(text, "\n");

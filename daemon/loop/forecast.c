@@ -12,6 +12,7 @@
 #include "daemon/slurm/survey.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -172,17 +173,18 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
 /* What is above the budget, as a danger of the whole. */
 static void judge_budget(const json_t *budget, double usd, double gpu_hours, json_t *dangers)
 {
-    const struct {
-        const char *key, *before, *after;
-        double amount;
-    } kinds[] = {{"usd", "$", "", usd}, {"gpu_hours", "", " GPU hours", gpu_hours}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        double limit = json_number_value(json_object_get(budget, kinds[i].key));
-        if (!(limit > 0 && kinds[i].amount > limit))
+    const double amounts[AMOUNT_COUNT] = {
+        [AMOUNT_USD] = usd,
+        [AMOUNT_GPU_HOURS] = gpu_hours,
+    };
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
+        double limit = json_number_value(json_object_get(budget, amount_key(i)));
+        char may[AMOUNT_SIZE], budgeted[AMOUNT_SIZE];
+        if (!(limit > 0 && amounts[i] > limit))
             continue;
-        char *text =
-            text_format("it may cost %s%.2f%s, and its budget is %s%g%s", kinds[i].before,
-                        kinds[i].amount, kinds[i].after, kinds[i].before, limit, kinds[i].after);
+        char *text = text_format("it may cost %s, and its budget is %s",
+                                 amount_format_counted(i, amounts[i], may),
+                                 amount_format(i, limit, budgeted));
         (void)json_array_append_new(dangers, json_string(text));
         free(text);
     }

@@ -1,6 +1,7 @@
 /* Durations, memory and GPUs: what is read, what is refused, and that writing is reading undone. */
 #include "tests/unit/unit.h"
 
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/units.h"
 
@@ -163,9 +164,32 @@ static void gpus_are_a_count_with_or_without_a_type(void **state)
     assert_string_equal(type, "");
 }
 
+static void amounts_keep_the_digits_that_were_written(void **state)
+{
+    (void)state;
+    static const struct {
+        enum amount amount;
+        double value;
+        const char *text;
+    } rows[] = {
+        {AMOUNT_USD, 1234567, "$1234567"},
+        {AMOUNT_USD, 1200000.5, "$1200000.5"},
+        {AMOUNT_GPU_HOURS, 0.1, "0.1 GPU hours"},
+        {AMOUNT_HOURS, 5, "5 hours"},
+    };
+    char text[AMOUNT_SIZE], share[AMOUNT_SHARE_SIZE];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(amount_format(rows[i].amount, rows[i].value, text), rows[i].text);
+    assert_string_equal(amount_format_counted(AMOUNT_USD, 1234567, text), "$1234567.00");
+    assert_string_equal(amount_format_share(AMOUNT_USD, 7.016, 1e6, share), "$7.02 of $1000000");
+    assert_string_equal(amount_format_share(AMOUNT_GPU_HOURS, 3.1, 48, share),
+                        "3.10 of 48 GPU hours");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(amounts_keep_the_digits_that_were_written),
         cmocka_unit_test(durations_are_days_to_seconds_with_units),
         cmocka_unit_test(memory_is_in_powers_of_1024),
         cmocka_unit_test(gpus_are_a_count_with_or_without_a_type),

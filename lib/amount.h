@@ -1,0 +1,34 @@
+/* What workflows may cost, or are expected to: dollars, GPU hours and hours of allocations, each
+ * under its key of the spec. */
+#ifndef PHASED_LIB_AMOUNT_H
+#define PHASED_LIB_AMOUNT_H
+
+#include <stddef.h>
+
+#define AMOUNTS(X)                                                                                 \
+    X(USD, "usd", "$", "")                                                                         \
+    X(GPU_HOURS, "gpu_hours", "", " GPU hours")                                                    \
+    X(HOURS, "hours", "", " hours")
+
+enum amount {
+#define X(symbol, key, before, after) AMOUNT_##symbol,
+    AMOUNTS(X)
+#undef X
+        AMOUNT_COUNT
+};
+
+enum { AMOUNT_SIZE = 48, AMOUNT_SHARE_SIZE = 100 };
+
+const char *amount_key(enum amount amount);
+
+/* As a person would write it, with all digits that were given: "$1200000", "2.5 GPU hours". */
+const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZE]);
+
+/* What is counted, to a hundredth: "$7.02", "3.10 GPU hours". */
+const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE]);
+
+/* "$7.02 of $7", "3.10 of 48 GPU hours" */
+const char *amount_format_share(enum amount amount, double counted, double of,
+                                char text[AMOUNT_SHARE_SIZE]);
+
+#endif
