@@ -91,6 +91,13 @@ ALTER TABLE workflow ADD COLUMN budget TEXT;
 -- 1: it was said that most of the budget is spent.
 ALTER TABLE workflow ADD COLUMN budget_told INTEGER NOT NULL DEFAULT 0;
 
+CREATE TABLE month (
+    -- What all workflows together may spend in a month.
+    month  TEXT PRIMARY KEY, -- 2026-11, of local time
+    budget TEXT,             -- of limits.yaml, when it was last right, as JSON; NULL: none
+    told   INTEGER NOT NULL  -- 1: it was said that most of it is spent
+) STRICT;
+
 CREATE VIEW v_cost AS
     -- What allocations cost so far, and what came of it: useful (steps that are kept), waiting (no
     -- run was there), or else the outcome of the run that lost it.

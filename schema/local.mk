@@ -51,6 +51,8 @@ QUERIES = \
 	schema/queries/metric_rows.sql \
 	schema/queries/metric_tail.sql \
 	schema/queries/metrics_newest.sql \
+	schema/queries/month_load.sql \
+	schema/queries/month_save.sql \
 	schema/queries/month_spending.sql \
 	schema/queries/node_answer.sql \
 	schema/queries/node_clear.sql \

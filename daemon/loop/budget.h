@@ -1,8 +1,12 @@
 /* Budgets: what a workflow has cost is compared with what it may cost, now and then, before each
  * submission, and when a phase goes on in the allocation of the one before. At 80 % that is said,
- * at 100 % its phases are held, those that run after a checkpoint. Likewise the month's, of all. */
+ * at 100 % its phases are held, those that run after a checkpoint. Likewise the month's, of all
+ * (month.h). */
 #ifndef PHASED_DAEMON_LOOP_BUDGET_H
 #define PHASED_DAEMON_LOOP_BUDGET_H
+
+#include "daemon/core/model.h"
+#include "lib/amount.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,15 +16,9 @@ struct loop;
 struct store_spending;
 struct workflow;
 
-enum { BUDGET_EVERY_MS = 2000, BUDGET_MONTH_EVERY_MS = 30000, BUDGET_TEXT_SIZE = 100 };
+enum { BUDGET_EVERY_MS = 2000, BUDGET_TEXT_SIZE = AMOUNT_SHARE_SIZE };
 
-/* What this month's runs have cost of what limits.yaml allows for a month. */
-struct month {
-    double part;
-    char text[BUDGET_TEXT_SIZE];
-    int64_t looked_ms;
-    bool is_told;
-};
+#define BUDGET_WARN_AT 0.8
 
 /* The largest part of the budget that is spent (1: all of it); `text` says which: "$7.02 of $7".
  * What has no price counts as nothing. */
@@ -29,12 +27,17 @@ double budget_part(const json_t *budget, const struct store_spending *spent,
 
 /* Looks at all, when it is time. */
 void budget_look(struct loop *loop, int64_t now_ms);
-/* The part of the month's budget that is spent, and which; 0: there is none. At most half a minute
- * old, since all runs of the month are summed up. */
-double budget_of_month(struct loop *loop, char text[BUDGET_TEXT_SIZE]);
-/* Whether nothing more may be submitted for the workflow; then `text` says why, and budget_look()
- * will hold it at once. */
-bool budget_is_spent(struct loop *loop, const struct workflow *workflow,
-                     char text[BUDGET_TEXT_SIZE]);
+/* Whether something more may begin for the workflow, of its own budget and of the month's. False:
+ * `ret_reason` says why not, and budget_look() will hold it. */
+bool budget_allows(struct loop *loop, const struct workflow *workflow, char ret_reason[REASON_MAX]);
+
+enum budget_of { BUDGET_OF_WORKFLOW, BUDGET_OF_MONTH };
+
+/* Holds what is or will soon be at work; the others wait for that anyway. `text` says how much is
+ * spent. False: there was nothing, or it is being held already. */
+bool budget_hold(struct loop *loop, struct workflow *workflow, enum budget_of of, const char *text);
+/* Says in the workflow's history that this part is spent. */
+void budget_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
+                 const char *text);
 
 #endif

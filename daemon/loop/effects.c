@@ -291,8 +291,8 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     struct folder folder;
     struct error err;
     bool is_begun;
-    char text[BUDGET_TEXT_SIZE];
-    if (budget_is_spent(loop, run->phase->workflow, text))
+    char reason[REASON_MAX];
+    if (!budget_allows(loop, run->phase->workflow, reason))
         return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* it will be held */
     folder_init(&folder, loop->config.home, run);
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);

@@ -7,6 +7,7 @@
 #include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/map.h"
+#include "daemon/loop/month.h"
 #include "daemon/loop/notify.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"

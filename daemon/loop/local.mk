@@ -21,6 +21,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/replan.c daemon/loop/replan.h \
 	daemon/loop/matrix.c daemon/loop/matrix.h \
+	daemon/loop/month.c daemon/loop/month.h \
 	daemon/loop/fit.c daemon/loop/fit.h \
 	daemon/loop/forecast.c daemon/loop/forecast.h \
 	daemon/loop/evidence.c daemon/loop/evidence.h \

@@ -465,6 +465,7 @@ static void loop_free(struct loop *loop)
     map_fini(&loop->notes);
     failures_fini(&loop->failures);
     queue_fini(&loop->queued);
+    month_fini(&loop->month);
     free(loop->finals);
     core_free(loop->core);
     free(loop);

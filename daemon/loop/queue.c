@@ -4,7 +4,6 @@
 #include "daemon/loop/budget.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/log.h"
-#include "daemon/store/cost.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -128,19 +127,6 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     return false;
 }
 
-static bool is_paid_for(struct loop *loop, const struct workflow *workflow, char reason[REASON_MAX])
-{
-    char text[BUDGET_TEXT_SIZE];
-    if (budget_is_spent(loop, workflow, text)) {
-        (void)snprintf(reason, REASON_MAX, "its budget is spent: %s", text);
-        return false;
-    }
-    if (budget_of_month(loop, text) < 1)
-        return true;
-    (void)snprintf(reason, REASON_MAX, "this month's budget (limits.yaml) is spent: %s", text);
-    return false;
-}
-
 /* Whether `a` is submitted before `b`. */
 static bool comes_first(const struct loop *loop, const struct duty *a, const struct duty *b)
 {
@@ -216,5 +202,5 @@ bool queue_may_submit(struct loop *loop, const struct duty *duty, char ret_reaso
         return false;
     }
     return is_after(loop, workflow, ret_reason) && is_in_window(workflow, ret_reason) &&
-           is_paid_for(loop, workflow, ret_reason) && has_room(loop, duty, limits, ret_reason);
+           budget_allows(loop, workflow, ret_reason) && has_room(loop, duty, limits, ret_reason);
 }

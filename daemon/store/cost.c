@@ -124,6 +124,31 @@ int store_budget_tell(struct store *store, uint64_t workflow, struct error *err)
     return stmt_run(stmt, err);
 }
 
+int store_month_load(struct store *store, const char *month, json_t **ret_budget, bool *ret_is_told,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_MONTH_LOAD);
+    stmt_bind_text(stmt, ":month", month);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    *ret_budget = result ? stmt_next_json(stmt) : NULL;
+    *ret_is_told = result && stmt_next_bool(stmt);
+    if (result)
+        stmt_reset(stmt);
+    return 0;
+}
+
+int store_month_save(struct store *store, const char *month, const json_t *budget, bool is_told,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_MONTH_SAVE);
+    stmt_bind_text(stmt, ":month", month);
+    stmt_bind_json(stmt, ":budget", budget);
+    stmt_bind_int(stmt, ":told", is_told);
+    return stmt_run(stmt, err);
+}
+
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
                  json_t **ret_json, struct error *err)
 {

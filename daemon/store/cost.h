@@ -43,6 +43,13 @@ int store_budget_set(struct store *store, uint64_t workflow, const json_t *budge
                      struct error *err);
 int store_budget_tell(struct store *store, uint64_t workflow, struct error *err);
 
+/* The budget of all in this month ("2026-11"), the caller's; else the newest one before; NULL:
+ * there is none. `ret_is_told`: it was said in this month that most of it is spent. */
+int store_month_load(struct store *store, const char *month, json_t **ret_budget, bool *ret_is_told,
+                     struct error *err);
+int store_month_save(struct store *store, const char *month, const json_t *budget, bool is_told,
+                     struct error *err);
+
 /* {"costs": [{"workflow", "name", "budget", "phase", "cause", "seconds", "gpu_seconds",
  * "cost_usd"}]} of runs that began in this time; workflow 0: of all. */
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,

@@ -283,6 +283,10 @@ tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c $(STORE_TEST_SOURCES)
 tests_unit_test_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_nodes_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_daemon_budget
+tests_unit_test_daemon_budget_SOURCES = tests/unit/test_daemon_budget.c $(DAEMON_WORLD)
+tests_unit_test_daemon_budget_LDADD = $(DAEMON_WORLD_LDADD)
+
 UNIT_TESTS += tests/unit/test_daemon_nodes
 tests_unit_test_daemon_nodes_SOURCES = tests/unit/test_daemon_nodes.c $(DAEMON_WORLD)
 tests_unit_test_daemon_nodes_LDADD = $(DAEMON_WORLD_LDADD)

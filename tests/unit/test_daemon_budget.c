@@ -1,0 +1,176 @@
+/* What the daemon does when budgets are spent: a workflow's, and the month's of limits.yaml. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PHASE(name, time, more)                                                                    \
+    "  " name ":\n"                                                                                \
+    "    resources: {nodes: 1, gpus: 2, time: " time "}\n" more "    run: echo\n"
+
+static const char two_phases[] =
+    "name: two\nphases:\n" PHASE("a", "4h", "") PHASE("b", "1h", "    after: a\n");
+
+static const char sweep[] =
+    "name: sweep\nbudget: {gpu_hours: 1}\nphases:\n" PHASE("ladder", "4h",
+                                                           "    matrix: {SIZE: [1, 2, 3]}\n"
+                                                           "    pack: serial\n"
+                                                           "    best: {max: last(speed)}\n"
+                                                           "    env: {SIZE: $SIZE}\n");
+
+static void submit(struct world *world, const char *spec)
+{
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 1);
+}
+
+/* The first run began an hour ago: it has cost 2 GPU hours, and a bit. */
+static void run_for_an_hour(struct world *world, const char *run_folder)
+{
+    char *entry = text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":101,"
+                              "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
+                              (long long)time(NULL) - 3600);
+    world_slurm_write(world, "state.101", "running");
+    assert_int_equal(world_push(world, run_folder, "lead", (const char *const[]){entry, NULL}), 1);
+    free(entry);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active");
+}
+
+static void succeed(struct world *world, const char *run_folder)
+{
+    long long now = (long long)time(NULL);
+    char *entry = text_format("{\"seq\":2,\"time\":%lld,\"type\":\"ended\",\"run\":1,"
+                              "\"outcome\":\"succeeded\",\"cause\":null,\"exit_code\":0,"
+                              "\"signal\":0,\"message\":\"\",\"started\":%lld,\"ended\":%lld,"
+                              "\"finals\":{},\"last_step\":null}",
+                              now, now - 3600, now);
+    assert_int_equal(world_push(world, run_folder, "lead", (const char *const[]){entry, NULL}), 2);
+    free(entry);
+}
+
+static void limit(struct world *world, const char *text)
+{
+    char *path = text_format("%s/limits.yaml", world->home);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    free(path);
+}
+
+static void await_reason(struct world *world, const char *member, const char *begin)
+{
+    char last[200] = "";
+    time_t deadline = time(NULL) + WORLD_DEADLINE_MS / 1000;
+    while (time(NULL) < deadline && !text_starts(last, begin)) {
+        int status;
+        json_t *json = world_call(world, "GET", "/v1/workflows/1", NULL, &status);
+        (void)snprintf(last, sizeof last, "%s", world_member(json, member));
+        json_decref(json);
+        world_pause();
+    }
+    if (!text_starts(last, begin))
+        fail_msg("%s is \"%s\", not \"%s...\"", member, last, begin);
+}
+
+/* How many warnings of the first workflow hold this. */
+static size_t warnings(struct world *world, const char *part)
+{
+    size_t count = 0;
+    json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0&workflow=1&wait=0", NULL);
+    char *text = json_dumps(json, JSON_COMPACT);
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        count++;
+    free(text);
+    json_decref(json);
+    return count;
+}
+
+static void await_warnings(struct world *world, const char *part, size_t count)
+{
+    time_t deadline = time(NULL) + WORLD_DEADLINE_MS / 1000;
+    while (warnings(world, part) < count && time(NULL) < deadline)
+        world_pause();
+    assert_int_equal(warnings(world, part), count);
+}
+
+static bool has_run_folder(struct world *world, const char *run_folder)
+{
+    char *path = text_format("%s/%s/run.json", world->home, run_folder);
+    bool has_one = access(path, F_OK) == 0;
+    free(path);
+    return has_one;
+}
+
+static void members_that_wait_are_held_with_the_one_that_runs(void **state)
+{
+    struct world *world = *state;
+    submit(world, sweep);
+    run_for_an_hour(world, "runs/1/ladder.1/1");
+    await_reason(world, "phases.0.reason", "held by its budget, of which 2.0");
+    world_await(world, "/v1/workflows/1", "phases.1.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.2.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active"); /* until it has stopped */
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void nothing_goes_on_in_place_when_the_month_is_spent(void **state)
+{
+    struct world *world = *state;
+    limit(world, "month: {gpu_hours: 100}\n");
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    limit(world, "month: {gpu_hours: 1}\n");
+    succeed(world, "runs/1/a/1");
+    await_reason(world, "phases.1.reason", "held by this month's budget, of which 2.0");
+    assert_false(has_run_folder(world, "runs/1/b/1"));
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void the_month_is_warned_of_once_even_over_a_restart(void **state)
+{
+    struct world *world = *state;
+    limit(world, "month: {gpu_hours: 100}\n");
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    limit(world, "month: {gpu_hours: 2.3}\n");
+    await_warnings(world, "of the month's budget is spent", 1);
+    world_kill(world);
+    world_start(world, NULL);
+    /* Each look at the budgets ends with the month: the second own warning is one after a look. */
+    for (size_t i = 1; i <= 2; i++) {
+        json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                                 json_pack("{s:f}", "gpu_hours", 2.4 + 0.01 * (double)i)));
+        await_warnings(world, "of the budget is spent", i);
+    }
+    assert_int_equal(warnings(world, "of the month's budget is spent"), 1);
+}
+
+static void a_wrong_file_does_not_lift_the_month_s_budget(void **state)
+{
+    struct world *world = *state;
+    limit(world, "month: {gpu_hours: 1}\n");
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    limit(world, "month: {gpu_hours: many}\n");
+    world_kill(world);
+    world_start(world, NULL);
+    await_reason(world, "phases.0.reason", "held by this month's budget, of which 2.0");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(members_that_wait_are_held_with_the_one_that_runs),
+        TEST(nothing_goes_on_in_place_when_the_month_is_spent),
+        TEST(the_month_is_warned_of_once_even_over_a_restart),
+        TEST(a_wrong_file_does_not_lift_the_month_s_budget),
+    };
+    return cmocka_run_group_tests_name("daemon budget", tests, NULL, NULL);
+}
