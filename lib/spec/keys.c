@@ -60,6 +60,8 @@ static const char *const keys_checkpoint_names[] = {
 static const char *const keys_progress_names[] = {
     "step",
     "total",
+    "samples",
+    "tokens",
 };
 
 static const char *const keys_preflight_names[] = {

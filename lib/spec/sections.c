@@ -249,27 +249,43 @@ static void sections_read_metrics(const struct sections *sections, json_t *phase
     sections_set(phase, "metrics", json ? json : json_pack("{ss}", "kind", "auto"));
 }
 
+/* A number of `progress`; NULL when it is not there, or not above 0. */
+static json_t *sections_progress_number(const struct sections *sections, const struct node *map,
+                                        const char *key)
+{
+    const struct node *node = node_get(map, key);
+    double number = 0;
+    if (!node || !scalar_number(sections->scope, node, &number))
+        return NULL;
+    if (number > 0)
+        return scope_value(sections->scope, node);
+    node_problem(sections_problems(sections), node, "not above 0");
+    return NULL;
+}
+
 static void sections_read_progress(const struct sections *sections, json_t *phase)
 {
+    static const char *const sizes[] = {"samples", "tokens"}; /* of a step; absent unless given */
     const struct node *map = sections_map(sections, "progress", &keys_progress,
                                           "a map (such as {step: step, total: 1000})");
-    const struct node *step = node_get(map, "step"), *total = node_get(map, "total");
+    const struct node *step = node_get(map, "step");
     sections_set(phase, "progress", json_null());
     if (!map)
         return;
-    double number = 0;
     char *name = step ? scalar_string(sections->scope, step) : text_format("step");
     if (name && !scope_is_name(name))
         node_problem(sections_problems(sections), step, "not the name of a metric");
-    if (!total)
+    if (!node_get(map, "total"))
         sections_missing(sections, map, &keys_progress, "total", "missing: the step at the end");
-    else if (scalar_number(sections->scope, total, &number) && number <= 0)
-        node_problem(sections_problems(sections), total, "not above 0");
-    json_t *value = number > 0 ? scope_value(sections->scope, total) : NULL;
-    if (name && value)
-        sections_set(phase, "progress", json_pack("{ssso}", "step", name, "total", value));
-    else
-        json_decref(value);
+    json_t *json = json_object();
+    json_t *total = sections_progress_number(sections, map, "total");
+    sections_set(json, "step", json_string(name ? name : ""));
+    sections_set(json, "total", total);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        sections_set(json, sizes[i], sections_progress_number(sections, map, sizes[i]));
+    if (name && total)
+        sections_set(phase, "progress", json_incref(json));
+    json_decref(json);
     free(name);
 }
 

@@ -18,16 +18,18 @@ struct world {
     struct speed speed;
     struct extract *extract;
     struct text seen; /* what the last row tells of speed */
+    int64_t now_ms;
 };
 
 static void world_row(void *context, const struct extract_row *row)
 {
     struct world *world = context;
-    const struct extract_row *wider = speed_read(&world->speed, row);
+    const struct extract_row *wider = speed_read(&world->speed, row, world->now_ms);
     text_clear(&world->seen);
     for (size_t i = 0; i < wider->count; i++) {
         const struct extract_value *value = &wider->values[i];
-        if (strcmp(value->name, "tokens_per_s") == 0 || strstr(value->name, "mfu"))
+        if (strcmp(value->name, "tokens_per_s") == 0 || strcmp(value->name, "samples_per_s") == 0 ||
+            strstr(value->name, "mfu"))
             text_addf(&world->seen, "%s %.9g ", value->name, value->value);
     }
 }
@@ -172,7 +174,7 @@ static void a_phase_without_gpus_has_no_mfu(void **state)
     const struct extract_row row = {.has_step = true, .step = 1, .values = &value, .count = 1};
     struct speed speed;
     speed_init(&speed, spec, 0);
-    const struct extract_row *wider = speed_read(&speed, &row);
+    const struct extract_row *wider = speed_read(&speed, &row, 0);
     assert_int_equal(wider->count, 2);
     assert_string_equal(wider->values[1].name, "tokens_per_s");
     assert_null(speed_trouble(&speed));
@@ -186,11 +188,55 @@ static void the_widest_row_has_room_for_more(void **state)
     struct extract_value values[EXTRACT_VALUES_MAX];
     struct world world;
     for (size_t i = 0; i < EXTRACT_VALUES_MAX; i++)
-        values[i] = (struct extract_value){i ? "x" : "tok_s", 400000};
+        values[i] = (struct extract_value){"x", 1};
+    values[0] = (struct extract_value){"tok_s", 400000};
+    values[1] = (struct extract_value){"samples_s", 400};
     const struct extract_row row = {
         .has_step = true, .step = 1, .values = values, .count = EXTRACT_VALUES_MAX};
     world_init(&world, "{" SIZES "}", "NVIDIA H200");
-    assert_int_equal(speed_read(&world.speed, &row)->count, EXTRACT_VALUES_MAX + SPEED_VALUES);
+    assert_int_equal(speed_read(&world.speed, &row, 0)->count, EXTRACT_VALUES_MAX + SPEED_VALUES);
+    world_fini(&world);
+}
+
+static void the_pace_of_steps_tells_what_the_program_does_not(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t now_ms;
+        const char *line, *seen;
+    } rows[] = {
+        {1000, "step=10 loss=3", ""}, /* from here on; compiling came before */
+        {3000, "step=14 loss=3", "samples_per_s 32 tokens_per_s 2000 "},
+        {3000, "lr=0.1", ""},
+        {3400, "step=18 loss=3", ""}, /* too early to say */
+        {3999, "step=19 loss=3", ""},
+        {5000, "step=22 loss=3", "samples_per_s 64 tokens_per_s 4000 "},
+        {9000, "step=1 loss=3", ""}, /* the next epoch */
+        {9000, "step=2 loss=3", ""},
+        {11000, "step=3 loss=3", "samples_per_s 16 tokens_per_s 1000 "},
+        /* what is printed goes first */
+        {13000, "step=4 samples/sec=7", "samples_per_s 7 tokens_per_s 500 "},
+        {15000, "step=5 tok/s=70", "samples_per_s 8 tokens_per_s 70 "},
+        {17000, "step=6 samples_per_s=7 tokens_per_s=70", "samples_per_s 7 tokens_per_s 70 "},
+    };
+    struct world world;
+    world_init(&world, "null, \"progress\": {\"samples\": 16, \"tokens\": 1000}", NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        world.now_ms = rows[i].now_ms;
+        assert_string_equal(world_print(&world, rows[i].line), rows[i].seen);
+    }
+    world_fini(&world);
+}
+
+static void mfu_comes_of_the_pace_too(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "{" SIZES "}, \"progress\": {\"tokens\": 400000}", "NVIDIA H200");
+    (void)world_print(&world, "step=1 loss=3"); /* the beginning */
+    world.now_ms = 1000;
+    assert_string_equal(world_print(&world, "step=2 loss=3"), "tokens_per_s 400000 mfu 50.27 ");
+    assert_null(speed_trouble(&world.speed));
     world_fini(&world);
 }
 
@@ -230,6 +276,8 @@ int main(void)
         cmocka_unit_test(why_mfu_is_not_told_is_said),
         cmocka_unit_test(a_phase_without_gpus_has_no_mfu),
         cmocka_unit_test(the_widest_row_has_room_for_more),
+        cmocka_unit_test(the_pace_of_steps_tells_what_the_program_does_not),
+        cmocka_unit_test(mfu_comes_of_the_pace_too),
         cmocka_unit_test(a_gpu_is_known_by_whole_words_of_its_name),
     };
     return cmocka_run_group_tests_name("speed", tests, NULL, NULL);

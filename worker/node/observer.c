@@ -66,7 +66,7 @@ static void observer_row(void *context, const struct extract_row *row)
     struct observer *observer = context;
     observer->signs++;
     proof_add(observer->proof, row);
-    rows_add(&observer->rows, speed_read(&observer->speed, row));
+    rows_add(&observer->rows, speed_read(&observer->speed, row, clock_steady_ms()));
 }
 
 /* Of nodes other than the first only the steps count: how fast they come. */

@@ -28,6 +28,13 @@ static const char *const speed_of_one[] = {
     "tok_sec_gpu",
 };
 
+static const char *const speed_of_samples[] = {
+    "samples_per_s",  "samples_s",       "samples_sec",
+    "samples_second", "samples_per_sec", "samples_per_second",
+};
+
+enum { SPEED_PACE_MS = 1000 }; /* the least that the pace of steps is measured over */
+
 static double speed_round(double value)
 {
     return round(value * 100) / 100;
@@ -41,7 +48,12 @@ static double speed_number(const json_t *map, const char *name)
 void speed_init(struct speed *speed, const json_t *spec, unsigned gpus)
 {
     const json_t *sizes = json_object_get(spec, "mfu");
-    *speed = (struct speed){.gpus = gpus};
+    const json_t *progress = json_object_get(spec, "progress");
+    *speed = (struct speed){
+        .gpus = gpus,
+        .step_samples = speed_number(progress, "samples"),
+        .step_tokens = speed_number(progress, "tokens"),
+    };
     if (!json_is_object(sizes) || gpus == 0)
         return;
     speed->sequence = speed_number(sizes, "sequence");
@@ -103,7 +115,25 @@ static double speed_of_verl(const struct extract_row *row)
     return speed_value(row, "perf_total_num_tokens") / speed_value(row, "perf_time_per_step");
 }
 
-static double speed_tokens_per_s(const struct speed *speed, const struct extract_row *row)
+/* How many steps were made in a second, NaN until that can be told. After a step back, as of a
+ * program that counts the steps of an epoch, it is measured anew. */
+static double speed_steps_per_s(struct speed *speed, const struct extract_row *row, int64_t now_ms)
+{
+    if (!row->has_step)
+        return NAN;
+    double steps = (double)(row->step - speed->mark_step);
+    int64_t passed_ms = now_ms - speed->mark_ms;
+    if (speed->has_mark && steps >= 0 && (steps == 0 || passed_ms < SPEED_PACE_MS))
+        return NAN;
+    bool is_told = speed->has_mark && steps > 0;
+    speed->has_mark = true;
+    speed->mark_step = row->step;
+    speed->mark_ms = now_ms;
+    return is_told ? steps * 1000 / (double)passed_ms : NAN;
+}
+
+static double speed_tokens_per_s(const struct speed *speed, const struct extract_row *row,
+                                 double steps_per_s)
 {
     double rates[] = {
         speed_any(row, speed_of_all, sizeof speed_of_all / sizeof *speed_of_all),
@@ -111,11 +141,21 @@ static double speed_tokens_per_s(const struct speed *speed, const struct extract
         speed->gpus * speed_of_torchtitan(row),
         speed_of_megatron(speed, row),
         speed_of_verl(row),
+        speed->step_tokens * steps_per_s,
     };
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         if (isfinite(rates[i]) && rates[i] > 0)
             return rates[i];
     return NAN;
+}
+
+static double speed_samples_per_s(const struct speed *speed, const struct extract_row *row,
+                                  double steps_per_s)
+{
+    double told =
+        speed_any(row, speed_of_samples, sizeof speed_of_samples / sizeof *speed_of_samples);
+    double rate = isnan(told) ? speed->step_samples * steps_per_s : told;
+    return isfinite(rate) && rate > 0 ? rate : NAN;
 }
 
 static double speed_mfu(struct speed *speed, double tokens_per_s)
@@ -129,16 +169,22 @@ static double speed_mfu(struct speed *speed, double tokens_per_s)
     return NAN;
 }
 
-static void speed_put(struct speed *speed, const char *name, double value)
+/* Unless it is not known, or the row has it. */
+static void speed_put(struct speed *speed, const struct extract_row *row, const char *name,
+                      double value)
 {
-    speed->values[speed->row.count++] = (struct extract_value){name, value};
+    if (!isnan(value) && isnan(speed_value(row, name)))
+        speed->values[speed->row.count++] = (struct extract_value){name, speed_round(value)};
 }
 
-const struct extract_row *speed_read(struct speed *speed, const struct extract_row *row)
+const struct extract_row *speed_read(struct speed *speed, const struct extract_row *row,
+                                     int64_t now_ms)
 {
-    double tokens_per_s = speed_tokens_per_s(speed, row);
+    double steps_per_s = speed_steps_per_s(speed, row, now_ms);
+    double tokens_per_s = speed_tokens_per_s(speed, row, steps_per_s);
+    double samples_per_s = speed_samples_per_s(speed, row, steps_per_s);
     bool is_renamed = speed->operations > 0 && !isnan(speed_value(row, "mfu"));
-    if (isnan(tokens_per_s) && !is_renamed)
+    if (isnan(tokens_per_s) && isnan(samples_per_s) && !is_renamed)
         return row;
     assert(row->count <= EXTRACT_VALUES_MAX);
     speed->row = *row;
@@ -147,16 +193,14 @@ const struct extract_row *speed_read(struct speed *speed, const struct extract_r
     for (size_t i = 0; is_renamed && i < row->count; i++)
         if (strcmp(speed->values[i].name, "mfu") == 0)
             speed->values[i].name = "mfu_printed";
+    speed_put(speed, &speed->row, "samples_per_s", samples_per_s);
     if (isnan(tokens_per_s))
         return &speed->row;
     double mfu = speed_mfu(speed, tokens_per_s);
     speed->has_tokens = true;
-    if (isnan(speed_value(row, "tokens_per_s")))
-        speed_put(speed, "tokens_per_s", speed_round(tokens_per_s));
-    if (!isnan(mfu)) {
-        speed->has_mfu = true;
-        speed_put(speed, "mfu", speed_round(mfu));
-    }
+    speed->has_mfu |= !isnan(mfu);
+    speed_put(speed, &speed->row, "tokens_per_s", tokens_per_s);
+    speed_put(speed, &speed->row, "mfu", mfu);
     return &speed->row;
 }
 

@@ -1,9 +1,14 @@
-/* Tokens per second and MFU of a run as metrics, `tokens_per_s` and `mfu`, out of what its program
- * prints. Pure.
+/* Tokens and samples per second and MFU of a run as metrics, `tokens_per_s`, `samples_per_s` and
+ * `mfu`, out of what its program prints. Pure: who calls it tells the time.
  *
  * `tokens_per_s` is that of the whole run, whatever the program calls it, and of whatever: some
  * trainers tell it of one GPU, some only how many tokens a step has and how long it took. Names
  * that may mean anything are left alone; a program may print tokens_per_s itself.
+ *
+ * Of a program that prints its steps alone, a phase may say what a step is made of (`tokens` and
+ * `samples` of `progress`): then the pace of the steps tells both, from one row to the next that
+ * is a second later at least, so that lines which come in bursts are no bursts of speed. What the
+ * program prints itself goes first.
  *
  * `mfu` is told where the phase says how large its model is (`mfu:`), in percent, by PaLM's
  * convention (Chowdhery et al. 2022, appendix B): a token takes
@@ -21,14 +26,17 @@
 
 #include <stdbool.h>
 
-enum { SPEED_VALUES = 2 }; /* that a row can get */
+enum { SPEED_VALUES = 3 }; /* that a row can get */
 
 struct speed {
-    double operations; /* of a token; 0: MFU is not asked for */
-    double sequence;   /* tokens; 0: not known */
-    double tflops;     /* of a GPU at most; 0: not known */
-    unsigned gpus;     /* of the run */
-    char *model;       /* of the GPUs; NULL: not known */
+    double operations;                /* of a token; 0: MFU is not asked for */
+    double sequence;                  /* tokens; 0: not known */
+    double tflops;                    /* of a GPU at most; 0: not known */
+    double step_samples, step_tokens; /* that a step is made of; 0: not said */
+    bool has_mark;
+    int64_t mark_step, mark_ms; /* from where on the pace is measured */
+    unsigned gpus;              /* of the run */
+    char *model;                /* of the GPUs; NULL: not known */
     bool has_tokens, has_mfu;
     double too_much; /* the highest above 100, which was not told; 0: none */
     struct extract_value values[EXTRACT_VALUES_MAX + SPEED_VALUES];
@@ -41,8 +49,10 @@ void speed_fini(struct speed *speed);
 /* The GPUs are of this model, as the driver names it. */
 void speed_model(struct speed *speed, const char *model);
 
-/* The row with what it tells of speed: itself, or one that is borrowed until the next call. */
-const struct extract_row *speed_read(struct speed *speed, const struct extract_row *row);
+/* The row, which came at this time of a steady clock, with what it tells of speed: itself, or one
+ * that is borrowed until the next call. */
+const struct extract_row *speed_read(struct speed *speed, const struct extract_row *row,
+                                     int64_t now_ms);
 
 /* Why MFU is not told, for people, the caller's to free(); NULL when it is, or was not asked for.
  */
