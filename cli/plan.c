@@ -58,17 +58,38 @@ static void plan_add_gpus(struct table *table, const json_t *phase)
     free(text);
 }
 
-/* When Slurm would start it, from now. */
-static void plan_add_start(struct table *table, const json_t *phase, time_t now)
+/* "at once", "14:05:00", "not known", "-" */
+static enum colour plan_add_when(struct text *text, const json_t *start, time_t now)
 {
     char buffer[FORMAT_SIZE];
-    double start = field_number(phase, "start");
-    if (isnan(start))
-        table_add(table, COLOUR_PLAIN, *field_text(phase, "start_message") ? "not known" : "-");
-    else if (start <= (double)now + 1)
-        table_add(table, COLOUR_GREEN, "at once");
-    else
-        table_add(table, COLOUR_YELLOW, format_time(start, now, buffer));
+    double start_s = field_number(start, "start");
+    if (isnan(start_s)) {
+        bool is_refused = field_is_true(start, "refused");
+        text_add(text, is_refused                                 ? "never"
+                       : *field_text(start, "start_message") != 0 ? "not known"
+                                                                  : "-");
+        return COLOUR_PLAIN;
+    }
+    bool is_now = start_s <= (double)now + 1;
+    text_add(text, is_now ? "at once" : format_time(start_s, now, buffer));
+    return is_now ? COLOUR_GREEN : COLOUR_YELLOW;
+}
+
+/* When Slurm would start it, from now; with each of the GPUs that it has the choice between. */
+static void plan_add_start(struct table *table, const json_t *phase, time_t now)
+{
+    struct text text = {0}, first = {0};
+    const json_t *alternatives = json_object_get(phase, "alternatives"), *start;
+    enum colour colour = plan_add_when(&first, phase, now);
+    size_t i;
+    json_array_foreach(alternatives, i, start)
+    {
+        text_addf(&text, "%s%s ", i ? ", " : "", field_text(start, "gpu_type"));
+        (void)plan_add_when(&text, start, now); /* the first start of all is the colour's */
+    }
+    table_add(table, colour, text_string(text.size ? &text : &first));
+    text_fini(&text);
+    text_fini(&first);
 }
 
 static void plan_write_table(const struct cli *cli, const json_t *phases, struct text *text)
@@ -134,6 +155,23 @@ static void plan_write_line(const struct cli *cli, const json_t *phases, size_t 
     text_add(text, "\n");
 }
 
+/* GPUs that the phase would take, and of which only others come. */
+static void plan_write_refused(const struct cli *cli, const json_t *phases, size_t index,
+                               struct text *text)
+{
+    const json_t *phase = json_array_get(phases, index), *start;
+    size_t i;
+    json_array_foreach(json_object_get(phase, "alternatives"), i, start)
+    {
+        if (!field_is_true(start, "refused") || field_is_true(phase, "refused"))
+            continue;
+        char *said = text_format("Slurm refuses %s: %s", field_text(start, "gpu_type"),
+                                 field_text(start, "start_message"));
+        plan_write_line(cli, phases, index, COLOUR_YELLOW, "warning:", said, text);
+        free(said);
+    }
+}
+
 static void plan_write_dangers(const struct cli *cli, const json_t *plan, struct text *text)
 {
     const json_t *phases = json_object_get(plan, "phases"), *phase, *danger;
@@ -145,6 +183,7 @@ static void plan_write_dangers(const struct cli *cli, const json_t *plan, struct
         plan_write_line(cli, phases, i, COLOUR_RED, "error:", field_text(phase, "missing"), text);
         plan_write_line(cli, phases, i, is_refused ? COLOUR_RED : COLOUR_YELLOW,
                         is_refused ? "error: Slurm refuses" : "no start is known:", message, text);
+        plan_write_refused(cli, phases, i, text);
         json_array_foreach(json_object_get(phase, "dangers"), j, danger) if (json_is_string(danger))
             plan_write_line(cli, phases, i, COLOUR_YELLOW, "warning:", json_string_value(danger),
                             text);

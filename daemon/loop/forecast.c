@@ -18,15 +18,23 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a job asks for: the first phase that has such a one, and of the GPUs that it leaves the
+ * choice between which; NULL: any. */
+struct forecast_shape {
+    const struct phase *phase;
+    char *gpu_type;
+};
 
 /* Jobs that ask for the same have the same forecast: a sweep asks once. */
 struct forecast {
     struct loop *loop;
     json_t *resolved;
     struct workflow *workflow;
-    const struct phase *shapes[SURVEY_FORECASTS_MAX]; /* the first phase of each */
+    struct forecast_shape shapes[SURVEY_FORECASTS_MAX];
     size_t shape_count;
     char *excluded;
     double *ends_s; /* of each phase, from the start of the first, without the queue */
@@ -36,6 +44,8 @@ struct forecast {
 
 static void forecast_free(struct forecast *forecast)
 {
+    for (size_t i = 0; i < forecast->shape_count; i++)
+        free(forecast->shapes[i].gpu_type);
     workflow_free(forecast->workflow);
     json_decref(forecast->resolved);
     free(forecast->excluded);
@@ -49,23 +59,59 @@ static bool has_job(const struct phase *phase)
     return !phase->is_matrix && (!phase->beside || phase->beside->is_matrix);
 }
 
-static bool is_alike(const struct phase *a, const struct phase *b)
+/* The next of the types that a phase leaves the choice between, the caller's, or its only one.
+ * NULL: it was the last. The first call is with `at` 0. */
+static char *next_type(const struct phase *phase, size_t *at)
 {
-    bool no_type = !a->gpu_type && !b->gpu_type;
+    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    const char *type = types ? types + *at : "";
+    size_t size = strcspn(type, ",");
+    if (size == 0)
+        return NULL;
+    *at += size + (type[size] == ',');
+    return text_format("%.*s", (int)size, type);
+}
+
+static bool is_alike(const struct forecast_shape *shape, const struct phase *b,
+                     const char *gpu_type)
+{
+    const struct phase *a = shape->phase;
+    bool no_type = !shape->gpu_type && !gpu_type;
     return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
            a->cpus_per_node == b->cpus_per_node && a->time_s == b->time_s &&
            a->has_checkpoint == b->has_checkpoint && a->stop_s == b->stop_s &&
-           (no_type || (a->gpu_type && b->gpu_type && text_equal(a->gpu_type, b->gpu_type))) &&
+           (no_type || (shape->gpu_type && gpu_type && text_equal(shape->gpu_type, gpu_type))) &&
            text_equal(a->slurm_options, b->slurm_options);
 }
 
 /* Negative: it was not asked for. */
-static int shape_of(const struct forecast *forecast, const struct phase *phase)
+static int shape_of(const struct forecast *forecast, const struct phase *phase,
+                    const char *gpu_type)
 {
     for (size_t i = 0; i < forecast->shape_count; i++)
-        if (is_alike(forecast->shapes[i], phase))
+        if (is_alike(&forecast->shapes[i], phase, gpu_type))
             return (int)i;
     return -1;
+}
+
+/* Takes the type. */
+static void add_shape(struct forecast *forecast, const struct phase *phase, char *gpu_type)
+{
+    if (forecast->shape_count == SURVEY_FORECASTS_MAX || shape_of(forecast, phase, gpu_type) >= 0)
+        free(gpu_type);
+    else
+        forecast->shapes[forecast->shape_count++] = (struct forecast_shape){phase, gpu_type};
+}
+
+/* A job for each of its types, as a run has. */
+static void add_shapes(struct forecast *forecast, const struct phase *phase)
+{
+    size_t at = 0;
+    char *gpu_type;
+    if (!phase->gpu_type && !phase->alternatives)
+        add_shape(forecast, phase, NULL);
+    while ((gpu_type = next_type(phase, &at)))
+        add_shape(forecast, phase, gpu_type);
 }
 
 /* --- Time and money --------------------------------------------------------------------------- */
@@ -130,23 +176,60 @@ static json_t *real_or_null(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
-/* What Slurm says of a start, put into the phase's object. */
-static void add_start(const struct forecast *forecast, const struct phase *phase,
-                      const struct cluster_survey *survey, json_t *json)
+/* What Slurm says of the start of the phase's job with these GPUs. */
+static json_t *start_json(const struct forecast *forecast, const struct phase *phase,
+                          const char *gpu_type, const struct cluster_survey *survey)
 {
-    int shape = has_job(phase) ? shape_of(forecast, phase) : -1;
+    int shape = has_job(phase) ? shape_of(forecast, phase, gpu_type) : -1;
     const struct survey_forecast none = {0};
     const struct survey_forecast *start =
         shape >= 0 && (size_t)shape < survey->forecast_count ? &survey->forecasts[shape] : &none;
     const char *message = start->message;
     if (shape < 0 && has_job(phase))
         message = "Slurm was not asked: too many jobs that differ";
-    (void)json_object_set_new(
-        json, "start", start->start_time > 0 ? json_real((double)start->start_time) : json_null());
-    (void)json_object_set_new(json, "start_partition", text_or_null(start->partition));
-    (void)json_object_set_new(json, "start_nodes", text_or_null(start->nodes));
-    (void)json_object_set_new(json, "start_message", text_or_null(message));
-    (void)json_object_set_new(json, "refused", json_boolean(start->is_refused));
+    return json_pack("{s:o, s:o, s:o, s:o, s:b}", "start",
+                     start->start_time > 0 ? json_real((double)start->start_time) : json_null(),
+                     "start_partition", text_or_null(start->partition), "start_nodes",
+                     text_or_null(start->nodes), "start_message", text_or_null(message), "refused",
+                     (int)start->is_refused);
+}
+
+/* Whether that one comes before this one; what Slurm refuses comes last. */
+static bool starts_before(const json_t *that, const json_t *this)
+{
+    double a = json_number_value(json_object_get(that, "start"));
+    double b = json_number_value(json_object_get(this, "start"));
+    if (a > 0 && b > 0)
+        return a < b;
+    if (a > 0 || b > 0)
+        return a > 0;
+    return json_is_true(json_object_get(this, "refused")) &&
+           !json_is_true(json_object_get(that, "refused"));
+}
+
+/* The start, put into the phase's object: where there is a choice, the first of all starts, and
+ * each of them. */
+static void add_start(const struct forecast *forecast, const struct phase *phase,
+                      const struct cluster_survey *survey, json_t *json)
+{
+    json_t *alternatives = json_array(), *first = NULL;
+    size_t at = 0;
+    char *gpu_type;
+    while (phase->alternatives && (gpu_type = next_type(phase, &at))) {
+        json_t *start = start_json(forecast, phase, gpu_type, survey);
+        if (!first || starts_before(start, first)) {
+            json_decref(first);
+            first = json_copy(start);
+        }
+        (void)json_object_set_new(start, "gpu_type", json_string(gpu_type));
+        (void)json_array_append_new(alternatives, start);
+        free(gpu_type);
+    }
+    if (!first)
+        first = start_json(forecast, phase, phase->gpu_type, survey);
+    (void)json_object_update(json, first);
+    (void)json_object_set_new(json, "alternatives", alternatives);
+    json_decref(first);
 }
 
 static json_t *phase_json(const struct forecast *forecast, const struct phase *phase,
@@ -255,10 +338,13 @@ static int forecast_survey(struct forecast *forecast, const struct store_launch 
 {
     struct job_order orders[SURVEY_FORECASTS_MAX];
     const struct cluster_description *descriptions[SURVEY_FORECASTS_MAX];
-    struct job job = {0};
-    memset(job.token, '0', TOKEN_LENGTH);
+    struct job jobs[SURVEY_FORECASTS_MAX] = {0};
     for (size_t i = 0; i < forecast->shape_count; i++) {
-        order_init(&orders[i], forecast, forecast->shapes[i], &job, launch);
+        const struct forecast_shape *shape = &forecast->shapes[i];
+        memset(jobs[i].token, '0', TOKEN_LENGTH);
+        (void)snprintf(jobs[i].gpu_type, sizeof jobs[i].gpu_type, "%s",
+                       shape->gpu_type ? shape->gpu_type : "");
+        order_init(&orders[i], forecast, shape->phase, &jobs[i], launch);
         descriptions[i] = &orders[i].description;
     }
     int status = loop_survey(forecast->loop, descriptions, forecast->shape_count, forecast_surveyed,
@@ -290,9 +376,8 @@ int forecast_ask(struct loop *loop, json_t *resolved, const struct store_launch 
         abort();
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        if (has_job(phase) && forecast->shape_count < SURVEY_FORECASTS_MAX &&
-            shape_of(forecast, phase) < 0)
-            forecast->shapes[forecast->shape_count++] = phase;
+        if (has_job(phase))
+            add_shapes(forecast, phase);
     }
     status = store_nodes_excluded(loop->config.store, loop_now_ms(), &forecast->excluded, err);
     if (status == 0)

@@ -113,6 +113,27 @@ record_says() {
     [ "$(record "$1")" = "$2" ]
 }
 
+# starts FILTER: of each alternative of the phase `train`, planned now.
+starts() {
+    phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c "[.phases[0].alternatives[] | $1]"
+}
+
+@test "a plan asks for the start with each of the GPUs that are given as alternatives" {
+    phasectl daemon start
+    choice '  after: {after: train, resources: {gpus: h100:8, time: 2m}, run: echo}' >"$PHASED_HOME/spec.yaml"
+    phasectl plan "$PHASED_HOME/spec.yaml" | grep -E '^train .* h200 at once, h100 at once '
+    occupy n2
+    # n1 and n3 have h100s.
+    [ "$(starts '[.gpu_type, .start_nodes, .start <= now + 1]')" = '[["h200","n2",false],["h100","n1",true]]' ]
+    [ "$(phasectl plan "$PHASED_HOME/spec.yaml" --json | jq -c '.phases[] | [.start_nodes, .refused]')" = "$(printf '["n1",false]\n["n1",false]')" ]
+    sed -i 's/h200:8 | h100:8/h300:8 | h100:8/' "$PHASED_HOME/spec.yaml"
+    [ "$(starts .refused)" = '[true,false]' ]
+    phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
+    grep -E '^train .* h300 never, h100 at once ' "$PHASED_HOME/plan"
+    grep -F 'warning: train: Slurm refuses h300: ' "$PHASED_HOME/plan"
+    free_nodes
+}
+
 @test "of GPUs given as alternatives those are taken that come first, and the other job goes" {
     phasectl daemon start
     occupy n2
