@@ -124,33 +124,49 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
 
 /* --- What else is to be said ------------------------------------------------------------------ */
 
-static bool plan_is_said_before(const json_t *phases, size_t index, const char *said)
+enum { PLAN_NAMES_MAX = 3 }; /* more phases than these are counted */
+
+static bool plan_says(const json_t *phase, const char *said)
 {
-    const json_t *phase, *danger;
-    size_t i, j;
-    json_array_foreach(phases, i, phase)
+    const json_t *danger;
+    size_t i;
+    json_array_foreach(json_object_get(phase, "dangers"), i, danger)
     {
-        if (i == index)
-            return false;
-        if (text_equal(field_text(phase, "missing"), said) ||
-            text_equal(field_text(phase, "start_message"), said))
+        if (json_is_string(danger) && text_equal(json_string_value(danger), said))
             return true;
-        json_array_foreach(json_object_get(phase, "dangers"), j,
-                           danger) if (json_is_string(danger) &&
-                                       text_equal(json_string_value(danger), said)) return true;
     }
-    return false;
+    return text_equal(field_text(phase, "missing"), said) ||
+           text_equal(field_text(phase, "start_message"), said);
 }
 
-/* A line for the first phase of which it is true: the members of a sweep have all the same. */
+/* Those of which the same is said: "train, convert and 3 more". */
+static void plan_add_names(const json_t *phases, size_t index, const char *said, struct text *text)
+{
+    size_t count = 1;
+    text_add(text, field_text(json_array_get(phases, index), "phase"));
+    for (size_t i = index + 1; i < json_array_size(phases); i++) {
+        const json_t *phase = json_array_get(phases, i);
+        if (plan_says(phase, said) && count++ < PLAN_NAMES_MAX)
+            text_addf(text, ", %s", field_text(phase, "phase"));
+    }
+    if (count > PLAN_NAMES_MAX)
+        text_addf(text, " and %zu more", count - PLAN_NAMES_MAX);
+}
+
+/* A line for all phases of which it is true, where the first of them stands. */
 static void plan_write_line(const struct cli *cli, const json_t *phases, size_t index,
                             enum colour colour, const char *word, const char *said,
                             struct text *text)
 {
-    if (!*said || plan_is_said_before(phases, index, said))
+    for (size_t i = 0; i < index; i++)
+        if (plan_says(json_array_get(phases, i), said))
+            return;
+    if (!*said)
         return;
     terminal_colour(&cli->out, text, colour, word);
-    text_addf(text, " %s: ", field_text(json_array_get(phases, index), "phase"));
+    text_add(text, " ");
+    plan_add_names(phases, index, said, text);
+    text_add(text, ": ");
     terminal_add_cut(text, said, 1000);
     text_add(text, "\n");
 }

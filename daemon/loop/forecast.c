@@ -307,7 +307,8 @@ static void forecast_surveyed(void *arg, const struct cluster_result *result)
     if (!result) {
         forecast->done(forecast->arg, NULL, NULL);
     } else if (result->outcome != CLUSTER_DONE) {
-        (void)error_set(&err, -EBUSY, "could not ask Slurm: %s", result->message);
+        (void)error_set(&err, -EBUSY, "could not ask Slurm (`phasectl check` needs none): %s",
+                        result->message);
         forecast->done(forecast->arg, NULL, &err);
     } else {
         json_t *plan = forecast_json(forecast, result->survey);

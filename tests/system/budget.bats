@@ -103,6 +103,22 @@ planned() {
     [[ $output = *'error: train: no partition has nodes with 8 h200'* ]]
     [[ $output = *'error: Slurm refuses train: '* ]]
 
+    # What is true of several phases is said once, with their names.
+    cat >"$PHASED_HOME/spec.yaml" <<'SPEC'
+name: nowhere
+slurm: {partition: gone}
+phases:
+  a: {resources: {cpus: 1, time: 1h}, run: echo}
+  b: {resources: {cpus: 2, time: 1h}, run: echo}
+  c: {resources: {cpus: 1, time: 1h}, slurm: {partition: prod}, run: echo}
+  d: {resources: {cpus: 1, time: 1h}, run: echo}
+  e: {resources: {cpus: 1, time: 1h}, run: echo}
+SPEC
+    run phasectl plan "$PHASED_HOME/spec.yaml"
+    [ "$status" = 1 ]
+    [ "$(grep -c '^error: ' <<<"$output")" = 2 ]
+    [[ $output = *'error: a, b, d and 1 more: there is no partition gone; it fits partition '* ]]
+
     sed -i 's/^phases:/phasse:/' "$PHASED_HOME/spec.yaml"
     run phasectl plan "$PHASED_HOME/spec.yaml"
     [ "$status" = 1 ]
