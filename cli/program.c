@@ -1,33 +1,20 @@
-/* Paths relative to /proc/self/exe. */
+/* Paths beside the running program. */
 #include "cli/program.h"
 
 #include "lib/error.h"
+#include "lib/place.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The folder that this program is in; the caller's to free(). */
-static char *program_folder(void)
-{
-    char path[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (size < 0)
-        return text_format("."); /* no /proc: nothing better is known */
-    path[size] = '\0';
-    return text_format("%s", dirname(path));
-}
-
 int program_beside(const char *name, char **ret_path, struct error *err)
 {
-    char *folder = program_folder(), *path = text_format("%s/%s", folder, name);
-    free(folder);
+    char *path = place_program(name);
     if (access(path, X_OK) < 0) {
         int code = -errno;
         (void)error_set(err, code, "cannot run %s: %s", path, strerror(-code));
@@ -40,7 +27,7 @@ int program_beside(const char *name, char **ret_path, struct error *err)
 
 int program_sandbox(char **ret_path, struct error *err)
 {
-    char *folder = program_folder();
+    char *folder = place_folder();
     char *places[] = {text_format("%s/../libexec/phased/sandbox", folder),
                       text_format("%s/sandbox", PHASED_PKGLIBEXECDIR)};
     const size_t count = sizeof places / sizeof places[0];

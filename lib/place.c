@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char *place_folder(void)
+char *place_folder(void)
 {
     char path[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);

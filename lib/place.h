@@ -4,6 +4,9 @@
 #ifndef PHASED_LIB_PLACE_H
 #define PHASED_LIB_PLACE_H
 
+/* The folder of the running program; "." where that is not known. */
+char *place_folder(void);
+
 /* Another of the programs; it need not be there. */
 char *place_program(const char *name);
 

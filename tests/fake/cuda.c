@@ -7,6 +7,7 @@
  * `lazy=3`: none of its kernels but those that fill ever does anything; `far=3`: no other one
  * reaches it but through the host. */
 #include "tests/fake/cuda.h"
+#include "tests/fake/script.h"
 
 #include <cuda_runtime_api.h>
 
@@ -26,17 +27,7 @@ static size_t stream_count;
 
 int fake_said(const char *word)
 {
-    const char *script = getenv("FAKE_CUDA");
-    size_t size = strlen(word);
-    for (const char *at = script; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        if (strncmp(at, word, size) != 0)
-            continue;
-        if (at[size] == '=')
-            return (int)strtol(at + size + 1, NULL, 10);
-        if (at[size] == ',' || !at[size])
-            return 1;
-    }
-    return -1;
+    return script_said(getenv("FAKE_CUDA"), word);
 }
 
 int fake_device(void)

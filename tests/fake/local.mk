@@ -1,6 +1,6 @@
 # tests/fake: libraries that stand in for a driver; loaded by the programs under test.
 FAKES = tests/fake/libnvidia-ml.so tests/fake/libnvidia-ml-old.so
-EXTRA_DIST += tests/fake/README.md tests/fake/nvml.c tests/unit/test_preflight.bats \
+EXTRA_DIST += tests/fake/README.md tests/fake/nvml.c tests/fake/script.h tests/unit/test_preflight.bats \
 	tests/unit/test_preflight_gpu.bats tests/unit/test_preflight_level.bats \
 	tests/unit/test_gpus.bats
 TESTS += tests/unit/test_gpus.bats tests/unit/test_preflight.bats \
@@ -8,11 +8,11 @@ TESTS += tests/unit/test_gpus.bats tests/unit/test_preflight.bats \
 check_DATA = $(FAKES)
 CLEANFILES += $(FAKES)
 
-tests/fake/libnvidia-ml.so: tests/fake/nvml.c
-	$(AM_V_CC)$(MKDIR_P) tests/fake && $(CC) $(AM_CFLAGS) -D_GNU_SOURCE $(CFLAGS) -shared -fPIC -o $@ $<
+tests/fake/libnvidia-ml.so: tests/fake/nvml.c tests/fake/script.h
+	$(AM_V_CC)$(MKDIR_P) tests/fake && $(CC) -I$(top_srcdir) $(AM_CFLAGS) -D_GNU_SOURCE $(CFLAGS) -shared -fPIC -o $@ $<
 
-tests/fake/libnvidia-ml-old.so: tests/fake/nvml.c
-	$(AM_V_CC)$(MKDIR_P) tests/fake && $(CC) $(AM_CFLAGS) -D_GNU_SOURCE -DFAKE_NVML_OLD $(CFLAGS) -shared -fPIC -o $@ $<
+tests/fake/libnvidia-ml-old.so: tests/fake/nvml.c tests/fake/script.h
+	$(AM_V_CC)$(MKDIR_P) tests/fake && $(CC) -I$(top_srcdir) $(AM_CFLAGS) -D_GNU_SOURCE -DFAKE_NVML_OLD $(CFLAGS) -shared -fPIC -o $@ $<
 
 # The CUDA kernels for a processor.
 SERIAL_KERNELS = tests/fake/kernels.$(OBJEXT)
@@ -25,7 +25,7 @@ check_PROGRAMS += tests/fake/phase-preflight-gpu
 endif
 EXTRA_PROGRAMS += tests/fake/phase-preflight-gpu
 tests_fake_phase_preflight_gpu_SOURCES = $(PREFLIGHT_GPU_SOURCES) tests/fake/clock.c \
-	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/nccl.c
+	tests/fake/cublaslt.c tests/fake/cuda.c tests/fake/cuda.h tests/fake/nccl.c tests/fake/script.h
 tests_fake_phase_preflight_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_fake_phase_preflight_gpu_LDADD = $(SERIAL_KERNELS) $(PREFLIGHT_GPU_LIBS)
 $(SERIAL_KERNELS): worker/preflight/gpu/kernels.cu worker/preflight/gpu/kernels.h tests/fake/serial.cuh

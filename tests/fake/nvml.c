@@ -14,6 +14,8 @@
  * test says when what happens.
  *
  * With FAKE_NVML_OLD defined the library has only the symbols of an old driver. */
+#include "tests/fake/script.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -85,20 +87,9 @@ static const char *script_of_node(void)
     return script ? script : getenv("FAKE_NVML");
 }
 
-/* The number after `word=`; 1 for a word alone; -1 when it is not said. */
 static int said(const char *word)
 {
-    const char *script = script_of_node();
-    size_t size = strlen(word);
-    for (const char *at = script; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        if (strncmp(at, word, size) != 0)
-            continue;
-        if (at[size] == '=')
-            return (int)strtol(at + size + 1, NULL, 10);
-        if (at[size] == ',' || !at[size])
-            return 1;
-    }
-    return -1;
+    return script_said(script_of_node(), word);
 }
 
 static int index_of(const void *device)

@@ -6,6 +6,8 @@ UNIT_TESTS += tests/unit/test_error
 tests_unit_test_error_SOURCES = tests/unit/test_error.c
 tests_unit_test_error_LDADD = $(UNIT_LDADD)
 
+FOLDER = tests/unit/folder.c tests/unit/folder.h
+
 include tests/unit/preflight.mk
 
 UNIT_TESTS += tests/unit/test_text
@@ -200,14 +202,14 @@ tests_unit_test_journal_SOURCES = tests/unit/test_journal.c
 tests_unit_test_journal_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_checkpoints
-tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c
+tests_unit_test_checkpoints_SOURCES = tests/unit/test_checkpoints.c $(FOLDER)
 tests_unit_test_checkpoints_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_lineage
-tests_unit_test_lineage_SOURCES = tests/unit/test_lineage.c
+tests_unit_test_lineage_SOURCES = tests/unit/test_lineage.c $(FOLDER)
 tests_unit_test_lineage_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_worker
-tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
+tests_unit_test_worker_SOURCES = tests/unit/test_worker.c $(FOLDER)
 tests_unit_test_worker_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_daemon_faults
 tests_unit_test_daemon_faults_SOURCES = tests/unit/test_daemon_faults.c $(DAEMON_WORLD)
@@ -219,7 +221,7 @@ tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/http_server.c \
 tests_unit_test_link_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_failure
-tests_unit_test_failure_SOURCES = tests/unit/test_failure.c
+tests_unit_test_failure_SOURCES = tests/unit/test_failure.c $(FOLDER)
 tests_unit_test_failure_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_nodecheck

@@ -1,4 +1,5 @@
 /* Which files are a checkpoint, when it is whole, and which may be removed. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -7,36 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[32];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* Writes `size` bytes to a file below the folder, whose own folder is made. */
 static void put(const char *name, size_t size)
@@ -114,8 +91,8 @@ static void names_give_steps(void **state)
         checkpoints_free(checkpoints);
         text_fini(&found);
         text_fini(&wanted);
-        remove_folder(state);
-        make_folder(state);
+        folder_remove(state);
+        folder_make(state);
     }
 }
 
@@ -204,8 +181,8 @@ static void of_a_killed_writer_only_what_looks_whole_is_believed(void **state)
         assert_int_equal(strstr(text_string(&found), "c_2") != NULL, rows[i].is_believed);
         checkpoints_free(checkpoints);
         text_fini(&found);
-        remove_folder(state);
-        make_folder(state);
+        folder_remove(state);
+        folder_make(state);
     }
 }
 
@@ -254,7 +231,7 @@ static void nothing_outside_the_folder_of_the_phase_is_removed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(names_give_steps),
         TEST(a_pattern_needs_a_step),

@@ -1,5 +1,6 @@
 /* From what the ranks of a run printed to its outcome: the newest lines, the kernel's counts of OOM
  * kills, and which node's finding counts. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
@@ -12,35 +13,11 @@
 #include "worker/node/ranklog.h"
 #include "worker/health/recent.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[32];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* --- The newest lines ------------------------------------------------------------------------ */
 
@@ -128,8 +105,8 @@ static void the_kernels_counts_are_read_where_they_are(void **state)
         memory_kills_read(folder, &kills);
         assert_int_equal(kills.here, rows[i].here);
         assert_int_equal(kills.node, 41);
-        remove_folder(state);
-        make_folder(state);
+        folder_remove(state);
+        folder_make(state);
     }
     struct memory_kills none;
     memory_kills_read(folder, &none);
@@ -303,8 +280,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_lines_are_kept_whole),
         cmocka_unit_test(a_log_gives_its_newest_lines_also_where_it_cannot_be_written),
-        cmocka_unit_test_setup_teardown(the_kernels_counts_are_read_where_they_are, make_folder,
-                                        remove_folder),
+        cmocka_unit_test_setup_teardown(the_kernels_counts_are_read_where_they_are, folder_make,
+                                        folder_remove),
         cmocka_unit_test(a_rank_was_killed_for_memory_when_its_own_count_says_so),
         cmocka_unit_test(the_finding_that_tells_most_counts_and_then_the_earliest),
         cmocka_unit_test(a_finding_makes_the_outcome),

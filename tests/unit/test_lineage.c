@@ -1,5 +1,6 @@
 /* What a lead finds after a requeue, or alone: claims, checkpoints of earlier runs, runs without an
  * end, and the next run. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
@@ -13,7 +14,6 @@
 #include "worker/lead/posthumous.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,29 +21,6 @@
 #include <unistd.h>
 
 enum { RUNS = 3, CHECKPOINTS = 3, SIZE = 100 };
-
-static char folder[32];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* Writes `text` to a file below the folder, whose own folder is made. */
 __attribute__((format(printf, 2, 3))) static void put(const char *text, const char *format, ...)
@@ -126,8 +103,8 @@ static void the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken(void
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        remove_folder(NULL);
-        make_folder(NULL);
+        folder_remove(NULL);
+        folder_make(NULL);
         for (unsigned run = 0; run < rows[i].count; run++)
             put_past_run(run + 1, &rows[i].runs[run]);
         char *gone = text_format("%s/out/%d", folder, rows[i].gone);
@@ -310,7 +287,7 @@ static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken),
         TEST(a_checkpoint_of_several_files_needs_all_of_them),

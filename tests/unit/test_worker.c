@@ -1,4 +1,5 @@
 /* The smaller parts of the worker: lines, logs, tails, reports, environments. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
@@ -11,35 +12,11 @@
 #include "worker/node/tail.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char folder[32];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    memcpy(folder, "/tmp/phased-test-XXXXXX", sizeof("/tmp/phased-test-XXXXXX"));
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 static void note_line(void *context, const char *line, size_t size)
 {
@@ -109,8 +86,8 @@ static void a_log_has_a_line_for_each_line_with_the_time_before_it(void **state)
             char *text = log_text("rank-0.log");
             assert_string_equal(text, rows[i].logged);
             free(text);
-            remove_folder(state);
-            make_folder(state);
+            folder_remove(state);
+            folder_make(state);
         }
     }
 }
@@ -294,7 +271,7 @@ static void srun_says_which_node_was_lost(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_same_however_the_bytes_come),
         TEST(a_log_has_a_line_for_each_line_with_the_time_before_it),
