@@ -11,6 +11,7 @@
 #include "lib/text.h"
 #include "worker/metrics/extract.h"
 #include "worker/metrics/guards.h"
+#include "worker/telemetry/speed.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct oldlog {
     const char *name, *file;
     struct metrics *metrics;
     struct guards *guards;
+    struct speed speed;
     json_t *facts;
     bool has_times;
     double begin_s, time_s; /* of the newest line, from the first one */
@@ -65,9 +67,10 @@ static void oldlog_judge(struct oldlog *log)
 }
 
 /* Runs are judged every few seconds; a log that tells no time is judged by its rows. */
-static void oldlog_row(void *context, const struct extract_row *row)
+static void oldlog_row(void *context, const struct extract_row *printed)
 {
     struct oldlog *log = context;
+    const struct extract_row *row = speed_read(&log->speed, printed);
     log->rows++;
     log->last_step = row->step;
     for (size_t i = 0; i < row->count; i++) {
@@ -140,6 +143,18 @@ static const json_t *oldlog_phase(const json_t *workflow, const char *name, size
     return NULL;
 }
 
+/* No driver names the GPUs of an old run: they are taken as those that the phase asks for. */
+static void oldlog_init_speed(struct oldlog *log)
+{
+    const json_t *resources = json_object_get(log->phase, "resources");
+    const char *type = json_string_value(json_object_get(resources, "gpu_type"));
+    json_int_t gpus = json_integer_value(json_object_get(resources, "nodes")) *
+                      json_integer_value(json_object_get(resources, "gpus"));
+    speed_init(&log->speed, log->phase, (unsigned)gpus);
+    if (type)
+        speed_model(&log->speed, type);
+}
+
 static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *text,
                        struct error *err)
 {
@@ -158,6 +173,7 @@ static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *t
     if (!log->phase)
         return error_set(err, -EINVAL, "--log %s: there is no such phase", text);
     log->name = json_string_value(json_object_get(log->phase, "name"));
+    oldlog_init_speed(log);
     int code = extract_options_from_json(json_object_get(log->phase, "metrics"), &options, err);
     options.step_name =
         json_string_value(json_object_get(json_object_get(log->phase, "progress"), "step"));
@@ -178,6 +194,7 @@ static void oldlog_fini(struct oldlog *log)
 {
     metrics_free(log->metrics);
     guards_free(log->guards);
+    speed_fini(&log->speed);
     json_decref(log->facts);
     json_decref(log->verdicts);
     free(log->stopped);

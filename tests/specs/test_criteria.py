@@ -9,7 +9,8 @@ must be there when the file is resolved (`phasectl check --print`), and hold wha
     `train.run~--batch_size`           a text with this in it
     `ladder: train.params.lr=0.1`      with the variant `ladder`; several: `a+b: ...`
 
-A row without any place must say that it stands in a comment. Prints TAP.
+A row without any place must say that it stands in a comment. And `run` must give the programs of
+the guides such options alone as they have. Prints TAP.
 """
 
 import json
@@ -22,6 +23,15 @@ SOURCE = os.environ.get("SRC", os.path.join(os.path.dirname(__file__), "..", "..
 PHASECTL = os.path.join(os.environ.get("BIN", os.path.join(SOURCE, "build/bin")), "phasectl")
 PAGE = "doc/guide/criteria.md"
 resolved = {}
+
+# What the guides' programs know, as they tell themselves with --help or in their source.
+OPTIONS = {
+    ("h100-mfu.yaml", "train", "train_h100_optimized.py"): """
+        dim n_layers n_heads head_dim intermediate_size batch_size gradient_accumulation_steps
+        learning_rate min_learning_rate warmup_steps max_hours max_length num_workers
+        prefetch_factor use_fp8 use_flash_attn compile_model gradient_checkpointing use_wandb
+        output_dir eval_interval log_interval""",
+}
 
 
 def read(path):
@@ -43,6 +53,9 @@ def resolve(file, variants):
 def look_up(workflow, keys):
     """What stands there; KeyError when nothing does."""
     phases = {phase["name"]: phase for phase in workflow["phases"]}
+    member = ".".join(keys[:2])  # of a matrix: ladder.1
+    if member in phases:
+        keys = [member] + keys[2:]
     value = phases if keys[0] in phases else workflow
     for key in keys:
         if isinstance(value, list) and key.isdigit() and int(key) < len(value):
@@ -126,19 +139,36 @@ def check_row(file, cells):
             yield "%s: %s" % (place, fault)
 
 
+def check_options(file, phase, program, options):
+    """Yields the options that are given to a program and that it does not have."""
+    text = look_up(resolve(file, ()), [phase, "run"]).replace("\\\n", " ")
+    calls = [line for line in text.splitlines() if program in line]
+    if not calls:
+        yield "%s: %s does not call %s" % (file, phase, program)
+    for option in re.findall(r"--(\w+)", " ".join(line.split(program, 1)[1] for line in calls)):
+        if option not in options.split():
+            yield "%s: %s has no option --%s" % (file, program, option)
+
+
 def main():
     faults, rows = {}, {}
     for file, number, cells in rows_of(read(PAGE)):
         rows[file] = rows.get(file, 0) + 1
         for fault in check_row(file, cells):
             faults.setdefault(file, []).append("%s:%d: %s" % (PAGE, number, fault))
-    print("1..%d" % len(rows))
+    unknown = [fault for call, options in OPTIONS.items()
+               for fault in check_options(*call, options)]
+    print("1..%d" % (len(rows) + 1))
     for number, (file, count) in enumerate(rows.items(), 1):
         print("%sok %d - %s carries what its guide says: %d rows"
               % ("not " if file in faults else "", number, file, count))
         for fault in faults.get(file, []):
             print("# " + fault.strip().replace("\n", "\n# "))
-    sys.exit(1 if faults or not rows else 0)
+    print("%sok %d - the guides' programs are given options that they have"
+          % ("not " if unknown else "", len(rows) + 1))
+    for fault in unknown:
+        print("# " + fault)
+    sys.exit(1 if faults or unknown or not rows else 0)
 
 
 main()

@@ -73,3 +73,25 @@ SPEC
     head -c 100000 /dev/urandom >"$work/noise"
     phasectl check "$work/w.yaml" --log validate="$work/noise"
 }
+
+@test "speed and MFU are made of what is printed, as they are when it runs" {
+    for step in $(seq 1 30); do
+        echo "Step $step: loss=4.1, tokens/sec=100000, MFU=31.5%"
+    done >"$work/speed.log"
+    cat >"$work/w.yaml" <<SPEC
+name: tried
+phases:
+  train:
+    resources: {gpus: h100:1, time: 1h}
+    run: ./train
+    mfu: {params: 454e6, layers: 24, width: 1024, sequence: 1024}
+    gate: {tokens: {value: median(tokens_per_s), at_least: 5e4}, mfu: {value: median(mfu), below: 31}}
+SPEC
+    run phasectl check "$work/w.yaml" --log train="$work/speed.log"
+    [ "$status" = 0 ]
+    [[ $output =~ 'tokens_per_s'\ +30\ +1\ +30\ +'1e+05' || $output =~ 'tokens_per_s'\ +30\ +1\ +30\ +100000 ]]
+    [[ $output =~ 'mfu_printed'\ +30\ +1\ +30\ +31.5 ]]
+    # 100000 x (6 x 454M + 12 x 24 x 1024 x 1024) of 989 TFLOPS
+    [[ $output =~ 'mfu'\ +30.6\ +'below 31' ]]
+    [[ $output == *'its gate would have passed'* ]]
+}

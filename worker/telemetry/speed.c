@@ -1,4 +1,4 @@
-/* Speed of a run. */
+/* Speed of a run, out of what its program prints. */
 #include "worker/telemetry/speed.h"
 
 #include "lib/text.h"
