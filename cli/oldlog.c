@@ -70,7 +70,7 @@ static void oldlog_judge(struct oldlog *log)
 static void oldlog_row(void *context, const struct extract_row *printed)
 {
     struct oldlog *log = context;
-    const struct extract_row *row = speed_read(&log->speed, printed);
+    const struct extract_row *row = speed_read(&log->speed, printed, (int64_t)(log->time_s * 1000));
     log->rows++;
     log->last_step = row->step;
     for (size_t i = 0; i < row->count; i++) {
