@@ -10,7 +10,6 @@ export PATH
 
 # sandbox_up [NODES [TYPES]]
 sandbox_up() {
-    command -v slurmctld slurmd munged >/dev/null || skip "Slurm's daemons are not installed"
     SANDBOX=$(mktemp -d /tmp/phased-test-XXXXXX)
     export SANDBOX SLURM_CONF=$SANDBOX/slurm.conf
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes "${1:-2}" --gpus "${2:-h100}" >/dev/null

@@ -5,7 +5,6 @@ bats_require_minimum_version 1.5.0
 load phased.bash
 
 setup_file() {
-    command -v python3 >/dev/null || skip "python3 is not installed"
     sandbox_up 1
 }
 teardown_file() { sandbox_down; }

@@ -3,7 +3,8 @@
 # alone, a README in each folder, a purpose at the top of each file. Prints TAP; names each breach.
 set -u
 cd "${SRC:-.}" || exit 1
-mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu' 2>/dev/null || find . -name '*.[ch]')
+git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
+mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cu')
 count=0
 
 # report TITLE BREACHES: one test, with its breaches as diagnostics.
