@@ -5,6 +5,7 @@
 #include "cli/evidence.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/members.h"
 #include "cli/options.h"
 #include "cli/remedy.h"
 #include "cli/table.h"
@@ -46,23 +47,33 @@ static bool why_is_failure(const json_t *run)
            strcmp(outcome, "cancelled") == 0;
 }
 
-/* Makes `address` that of the phase of a workflow that needs an explanation most: one that is held
- * or has failed, else the last that has a run. */
+/* How much a phase needs an explanation. A member that is out is what a matrix is there to find. */
+static int why_rank(const json_t *phase)
+{
+    const char *state = field_text(phase, "state");
+    if (strcmp(state, "held") == 0)
+        return 4;
+    if (strcmp(state, "failed") == 0)
+        return members_has(phase) ? 1 : 3;
+    return json_is_object(json_object_get(phase, "run")) ? 2 : 0;
+}
+
+/* Makes `address` that of the phase of a workflow that needs an explanation most: the first that is
+ * held, or has failed, else the last that has a run. */
 static int why_find_phase(struct cli *cli, struct address *address, struct error *err)
 {
     json_t *workflow;
     const json_t *phase, *found = NULL;
+    int code = client_get_address(cli, address, &workflow, err), rank = -1;
     size_t i;
-    int code = client_get_address(cli, address, &workflow, err);
     if (code < 0)
         return code;
     json_array_foreach(json_object_get(workflow, "phases"), i, phase)
     {
-        const char *state = field_text(phase, "state");
-        if (!found || json_is_object(json_object_get(phase, "run")))
+        int other = why_rank(phase);
+        if (other > rank || (other == rank && other <= 2))
             found = phase;
-        if (strcmp(state, "held") == 0 || strcmp(state, "failed") == 0)
-            break;
+        rank = other > rank ? other : rank;
     }
     (void)snprintf(address->phase, sizeof address->phase, "%s", field_text(found, "phase"));
     json_decref(workflow);
