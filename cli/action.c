@@ -46,6 +46,7 @@ static void action_print(const struct cli *cli, const json_t *reply)
         {"retry", "will be run again", ""},
     };
     const json_t *phase, *stopping = json_object_get(reply, "stopping");
+    const json_t *judging = json_object_get(reply, "judging");
     size_t i, word = 0;
     while (!text_equal(words[word].verb, cli->verb->name)) {
         word++;
@@ -53,7 +54,9 @@ static void action_print(const struct cli *cli, const json_t *reply)
     }
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
         printf("%s %s\n", json_string_value(phase),
-               action_is_in(stopping, phase) ? words[word].stopping : words[word].past);
+               action_is_in(judging, phase)    ? "chooses again among the results that it has"
+               : action_is_in(stopping, phase) ? words[word].stopping
+                                               : words[word].past);
 }
 
 static int action_run(struct cli *cli, char **words, const struct option_rule *rules,

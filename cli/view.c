@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -387,27 +388,41 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
 }
 
 /* What a person can do about a held phase: the core allows these, and no others (command.c). */
-static void view_ways_out(const char *address, const char *hold, bool has_run, bool has_checkpoint,
-                          struct text *text)
+static void view_ways_out(const json_t *phase, struct text *text)
 {
+    const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
+    bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
+    bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
     bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
     bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
+    bool is_matrix = members_is_matrix(phase);
+    bool has_results = is_matrix && field_integer(members_total(phase), "succeeded") > 0;
     const struct {
         bool is_shown;
-        const char *verb, *help;
+        const char *verb, *suffix, *help;
     } rows[] = {
-        {by_failure && has_run, "logs", "what it printed"},
-        {by_gate || by_manual, "gate", "what the gate found"},
-        {by_gate || by_manual, "promote", by_gate ? "go on all the same" : "go on"},
-        {by_gate || by_failure, "retry", "run it again"},
-        {by_gate && has_checkpoint, "resume", "go on from its last checkpoint"},
-        {by_user, "release", has_run ? "let it go on" : "let it start"},
-        {true, "cancel", "end it"},
+        {by_failure && has_run, "logs", "", "what it printed"},
+        {is_matrix && !by_user, "status", "", "its members, and why they are out"},
+        {!is_matrix && (by_gate || by_manual), "gate", "", "what the gate found"},
+        {by_gate || by_manual, "promote", "",
+         !by_gate    ? "go on"
+         : is_matrix ? "choose without `where`"
+                     : "go on all the same"},
+        {has_results && !by_user, "promote", ".N", "go on with this member"},
+        {by_gate || by_failure, "retry", "",
+         has_results ? "judge its members again"
+         : is_matrix ? "run them again"
+                     : "run it again"},
+        {!is_matrix && by_gate && has_checkpoint, "resume", "", "go on from its last checkpoint"},
+        {by_user, "release", "", has_run ? "let it go on" : "let it start"},
+        {true, "cancel", "", "end it"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int width = 29 - (int)strlen(rows[i].verb); /* the help stands in one column */
+        char *target = text_format("%s%s", address, rows[i].suffix);
         if (rows[i].is_shown)
-            text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, width, address, rows[i].help);
+            text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, width, target, rows[i].help);
+        free(target);
     }
 }
 
@@ -420,12 +435,10 @@ void view_held(const struct terminal *terminal, const json_t *workflow, struct t
         if (strcmp(field_text(phase, "state"), "held") != 0)
             continue;
         const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
-        bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
         struct text line = {0};
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
         terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
         text_fini(&line);
-        bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
-        view_ways_out(address, field_text(phase, "hold"), has_run, has_checkpoint, text);
+        view_ways_out(phase, text);
     }
 }

@@ -5,6 +5,9 @@
 -- From 0: the rung that a matrix is at; of a member the one that it was let go on to.
 ALTER TABLE phase ADD COLUMN rung INTEGER NOT NULL DEFAULT 0;
 
+-- That of its phase when it began.
+ALTER TABLE run ADD COLUMN rung INTEGER NOT NULL DEFAULT 0;
+
 -- Which part of the job's GPUs it has, from 0: one of several members of a matrix side by side.
 ALTER TABLE job ADD COLUMN slot INTEGER NOT NULL DEFAULT 0;
 

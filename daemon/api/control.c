@@ -14,7 +14,8 @@
 struct control_item {
     struct loop_item item;
     struct request *request;
-    json_t *phases, *stopping; /* what it is done to, and where a run has to stop first */
+    /* What it is done to; where a run has to stop first; whose results are judged again. */
+    json_t *phases, *stopping, *judging;
 };
 
 static void control_done(struct loop_item *base, const struct error *failure)
@@ -25,9 +26,9 @@ static void control_done(struct loop_item *base, const struct error *failure)
                             "the record cannot be written: %s; this takes effect when it can",
                             failure->message);
     else
-        request_reply_json(
-            item->request, 200,
-            json_pack("{s:O, s:O}", "phases", item->phases, "stopping", item->stopping));
+        request_reply_json(item->request, 200,
+                           json_pack("{s:O, s:O, s:O}", "phases", item->phases, "stopping",
+                                     item->stopping, "judging", item->judging));
 }
 
 static void control_free(struct loop_item *base)
@@ -35,6 +36,7 @@ static void control_free(struct loop_item *base)
     struct control_item *item = (struct control_item *)base;
     json_decref(item->phases);
     json_decref(item->stopping);
+    json_decref(item->judging);
     free(item);
 }
 
@@ -53,6 +55,14 @@ static struct phase *find_phase(struct workflow *workflow, const char *name)
     return NULL;
 }
 
+/* Of a workflow as a whole: a matrix sees to its members where it takes the command itself, and no
+ * member is promoted that nobody has named. */
+static bool is_left_to_matrix(const struct call *call, const struct phase *phase)
+{
+    return phase->matrix && (call->command == COMMAND_PROMOTE ||
+                             core_command_check(phase->matrix, call->command, NULL) == 0);
+}
+
 /* Which phases it would do something to, as bits of `ret_chosen`. */
 static size_t choose(struct call *call, struct workflow *workflow, bool *ret_chosen,
                      struct error *err)
@@ -60,7 +70,8 @@ static size_t choose(struct call *call, struct workflow *workflow, bool *ret_cho
     size_t count = 0;
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
-        bool is_meant = !call->address.phase[0] || text_equal(phase->name, call->address.phase);
+        bool is_named = text_equal(phase->name, call->address.phase);
+        bool is_meant = is_named || (!call->address.phase[0] && !is_left_to_matrix(call, phase));
         ret_chosen[i] = is_meant && core_command_check(phase, call->command, err) == 0;
         count += ret_chosen[i];
     }
@@ -79,6 +90,7 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
         .request = call->request,
         .phases = json_array(),
         .stopping = json_array(),
+        .judging = json_array(),
     };
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
@@ -86,6 +98,8 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
             add_phase(item->phases, phase);
         if (chosen[i] && core_command_stops(phase, call->command))
             add_phase(item->stopping, phase);
+        if (chosen[i] && core_command_judges(phase, call->command))
+            add_phase(item->judging, phase);
     }
     loop_post_item(call->api->config.loop, &item->item, NULL);
     for (size_t i = 0; i < workflow->phase_count; i++) {

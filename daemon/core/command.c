@@ -45,31 +45,41 @@ static bool phase_wishes(const struct phase *phase, enum run_wish wish)
     return phase->run && phase->run->state != RUN_ENDED && phase->run->wish == wish;
 }
 
-/* A matrix stands for its members. It is cancelled itself, and decided upon by a person like a
- * gate.
- */
+/* A matrix stands for its members. It is cancelled itself, held where nothing of it has to run, and
+ * decided upon by a person like a gate. */
 static int command_check_matrix(const struct phase *matrix, enum core_command command,
                                 struct error *err)
 {
-    bool is_final = phase_state_is_final(matrix->state), takes = matrix_takes(matrix, command);
-    bool is_open = matrix->state == PHASE_BLOCKED;
+    bool is_held = matrix->state == PHASE_HELD, takes = matrix_takes(matrix, command);
     switch (command) {
     case COMMAND_PROMOTE:
-        takes = matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL;
+        takes = is_held && (matrix->hold == HOLD_MANUAL || matrix->hold == HOLD_GATE);
         break;
     case COMMAND_CANCEL:
-        takes = !is_final;
+        takes = !phase_state_is_final(matrix->state);
         break;
     case COMMAND_HOLD:
+        takes = takes && matrix->state == PHASE_BLOCKED;
+        break;
     case COMMAND_RELEASE:
-        takes = takes && is_open;
+        takes = is_held ? matrix->hold == HOLD_USER : takes && matrix->state == PHASE_BLOCKED;
         break;
     case COMMAND_RETRY:
+        takes = takes || matrix_judges_again(matrix);
+        break;
     case COMMAND_RESUME:
     case COMMAND_COUNT:
         break;
     }
     return takes ? 0 : command_deny(matrix, command, "; none of its members takes that", err);
+}
+
+/* Whether its matrix waits for a person who may say that this one is the best. */
+static bool member_is_eligible(const struct phase *member)
+{
+    const struct phase *matrix = member->matrix;
+    return matrix && member->state == PHASE_SUCCEEDED && member->rung == matrix->rung &&
+           matrix->state == PHASE_HELD && matrix->hold != HOLD_USER;
 }
 
 /* What a matrix has decided stands. */
@@ -94,6 +104,8 @@ int core_command_check(const struct phase *phase, enum core_command command, str
     switch (command) {
     case COMMAND_PROMOTE:
         if (is_held && (phase->hold == HOLD_GATE || phase->hold == HOLD_MANUAL))
+            return 0;
+        if (member_is_eligible(phase))
             return 0;
         return command_deny(phase, command, "; only a phase held by its gate can be promoted", err);
     case COMMAND_HOLD:
@@ -140,6 +152,12 @@ bool core_command_stops(const struct phase *phase, enum core_command command)
            phase->run->state != RUN_ENDED;
 }
 
+bool core_command_judges(const struct phase *phase, enum core_command command)
+{
+    return phase->is_matrix && matrix_judges_again(phase) &&
+           (command == COMMAND_RETRY || command == COMMAND_PROMOTE);
+}
+
 static const char *command_who(const struct core_event *event)
 {
     return event->message && *event->message ? event->message : "a person";
@@ -157,11 +175,13 @@ static void command_choose(struct phase *phase, const char *path, int64_t at)
 }
 
 /* From the checkpoint that was chosen. Else from the newest one, but from the start where a gate
- * has judged the whole phase, since the same steps would be judged the same. */
+ * has judged the whole phase, since the same steps would be judged the same. (What was judged at an
+ * earlier rung stays good.) */
 static void command_retry(struct step *step, struct phase *phase, const char *reason)
 {
     const struct core_event *event = step->event;
-    bool was_judged = phase->run && phase->run->outcome == OUTCOME_SUCCEEDED;
+    bool was_judged =
+        phase->run && phase->run->outcome == OUTCOME_SUCCEEDED && phase->run->rung == phase->rung;
     if (event->path)
         command_choose(phase, event->path, event->step);
     else if (was_judged && event->command == COMMAND_RETRY)
@@ -177,6 +197,25 @@ static void command_retry(struct step *step, struct phase *phase, const char *re
         phase_move(step, phase, PHASE_BLOCKED, reason);
     if (was_final)
         phase_revive_after(step, phase);
+}
+
+/* A matrix whose `where` left none chooses without it, and a person may choose themselves: both are
+ * decisions like others, and judged. */
+static void command_promote(struct step *step, struct phase *phase, const char *who)
+{
+    bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
+    bool is_gate = phase->hold == HOLD_GATE;
+    struct phase *matrix = is_choice ? phase->matrix : phase;
+    if (!is_choice && !(phase->is_matrix && is_gate)) {
+        phase->is_overridden = is_gate;
+        phase_promote(step, phase, who);
+        return;
+    }
+    char reason[REASON_MAX];
+    (void)snprintf(reason, sizeof reason, "%.100s promoted by %.100s", phase->name, who);
+    matrix->best = is_choice ? phase : NULL;
+    matrix->is_overridden = true;
+    matrix_revive(step, matrix, reason); /* and is settled after this event */
 }
 
 static void command_stop(struct step *step, struct phase *phase, enum core_command command,
@@ -197,14 +236,11 @@ void command_carry_out(struct step *step, struct phase *phase)
     char text[REASON_MAX];
     if (core_command_check(phase, event->command, NULL) < 0)
         return; /* it changed since the asker was told that it can be */
-    if (phase->is_matrix && event->command != COMMAND_PROMOTE)
-        matrix_command(step, phase);
-    if (phase->is_matrix && event->command != COMMAND_PROMOTE && event->command != COMMAND_CANCEL)
-        return; /* that was all */
+    if (phase->is_matrix && matrix_command(step, phase))
+        return;
     switch (event->command) {
     case COMMAND_PROMOTE:
-        phase->is_overridden = phase->hold == HOLD_GATE;
-        phase_promote(step, phase, command_who(event));
+        command_promote(step, phase, command_who(event));
         break;
     case COMMAND_HOLD:
         command_by(text, "held", event);

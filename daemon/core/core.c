@@ -134,6 +134,16 @@ struct workflow *core_workflow_at(const struct core *core, size_t index)
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
+/* Nothing of it has to run, so that it would decide at once. */
+static bool matrix_is_reused(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (workflow->phases[i].matrix == matrix && !workflow->phases[i].reused)
+            return false;
+    return matrix->is_matrix;
+}
+
 static void core_on_added(struct step *step, struct workflow *workflow)
 {
     workflow->submitted_ms = step->now_ms;
@@ -146,7 +156,8 @@ static void core_on_added(struct step *step, struct workflow *workflow)
             (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
             phase_move(step, phase, PHASE_SUCCEEDED, reason);
         }
-        if (phase->reused || !phase_is_ready(phase))
+        bool decides = matrix_is_reused(phase) && step->event->hold;
+        if (phase->reused || (!phase_is_ready(phase) && !decides))
             continue;
         if (step->event->hold)
             phase_move_held(step, phase, HOLD_USER, "held at its submission");

@@ -123,9 +123,11 @@ struct core_event {
      * `step` as of COMMAND: the checkpoint before the newest. */
     const struct workflow *plan;
     const struct core_choice *choice; /* JUDGED, of a matrix; `plan`: with what follows from it */
-    enum gate_result gate;            /* JUDGED */
-    enum core_command command;        /* COMMAND */
-    bool hold;                        /* ADDED: first phases are held */
+    /* JUDGED; of a matrix FAILED: by `where`, without which a person may let it choose;
+     * INSUFFICIENT: it cannot choose. */
+    enum gate_result gate;
+    enum core_command command; /* COMMAND */
+    bool hold;                 /* ADDED: first phases are held */
 };
 
 /* --- Effects --------------------------------------------------------------------------------- */
@@ -216,6 +218,9 @@ bool core_job_is_vain(const struct run *run, const struct job *job);
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err);
 /* Whether the command, which can be carried out, has to wait for the phase's run to stop. */
 bool core_command_stops(const struct phase *phase, enum core_command command);
+
+/* Whether it makes a matrix decide on the results that it has: nothing runs. */
+bool core_command_judges(const struct phase *phase, enum core_command command);
 
 /* When EV_TIME is due: the nearest deadline; INT64_MAX when there is none. */
 int64_t core_deadline(const struct core *core);

@@ -145,6 +145,19 @@ static void matrix_end_empty(struct step *step, struct phase *matrix, const unsi
     }
 }
 
+/* Whether there are results that a choice can be made from, at this rung. */
+static bool matrix_has_results(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++) {
+        const struct phase *member = &workflow->phases[i];
+        if (phase_is_member(member, matrix) && member->state == PHASE_SUCCEEDED &&
+            member->rung == matrix->rung)
+            return true;
+    }
+    return false;
+}
+
 static void matrix_settle_one(struct step *step, struct phase *matrix)
 {
     const struct workflow *workflow = matrix->workflow;
@@ -180,6 +193,7 @@ static void matrix_climb(struct step *step, struct phase *matrix, const struct c
 {
     char reason[REASON_MAX];
     matrix->rung++;
+    matrix->is_overridden = false; /* that was said of the rung before */
     (void)snprintf(reason, sizeof reason, "rung %u of %u", matrix->rung + 1, matrix->rung_count);
     for (size_t i = 0; i < choice->count; i++) {
         struct phase *member = choice->members[i];
@@ -197,7 +211,9 @@ void matrix_on_judged(struct step *step, struct phase *matrix)
     const struct core_choice *choice = event->choice;
     const char *message = event->message ? event->message : "";
     if (event->gate != GATE_PASSED) {
-        phase_fail(step, matrix, HOLD_FAILURE, message);
+        matrix->best = NULL; /* what a person wanted cannot be */
+        matrix->is_overridden = false;
+        phase_fail(step, matrix, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
         return;
     }
     assert(choice && choice->count > 0);
@@ -246,10 +262,41 @@ bool matrix_stops(const struct phase *matrix, enum core_command command)
     return false;
 }
 
-void matrix_command(struct step *step, struct phase *matrix)
+/* Whether some have not come to an end that says anything of their params. */
+static bool matrix_was_stopped(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++) {
+        const struct phase *member = &workflow->phases[i];
+        if (phase_is_member(member, matrix) &&
+            (member->state == PHASE_HELD || member->state == PHASE_CANCELLED))
+            return true;
+    }
+    return false;
+}
+
+bool matrix_judges_again(const struct phase *matrix)
+{
+    bool is_asked =
+        matrix->state == PHASE_HELD && (matrix->hold == HOLD_GATE || matrix->hold == HOLD_FAILURE);
+    bool is_cancelled = matrix->state == PHASE_CANCELLED && !matrix_was_stopped(matrix);
+    return (is_asked || is_cancelled || matrix->state == PHASE_FAILED) &&
+           matrix_has_results(matrix);
+}
+
+bool matrix_command(struct step *step, struct phase *matrix)
 {
     struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++)
-        if (phase_is_member(&workflow->phases[i], matrix))
-            command_carry_out(step, &workflow->phases[i]);
+    enum core_command command = step->event->command;
+    bool was_held = matrix->state == PHASE_HELD;
+    bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
+    if (command == COMMAND_PROMOTE || (command == COMMAND_RETRY && matrix_judges_again(matrix)))
+        return false;
+    bool spares_failed = is_retry && matrix_was_stopped(matrix);
+    for (size_t i = 0; i < matrix->index; i++) {
+        struct phase *member = &workflow->phases[i];
+        if (phase_is_member(member, matrix) && !(spares_failed && member->state == PHASE_FAILED))
+            command_carry_out(step, member);
+    }
+    return command != COMMAND_CANCEL && !(command == COMMAND_RELEASE && was_held);
 }

@@ -60,6 +60,7 @@ struct run {
     uint64_t id;
     struct phase *phase;
     unsigned attempt; /* from 1 within the phase */
+    unsigned rung;    /* of a member: its phase's when the run was added */
     enum run_state state;
     enum run_outcome outcome; /* of an ended run */
     enum run_cause cause;     /* of a failed run */
@@ -133,7 +134,8 @@ struct phase {
     uint64_t reused;         /* of a member: the phase of an earlier workflow that was its like, */
     char *reused_from;       /* and its address: it has the results of that; 0 and NULL: its own */
     struct phase *best;      /* of a matrix that has decided: its best member; NULL: none is */
-    bool is_overridden;      /* a person promoted it */
+    bool is_overridden;      /* a person promoted it; of a matrix: chooses without `where`, or that
+                                its best is this one */
 };
 
 struct workflow {

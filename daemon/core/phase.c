@@ -32,6 +32,7 @@ static struct run *phase_add_run(struct step *step, struct phase *phase)
     struct run *run = workflow_add_run(phase->workflow, phase);
     run->id = core_next_run(step->core);
     run->attempt = ++phase->attempts;
+    run->rung = phase->rung;
     run->submitted_ms = step->now_ms;
     if (phase->checkpoint_path) {
         run->resume_path = strdup(phase->checkpoint_path);

@@ -226,8 +226,12 @@ void matrix_revive(struct step *step, struct phase *matrix, const char *reason);
 /* Whether the command can be carried out on any member, and whether that has to wait for a run. */
 bool matrix_takes(const struct phase *matrix, enum core_command command);
 bool matrix_stops(const struct phase *matrix, enum core_command command);
-/* Carries the event's command out on all members that take it. */
-void matrix_command(struct step *step, struct phase *matrix);
+/* Whether a retry would be a new decision on the results that are there: nothing runs again. */
+bool matrix_judges_again(const struct phase *matrix);
+/* Carries the event's command out on the members that it is meant for: a retry runs those again
+ * that were stopped; those that failed only where nothing else is to be done. False: it is about
+ * the matrix itself, too. */
+bool matrix_command(struct step *step, struct phase *matrix);
 
 /* --- command.c ---------------------------------------------------------------------------------
  */

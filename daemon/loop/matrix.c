@@ -29,6 +29,7 @@ struct decision {
     size_t count;
     struct phase **chosen;
     struct core_choice choice;
+    bool is_where;   /* it is `where` alone that leaves none */
     json_t *changes; /* {"ladder": [{"param", "from", "to"}]} */
     bool *follows;   /* of each phase of the workflow: it takes params over, having run not yet */
     char message[REASON_MAX];
@@ -105,7 +106,7 @@ static int decision_write(struct loop_item *item, struct store *store, struct er
     const struct decision *decision = (struct decision *)item;
     if (decision->matrix->state == PHASE_DECIDING || decision->matrix->state == PHASE_CANCELLED)
         return 0;
-    int status = decision->choice.count ? write_members(decision, store, err) : 0;
+    int status = write_members(decision, store, err);
     if (status == 0 && decision->plan)
         status = write_plan(decision, store, err);
     return status;
@@ -148,8 +149,9 @@ static void judge_value(const struct expr_scope *scope, const char *expression, 
     expr_result_fini(&result);
 }
 
-static int judge_member(const struct decision *decision, struct store *store,
-                        struct core_score *score, char **ret_reason, struct error *err)
+/* The value is told of those, too, that are out by `where`: a person may want one of them. */
+static int judge_member(struct decision *decision, struct store *store, struct core_score *score,
+                        char **ret_reason, struct error *err)
 {
     const char *where = json_string_value(json_object_get(decision->best, "where"));
     const char *value = json_string_value(json_object_get(decision->best, "value"));
@@ -157,10 +159,17 @@ static int judge_member(const struct decision *decision, struct store *store,
     int status = evidence_load(store, score->member, &evidence, err);
     if (status == 0) {
         const struct expr_scope scope = {.own = evidence_names(&evidence, NULL)};
-        if (where)
+        char *lack = NULL;
+        if (value)
+            judge_value(&scope, value, &score->value, &lack);
+        if (where && !decision->matrix->is_overridden)
             judge_where(&scope, where, ret_reason);
-        if (value && !*ret_reason)
-            judge_value(&scope, value, &score->value, ret_reason);
+        if (*ret_reason) {
+            decision->is_where = decision->is_where || !lack;
+            free(lack);
+        } else {
+            *ret_reason = lack;
+        }
         score->is_left = !*ret_reason;
     }
     evidence_fini(&evidence);
@@ -256,9 +265,14 @@ static int conclude_best(struct decision *decision, struct store *store, struct 
     }
     (void)json_object_set_new(decision->changes, decision->matrix->name, changes);
     struct text text = {0};
-    text_addf(&text, "%.80s is the best: ", score->member->name);
+    bool is_wanted = decision->matrix->is_overridden && decision->matrix->best;
+    text_addf(&text, "%.80s is the best%s: ", score->member->name,
+              is_wanted                         ? ", as a person says"
+              : decision->matrix->is_overridden ? " without `where`"
+                                                : "");
     add_params(&text, json_object_get(json_object_get(spec, "member"), "params"));
-    text_addf(&text, "; %s %s", expression, expr_number_text(score->value).data);
+    if (!isnan(score->value))
+        text_addf(&text, "; %s %s", expression, expr_number_text(score->value).data);
     (void)snprintf(decision->message, REASON_MAX, "%s", text_string(&text));
     text_fini(&text);
     json_decref(spec);
@@ -277,6 +291,23 @@ static void conclude_none(struct decision *decision)
                    reason ? reason : "");
 }
 
+/* The one that a person has said is the best comes first, however it was measured. */
+static void conclude_wanted(struct decision *decision)
+{
+    struct core_score *scores = decision->scores, wanted = {0};
+    size_t at = 0;
+    while (at < decision->count && scores[at].member != decision->matrix->best)
+        at++;
+    if (at == decision->count)
+        return;
+    wanted = scores[at];
+    memmove(scores + 1, scores, at * sizeof *scores);
+    wanted.is_left = true;
+    free(decision->reasons[wanted.number]);
+    decision->reasons[wanted.number] = NULL;
+    scores[0] = wanted;
+}
+
 /* Sets what is chosen, and what follows for params. */
 static int conclude(struct decision *decision, struct store *store, struct error *err)
 {
@@ -285,8 +316,13 @@ static int conclude(struct decision *decision, struct store *store, struct error
     double cut = json_real_value(json_object_get(decision->rungs, "cut"));
     bool is_min = goal && text_equal(goal, "min");
     bool is_last = matrix->rung + 1 >= matrix->rung_count;
+    bool is_wanted = matrix->is_overridden && matrix->best && json_is_object(decision->best);
     size_t left = core_choose(decision->scores, decision->count, is_min, 0);
     size_t kept = is_last ? 1 : core_choose(decision->scores, decision->count, is_min, cut);
+    if (is_wanted) {
+        conclude_wanted(decision);
+        left = kept = 1;
+    }
     decision->choice.goes_on = left > 0 && kept > 1;
     decision->choice.count = decision->choice.goes_on ? kept : left;
     decision->choice.members = decision->chosen;
@@ -325,7 +361,8 @@ static int work_out_plan(struct decision *decision, struct store *store, struct 
     char best[REASON_MAX];
     (void)snprintf(best, sizeof best, "%s", decision->message);
     (void)snprintf(decision->message, REASON_MAX, "%.120s; with it: %.120s", best, err->message);
-    decision->choice.count = 0;
+    decision->choice = (struct core_choice){0};
+    decision->is_where = false;
     return 0;
 }
 
@@ -359,7 +396,9 @@ int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
         .kind = EV_JUDGED,
         .workflow = matrix->workflow,
         .phase = matrix,
-        .gate = decision->choice.count > 0 ? GATE_PASSED : GATE_FAILED,
+        .gate = decision->choice.count > 0 ? GATE_PASSED
+                : decision->is_where       ? GATE_FAILED
+                                           : GATE_INSUFFICIENT,
         .plan = decision->plan,
         .choice = decision->choice.count > 0 ? &decision->choice : NULL,
         .message = decision->message,

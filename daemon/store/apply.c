@@ -58,6 +58,7 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     stmt_bind_id(stmt, ":id", run->id);
     stmt_bind_id(stmt, ":phase", run->phase->id);
     stmt_bind_int(stmt, ":attempt", run->attempt);
+    stmt_bind_int(stmt, ":rung", run->rung);
     stmt_bind_text(stmt, ":state", run_state_name(run->state));
     stmt_bind_text(stmt, ":outcome", run->outcome ? run_outcome_name(run->outcome) : NULL);
     stmt_bind_text(stmt, ":cause", run->cause ? run_cause_name(run->cause) : NULL);

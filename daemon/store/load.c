@@ -204,6 +204,7 @@ static bool load_run(struct stmt *stmt, struct run *run)
     bool damaged = false;
     run->id = (uint64_t)stmt_next_int(stmt);
     run->attempt = stmt_next_unsigned(stmt);
+    run->rung = stmt_next_unsigned(stmt);
     run->state = load_name(stmt_next_text(stmt), run_state_parse, &damaged);
     run->outcome = load_name(stmt_next_text(stmt), run_outcome_parse, &damaged);
     run->cause = load_name(stmt_next_text(stmt), run_cause_parse, &damaged);

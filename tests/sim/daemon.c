@@ -103,6 +103,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     sim->daemon.record = workflow_copy(daemon_workflow(sim));
     check_remedies(sim, sim->daemon.record);
     check_slots(sim, sim->daemon.record);
+    check_matrix(sim, sim->daemon.record);
 }
 
 /* --- Effects -----------------------------------------------------------------------------------
@@ -196,7 +197,10 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
 static void carry_judge(struct sim *sim, const struct phase *phase)
 {
     if (phase->is_matrix) {
-        daemon_post(sim, (struct sim_event){.event = {.kind = EV_JUDGED, .gate = GATE_PASSED},
+        bool is_wanted = phase->is_overridden && phase->best;
+        enum gate_result gate =
+            sim_fault(sim, 4) && !is_wanted ? GATE_FAILED + sim_below(sim, 2) : GATE_PASSED;
+        daemon_post(sim, (struct sim_event){.event = {.kind = EV_JUDGED, .gate = gate},
                                             .phase = (int)phase->index});
         return;
     }
@@ -316,12 +320,13 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.plan = plan;
     struct phase *left[SIM_PHASES];
     struct core_choice choice = {.members = left};
-    for (unsigned i = 0; i < SIM_PHASES; i++)
-        if (event.workflow->phases[i].state == PHASE_SUCCEEDED)
-            left[choice.count++] = &event.workflow->phases[i];
-    choice.best = choice.count ? left[0] : NULL;
-    if (event.kind == EV_JUDGED && event.phase->is_matrix)
+    bool is_choice = event.kind == EV_JUDGED && event.phase->is_matrix &&
+                     event.phase->state == PHASE_DECIDING && event.gate == GATE_PASSED;
+    if (is_choice) {
+        matrix_choose(event.phase, &choice, left);
         event.choice = &choice;
+        event.plan = plan = choice.goes_on ? workflow_copy(event.workflow) : NULL;
+    }
     core_step(daemon->core, &event, &effects);
     workflow_free(plan);
     if (sim_fault(sim, 200)) { /* the disk is full, or it dies before the commit */
@@ -329,6 +334,8 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
         daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
         return false;
     }
+    if (choice.goes_on)
+        matrix_climbed(sim, &choice);
     if (remedy >= 0)
         remedy_taken(sim, (unsigned)from->phase, remedy);
     daemon_commit(sim, &effects);
@@ -562,7 +569,11 @@ void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
 {
     struct sim_event event = {.event = {.kind = EV_COMMAND, .command = command, .message = "anna"},
                               .phase = (int)phase};
-    if (sim->daemon.core &&
-        core_command_check(&daemon_workflow(sim)->phases[phase], command, NULL) == 0)
-        (void)daemon_handle(sim, &event); /* refused by a full disk: the person tries again */
+    if (!sim->daemon.core ||
+        core_command_check(&daemon_workflow(sim)->phases[phase], command, NULL) < 0 ||
+        !daemon_handle(sim, &event)) /* refused by a full disk: the person tries again */
+        return;
+    const struct phase *after = &daemon_record(sim)->phases[phase];
+    if (after->is_matrix && after->state == PHASE_HELD)
+        sim_breach(sim, "the matrix does not %s", core_command_name(command));
 }

@@ -63,27 +63,6 @@ static void sim_add_remedy(struct phase *phase, const char *cause, unsigned time
         (struct remedy){.cause = strdup(cause), .times = times, .resume = resume};
 }
 
-/* Its members run side by side, or one after another in a job, or each in its own. */
-static void sim_add_matrix(struct sim *sim, struct workflow *workflow)
-{
-    struct phase *matrix = &workflow->phases[SIM_PHASES];
-    *matrix = (struct phase){
-        .workflow = workflow,
-        .index = SIM_PHASES,
-        .name = strdup("sweep"),
-        .nodes = 1,
-        .is_matrix = true,
-        .is_parallel = sim->is_beside,
-        .lanes = sim->is_beside ? SIM_PHASES : sim_below(sim, 2),
-        .rung_count = 1,
-        .slurm_options = strdup("{}"),
-    };
-    for (unsigned i = 0; i < SIM_PHASES; i++) {
-        workflow->phases[i].matrix = matrix;
-        workflow->phases[i].beside = sim->is_beside ? matrix : NULL;
-    }
-}
-
 static struct workflow *sim_workflow(struct sim *sim)
 {
     struct workflow *workflow = calloc(1, sizeof *workflow);
@@ -126,7 +105,7 @@ static struct workflow *sim_workflow(struct sim *sim)
         sim->steps_wanted[i] = 40 + sim_below(sim, 300);
     }
     if (sim->is_swept)
-        sim_add_matrix(sim, workflow);
+        matrix_add(sim, workflow);
     return workflow;
 }
 
@@ -145,6 +124,28 @@ static void sim_expect_fresh(struct sim *sim, unsigned phase, uint64_t run,
     }
 }
 
+/* A matrix that cannot choose: judged again, chosen from all the same, or by the person. */
+static void sim_decide(struct sim *sim)
+{
+    const struct workflow *record = daemon_record(sim);
+    enum phase_state state = record->phases[SIM_PHASES].state;
+    unsigned member = sim_below(sim, SIM_PHASES), results = 0;
+    for (unsigned i = 0; i < SIM_PHASES; i++) {
+        if (state == PHASE_CANCELLED && record->phases[i].state == PHASE_CANCELLED)
+            return; /* it is retried alone, below */
+        results += record->phases[i].state == PHASE_SUCCEEDED &&
+                   record->phases[i].rung == record->phases[SIM_PHASES].rung;
+    }
+    if (results == 0)
+        return; /* likewise */
+    if (state == PHASE_CANCELLED || (state == PHASE_HELD && sim_chance(sim, 2)))
+        daemon_command(sim, SIM_PHASES, COMMAND_RETRY);
+    else if (state == PHASE_HELD && sim_chance(sim, 2))
+        daemon_command(sim, SIM_PHASES, COMMAND_PROMOTE);
+    else if (state == PHASE_HELD && record->phases[member].state == PHASE_SUCCEEDED)
+        daemon_command(sim, member, COMMAND_PROMOTE);
+}
+
 /* A person who looks after what is held, and now and then wants something else. */
 static void sim_person(struct sim *sim)
 {
@@ -153,6 +154,8 @@ static void sim_person(struct sim *sim)
         daemon_command(sim, sim_below(sim, SIM_PHASES), whims[sim_below(sim, 3)]);
         return;
     }
+    if (sim->is_swept && sim_chance(sim, 60))
+        sim_decide(sim);
     for (unsigned i = 0; i < SIM_PHASES; i++) {
         const struct workflow *record = daemon_record(sim); /* each command may replace it */
         const struct phase *phase = &record->phases[i];
@@ -170,7 +173,8 @@ static void sim_person(struct sim *sim)
             command = COMMAND_RESUME;
         if (command == COMMAND_PROMOTE)
             sim->by_person[i] = true;
-        if (sim->daemon.core && phase->run && phase->run->outcome == OUTCOME_SUCCEEDED)
+        if (sim->daemon.core && phase->run && phase->run->outcome == OUTCOME_SUCCEEDED &&
+            phase->run->rung == phase->rung)
             sim_expect_fresh(sim, i, phase->run->id, command);
         daemon_command(sim, i, command);
     }

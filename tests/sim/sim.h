@@ -138,7 +138,7 @@ struct sim {
     unsigned lead_count;
     struct sim_folder folders[SIM_RUNS_MAX];
     unsigned folder_count;
-    int64_t steps_wanted[SIM_ROWS];
+    int64_t steps_wanted[SIM_ROWS]; /* at its rung */
     unsigned nodes_wanted[SIM_ROWS];
     bool is_manual[SIM_ROWS];
     bool is_swept;   /* both phases are members of a matrix */
@@ -221,6 +221,14 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next);
 void daemon_command(struct sim *sim, unsigned phase, enum core_command command);
 /* What the record says now, also while the daemon is down. */
 const struct workflow *daemon_record(const struct sim *sim);
+
+/* matrix.c */
+void matrix_add(struct sim *sim, struct workflow *workflow);
+/* Into `left`, which has place for all members: whom it chooses. */
+void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phase **left);
+/* That was committed, and they go on. */
+void matrix_climbed(struct sim *sim, const struct core_choice *choice);
+void check_matrix(const struct sim *sim, const struct workflow *workflow);
 
 /* check.c */
 void check_history(struct sim *sim, const struct core_effect *effect);

@@ -212,3 +212,43 @@ SPEC
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/4/executed" | sort -n | paste -sd' ')" = 64 ]
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/5/executed" | sort -n | paste -sd' ')" = '64 128' ]
 }
+
+executed() {
+    cut -d' ' -f1 "$PHASED_HOME/runs/$1/executed" 2>/dev/null | sort -n | paste -sd' '
+}
+
+judged() {
+    [ "$(record "SELECT count(*) FROM event JOIN phase ON phase.id = event.phase
+                  WHERE phase.name = 'ladder' AND from_state = 'deciding' AND phase.workflow = $1")" = "$2" ]
+}
+
+@test "where no member is left, results are judged again, or a person chooses; nothing runs again" {
+    local best='best: {max: mean(speed), where: max(memry) < 60, reuse: 1d}'
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [64, 128, 192]}' "$best" | submit
+    eventually 90 state 1 held
+    run phasectl why 1
+    [[ $output == *"none of its members is left: "*memry* ]]
+    [[ $output == *"phasectl promote 1/ladder "*"choose without"* ]]
+    [[ $output == *"phasectl promote 1/ladder.N "* ]]
+    [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
+    [ "$(phasectl retry 1)" = '1/ladder chooses again among the results that it has' ]
+    eventually 30 judged 1 2
+    [ "$(phasectl status 1/ladder --json | jq -c '[.members[].value]')" = '[643,1283,null]' ]
+    phasectl promote 1
+    eventually 60 state 1 succeeded
+    [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
+    [ "$(executed 1)" = '64 128 192' ]
+    [ "$(given)" = '128 256 128 step_5.ckpt' ]
+    # All that it needs is known, and still nobody has let it begin.
+    ladder '{BATCH_SIZE: [64, 128]}' "$best" | submit --hold
+    [ "$(phasectl status 2 --json | jq -r .state)" = held ]
+    phasectl release 2
+    eventually 30 judged 2 1
+    run phasectl promote 2/train
+    [ "$status" -ne 0 ]
+    phasectl promote 2/ladder.1
+    eventually 60 state 2 succeeded
+    [ "$(cat "$PHASED_HOME/runs/2/train/out/given")" = '64 128 64 step_5.ckpt' ]
+    [ -z "$(executed 2)" ]
+}

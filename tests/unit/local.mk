@@ -59,6 +59,7 @@ tests_unit_test_units_SOURCES = tests/unit/test_units.c
 tests_unit_test_units_LDADD = $(UNIT_LDADD)
 
 CORE_WORLD = tests/unit/core_world.c tests/unit/core_world.h
+MATRIX_WORLD = tests/unit/matrix_world.c tests/unit/matrix_world.h $(CORE_WORLD)
 CORE_LDADD = daemon/core/libcore.a $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_core
@@ -318,8 +319,11 @@ tests_unit_test_pace_SOURCES = tests/unit/test_pace.c
 tests_unit_test_pace_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_core_matrix
-tests_unit_test_core_matrix_SOURCES = tests/unit/test_core_matrix.c $(CORE_WORLD)
+tests_unit_test_core_matrix_SOURCES = tests/unit/test_core_matrix.c $(MATRIX_WORLD)
 tests_unit_test_core_matrix_LDADD = $(CORE_LDADD)
+UNIT_TESTS += tests/unit/test_core_matrix_command
+tests_unit_test_core_matrix_command_SOURCES = tests/unit/test_core_matrix_command.c $(MATRIX_WORLD)
+tests_unit_test_core_matrix_command_LDADD = $(CORE_LDADD)
 
 UNIT_TESTS += tests/unit/test_record_matrix
 tests_unit_test_record_matrix_SOURCES = tests/unit/test_record_matrix.c $(STORE_TEST_SOURCES)

@@ -1,124 +1,12 @@
 /* What the core does about matrices: members begin, come to an end, and one is chosen. */
 #include "tests/unit/unit.h"
 
-#include "tests/unit/core_world.h"
+#include "tests/unit/matrix_world.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MEMBERS = 3, MATRIX = MEMBERS, NEXT, PHASES };
-
-/* --- The world --------------------------------------------------------------------------------
- */
-
-static char *copy(const char *text)
-{
-    char *string = strdup(text);
-    assert_non_null(string);
-    return string;
-}
-
-/* ladder.1 to ladder.3, their matrix `ladder`, and `train` after it. */
-static struct workflow *make_workflow(void)
-{
-    static const char *const names[] = {"ladder.1", "ladder.2", "ladder.3", "ladder", "train"};
-    struct workflow *workflow = calloc(1, sizeof *workflow);
-    assert_non_null(workflow);
-    workflow->name = copy("sweep");
-    workflow->phase_count = PHASES;
-    workflow->phases = calloc(PHASES, sizeof *workflow->phases);
-    assert_non_null(workflow->phases);
-    for (unsigned i = 0; i < PHASES; i++)
-        workflow->phases[i] = (struct phase){
-            .workflow = workflow,
-            .index = i,
-            .name = copy(names[i]),
-            .nodes = 1,
-            .gpus_per_node = 1,
-            .time_s = 3600,
-            .stop_s = 30,
-            .linger_s = 20,
-            .slurm_options = copy("{}"),
-            .matrix = i < MEMBERS ? &workflow->phases[MATRIX] : NULL,
-        };
-    workflow->phases[MATRIX].is_matrix = true;
-    workflow->phases[MATRIX].rung_count = 1;
-    workflow->phases[NEXT].after = calloc(1, sizeof(unsigned));
-    workflow->phases[NEXT].after[0] = MATRIX;
-    workflow->phases[NEXT].after_count = 1;
-    return workflow;
-}
-
-static int setup(void **state)
-{
-    static struct world world;
-    world_init(&world);
-    workflow_free(world.workflow);
-    world.workflow = make_workflow();
-    *state = &world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_fini(*state);
-    return 0;
-}
-
-static void begins(struct world *world, unsigned lanes, unsigned rungs)
-{
-    world_phase(world, "ladder")->lanes = lanes;
-    world_phase(world, "ladder")->rung_count = rungs;
-    world_begin(world, false);
-}
-
-static void runs(struct world *world, const char *member)
-{
-    if (world_phase(world, member)->run->state == RUN_SUBMITTING)
-        world_event(world, EV_SUBMITTED, member);
-    world_seen(world, member, "running", false);
-    world_event(world, EV_RUN_STARTED, member);
-    world->now_ms += 1000;
-}
-
-static void succeeds(struct world *world, const char *member)
-{
-    runs(world, member);
-    world_ended(world, member, OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
-    world_judged(world, member, GATE_PASSED);
-}
-
-static void fails(struct world *world, const char *member, enum run_cause cause)
-{
-    runs(world, member);
-    world_ended(world, member, OUTCOME_FAILED, cause, 10);
-}
-
-/* The matrix is judged: these go on, or the first one is the best. */
-static void chooses(struct world *world, bool goes_on, size_t count, const char *const *names)
-{
-    struct workflow *plan = make_workflow();
-    struct phase *members[MEMBERS];
-    for (size_t i = 0; i < count; i++)
-        members[i] = world_phase(world, names[i]);
-    const struct core_choice choice = {.goes_on = goes_on,
-                                       .count = count,
-                                       .members = members,
-                                       .best = goes_on || count == 0 ? NULL : members[0]};
-    plan->phases[NEXT].gpus_per_node = 4;
-    plan->phases[MATRIX].promote_manual = world_phase(world, "ladder")->promote_manual;
-    for (size_t i = 0; i < MEMBERS; i++)
-        plan->phases[i].time_s = 7200;
-    world_step(world, (struct core_event){.kind = EV_JUDGED,
-                                          .phase = world_phase(world, "ladder"),
-                                          .gate = count ? GATE_PASSED : GATE_FAILED,
-                                          .choice = count ? &choice : NULL,
-                                          .plan = count ? plan : NULL,
-                                          .message = "as measured"});
-    workflow_free(plan);
-}
 
 /* --- Claims -----------------------------------------------------------------------------------
  */
@@ -126,20 +14,20 @@ static void chooses(struct world *world, bool goes_on, size_t count, const char 
 static void members_run_and_the_best_starts_what_follows(void **state)
 {
     struct world *world = *state;
-    begins(world, 0, 1);
+    matrix_begins(world, 0, 1);
     assert_string_equal(world_trace(world), "ladder.1: blocked -> queued\nsubmit ladder.1#1\n"
                                             "ladder.2: blocked -> queued\nsubmit ladder.2#1\n"
                                             "ladder.3: blocked -> queued\nsubmit ladder.3#1\n");
-    succeeds(world, "ladder.1");
-    succeeds(world, "ladder.3");
-    runs(world, "ladder.2");
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.3");
+    matrix_runs(world, "ladder.2");
     world_ended(world, "ladder.2", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
     (void)world_trace(world);
     world_judged(world, "ladder.2", GATE_PASSED);
     assert_string_equal(world_trace(world), "ladder.2: deciding -> succeeded\n"
                                             "tell-end ladder.2#1\n"
                                             "ladder: blocked -> deciding\njudge ladder\n");
-    chooses(world, false, 2, (const char *const[]){"ladder.3", "ladder.1"});
+    matrix_chooses(world, false, 2, (const char *const[]){"ladder.3", "ladder.1"});
     assert_string_equal(world_trace(world), "ladder: deciding -> succeeded\n"
                                             "train: blocked -> queued\nsubmit train#1\n"
                                             "promotion of ladder by its gate\n");
@@ -153,9 +41,9 @@ static void whose_params_are_to_blame_is_out_and_nobody_is_asked(void **state)
     static const enum run_cause causes[] = {CAUSE_OOM, CAUSE_NAN, CAUSE_GUARD};
     static const char *const names[] = {"ladder.1", "ladder.2", "ladder.3"};
     struct world *world = *state;
-    begins(world, 0, 1);
+    matrix_begins(world, 0, 1);
     for (size_t i = 0; i < MEMBERS; i++) {
-        fails(world, names[i], causes[i]);
+        matrix_fails(world, names[i], causes[i]);
         assert_int_equal(world_phase(world, names[i])->state, PHASE_FAILED);
     }
     const struct phase *matrix = world_phase(world, "ladder");
@@ -167,8 +55,8 @@ static void whose_params_are_to_blame_is_out_and_nobody_is_asked(void **state)
 static void a_member_that_fails_its_gate_is_out(void **state)
 {
     struct world *world = *state;
-    begins(world, 0, 1);
-    runs(world, "ladder.1");
+    matrix_begins(world, 0, 1);
+    matrix_runs(world, "ladder.1");
     world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
     world_judged(world, "ladder.1", GATE_FAILED);
     assert_int_equal(world_phase(world, "ladder.1")->state, PHASE_FAILED);
@@ -177,10 +65,10 @@ static void a_member_that_fails_its_gate_is_out(void **state)
 static void for_other_failures_a_person_is_asked_and_the_matrix_waits(void **state)
 {
     struct world *world = *state;
-    begins(world, 0, 1);
-    succeeds(world, "ladder.1");
-    succeeds(world, "ladder.2");
-    fails(world, "ladder.3", CAUSE_EXIT);
+    matrix_begins(world, 0, 1);
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.2");
+    matrix_fails(world, "ladder.3", CAUSE_EXIT);
     assert_int_equal(world_phase(world, "ladder.3")->state, PHASE_HELD);
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_BLOCKED);
     assert_string_equal(workflow_state(world->workflow), "held");
@@ -193,29 +81,29 @@ static void known_results_count_at_once(void **state)
     struct world *world = *state;
     for (size_t i = 0; i < 2; i++) {
         world->workflow->phases[i].reused = 77;
-        world->workflow->phases[i].reused_from = copy("5/ladder.9");
+        world->workflow->phases[i].reused_from = matrix_copy("5/ladder.9");
     }
-    begins(world, 1, 1);
+    matrix_begins(world, 1, 1);
     assert_string_equal(world_trace(world), "ladder.1: blocked -> succeeded\n"
                                             "ladder.2: blocked -> succeeded\n"
                                             "ladder.3: blocked -> queued\nsubmit ladder.3#1\n");
     assert_string_equal(world_phase(world, "ladder.1")->reason, "the results of 5/ladder.9");
-    fails(world, "ladder.3", CAUSE_OOM);
+    matrix_fails(world, "ladder.3", CAUSE_OOM);
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
 }
 
 static void packed_members_follow_each_other_in_one_job(void **state)
 {
     struct world *world = *state;
-    begins(world, 1, 1);
+    matrix_begins(world, 1, 1);
     assert_string_equal(world_trace(world), "ladder.1: blocked -> queued\nsubmit ladder.1#1\n");
-    runs(world, "ladder.1");
+    matrix_runs(world, "ladder.1");
     (void)world_trace(world);
     world_ended(world, "ladder.1", OUTCOME_FAILED, CAUSE_OOM, 10);
     assert_string_equal(world_trace(world), "ladder.1#1: running -> ended\n"
                                             "ladder.1: active -> failed\n"
                                             "ladder.2: blocked -> queued\ntell-next ladder.2#1\n");
-    runs(world, "ladder.2");
+    matrix_runs(world, "ladder.2");
     world_ended(world, "ladder.2", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
     (void)world_trace(world);
     world_judged(world, "ladder.2", GATE_PASSED);
@@ -231,7 +119,7 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
     world_phase(world, "ladder")->is_parallel = true;
     for (size_t i = 0; i < MEMBERS; i++)
         world->workflow->phases[i].beside = world_phase(world, "ladder");
-    begins(world, 2, 1);
+    matrix_begins(world, 2, 1);
     assert_string_equal(world_trace(world), "ladder.1: blocked -> queued\nsubmit ladder.1#1\n"
                                             "ladder.2: blocked -> queued\ntell-next ladder.2#1\n");
     const struct job *host = world_phase(world, "ladder.1")->run->job;
@@ -239,7 +127,7 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
     assert_ptr_equal(guest->host, host);
     assert_int_equal(host->slot, 0);
     assert_int_equal(guest->slot, 1);
-    runs(world, "ladder.1");
+    matrix_runs(world, "ladder.1");
     world_event(world, EV_RUN_STARTED, "ladder.2");
     (void)world_trace(world);
     /* The next one takes over the GPUs of the one that has ended. */
@@ -264,8 +152,8 @@ static void a_member_that_comes_back_gets_the_free_slot(void **state)
     world_phase(world, "ladder")->is_parallel = true;
     for (size_t i = 0; i < MEMBERS; i++)
         world->workflow->phases[i].beside = world_phase(world, "ladder");
-    begins(world, 3, 1);
-    runs(world, "ladder.1");
+    matrix_begins(world, 3, 1);
+    matrix_runs(world, "ladder.1");
     world_event(world, EV_RUN_STARTED, "ladder.2");
     world_event(world, EV_RUN_STARTED, "ladder.3");
     world_ended(world, "ladder.2", OUTCOME_FAILED, CAUSE_EXIT, 10);
@@ -279,8 +167,8 @@ static void a_member_that_comes_back_gets_the_free_slot(void **state)
 static void a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait(void **state)
 {
     struct world *world = *state;
-    begins(world, 1, 1);
-    runs(world, "ladder.1");
+    matrix_begins(world, 1, 1);
+    matrix_runs(world, "ladder.1");
     (void)world_trace(world);
     world_step(world, (struct core_event){.kind = EV_RUN_ENDED,
                                           .run = world_phase(world, "ladder.1")->run,
@@ -296,8 +184,8 @@ static void a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait(void **
 static void a_member_for_which_no_time_is_left_is_submitted(void **state)
 {
     struct world *world = *state;
-    begins(world, 1, 1);
-    runs(world, "ladder.1");
+    matrix_begins(world, 1, 1);
+    matrix_runs(world, "ladder.1");
     world->now_ms += 2700 * 1000;
     world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
     (void)world_trace(world);
@@ -310,12 +198,12 @@ static void a_member_for_which_no_time_is_left_is_submitted(void **state)
 static void the_better_ones_go_on_to_the_next_rung(void **state)
 {
     struct world *world = *state;
-    begins(world, 0, 2);
-    succeeds(world, "ladder.1");
-    succeeds(world, "ladder.2");
-    succeeds(world, "ladder.3");
+    matrix_begins(world, 0, 2);
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.2");
+    matrix_succeeds(world, "ladder.3");
     (void)world_trace(world);
-    chooses(world, true, 2, (const char *const[]){"ladder.3", "ladder.1"});
+    matrix_chooses(world, true, 2, (const char *const[]){"ladder.3", "ladder.1"});
     assert_string_equal(world_trace(world), "ladder.3: succeeded -> blocked\n"
                                             "ladder.1: succeeded -> blocked\n"
                                             "ladder: deciding -> blocked\n"
@@ -326,71 +214,9 @@ static void the_better_ones_go_on_to_the_next_rung(void **state)
     /* The one that was cut cannot come back. */
     assert_int_equal(core_command_check(world_phase(world, "ladder.2"), COMMAND_RETRY, NULL),
                      -EPERM);
-    succeeds(world, "ladder.1");
-    fails(world, "ladder.3", CAUSE_OOM);
+    matrix_succeeds(world, "ladder.1");
+    matrix_fails(world, "ladder.3", CAUSE_OOM);
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
-}
-
-static void a_matrix_is_cancelled_with_its_members(void **state)
-{
-    struct world *world = *state;
-    begins(world, 1, 1);
-    runs(world, "ladder.1");
-    (void)world_trace(world);
-    world_command(world, "ladder", COMMAND_CANCEL);
-    assert_string_equal(world_trace(world),
-                        "ladder.1#1: running -> stopping\ntell-stop ladder.1#1\n"
-                        "ladder.2: blocked -> cancelled\n"
-                        "ladder.3: blocked -> cancelled\n"
-                        "ladder: blocked -> cancelled\n"
-                        "train: blocked -> skipped\n");
-    world_ended(world, "ladder.1", OUTCOME_CANCELLED, CAUSE_NONE, 5);
-    assert_string_equal(workflow_state(world->workflow), "cancelled");
-}
-
-static void a_retried_matrix_runs_what_failed_and_waits_again(void **state)
-{
-    struct world *world = *state;
-    world_phase(world, "ladder")->fail_finally = true;
-    begins(world, 0, 1);
-    fails(world, "ladder.1", CAUSE_OOM);
-    fails(world, "ladder.2", CAUSE_OOM);
-    fails(world, "ladder.3", CAUSE_NAN);
-    assert_int_equal(world_phase(world, "train")->state, PHASE_SKIPPED);
-    (void)world_trace(world);
-    world_command(world, "ladder", COMMAND_RETRY);
-    assert_string_equal(world_trace(world), "ladder: failed -> blocked\ntrain: skipped -> blocked\n"
-                                            "ladder.1: failed -> queued\nsubmit ladder.1#2\n"
-                                            "ladder.2: failed -> queued\nsubmit ladder.2#2\n"
-                                            "ladder.3: failed -> queued\nsubmit ladder.3#2\n");
-}
-
-static void what_cannot_be_chosen_from_waits_for_a_person(void **state)
-{
-    struct world *world = *state;
-    begins(world, 0, 1);
-    succeeds(world, "ladder.1");
-    succeeds(world, "ladder.2");
-    succeeds(world, "ladder.3");
-    chooses(world, false, 0, NULL);
-    assert_int_equal(world_phase(world, "ladder")->state, PHASE_HELD);
-    assert_int_equal(core_command_check(world_phase(world, "ladder"), COMMAND_PROMOTE, NULL),
-                     -EPERM);
-}
-
-static void the_best_of_a_manual_matrix_waits_for_promote(void **state)
-{
-    struct world *world = *state;
-    world_phase(world, "ladder")->promote_manual = true;
-    begins(world, 0, 1);
-    succeeds(world, "ladder.1");
-    succeeds(world, "ladder.2");
-    succeeds(world, "ladder.3");
-    chooses(world, false, 1, (const char *const[]){"ladder.2"});
-    assert_int_equal(world_phase(world, "ladder")->state, PHASE_HELD);
-    world_command(world, "ladder", COMMAND_PROMOTE);
-    assert_int_equal(world_phase(world, "ladder")->state, PHASE_SUCCEEDED);
-    assert_int_equal(world_phase(world, "train")->state, PHASE_QUEUED);
 }
 
 static void the_best_come_first_and_a_part_is_cut(void **state)
@@ -465,7 +291,8 @@ static void walks_a_decision(struct world *world, uint64_t *seed)
     }
     assert_true(count > 0);
     bool goes_on = matrix->rung + 1 < matrix->rung_count && count > 1;
-    chooses(world, goes_on, random_below(seed, 5) ? count - (goes_on && count > 2) : 0, names);
+    matrix_chooses(world, goes_on, random_below(seed, 5) ? count - (goes_on && count > 2) : 0,
+                   names);
 }
 
 static void check_walk(const struct world *world)
@@ -512,7 +339,7 @@ static void any_event_in_any_order_keeps_the_invariants(void **state)
         uint64_t seed = walk;
         world_init(&world);
         workflow_free(world.workflow);
-        world.workflow = make_workflow();
+        world.workflow = matrix_workflow();
         world_phase(&world, "ladder")->lanes = random_below(&seed, 3);
         world_phase(&world, "ladder")->rung_count = 1 + random_below(&seed, 3);
         world_phase(&world, "ladder")->fail_finally = random_below(&seed, 2);
@@ -544,7 +371,7 @@ static void any_event_in_any_order_keeps_the_invariants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, matrix_setup, matrix_teardown)
         CLAIM(members_run_and_the_best_starts_what_follows),
         CLAIM(whose_params_are_to_blame_is_out_and_nobody_is_asked),
         CLAIM(a_member_that_fails_its_gate_is_out),
@@ -556,10 +383,6 @@ int main(void)
         CLAIM(a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait),
         CLAIM(a_member_for_which_no_time_is_left_is_submitted),
         CLAIM(the_better_ones_go_on_to_the_next_rung),
-        CLAIM(a_matrix_is_cancelled_with_its_members),
-        CLAIM(a_retried_matrix_runs_what_failed_and_waits_again),
-        CLAIM(what_cannot_be_chosen_from_waits_for_a_person),
-        CLAIM(the_best_of_a_manual_matrix_waits_for_promote),
         cmocka_unit_test(the_best_come_first_and_a_part_is_cut),
         cmocka_unit_test(any_event_in_any_order_keeps_the_invariants),
     };

@@ -1,0 +1,66 @@
+/* The fake matrix: both phases are its members; who goes on or is the best is chosen here. */
+#include "tests/sim/sim.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Its members run side by side, or one after another in a job, or each in its own. */
+void matrix_add(struct sim *sim, struct workflow *workflow)
+{
+    struct phase *matrix = &workflow->phases[SIM_PHASES];
+    *matrix = (struct phase){
+        .workflow = workflow,
+        .index = SIM_PHASES,
+        .name = strdup("sweep"),
+        .nodes = 1,
+        .is_matrix = true,
+        .is_parallel = sim->is_beside,
+        .lanes = sim->is_beside ? SIM_PHASES : sim_below(sim, 2),
+        .rung_count = 1 + sim_below(sim, 3),
+        .slurm_options = strdup("{}"),
+    };
+    for (unsigned i = 0; i < SIM_PHASES; i++) {
+        workflow->phases[i].matrix = matrix;
+        workflow->phases[i].beside = sim->is_beside ? matrix : NULL;
+    }
+}
+
+/* Both members go on, or the later one; at the end the first is the best, or whom a person wants.
+ */
+void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phase **left)
+{
+    struct workflow *workflow = matrix->workflow;
+    for (unsigned i = 0; i < SIM_PHASES; i++) {
+        struct phase *member = &workflow->phases[i];
+        bool is_out = member->state != PHASE_SUCCEEDED || member->rung != matrix->rung;
+        if (!is_out && (!matrix->is_overridden || !matrix->best || matrix->best == member))
+            left[choice->count++] = member;
+    }
+    assert(choice->count > 0);
+    choice->goes_on = matrix->rung + 1 < matrix->rung_count && !matrix->best;
+    choice->best = choice->goes_on ? NULL : left[0];
+    if (choice->goes_on && choice->count == SIM_PHASES && matrix->rung % 2)
+        left[0] = left[--choice->count];
+}
+
+/* Those that go on have more steps before them, and will succeed once more. */
+void matrix_climbed(struct sim *sim, const struct core_choice *choice)
+{
+    for (size_t i = 0; i < choice->count; i++) {
+        unsigned phase = choice->members[i]->index;
+        sim->steps_wanted[phase] += 40;
+        sim->successes[phase] = 0;
+        sim->by_person[phase] = false;
+    }
+}
+
+/* A person is asked about all that the members have come to. */
+void check_matrix(const struct sim *sim, const struct workflow *workflow)
+{
+    if (!sim->is_swept || workflow->phases[SIM_PHASES].state != PHASE_HELD)
+        return;
+    for (unsigned i = 0; i < SIM_PHASES; i++)
+        if (!phase_state_is_final(workflow->phases[i].state))
+            sim_breach(sim, "the matrix is held, and phase %u is %s", i,
+                       phase_state_name(workflow->phases[i].state));
+}
