@@ -185,6 +185,7 @@ CREATE TABLE notice (
     phase    INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED, -- that it is about
     kind     TEXT NOT NULL CHECK (kind IN ('held', 'failed', 'succeeded', 'budget')),
     way      TEXT NOT NULL CHECK (way IN ('command', 'webhook')),
+    own      INTEGER NOT NULL DEFAULT 0, -- 1: the phase's own `notify` wants it
     message  TEXT NOT NULL,
     time     INTEGER NOT NULL,
     tries    INTEGER NOT NULL DEFAULT 0, -- that failed
@@ -205,10 +206,25 @@ BEGIN
            (VALUES ('command'), ('webhook')) AS way
      WHERE workflow.id = NEW.workflow AND wanted.value = NEW.to_state
        AND NOT EXISTS (SELECT 1 FROM notice AS same -- phases that are held together
-                        WHERE same.done IS NULL AND same.workflow = NEW.workflow
+                        WHERE same.done IS NULL AND same.workflow = NEW.workflow AND NOT same.own
                           AND same.kind = NEW.to_state AND same.way = way.column1
                           AND same.message = NEW.message AND same.time > NEW.time - 10000)
        AND json_extract(workflow.resolved, '$.notify.' || way.column1) IS NOT NULL;
+END;
+
+-- Of members of a matrix only what waits for a person: the matrix tells the rest.
+CREATE TRIGGER notice_phase AFTER INSERT ON event
+    WHEN NEW.type = 'phase' AND NEW.to_state IN ('held', 'failed', 'succeeded')
+BEGIN
+    INSERT INTO notice (workflow, phase, kind, way, own, message, time, due)
+    SELECT phase.workflow, phase.id, wanted.value, way.column1, 1, ifnull(NEW.message, ''),
+           NEW.time, NEW.time
+      FROM phase,
+           json_each(phase.spec, '$.notify.on') AS wanted,
+           (VALUES ('command'), ('webhook')) AS way
+     WHERE phase.id = NEW.phase AND wanted.value = NEW.to_state
+       AND (NEW.to_state = 'held' OR json_extract(phase.spec, '$.member') IS NULL)
+       AND json_extract(phase.spec, '$.notify.' || way.column1) IS NOT NULL;
 END;
 
 CREATE TRIGGER notice_ended AFTER UPDATE OF ended ON workflow

@@ -10,6 +10,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,11 +30,14 @@ static const char *const notify_command[] = {"timeout", "-k", "5", "30", "sh", "
 static const char *const notify_webhook[] = {"timeout", "-k",       "5", "30", "curl",
                                              "-q",      "--config", "-", NULL};
 
+enum { ERRORS_SIZE = 4096, ERROR_MAX = 160 };
+
 /* One notice under way. */
 struct teller {
     uv_process_t process;
     struct loop *loop;
     json_t *notice;
+    int errors; /* a file in memory of what it says on standard error; negative: none */
 };
 
 int64_t notify_retry_at(int64_t now_ms, unsigned tries)
@@ -83,7 +87,9 @@ static void notify_free(struct loop_item *base)
     free(item);
 }
 
-static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code)
+/* `said`: the program's last words, NULL: none. */
+static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code,
+                          const char *said)
 {
     struct notify_item *item = calloc(1, sizeof *item);
     unsigned tries = (unsigned)notice_number(notice, "tries") + 1;
@@ -100,9 +106,10 @@ static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_
     };
     const char *kind = notice_text(notice, "kind"), *way = notice_text(notice, "way");
     if (exit_code && (tries == 1 || gives_up))
-        item->warning = text_format("the %s of notify exited with %lld, telling of '%s'; %s", way,
-                                    (long long)exit_code, kind,
-                                    gives_up ? "given up" : "it will be tried again for a day");
+        item->warning =
+            text_format("the %s of notify exited with %lld, telling of '%s'%s%s; %s", way,
+                        (long long)exit_code, kind, said ? ": " : "", said ? said : "",
+                        gives_up ? "given up" : "it will be tried again for a day");
     log_line("notice of workflow %llu, %s, by its %s: %s",
              (unsigned long long)notice_number(notice, "workflow"), kind, way,
              exit_code ? "not told" : "told");
@@ -115,14 +122,42 @@ static void teller_closed(uv_handle_t *handle)
 {
     struct teller *teller = handle->data;
     json_decref(teller->notice);
+    if (teller->errors >= 0)
+        (void)close(teller->errors);
     free(teller);
+}
+
+/* The last line of what it said on standard error, the caller's; NULL: nothing. */
+static char *teller_said(const struct teller *teller)
+{
+    char text[ERRORS_SIZE + 1];
+    ssize_t size = teller->errors >= 0 ? pread(teller->errors, text, ERRORS_SIZE, 0) : 0;
+    text[size > 0 ? size : 0] = '\0'; /* the rest of the file is NULs as well */
+    size_t end = strlen(text);
+    while (end > 0 && strchr("\r\n ", text[end - 1]))
+        text[--end] = '\0';
+    const char *line = strrchr(text, '\n');
+    line = line ? line + 1 : text;
+    if (!*line)
+        return NULL;
+    size_t cut = (size_t)(line - text) + ERROR_MAX;
+    while (cut < end && cut > 0 && (text[cut] & 0xC0) == 0x80) /* not within a letter */
+        cut--;
+    if (cut < end)
+        text[cut] = '\0';
+    json_t *string = json_string(line); /* what is no UTF-8 is not told */
+    char *said = string ? text_format("%s", line) : NULL;
+    json_decref(string);
+    return said;
 }
 
 static void teller_exited(uv_process_t *process, int64_t exit_code, int signal)
 {
     struct teller *teller = process->data;
     struct notify *notify = &teller->loop->notify;
-    notify_record(teller->loop, teller->notice, signal ? 128 + signal : exit_code);
+    char *said = teller_said(teller);
+    notify_record(teller->loop, teller->notice, signal ? 128 + signal : exit_code, said);
+    free(said);
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
         if (notify->tellers[i] == teller)
             notify->tellers[i] = NULL;
@@ -151,8 +186,10 @@ static void teller_input(const json_t *notice, struct text *text)
     if (!json)
         abort();
     if (text_equal(notice_text(notice, "way"), "webhook")) {
-        text_add(text, "silent\nshow-error\nfail\nmax-time = 20\noutput = \"/dev/null\"\n"
-                       "header = \"Content-Type: application/json\"\n");
+        text_add(text,
+                 "silent\nshow-error\nfail\nmax-time = 20\n"
+                 "location\npost301\npost302\npost303\nmax-redirs = 3\noutput = \"/dev/null\"\n"
+                 "header = \"Content-Type: application/json\"\n");
         add_config(text, "url", notice_text(notice, "target"));
         add_config(text, "data", json);
     } else {
@@ -176,6 +213,18 @@ static int teller_open(const json_t *notice)
         fd = -EIO;
     }
     text_fini(&text);
+    return fd;
+}
+
+/* A file in memory that does not grow: what a program says beyond its size it cannot write. */
+static int teller_open_errors(void)
+{
+    int fd = memfd_create("errors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 &&
+        (ftruncate(fd, ERRORS_SIZE) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK))) {
+        (void)close(fd); /* it is empty */
+        fd = -1;
+    }
     return fd;
 }
 
@@ -208,17 +257,20 @@ static void teller_start(struct loop *loop, struct teller **place, json_t *notic
         arguments[6] = notice_text(notice, "target");
     int fd = teller_open(notice);
     if (fd < 0) {
-        notify_record(loop, notice, -fd);
+        notify_record(loop, notice, -fd, strerror(-fd));
         return;
     }
     struct teller *teller = calloc(1, sizeof *teller);
     if (!teller)
         abort();
-    *teller = (struct teller){.loop = loop, .notice = json_incref(notice)};
+    *teller = (struct teller){
+        .loop = loop, .notice = json_incref(notice), .errors = teller_open_errors()};
     teller->process.data = teller;
     char **environment = teller_environment(notice);
     uv_stdio_container_t streams[] = {
-        {.flags = UV_INHERIT_FD, .data.fd = fd}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
+        {.flags = UV_INHERIT_FD, .data.fd = fd},
+        {.flags = UV_IGNORE},
+        {.flags = teller->errors < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = teller->errors}};
     const uv_process_options_t options = {
         .exit_cb = teller_exited,
         .file = arguments[0],

@@ -20,7 +20,7 @@ static const char *const keys_phase_names[] = {
     "run",     "workdir", "metrics",   "progress", "checkpoint", "gate",   "guards",
     "nan_ok",  "promote", "on_fail",   "linger",   "remedies",   "matrix", "best",
     "pack",    "by_gpu",  "colocate",  "shard",    "join",       "until",  "preflight",
-    "hang",    "idle",    "mfu",       "parallel", "outputs",
+    "hang",    "idle",    "mfu",       "parallel", "outputs",    "notify",
 };
 
 static const char *const keys_resources_names[] = {

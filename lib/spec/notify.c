@@ -7,29 +7,35 @@
 #include "lib/spec/scope.h"
 #include "lib/text.h"
 
+/* Of a phase all but the last. */
 static const char *const notify_kinds[] = {"held", "failed", "succeeded", "budget"};
 
 enum { NOTIFY_KINDS = sizeof notify_kinds / sizeof notify_kinds[0] };
 
-static void notify_add_kind(struct scope *scope, const struct node *node, json_t *kinds)
+static void notify_add_kind(struct scope *scope, const struct node *node, bool is_phase,
+                            json_t *kinds)
 {
     const char *kind = scalar_choice(scope, node, notify_kinds, NOTIFY_KINDS);
-    if (kind)
+    if (kind && is_phase && text_equal(kind, "budget"))
+        node_problem(scope->problems, node, "the workflow has the budget: its own notify tells");
+    else if (kind)
         (void)json_array_append_new(kinds, json_string(kind));
 }
 
 /* One or several; all when nothing is said. */
-static json_t *notify_read_kinds(struct scope *scope, const struct node *node)
+static json_t *notify_read_kinds(struct scope *scope, const struct node *node, bool is_phase)
 {
     json_t *kinds = json_array();
-    for (size_t i = 0; !node && i < NOTIFY_KINDS; i++)
+    size_t count = is_phase ? NOTIFY_KINDS - 1 : NOTIFY_KINDS;
+    for (size_t i = 0; !node && i < count; i++)
         (void)json_array_append_new(kinds, json_string(notify_kinds[i]));
     if (node && node->kind == NODE_SCALAR)
-        notify_add_kind(scope, node, kinds);
+        notify_add_kind(scope, node, is_phase, kinds);
     else if (node && node->kind != NODE_LIST)
-        node_problem(scope->problems, node, "not a list of held, failed, succeeded and budget");
+        node_problem(scope->problems, node, "not a list of held, failed, succeeded%s",
+                     is_phase ? "" : " and budget");
     for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
-        notify_add_kind(scope, node->items[i], kinds);
+        notify_add_kind(scope, node->items[i], is_phase, kinds);
     return kinds;
 }
 
@@ -46,7 +52,7 @@ static void notify_read_text(struct scope *scope, const struct node *map, const 
         (void)json_object_set_new(notify, key, json_string(node->text));
 }
 
-json_t *notify_read(struct scope *scope, const struct node *node)
+json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
 {
     json_t *notify;
     if (!node)
@@ -58,7 +64,8 @@ json_t *notify_read(struct scope *scope, const struct node *node)
     }
     keys_check(scope->problems, node, &keys_notify);
     notify = json_object();
-    (void)json_object_set_new(notify, "on", notify_read_kinds(scope, node_get(node, "on")));
+    (void)json_object_set_new(notify, "on",
+                              notify_read_kinds(scope, node_get(node, "on"), is_phase));
     notify_read_text(scope, node, "command", notify);
     notify_read_text(scope, node, "webhook", notify);
     const char *webhook = json_string_value(json_object_get(notify, "webhook"));

@@ -1,6 +1,8 @@
-/* `notify:` of a workflow: who is told what. */
+/* `notify:` of a workflow, or of a phase: who is told what. */
 #ifndef PHASED_LIB_SPEC_NOTIFY_H
 #define PHASED_LIB_SPEC_NOTIFY_H
+
+#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -9,6 +11,6 @@ struct scope;
 
 /* {"on": ["held", ...], "command": text, "webhook": address}, of the last two one at least; the
  * caller's. NULL when there is none, or a problem. */
-json_t *notify_read(struct scope *scope, const struct node *node);
+json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/spec/layout.h"
 #include "lib/spec/model_size.h"
 #include "lib/spec/node.h"
+#include "lib/spec/notify.h"
 #include "lib/spec/options.h"
 #include "lib/spec/preflight.h"
 #include "lib/spec/remedies.h"
@@ -399,6 +400,9 @@ void sections_read(const struct sections *sections, json_t *json)
     json_t *until = checks_read_until(sections->scope, sections->phase);
     if (until)
         sections_set(json, "until", until);
+    json_t *notify = notify_read(sections->scope, node_get(sections->phase, "notify"), true);
+    if (notify)
+        sections_set(json, "notify", notify);
     sections_read_rest(sections, json);
     watch_read(sections->scope, sections->phase, json);
     preflight_read(sections->scope, sections->phase, json);

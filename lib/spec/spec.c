@@ -246,7 +246,7 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
     json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
     bool is_frozen = spec_reads_snapshot(&outside, node_get(reader->root, "code"));
-    json_t *notify = notify_read(&outside, node_get(reader->root, "notify"));
+    json_t *notify = notify_read(&outside, node_get(reader->root, "notify"), false);
     scope_fini(&outside);
     if (name)
         (void)json_object_set_new(workflow, "name", name);

@@ -42,27 +42,41 @@ none_is_owed() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" 
     eventually 10 none_is_owed
 }
 
-@test "a webhook gets it as JSON; its address stands in no log and no list of processes" {
-    phasectl daemon start
+# A server that notes what it gets: at /moved it points to /hook, at /broken it fails, at /slow it
+# does not answer.
+listen() {
     cat >"$PHASED_HOME/listener.py" <<'PYTHON'
-import http.server, os, sys
+import http.server, os, sys, time
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         open(sys.argv[1] + "/ps", "w").write(os.popen("ps -ef").read())
-        open(sys.argv[1] + "/told", "a").write("%s %s %s\n" % (self.path, self.headers["Content-Type"], body))
-        self.send_response(204)
+        open(sys.argv[1] + "/asked", "a").write(self.path + "\n")
+        if self.path == "/slow":
+            time.sleep(600)
+        moved, broken = self.path == "/moved", self.path == "/broken"
+        if not moved and not broken:
+            open(sys.argv[1] + "/told", "a").write("%s %s %s\n" % (self.path, self.headers["Content-Type"], body))
+        self.send_response(301 if moved else 500 if broken else 204)
+        if moved:
+            self.send_header("Location", "/hook")
         self.end_headers()
     def log_message(self, *args):
         pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 open(sys.argv[1] + "/port", "w").write(str(server.server_port))
 server.serve_forever()
 PYTHON
     python3 "$PHASED_HOME/listener.py" "$PHASED_HOME" &
     listener=$!
     eventually 20 test -s "$PHASED_HOME/port"
-    told "{on: held, webhook: 'http://127.0.0.1:$(cat "$PHASED_HOME/port")/hook?secret=\"quoted\"'}" 3
+    hook=http://127.0.0.1:$(cat "$PHASED_HOME/port")
+}
+
+@test "a webhook gets it as JSON; its address stands in no log and no list of processes" {
+    phasectl daemon start
+    listen
+    told "{on: held, webhook: '$hook/hook?secret=\"quoted\"'}" 3
     eventually 60 lines 1
     [[ $(cat "$PHASED_HOME/told") = *'secret='*' application/json {'*'"kind":"held"'* ]]
     eventually 10 none_is_owed
@@ -70,12 +84,49 @@ PYTHON
     [ "$(grep -c 'secret=' "$PHASED_HOME/ps")" = 0 ]
 }
 
+@test "a webhook's answer counts: moved is followed, an error is told and tried again" {
+    phasectl daemon start
+    listen
+    told "{on: held, webhook: '$hook/slow'}" 3
+    told "{on: held, webhook: '$hook/moved'}" 3
+    told "{on: held, webhook: '$hook/broken'}" 3
+    eventually 60 lines 1
+    [[ $(cat "$PHASED_HOME/told") = '/hook application/json {'* ]]
+    eventually 20 warned "the webhook of notify exited with 22, telling of 'held': curl: (22) The requested URL returned error: 500"
+    # The one that does not answer has kept nobody waiting.
+    [ "$(record 'SELECT workflow, tries, done IS NULL FROM notice ORDER BY workflow' | paste -sd' ')" = '1|0|1 2|0|0 3|1|1' ]
+    told "{on: held, webhook: 'http://127.0.0.1:1/'}" 3
+    eventually 60 warned "telling of 'held': curl: (7) "
+}
+
+@test "a phase tells of itself, and the workflow of itself" {
+    phasectl daemon start
+    tell="{command: 'echo \$PHASED_NOTICE_KIND \$PHASED_NOTICE_ADDRESS: \$PHASED_NOTICE_MESSAGE >>\$PHASED_HOME/told'"
+    submit <<SPEC
+name: told
+notify: $tell, on: succeeded}
+defaults: {resources: {time: 10m}, notify: $tell}}
+phases:
+  first: {run: exit 0}
+  sweep: {after: first, matrix: {x: [1, 2]}, run: echo \$x}
+  quiet: {after: first, run: exit 0, notify: null}
+  last: {after: [sweep, quiet], run: exit 3, on_fail: fail, notify: $tell, on: failed}}
+SPEC
+    eventually 90 lines 3
+    sort "$PHASED_HOME/told" >"$PHASED_HOME/sorted" # those of one moment are told side by side
+    [[ $(sed -n 1p "$PHASED_HOME/sorted") = 'failed 1/last: exit: '* ]]
+    [ "$(sed -n 2p "$PHASED_HOME/sorted")" = 'succeeded 1/first: promoted by its gate' ]
+    [[ $(sed -n 3p "$PHASED_HOME/sorted") = 'succeeded 1/sweep: '* ]]
+    eventually 10 none_is_owed
+    [ "$(record 'SELECT count(*) FROM notice')" = 3 ]
+}
+
 @test "what fails is tried again and warned of; what hangs stands in nobody's way" {
     phasectl daemon start
-    told "{on: held, command: 'sleep 1000'}" 3
-    told "{on: held, command: 'echo x >>\$PHASED_HOME/tries; [ -e \$PHASED_HOME/works ] && echo y >>\$PHASED_HOME/told'}" 3
+    told "{on: held, command: 'yes >&2; sleep 1000'}" 3 # what it says takes no memory
+    told "{on: held, command: 'echo x >>\$PHASED_HOME/tries; echo no mail today >&2; [ -e \$PHASED_HOME/works ] && echo y >>\$PHASED_HOME/told'}" 3
     eventually 60 test -s "$PHASED_HOME/tries"
-    eventually 20 warned 'the command of notify exited with 1'
+    eventually 20 warned "the command of notify exited with 1, telling of 'held': no mail today"
     touch "$PHASED_HOME/works"
     record 'SELECT tries, due > time FROM notice WHERE workflow = 2' | grep -qx '1|1'
     eventually 60 lines 1
