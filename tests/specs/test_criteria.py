@@ -8,6 +8,7 @@ must be there when the file is resolved (`phasectl check --print`), and hold wha
     `train.params.batch_size=64`       with this value; numbers are compared as such
     `train.run~--batch_size`           a text with this in it
     `ladder: train.params.lr=0.1`      with the variant `ladder`; several: `a+b: ...`
+    `phasectl gpus`                    a command, not looked up
 
 A row without any place must say that it stands in a comment. And `run` must give the programs of
 the guides such options alone as they have. Prints TAP.
@@ -26,6 +27,12 @@ resolved = {}
 
 # What the guides' programs know, as they tell themselves with --help or in their source.
 OPTIONS = {
+    ("trm-two-phase.yaml", "validate", "scripts.base_train"): """
+        run device_type depth n_loops compile max_seq_len num_iterations target_flops
+        target_param_data_ratio device_batch_size total_batch_size embedding_lr unembedding_lr
+        weight_decay matrix_lr grad_clip warmup_ratio warmdown_ratio final_lr_frac resume_from_step
+        eval_every eval_tokens core_metric_every core_metric_max_per_task sample_every save_every
+        model_tag""",
     ("h100-mfu.yaml", "train", "train_h100_optimized.py"): """
         dim n_layers n_heads head_dim intermediate_size batch_size gradient_accumulation_steps
         learning_rate min_learning_rate warmup_steps max_hours max_length num_workers
@@ -130,7 +137,8 @@ def check_row(file, cells):
     absent = lines_of(cells[0]) - named_in(file)
     if absent:
         yield "%s does not name %s" % (file, ", ".join(map(str, sorted(absent))))
-    places = re.findall(r"`([^`]+)`", cells[2])
+    places = [place for place in re.findall(r"`([^`]+)`", cells[2])
+              if not place.startswith("phasectl ")]
     if not places and "comment" not in cells[2]:
         yield "says of no place where it stands"
     for place in places:
@@ -145,7 +153,7 @@ def check_options(file, phase, program, options):
     calls = [line for line in text.splitlines() if program in line]
     if not calls:
         yield "%s: %s does not call %s" % (file, phase, program)
-    for option in re.findall(r"--(\w+)", " ".join(line.split(program, 1)[1] for line in calls)):
+    for option in re.findall(r"--([a-z]\w*)", " ".join(line.split(program, 1)[1] for line in calls)):
         if option not in options.split():
             yield "%s: %s has no option --%s" % (file, program, option)
 

@@ -95,3 +95,49 @@ SPEC
     [[ $output =~ 'mfu'\ +30.6\ +'below 31' ]]
     [[ $output == *'its gate would have passed'* ]]
 }
+
+# What nanochat's base_train prints: nanochat STEPS LOSS-OF-LOOP-0 LOSS-OF-THE-LAST.
+nanochat() {
+    awk -v steps="$1" -v first="$2" -v last="$3" 'BEGIN {
+        for (step = 0; step < steps; step++) {
+            loss = 10 - step / steps
+            printf "step %05d/%05d (%.2f%%) | loss: %.6f | final: %.4f step_0: %.4f step_2: %.4f step_4: %.4f step_6: %.4f |" \
+                " grad norm: 1.0%d | lrm: 1.00 | dt: %.2fms | tok/sec: 655,360 | mfu: 31.20 | total time: 0.10m\n",
+                step, steps, 100 * step / steps, loss, loss * last, loss * first,
+                loss * (first * 2 + last) / 3, loss * (first + last * 2) / 3, loss * last, step % 10,
+                step ? 800 : 30000
+        }
+    }'
+}
+
+@test "trm-two-phase judges what its program prints" {
+    cd "$SRC/etc/workflows"
+    nanochat 400 1 0.8 >"$work/good.log"
+    run phasectl check trm-two-phase.yaml --log validate="$work/good.log"
+    [ "$status" = 0 ]
+    [[ $output == *'would not have stopped it'* ]]
+    [[ $output =~ refinement\ +20\ +'at least 15'.*passed ]]
+    # The first step alone is no reason to say that nothing was compiled.
+    [[ $output != *compiled* ]]
+    nanochat 400 0.8 1 >"$work/inverted.log"
+    run phasectl check trm-two-phase.yaml --log validate="$work/inverted.log"
+    [[ $output == *'the run would have been stopped: guard failed: refines does not hold'* ]]
+    sed 's/dt: 30000.00ms/dt: 800.00ms/' "$work/good.log" >"$work/slow.log"
+    run phasectl check trm-two-phase.yaml --log validate="$work/slow.log"
+    [[ $output == *'torch.compile is not at work'* ]]
+}
+
+@test "h100-mfu judges what its program prints" {
+    cd "$SRC/etc/workflows"
+    for step in $(seq 50 50 2000); do
+        echo "Step $step: loss=4.0, lr=3.00e-05, tokens/sec=260000, MFU=31.2%"
+        [ $((step % 500)) = 0 ] || continue
+        echo "✅ Val loss: $((5 - step / 500)).9 | Perplexity: 145.14"
+    done >"$work/mfu.log"
+    run phasectl check h100-mfu.yaml --log train="$work/mfu.log"
+    [ "$status" = 0 ]
+    [[ $output =~ target\ +1.9\ +'at most 3.0781'.*passed ]]
+    [[ $output =~ gain\ +4\ +'at least 4'.*passed ]]
+    [[ $output =~ mfu\ +79.5 ]]                    # by its size; 31.2 is what it says itself
+    [[ $output =~ converges.*'<= 3.5'.*warned ]] # 3.9 at step 1000
+}
