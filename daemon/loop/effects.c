@@ -162,12 +162,13 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
 /* The reason is written when it changes; else looking again costs no transaction. */
 static int wait_for_turn(struct loop *loop, const struct duty *duty, const char *reason)
 {
+    int64_t again_ms = queue_look_again_ms(loop);
     if (text_equal(reason, duty->effect.job->reason))
-        return CARRIED_LATER_MS + QUEUE_LOOK_AGAIN_MS;
+        return CARRIED_LATER_MS + (int)(again_ms - loop->queued.now_ms);
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = duty->effect.workflow,
                                .job = duty->effect.job,
-                               .retry_ms = loop_now_ms() + QUEUE_LOOK_AGAIN_MS,
+                               .retry_ms = again_ms,
                                .message = reason};
     loop_post(loop, &event);
     return CARRIED_OUT;
@@ -347,6 +348,7 @@ void effects_run(struct loop *loop)
     int64_t now_ms = loop_now_ms();
     while ((duty = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
         carry(loop, duty, now_ms);
+    queue_look(loop, now_ms);
     while (loop->requests < CLUSTER_REQUESTS_MAX - REQUESTS_KEPT &&
            (duty = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
         carry(loop, duty, now_ms);

@@ -33,5 +33,6 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/resume.c daemon/loop/resume.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \
 	daemon/loop/survey.c \
+	daemon/loop/turns.c daemon/loop/turns.h \
 	daemon/loop/unheard.c daemon/loop/unheard.h \
 	daemon/loop/warning.c

@@ -11,12 +11,31 @@
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+/* A workflow as a round sees it. */
+struct queue_line {
+    unsigned has; /* runs with jobs in Slurm */
+    bool is_asked, is_paid_for;
+    enum turn_wait wait;
+    char reason[REASON_MAX];
+};
+
+static void round_end(struct queue *queue)
+{
+    map_fini(&queue->by_workflow);
+    free(queue->lines);
+    queue->by_workflow = (struct map){0};
+    queue->lines = NULL;
+}
+
 void queue_fini(struct queue *queue)
 {
+    round_end(queue);
     json_decref(queue->limits);
 }
 
@@ -48,10 +67,6 @@ const json_t *queue_limits(struct loop *loop)
 
 /* --- What is in Slurm --------------------------------------------------------------------------*/
 
-struct usage {
-    unsigned jobs, gpus;
-};
-
 /* Whether Slurm has the job, or may have it. */
 static bool is_in_slurm(const struct loop *loop, const struct job *job)
 {
@@ -64,27 +79,33 @@ static bool is_in_slurm(const struct loop *loop, const struct job *job)
     return submit && submit->state != DUTY_WAITING;
 }
 
-static void count_workflow(const struct loop *loop, const struct workflow *workflow,
-                           struct usage *usage)
+static unsigned gpus_of(const struct job *job)
 {
+    return job->node_count * job->gpus_per_node;
+}
+
+/* Adds what the workflow has there. Rivals, which were made in a row, are one run; the first of
+ * each is put into `runs`. */
+static void count_workflow(const struct loop *loop, const struct workflow *workflow,
+                           struct turn_limits *used, struct map *runs)
+{
+    const struct job *first = NULL;
     for (size_t i = 0; i < workflow->job_count; i++) {
         const struct job *job = workflow->jobs[i];
         if (!is_in_slurm(loop, job))
             continue;
-        usage->jobs++;
-        usage->gpus += job->node_count * job->gpus_per_node;
+        used->jobs++;
+        if (job->first && job->first == first)
+            continue;
+        first = job->first;
+        if (first)
+            map_put(runs, first->id, job->first);
+        used->running++;
+        used->gpus += gpus_of(job);
     }
 }
 
-static struct usage count_all(const struct loop *loop)
-{
-    struct usage usage = {0};
-    for (size_t i = 0; i < core_workflow_count(loop->core); i++)
-        count_workflow(loop, core_workflow_at(loop->core, i), &usage);
-    return usage;
-}
-
-/* --- Each condition ----------------------------------------------------------------------------*/
+/* --- What each workflow waits for --------------------------------------------------------------*/
 
 bool queue_is_open(unsigned window_from, unsigned window_to, unsigned minute)
 {
@@ -127,80 +148,208 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     return false;
 }
 
-/* Whether `a` is submitted before `b`. */
-static bool comes_first(const struct loop *loop, const struct duty *a, const struct duty *b)
+/* But for the money, which is asked for last: that costs a look at the record. */
+static enum turn_wait wait_of(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
 {
-    const struct workflow *of_a = a->effect.workflow, *of_b = b->effect.workflow;
-    struct usage has_a = {0}, has_b = {0};
-    if (of_a->priority != of_b->priority)
-        return of_a->priority > of_b->priority;
-    count_workflow(loop, of_a, &has_a);
-    count_workflow(loop, of_b, &has_b);
-    if (has_a.jobs != has_b.jobs)
-        return has_a.jobs < has_b.jobs;
-    return of_a->id != of_b->id ? of_a->id < of_b->id : a->effect.job->id < b->effect.job->id;
+    if (!is_after(loop, workflow, reason))
+        return TURN_AFTER;
+    return is_in_window(workflow, reason) ? TURN_GOES : TURN_WINDOW;
 }
 
-static unsigned gpus_of(const struct duty *duty)
+/* --- A round -----------------------------------------------------------------------------------*/
+
+/* All that wait for a turn are looked at together: one by one, each would have to be compared with
+ * all of the others. */
+
+struct round {
+    struct loop *loop;
+    struct turn *turns;
+    size_t count;
+    struct map runs; /* with rivals in Slurm */
+};
+
+static struct queue_line *line_of(const struct queue *queue, const struct workflow *workflow)
 {
-    return duty->effect.job->node_count * duty->effect.job->gpus_per_node;
+    return map_find(&queue->by_workflow, workflow->id);
 }
 
-#define ROOM "limits.yaml allows "
-#define TURN "other jobs that wait for limits.yaml come first"
-
-/* Whether limits.yaml alone lets the job wait: its reason, which stands in the record, says so. */
-static bool waits_for_room(const struct job *job)
+static struct turn_limits round_count(struct loop *loop, struct map *runs)
 {
-    return text_starts(job->reason, ROOM) || text_equal(job->reason, TURN);
-}
-
-/* Those that can never be submitted stand in nobody's way. */
-static bool has_turn(struct loop *loop, const struct duty *duty, unsigned gpus,
-                     char reason[REASON_MAX])
-{
-    unsigned before = 0;
-    char ignored[REASON_MAX];
-    for (const struct duty *other = loop->outbox.first[OUTBOX_CLUSTER]; other; other = other->next)
-        before += other != duty && other->effect.kind == FX_SUBMIT &&
-                  waits_for_room(other->effect.job) && (!gpus || gpus_of(other) <= gpus) &&
-                  comes_first(loop, other, duty) && is_in_window(other->effect.workflow, ignored) &&
-                  is_after(loop, other->effect.workflow, ignored);
-    if (before)
-        (void)snprintf(reason, REASON_MAX, TURN);
-    return before == 0;
-}
-
-static bool has_room(struct loop *loop, const struct duty *duty, const json_t *limits,
-                     char reason[REASON_MAX])
-{
-    unsigned jobs = (unsigned)json_integer_value(json_object_get(limits, "jobs"));
-    unsigned gpus = (unsigned)json_integer_value(json_object_get(limits, "gpus"));
-    unsigned wanted = gpus_of(duty);
-    if (!jobs && (!gpus || !wanted))
-        return true;
-    struct usage usage = count_all(loop);
-    if (gpus && wanted > gpus)
-        (void)snprintf(reason, REASON_MAX, "it asks for %u GPUs; limits.yaml allows %u", wanted,
-                       gpus);
-    else if (jobs && usage.jobs >= jobs)
-        (void)snprintf(reason, REASON_MAX, ROOM "%u jobs in Slurm at a time", jobs);
-    else if (gpus && usage.gpus + wanted > gpus)
-        (void)snprintf(reason, REASON_MAX, ROOM "%u GPUs at a time; %u are taken", gpus,
-                       usage.gpus);
-    else
-        return has_turn(loop, duty, gpus, reason);
-    return false;
-}
-
-bool queue_may_submit(struct loop *loop, const struct duty *duty, char ret_reason[REASON_MAX])
-{
-    struct workflow *workflow = duty->effect.workflow;
-    const json_t *limits = queue_limits(loop);
-    if (!limits) {
-        (void)snprintf(ret_reason, REASON_MAX, "%s", loop->queued.problem);
-        return false;
+    struct queue *queue = &loop->queued;
+    struct turn_limits used = {0};
+    size_t count = core_workflow_count(loop->core);
+    queue->lines = calloc(count + 1, sizeof *queue->lines);
+    if (!queue->lines)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        const struct workflow *workflow = core_workflow_at(loop->core, i);
+        unsigned before = used.running;
+        count_workflow(loop, workflow, &used, runs);
+        queue->lines[i].has = used.running - before;
+        map_put(&queue->by_workflow, workflow->id, &queue->lines[i]);
     }
-    return is_after(loop, workflow, ret_reason) && is_in_window(workflow, ret_reason) &&
-           budget_allows(loop, workflow, ret_reason) && has_room(loop, duty, limits, ret_reason);
+    return used;
+}
+
+/* Not what waits for Slurm, or out a pause after a failure. */
+static bool is_in_round(const struct queue *queue, const struct duty *duty)
+{
+    return duty->effect.kind == FX_SUBMIT &&
+           (duty->due_ms <= queue->now_ms || duty->wait != TURN_GOES) &&
+           !core_job_is_vain(duty->effect.run, duty->effect.job);
+}
+
+static void round_add(struct round *round, struct duty *duty)
+{
+    struct queue *queue = &round->loop->queued;
+    struct workflow *workflow = duty->effect.workflow;
+    struct queue_line *line = line_of(queue, workflow);
+    const struct job *job = duty->effect.job;
+    if (!line->is_asked)
+        line->wait = wait_of(round->loop, workflow, line->reason);
+    line->is_asked = true;
+    duty->wait = line->wait;
+    duty->round = queue->round;
+    if (line->wait != TURN_GOES)
+        return;
+    round->turns[round->count++] = (struct turn){
+        .workflow = workflow->id,
+        .job = job->id,
+        .run = job->first ? job->first->id : job->id,
+        .priority = workflow->priority,
+        .has = line->has,
+        .gpus = gpus_of(job),
+        .is_rival = job->first && map_find(&round->runs, job->first->id),
+        .owner = duty,
+    };
+}
+
+static bool round_may(void *arg, struct turn *turn)
+{
+    struct loop *loop = arg;
+    const struct duty *duty = turn->owner;
+    struct queue_line *line = line_of(&loop->queued, duty->effect.workflow);
+    if (!line->is_paid_for && line->wait == TURN_GOES) {
+        line->is_paid_for = budget_allows(loop, duty->effect.workflow, line->reason);
+        line->wait = line->is_paid_for ? TURN_GOES : TURN_BUDGET;
+    }
+    turn->wait = line->wait;
+    return line->is_paid_for;
+}
+
+static void round_hold(struct loop *loop)
+{
+    struct queue *queue = &loop->queued;
+    struct round round = {.loop = loop};
+    size_t most = 0;
+    round_end(queue);
+    queue->round++;
+    struct turn_limits used = round_count(loop, &round.runs);
+    for (struct duty *duty = loop->outbox.first[OUTBOX_CLUSTER]; duty; duty = duty->next)
+        most += is_in_round(queue, duty);
+    round.turns = calloc(most + 1, sizeof *round.turns);
+    if (!round.turns)
+        abort();
+    for (struct duty *duty = loop->outbox.first[OUTBOX_CLUSTER]; duty; duty = duty->next)
+        if (is_in_round(queue, duty))
+            round_add(&round, duty);
+    turns_decide(round.turns, round.count, &queue->bounds, &used, round_may, loop);
+    for (size_t i = 0; i < round.count; i++) {
+        struct duty *duty = round.turns[i].owner;
+        duty->wait = round.turns[i].wait;
+    }
+    free(round.turns);
+    map_fini(&round.runs);
+}
+
+/* --- The answer --------------------------------------------------------------------------------*/
+
+/* The same for as long as it is true, since every change of it is written to the record. */
+static void say_wait(const struct queue *queue, const struct duty *duty, char reason[REASON_MAX])
+{
+    const struct turn_limits *bounds = &queue->bounds;
+    unsigned gpus = gpus_of(duty->effect.job);
+    switch (duty->wait) {
+    case TURN_NEVER:
+        (void)snprintf(reason, REASON_MAX, "it asks for %u GPUs; limits.yaml allows %u", gpus,
+                       bounds->gpus);
+        break;
+    case TURN_JOBS:
+        (void)snprintf(reason, REASON_MAX, "limits.yaml allows %u job%s in Slurm at a time",
+                       bounds->jobs, bounds->jobs == 1 ? "" : "s");
+        break;
+    case TURN_RUNNING:
+        (void)snprintf(
+            reason, REASON_MAX,
+            "limits.yaml allows %u running job%s at a time, and as many run or may start",
+            bounds->running, bounds->running == 1 ? "" : "s");
+        break;
+    case TURN_GPUS:
+        (void)snprintf(reason, REASON_MAX, "it needs %u of the %u GPUs that limits.yaml allows",
+                       gpus, bounds->gpus);
+        break;
+    case TURN_BEHIND:
+        (void)snprintf(reason, REASON_MAX, "other jobs that wait for limits.yaml come first");
+        break;
+    case TURN_AFTER:
+    case TURN_WINDOW:
+    case TURN_BUDGET:
+        (void)snprintf(reason, REASON_MAX, "%s", line_of(queue, duty->effect.workflow)->reason);
+        break;
+    case TURN_FILE:
+    case TURN_GOES:
+        assert(false && "no answer of a round");
+    }
+}
+
+static unsigned limit_of(const json_t *file, const char *key)
+{
+    return (unsigned)json_integer_value(json_object_get(file, key));
+}
+
+void queue_look(struct loop *loop, int64_t now_ms)
+{
+    loop->queued.now_ms = now_ms;
+    loop->queued.is_looking = false;
+}
+
+/* The file is the same to all that are carried out together. */
+static void look(struct loop *loop)
+{
+    struct queue *queue = &loop->queued;
+    const json_t *file = queue_limits(loop);
+    queue->is_looking = true;
+    queue->bounds = (struct turn_limits){.jobs = limit_of(file, "jobs"),
+                                         .running = limit_of(file, "running_jobs"),
+                                         .gpus = limit_of(file, "gpus")};
+    queue->has_file = file != NULL;
+    queue->round++; /* what was decided before is of the past */
+}
+
+int64_t queue_look_again_ms(const struct loop *loop)
+{
+    return (loop->queued.now_ms / QUEUE_LOOK_AGAIN_MS + 1) * QUEUE_LOOK_AGAIN_MS;
+}
+
+bool queue_may_submit(struct loop *loop, struct duty *duty, char ret_reason[REASON_MAX])
+{
+    struct queue *queue = &loop->queued;
+    struct workflow *workflow = duty->effect.workflow;
+    const struct turn_limits *bounds = &queue->bounds;
+    if (!queue->is_looking)
+        look(loop);
+    if (!queue->has_file) {
+        duty->wait = TURN_FILE;
+        (void)snprintf(ret_reason, REASON_MAX, "%s", queue->problem);
+    } else if (!bounds->jobs && !bounds->running && !bounds->gpus) {
+        duty->wait = wait_of(loop, workflow, ret_reason);
+        if (duty->wait == TURN_GOES && !budget_allows(loop, workflow, ret_reason))
+            duty->wait = TURN_BUDGET;
+    } else {
+        if (duty->round != queue->round)
+            round_hold(loop);
+        if (duty->wait != TURN_GOES)
+            say_wait(queue, duty, ret_reason);
+    }
+    return duty->wait == TURN_GOES;
 }

@@ -17,7 +17,7 @@
 
 enum { QUEUE_LIMIT_MAX = 1000000 };
 
-static const char *const queue_limits_names[] = {"jobs", "gpus", "month"};
+static const char *const queue_limits_names[] = {"jobs", "running_jobs", "gpus", "month"};
 static const struct keys queue_limits_keys = {queue_limits_names, sizeof queue_limits_names /
                                                                       sizeof queue_limits_names[0]};
 
@@ -36,12 +36,13 @@ static json_t *queue_limits_of(const struct node *root, struct spec_problems *pr
     size_t expanded = 0;
     json_t *limits = json_object();
     if (root->kind != NODE_MAP) {
-        node_problem(problems, root, "not a map of limits: jobs, gpus and month");
+        node_problem(problems, root, "not a map of limits: jobs, running_jobs, gpus and month");
         return limits;
     }
     keys_check(problems, root, &queue_limits_keys);
     scope_init(&scope, problems, &expanded, NULL, NULL, 0);
     queue_limits_whole(&scope, root, "jobs", limits);
+    queue_limits_whole(&scope, root, "running_jobs", limits);
     queue_limits_whole(&scope, root, "gpus", limits);
     json_t *month = options_read_amounts(&scope, node_get(root, "month"));
     if (json_object_size(month))

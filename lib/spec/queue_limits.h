@@ -1,8 +1,13 @@
 /* limits.yaml of a home: how much of the cluster its workflows may have together.
  *
- *   jobs: 4                             # in Slurm at the same time, waiting or running
- *   gpus: 64                            # of these jobs
- *   month: {usd: 5000, gpu_hours: 2000} # of runs that began in this month */
+ *   jobs: 12                            # in Slurm at the same time, waiting or running
+ *   running_jobs: 4                     # that may run at the same time
+ *   gpus: 64                            # that these may have
+ *   month: {usd: 5000, gpu_hours: 2000} # of runs that began in this month
+ *
+ * Whoever waits in Slurm may run at any moment, so that only what is not there yet is sure not to
+ * run. Hence the second bounds what is in Slurm, too; they differ for phases that leave Slurm the
+ * choice between GPUs, of whose jobs only one will run. */
 #ifndef PHASED_LIB_SPEC_QUEUE_LIMITS_H
 #define PHASED_LIB_SPEC_QUEUE_LIMITS_H
 

@@ -37,10 +37,10 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     limits 'jobs: 1'
     first=$(held_up) second=$(held_up) third=$(held_up --priority 5)
     eventually 30 state "$first/wait" active
-    eventually 30 reason_is "$second" 'limits.yaml allows 1 jobs in Slurm at a time'
-    eventually 30 reason_is "$third" 'limits.yaml allows 1 jobs in Slurm at a time'
+    eventually 30 reason_is "$second" 'limits.yaml allows 1 job in Slurm at a time'
+    eventually 30 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
     [ "$(squeue -h -o %i | wc -l)" = 1 ]
-    [[ $(phasectl status "$second") = *'limits.yaml allows 1 jobs'* ]]
+    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job'* ]]
     touch "$PHASED_HOME/go"
     for workflow in "$first" "$second" "$third"; do
         eventually 60 state "$workflow" succeeded
@@ -52,13 +52,13 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     limits 'jobs: 1'
     first=$(held_up) second=$(held_up) third=$(held_up)
     for workflow in "$second" "$third"; do
-        eventually 30 reason_is "$workflow" 'limits.yaml allows 1 jobs in Slurm at a time'
+        eventually 30 reason_is "$workflow" 'limits.yaml allows 1 job in Slurm at a time'
     done
     phasectl cancel "$second"
     phasectl hold "$third"
     eventually 30 state "$second" cancelled
     eventually 30 state "$third/wait" held
-    state "$first/wait" active
+    eventually 30 state "$first/wait" active
     phasectl release "$third"
     touch "$PHASED_HOME/go"
     eventually 60 state "$third" succeeded
@@ -82,7 +82,7 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     large=$(phasectl submit "$PHASED_HOME/large.yaml" | grep -oE '[0-9]+' | head -n 1)
     third=$(held_up)
     eventually 30 reason_is "$large" 'it asks for 8 GPUs; limits.yaml allows 2'
-    eventually 30 reason_is "$third" 'limits.yaml allows 2 GPUs at a time; 2 are taken'
+    eventually 30 reason_is "$third" 'it needs 1 of the 2 GPUs that limits.yaml allows'
     touch "$PHASED_HOME/go"
     eventually 60 state "$third" succeeded
     limits 'gpus: 8'

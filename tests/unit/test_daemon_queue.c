@@ -1,8 +1,9 @@
-/* What waits before Slurm has it: it is given up at once when nobody wants it any more. */
+/* What waits before Slurm has it: in turns, and given up at once when nobody wants it any more. */
 #include "tests/unit/daemon_world.h"
 
 #include "lib/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -91,6 +92,56 @@ static void so_are_jobs_of_which_one_would_do(void **state)
     cancel_at_a_limit(*state, rivals, 2);
 }
 
+/* --- Turns ------------------------------------------------------------------------------------ */
+
+static void limit(struct world *world, const char *text)
+{
+    char *path = text_format("%s/limits.yaml", world->home);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    free(path);
+}
+
+/* They look for room every two seconds, and whoever comes in between must not find it first. */
+static void a_newcomer_takes_no_turn_from_those_who_wait(void **state)
+{
+    struct world *world = *state;
+    limit(world, "jobs: 1\n");
+    submit(world, one_phase);
+    world_await_lines(world, "jobs", 1);
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "limits.yaml allows 1 job in Slurm at a time");
+    limit(world, "jobs: 2 \n");
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/3", "phases.0.run.job_reason",
+                "limits.yaml allows 2 jobs in Slurm at a time");
+    world_await(world, "/v1/workflows/2", "phases.0.run.state", "pending");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 2);
+}
+
+static void rivals_may_all_be_in_slurm_where_one_may_run(void **state)
+{
+    struct world *world = *state;
+    limit(world, "running_jobs: 1\ngpus: 2\n");
+    submit(world, rivals);
+    submit(world, one_phase);
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "limits.yaml allows 1 running job at a time, and as many run or may start");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 2);
+    limit(world, "gpus: 2\n");
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "it needs 2 of the 2 GPUs that limits.yaml allows");
+    limit(world, "jobs: 2\n");
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "limits.yaml allows 2 jobs in Slurm at a time");
+    limit(world, "gpus: 1\n");
+    world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
+                "it asks for 2 GPUs; limits.yaml allows 1");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -99,6 +150,8 @@ int main(void)
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
         TEST(what_waits_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(so_are_jobs_of_which_one_would_do),
+        TEST(a_newcomer_takes_no_turn_from_those_who_wait),
+        TEST(rivals_may_all_be_in_slurm_where_one_may_run),
     };
     return cmocka_run_group_tests_name("daemon queue", tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* Limits of the queue: the file, and the window of the day. */
+/* Limits of the queue: the file, the window of the day, and whose turn it is. */
 #include "tests/unit/unit.h"
 
 #include "daemon/loop/queue.h"
+#include "daemon/loop/turns.h"
 #include "lib/error.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
@@ -17,13 +18,16 @@ static void limits_are_read_or_told_where_they_are_wrong(void **state)
     } cases[] = {
         {"", "{}", NULL},
         {"jobs: 4\ngpus: 64\n", "{\"jobs\": 4, \"gpus\": 64}", NULL},
+        {"running_jobs: 4\n", "{\"running_jobs\": 4}", NULL},
         {"month: {usd: 5000, gpu_hours: 2.5}\n", "{\"month\": {\"usd\": 5000, \"gpu_hours\": 2.5}}",
          NULL},
         {"jobs: 0\n", NULL, "limits.yaml:1:7: jobs: less than 1\n"},
         {"gpu: 4\n", NULL, "limits.yaml:1:1: gpu: unknown key (did you mean gpus?)\n"},
         {"month: 5\n", NULL,
          "limits.yaml:1:8: month: not a budget, such as {usd: 500, gpu_hours: 48}\n"},
-        {"- jobs\n", NULL, "limits.yaml:1:1: not a map of limits: jobs, gpus and month\n"},
+        {"- jobs\n", NULL,
+         "limits.yaml:1:1: not a map of limits: jobs, running_jobs, gpus "
+         "and month\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct spec_problems problems = {.file = text_format("limits.yaml")};
@@ -67,11 +71,99 @@ static void a_window_may_go_over_midnight(void **state)
         assert_true(units_parse_window(bad[i], &from, &to, NULL) < 0);
 }
 
+/* --- Turns ------------------------------------------------------------------------------------ */
+
+/* The jobs in the order of their turns, each with a letter for what it waits for. */
+static void assert_turns(struct turn *turns, size_t count, struct turn_limits limits,
+                         struct turn_limits used, turn_may *may, const char *expected)
+{
+    static const char letters[] = {
+        [TURN_GOES] = '!', [TURN_BUDGET] = '$',  [TURN_NEVER] = 'x',  [TURN_JOBS] = 'j',
+        [TURN_GPUS] = 'g', [TURN_RUNNING] = 'r', [TURN_BEHIND] = 'b',
+    };
+    struct text text = {0};
+    turns_decide(turns, count, &limits, &used, may, NULL);
+    for (size_t i = 0; i < count; i++)
+        text_addf(&text, "%s%u%c", i ? " " : "", (unsigned)turns[i].job, letters[turns[i].wait]);
+    assert_string_equal(text_string(&text), expected);
+    text_fini(&text);
+}
+
+static void turns_go_by_priority_then_round_the_workflows(void **state)
+{
+    (void)state;
+    struct turn turns[] = {
+        {.workflow = 1, .job = 1, .run = 1},
+        {.workflow = 1, .job = 2, .run = 2},
+        {.workflow = 1, .job = 3, .run = 3},
+        {.workflow = 2, .job = 4, .run = 4, .has = 2},
+        {.workflow = 3, .job = 5, .run = 5},
+        {.workflow = 4, .job = 6, .run = 6, .priority = 1, .has = 9},
+    };
+    assert_turns(turns, 6, (struct turn_limits){.jobs = 5}, (struct turn_limits){.jobs = 2}, NULL,
+                 "6! 1! 5! 2j 3j 4j");
+}
+
+static void a_large_job_is_not_overtaken_but_by_what_is_not_bounded(void **state)
+{
+    (void)state;
+    struct turn turns[] = {
+        {.workflow = 1, .job = 1, .run = 1, .gpus = 16}, /* never */
+        {.workflow = 2, .job = 2, .run = 2, .gpus = 8},
+        {.workflow = 3, .job = 3, .run = 3, .gpus = 2},
+        {.workflow = 4, .job = 4, .run = 4, .gpus = 4},
+        {.workflow = 5, .job = 5, .run = 5},
+    };
+    assert_turns(turns, 5, (struct turn_limits){.gpus = 8}, (struct turn_limits){.gpus = 6}, NULL,
+                 "1x 2g 3b 4g 5!");
+}
+
+/* Of jobs of which only one will run, all may be in Slurm. */
+static void rivals_run_only_once(void **state)
+{
+    (void)state;
+    struct turn turns[] = {
+        {.workflow = 1, .job = 1, .run = 1, .gpus = 4},
+        {.workflow = 1, .job = 2, .run = 1, .gpus = 4},
+        {.workflow = 1, .job = 3, .run = 3, .gpus = 4},
+        {.workflow = 2, .job = 9, .run = 8, .gpus = 4, .is_rival = true, .has = 1},
+    };
+    struct turn again[4];
+    memcpy(again, turns, sizeof turns);
+    assert_turns(turns, 4, (struct turn_limits){.running = 2}, (struct turn_limits){.running = 1},
+                 NULL, "1! 2! 3r 9b");
+    assert_turns(again, 4, (struct turn_limits){.jobs = 9, .gpus = 12},
+                 (struct turn_limits){.jobs = 1, .gpus = 4}, NULL, "1! 2! 3! 9!");
+}
+
+static bool is_odd(void *arg, struct turn *turn)
+{
+    (void)arg;
+    turn->wait = turn->job % 2 ? TURN_GOES : TURN_BUDGET;
+    return turn->wait == TURN_GOES;
+}
+
+static void who_may_not_go_passes_the_turn_on(void **state)
+{
+    (void)state;
+    struct turn turns[] = {
+        {.workflow = 2, .job = 2, .run = 2},
+        {.workflow = 3, .job = 3, .run = 3},
+        {.workflow = 4, .job = 4, .run = 4},
+    };
+    assert_turns(turns, 3, (struct turn_limits){.jobs = 1}, (struct turn_limits){0}, is_odd,
+                 "2$ 3! 4j");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read_or_told_where_they_are_wrong),
         cmocka_unit_test(a_window_may_go_over_midnight),
+        cmocka_unit_test(turns_go_by_priority_then_round_the_workflows),
+        cmocka_unit_test(a_large_job_is_not_overtaken_but_by_what_is_not_bounded),
+        cmocka_unit_test(rivals_run_only_once),
+        cmocka_unit_test(who_may_not_go_passes_the_turn_on),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }
