@@ -33,6 +33,8 @@ OPTIONS = {
         weight_decay matrix_lr grad_clip warmup_ratio warmdown_ratio final_lr_frac resume_from_step
         eval_every eval_tokens core_metric_every core_metric_max_per_task sample_every save_every
         model_tag""",
+    ("prompt-distillation.yaml", "generate", 'python "$create_data"'): """
+        input_file output_file model_name temperature max_tokens tensor_parallel_size""",
     ("h100-mfu.yaml", "train", "train_h100_optimized.py"): """
         dim n_layers n_heads head_dim intermediate_size batch_size gradient_accumulation_steps
         learning_rate min_learning_rate warmup_steps max_hours max_length num_workers
