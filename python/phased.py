@@ -17,9 +17,12 @@ Outside of phased all of them do nothing, so that the same trainer runs on a lap
 written (a full disk) is said once on standard error and costs the training nothing.
 
 Import it early and in the main thread: from then on the stop signal only makes should_stop() true.
-A handler that the trainer had set before is still called; one that it sets later replaces ours.
+A handler that the trainer had set before is still called; one that it sets later replaces ours. The
+signal goes to the ranks with all that they have started. Of TERM, which Python itself uses to end
+them, helpers such as data loaders die as ever; where that ends the trainer, say stop_signal: USR1.
 """
 
+import errno
 import json
 import math
 import os
@@ -33,15 +36,16 @@ __all__ = ["metric", "checkpoint", "should_stop", "resume_path", "resume_step"]
 _LINE_MAX = 65536  # bytes that the agent reads of a line
 _is_stopping = False
 _has_complained = False
+_watching = None  # the process that has our handler
 
 
 def metric(step=None, **values):
     """Tells values of a step; without a step they belong to the newest one.
 
     Values are numbers, or tensors of one element; NaN and infinities are told as they are. Names
-    are letters, digits and _, in lower case. Raises TypeError or ValueError for anything else.
+    are letters, digits and _, in lower case. Raises ValueError for anything else.
     """
-    told = {"values": {_name(name): _number(value) for name, value in values.items()}}
+    told = {"values": {_name(name): _number(name, value) for name, value in values.items()}}
     if not values:
         raise ValueError("metric() without a value")
     if step is not None:
@@ -52,15 +56,23 @@ def metric(step=None, **values):
 def checkpoint(path, step):
     """Tells that the checkpoint of a step, a file or a folder, is whole.
 
-    Raises FileNotFoundError when it is not there.
+    Call it once, after all ranks have written their part. Whoever writes to another name and
+    renames that (os.replace) never has half a one. Raises FileNotFoundError when it is not there.
     """
-    whole = os.path.realpath(path)
+    whole = os.path.realpath(os.fsdecode(path))
     os.stat(whole)
     _tell({"checkpoint": {"path": whole, "step": _step(step)}})
 
 
 def should_stop():
-    """Whether to save and end: the run is being preempted, is out of time, or was told to stop."""
+    """Whether to save and end: the run is being preempted, is out of time, or was told to stop.
+
+    Each rank is told by itself, maybe a step apart. Ranks that wait for each other must agree:
+
+        stop = torch.tensor(int(phased.should_stop()), device=device)
+        torch.distributed.all_reduce(stop, op=torch.distributed.ReduceOp.MAX)
+    """
+    _watch_for_stop()
     return _is_stopping
 
 
@@ -81,17 +93,25 @@ def _name(name):
     return name.lower()
 
 
-def _number(value):
-    number = float(value)
+def _number(name, value):
+    try:
+        number = float(value.item() if hasattr(value, "item") else value)
+    except Exception as error:  # tensors have their own
+        raise ValueError("%s is not a number: %s" % (name, error)) from None
     if math.isfinite(number):
         return number
     return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def _step(step):
-    if int(step) != step or step < 0:
-        raise ValueError("not a step: %r" % step)
-    return int(step)
+    try:
+        whole = int(step)
+        is_good = whole == step and 0 <= whole < 2**63
+    except (TypeError, ValueError, OverflowError):
+        is_good = False
+    if not is_good:
+        raise ValueError("not a step: %r" % (step,))
+    return whole
 
 
 def _tell(message):
@@ -105,7 +125,8 @@ def _tell(message):
     try:
         channel = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(channel, line)  # one write a line: ranks share the file
+            if os.write(channel, line) < len(line):  # one write a line: ranks share the file
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(channel)
     except OSError as error:
@@ -115,10 +136,13 @@ def _tell(message):
 
 
 def _watch_for_stop():
+    global _watching
     name = os.environ.get("PHASED_STOP_SIGNAL")
-    if not name or threading.current_thread() is not threading.main_thread():
+    number = getattr(signal, "SIG%s" % name, None)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not number or _watching == os.getpid() or not is_main:
         return
-    number = getattr(signal, "SIG" + name)
+    _watching = os.getpid()
     before = signal.getsignal(number)
 
     def stop(received, frame):
@@ -127,7 +151,13 @@ def _watch_for_stop():
         if callable(before) and before is not signal.default_int_handler:
             before(received, frame)
 
+    def forked():  # multiprocessing ends its own by TERM, until one of them asks should_stop()
+        if signal.getsignal(number) is stop:
+            signal.signal(number, before or signal.SIG_DFL)
+
     signal.signal(number, stop)
+    if number == signal.SIGTERM:
+        os.register_at_fork(after_in_child=forked)
 
 
 _watch_for_stop()

@@ -69,6 +69,69 @@ os.kill(os.getpid(), signal.SIGINT); print(phased.should_stop())'
     [ "$output" = True ]
 }
 
+@test "numbers are all that can be one: tensors of one element, decimals, whole steps of any kind" {
+    run -0 told '
+import decimal, fractions
+class Scalar:                                  # as those of numpy and torch are
+    def __init__(self, value): self.value = value
+    def item(self): return self.value
+class Tensor(Scalar):                          # of several elements
+    def item(self): raise RuntimeError("a Tensor with 2 elements cannot be converted to Scalar")
+phased.metric(True, a=Scalar(0.5), b=decimal.Decimal("0.25"), c=fractions.Fraction(1, 8), d=2**70)
+phased.metric(fractions.Fraction(2), loss=Scalar(float("nan")))
+for step in (float("nan"), float("inf"), 2**63, "3", [], Scalar(1)):
+    try: phased.metric(step, loss=1)
+    except ValueError as error: assert str(error).startswith("not a step: "), error
+    else: assert False, step
+for value in (Tensor(0), 10**400, 1j, None, [1], object()):
+    try: phased.metric(1, grad_norm=value)
+    except ValueError as error: assert str(error).startswith("grad_norm is not a number: "), error
+    else: assert False, value'
+    jq -sc '. == [{metric: {values: {a: 0.5, b: 0.25, c: 0.125, d: 1180591620717411303424}, step: 1}},
+        {metric: {values: {loss: "nan"}, step: 2}}]' "$PHASED_HOME/channel" | grep -qx true
+}
+
+@test "threads and processes tell whole lines, and helpers can be ended" {
+    run -0 timeout 60 bash -c "PHASED_CHANNEL=$PHASED_HOME/channel PHASED_STOP_SIGNAL=TERM python3 <<'PYTHON'
+import multiprocessing, os, signal, threading, time
+import phased
+
+def tell(name):
+    for step in range(200):
+        phased.metric(step, **{name: step / 3})
+
+def rank(ready, said):
+    phased.should_stop()  # from here on it saves by itself
+    ready.set()
+    while not phased.should_stop():
+        time.sleep(0.01)
+    said.set()
+
+threads = [threading.Thread(target=tell, args=('t%d' % i,)) for i in range(4)]
+for thread in threads:
+    thread.start()
+context = multiprocessing.get_context('fork')
+with context.Pool(3) as pool:  # its end is a SIGTERM
+    pool.map(tell, ['p0', 'p1', 'p2'])
+for thread in threads:
+    thread.join()
+ready, said = context.Event(), context.Event()
+child = context.Process(target=rank, args=(ready, said))
+child.start()
+ready.wait()
+child.terminate()
+child.join()
+assert said.is_set() and child.exitcode == 0
+os.kill(os.getpid(), signal.SIGTERM)
+assert phased.should_stop()
+PYTHON"
+    [ "$(jq -s length "$PHASED_HOME/channel")" = 1400 ]
+}
+
+@test "its words are those of Python 3.8 already" {
+    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 8))' "$SRC/python/phased.py"
+}
+
 @test "a trainer that is held saves at a boundary and goes on at the next step" {
     cat >"$PHASED_HOME/trainer.py" <<'TRAINER'
 import os
