@@ -7,12 +7,13 @@
 enum { KEYS_MAX = 64 }; /* more than any map has */
 
 static const char *const keys_workflow_names[] = {
-    "name", "price", "slurm", "env", "defaults", "phases", "budget", "variants", "notify", "code",
+    "name",   "price",  "slurm",    "env",    "defaults", "phases",
+    "budget", "expect", "variants", "notify", "code",
 };
 
 /* As above, but what the file is called and the variants themselves. */
 static const char *const keys_variant_names[] = {
-    "price", "slurm", "env", "defaults", "phases", "budget", "notify", "code",
+    "price", "slurm", "env", "defaults", "phases", "budget", "expect", "notify", "code",
 };
 
 static const char *const keys_phase_names[] = {
@@ -20,7 +21,7 @@ static const char *const keys_phase_names[] = {
     "run",     "workdir", "metrics",   "progress", "checkpoint", "gate",   "guards",
     "nan_ok",  "promote", "on_fail",   "linger",   "remedies",   "matrix", "best",
     "pack",    "by_gpu",  "colocate",  "shard",    "join",       "until",  "preflight",
-    "hang",    "idle",    "mfu",       "parallel", "outputs",    "notify",
+    "hang",    "idle",    "mfu",       "parallel", "outputs",    "notify", "expect",
 };
 
 static const char *const keys_resources_names[] = {

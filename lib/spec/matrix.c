@@ -202,7 +202,7 @@ static struct node *matrix_no_preflight(struct node_arena *arena, const struct p
 static struct phases_entry matrix_member(struct node_arena *arena, const struct phases_entry *entry,
                                          struct node *axes, unsigned number)
 {
-    static const char *const own[] = {"matrix", "pack", "best", "promote"};
+    static const char *const own[] = {"matrix", "pack", "best", "promote", "expect"};
     char *name = text_format("%s.%u", entry->name, number);
     struct phases_entry member = {
         .name = node_text(arena, name, strlen(name)),

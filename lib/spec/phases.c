@@ -27,7 +27,7 @@ struct phases_merge {
 
 /* A phase's own affair: not taken over by those that extend it. */
 static const char *const phases_not_inherited[] = {"extends", "after", "promote", "colocate",
-                                                   "matrix",  "pack",  "best"};
+                                                   "matrix",  "pack",  "best",    "expect"};
 
 enum { PHASES_NOT_INHERITED = sizeof phases_not_inherited / sizeof phases_not_inherited[0] };
 
@@ -125,7 +125,8 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         node_problem(problems, defaults, "not a map of what all phases share");
         return common;
     }
-    static const char *const own[] = {"extends", "after", "colocate", "matrix", "pack", "best"};
+    static const char *const own[] = {"extends", "after", "colocate", "matrix",
+                                      "pack",    "best",  "expect"};
     defaults = node_copy_map(arena, defaults);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         const struct node *node = node_get_any(defaults, own[i]);

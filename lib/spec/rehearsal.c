@@ -150,6 +150,7 @@ void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *pro
     {
         counts[i] = rehearsal_count(phases, phase, steps, counts);
         rehearsal_let_pass(phase);
+        (void)json_object_del(phase, "expect"); /* of the real thing */
         if (!rehearsal_needs_time(phases, phase))
             rehearsal_cut_time(phase);
         if (!rehearsal_is_whole(phase)) {
@@ -164,6 +165,7 @@ void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *pro
     }
     char *name = text_format("%s-rehearsal", json_string_value(json_object_get(workflow, "name")));
     (void)json_object_set_new(workflow, "name", json_string(name));
+    (void)json_object_del(workflow, "expect");
     (void)json_object_set_new(workflow, "rehearsal", json_pack("{s:i}", "steps", (int)steps));
     free(name);
     free(counts);

@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
+#include "lib/spec/expect.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/node.h"
@@ -39,6 +40,7 @@ struct spec_reader {
     struct node *root;           /* with the variants that are wanted */
     const struct node *variants; /* or NULL */
     struct phases phases;
+    const json_t *price; /* or NULL */
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
     json_t **resolved;          /* of each phase, or NULL */
@@ -144,6 +146,9 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     };
     colocate_take_over(entry, beside, &sections);
     sections_read(&sections, json);
+    json_t *expect = expect_read(&scope, node_get(entry->node, "expect"), reader->price);
+    if (expect)
+        (void)json_object_set_new(json, "expect", expect);
     colocate_settle(entry, json, beside, reader->problems);
     matrix_read(&scope, &reader->phases, entry, json);
     reader->params[index] = params;
@@ -245,6 +250,7 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     json_t *name = spec_read_name(reader);
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
     json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
+    json_t *expect = expect_read(&outside, node_get(reader->root, "expect"), price);
     bool is_frozen = spec_reads_snapshot(&outside, node_get(reader->root, "code"));
     json_t *notify = notify_read(&outside, node_get(reader->root, "notify"), false);
     scope_fini(&outside);
@@ -254,6 +260,8 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
         (void)json_object_set_new(workflow, "price", price);
     if (notify)
         (void)json_object_set_new(workflow, "notify", notify);
+    if (expect)
+        (void)json_object_set_new(workflow, "expect", expect);
     if (json_object_size(budget))
         (void)json_object_set(workflow, "budget", budget);
     json_decref(budget);
@@ -262,6 +270,7 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     if (is_frozen)
         (void)json_object_set_new(workflow, "code", json_string("snapshot"));
     (void)json_object_set_new(workflow, "phases", phases);
+    reader->price = price;
     if (phases_init(&reader->phases, &reader->arena, reader->root,
                     overrides && overrides->rehearsal_steps, reader->problems) < 0)
         return workflow;

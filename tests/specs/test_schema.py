@@ -61,9 +61,11 @@ def check_keys(schema):
     for name, form in maps.items():
         differing = rows_of(name) ^ set(form["properties"])
         yield "the parser's keys of a %s are the schema's" % name, sorted(differing)
+    differing = rows_of("budget") ^ set(definitions["expect"]["properties"])
+    yield "what is expected has the keys of a budget", sorted(differing)
     differing = (set(definitions["phase"]["properties"]) -
                  set(definitions["defaults"]["properties"])) ^ {"extends", "after", "colocate",
-                                                                "matrix", "pack", "best"}
+                                                                "matrix", "pack", "best", "expect"}
     yield "defaults hold what a phase does but what is its own", sorted(differing)
     options = set(re.findall(r'X\(\w+, "(\w+)"', read("lib/spec/slurm_options.h")))
     elsewhere = set(re.findall(r'^    \{"(\w+)", "', read("lib/spec/options.c"), re.M))

@@ -485,6 +485,41 @@ static void a_warning_does_not_stand_in_the_way(void **state)
     free(problems);
 }
 
+/* Of a workflow, or one phase of it. */
+static void assert_expected(const json_t *json, const char *expected)
+{
+    char *text = json_dumps(json_object_get(json, "expect"), JSON_COMPACT | JSON_ENCODE_ANY);
+    assert_string_equal(text ? text : "nothing", expected);
+    free(text);
+}
+
+static void what_is_expected_is_a_range_of_each_phase_s_own(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "name: t\n"
+        "price: {per_node_hour: 98}\n"
+        "expect: {hours: [3, 5], usd: 490}\n"
+        "phases:\n"
+        "  a: {run: x, resources: {time: 1h}, params: {most: 98},\n"
+        "      expect: {usd: [49.5, $most]}}\n"
+        "  b: {extends: a, after: a}\n"
+        "  m: {extends: a, matrix: {most: [1, 2]}, best: {max: last(x)}, expect: {hours: 2}}\n";
+    const struct spec_overrides rehearsal = {.rehearsal_steps = 20};
+    json_t *json;
+    free(parse(file, NULL, &json));
+    assert_expected(json, "{\"usd\":[490,490],\"hours\":[3,5]}");
+    assert_expected(phase_named(json, "a"), "{\"usd\":[49.5,98]}");
+    assert_expected(phase_named(json, "b"), "nothing");
+    assert_expected(phase_named(json, "m"), "{\"hours\":[2,2]}");
+    assert_expected(phase_named(json, "m.1"), "nothing");
+    json_decref(json);
+    free(parse(file, &rehearsal, &json));
+    assert_expected(json, "nothing");
+    assert_expected(phase_named(json, "a"), "nothing");
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +538,7 @@ int main(void)
         cmocka_unit_test(one_place_is_told_once),
         cmocka_unit_test(problems_come_in_the_order_of_the_file),
         cmocka_unit_test(a_warning_does_not_stand_in_the_way),
+        cmocka_unit_test(what_is_expected_is_a_range_of_each_phase_s_own),
     };
     return cmocka_run_group_tests_name("spec", tests, NULL, NULL);
 }
