@@ -102,14 +102,43 @@ CREATE TABLE month (
 ) STRICT;
 
 CREATE VIEW v_cost AS
-    -- What allocations cost so far, and what came of it: useful (steps that are kept), waiting (no
-    -- run was there), or else the outcome of the run that lost it.
-    WITH share AS (
+    -- What allocations cost so far, and what came of it: useful (steps that were gone on from),
+    -- waiting (no run was there), repeated (it succeeded, and its steps were made again), or else
+    -- the outcome of the run that lost it.
+    WITH RECURSIVE used(run, until) AS (
+        -- The newest run of each phase, which may be gone on from as far as it has saved, and those
+        -- before it that it goes on from, each to that step.
+        SELECT run.id, NULL
+          FROM run
+         WHERE run.attempt = (SELECT max(attempt) FROM run AS other WHERE other.phase = run.phase)
+        UNION ALL
+        SELECT ifnull((SELECT before.id -- whose checkpoint it is
+                         FROM run AS before
+                         JOIN checkpoint ON checkpoint.run = before.id
+                        WHERE before.phase = later.phase AND before.attempt < later.attempt
+                          AND checkpoint.path = later.resume_path
+                          AND checkpoint.step = later.resume_step
+                        ORDER BY before.attempt DESC LIMIT 1),
+                      (SELECT before.id -- its path holds a later one by now
+                         FROM run AS before
+                        WHERE before.phase = later.phase AND before.attempt < later.attempt
+                          AND before.last_step >= later.resume_step
+                        ORDER BY before.attempt DESC LIMIT 1)),
+               later.resume_step
+          FROM used
+          JOIN run AS later ON later.id = used.run
+         WHERE later.resume_path IS NOT NULL
+    ),
+    share AS (
         SELECT v_run.*,
                CASE
-                   WHEN v_run.state <> 'ended' OR v_run.outcome = 'succeeded' THEN 1.0
+                   WHEN v_run.outcome = 'succeeded' AND member.phase IS NOT NULL
+                       THEN 1.0 -- its matrix has judged by it
+                   WHEN used.run IS NULL THEN 0.0
+                   WHEN used.until IS NULL
+                        AND (v_run.state <> 'ended' OR v_run.outcome = 'succeeded') THEN 1.0
                    WHEN v_run.last_step <= max(v_run.first_step, 0) THEN 0.0
-                   ELSE min(max((ifnull(next.resume_step,
+                   ELSE min(max((ifnull(used.until,
                                         ifnull((SELECT max(step) FROM checkpoint
                                                  WHERE checkpoint.run = v_run.run), -1))
                                  - max(v_run.first_step, 0)) * 1.0
@@ -117,7 +146,8 @@ CREATE VIEW v_cost AS
                END AS kept
           FROM v_run
           JOIN run ON run.id = v_run.run
-          LEFT JOIN run AS next ON next.phase = run.phase AND next.attempt = run.attempt + 1
+          LEFT JOIN used ON used.run = v_run.run
+          LEFT JOIN member ON member.phase = v_run.phase
          WHERE run.started IS NOT NULL
     )
     SELECT workflow, phase, run, address, 'useful' AS cause,
@@ -125,7 +155,8 @@ CREATE VIEW v_cost AS
       FROM share
      WHERE kept > 0
     UNION ALL
-    SELECT workflow, phase, run, address, outcome,
+    SELECT workflow, phase, run, address,
+           CASE ifnull(outcome, 'succeeded') WHEN 'succeeded' THEN 'repeated' ELSE outcome END,
            seconds * (1 - kept), gpu_hours * (1 - kept), usd * (1 - kept)
       FROM share
      WHERE kept < 1

@@ -133,6 +133,10 @@ tests_unit_test_record_launch_SOURCES = tests/unit/test_record_launch.c $(STORE_
 tests_unit_test_record_launch_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_launch_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_record_costs
+tests_unit_test_record_costs_SOURCES = tests/unit/test_record_costs.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_costs_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_costs_LDADD = $(STORE_LDADD)
 UNIT_TESTS += tests/unit/test_record_metrics
 tests_unit_test_record_metrics_SOURCES = tests/unit/test_record_metrics.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

@@ -1,0 +1,129 @@
+/* Costs in the record: what came of each hour that was paid for. */
+#include "tests/unit/record.h"
+
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOUR_MS = 3600 * 1000, RUNS_MAX = 4 };
+
+/* An attempt at the first phase, each of an hour, from one step to another. */
+struct attempt {
+    enum run_outcome outcome;
+    int64_t resumes_at;  /* a checkpoint of that step; 0: it begins anew */
+    int64_t last, saved; /* steps; 0: it has saved none */
+};
+
+static void add_attempt(struct record *record, struct phase *phase, unsigned number,
+                        const struct attempt *attempt)
+{
+    struct run *run = record_add_run(record, phase, 10 + number, 20 + number);
+    struct error err;
+    run->state = RUN_ENDED;
+    run->outcome = attempt->outcome;
+    run->started_ms = run->job->started_ms = 1790000000000 + 2 * number * (int64_t)HOUR_MS;
+    run->ended_ms = run->job->ended_ms = run->started_ms + HOUR_MS;
+    run->job->ended = true;
+    run->last_step = attempt->last;
+    if (attempt->resumes_at) {
+        run->resume_path = text_format("/out/%lld", (long long)attempt->resumes_at);
+        run->resume_step = attempt->resumes_at;
+    }
+    record_save_run(record, run);
+    char *path = text_format("/out/%lld", (long long)attempt->saved);
+    const struct store_checkpoint checkpoint = {
+        .run = run->id, .path = path, .step = attempt->saved, .bytes = -1};
+    record_begin(record);
+    if (attempt->saved && store_checkpoint_add(record->store, &checkpoint, &err) < 0)
+        fail_msg("%s", err.message);
+    record_commit(record);
+    free(path);
+}
+
+static const struct {
+    const char *name;
+    struct attempt attempts[RUNS_MAX]; /* up to the one without a last step */
+    const char *minutes;               /* of each run, by what came of them */
+} useful_rows[] = {
+    {"what the next run goes on from is useful",
+     {{OUTCOME_PREEMPTED, 0, 100, 75}, {OUTCOME_SUCCEEDED, 75, 200, 200}},
+     "1 preempted 15,1 useful 45,2 useful 60"},
+    {"what may be gone on from is useful",
+     {{OUTCOME_FAILED, 0, 100, 75}},
+     "1 failed 15,1 useful 45"},
+    {"a checkpoint that nothing goes on from is of no use",
+     {{OUTCOME_FAILED, 0, 100, 75}, {OUTCOME_SUCCEEDED, 0, 200, 200}},
+     "1 failed 60,2 useful 60"},
+    {"a beginning anew makes all runs before it useless",
+     {{OUTCOME_PREEMPTED, 0, 100, 100},
+      {OUTCOME_FAILED, 100, 200, 200},
+      {OUTCOME_SUCCEEDED, 0, 200, 200}},
+     "1 preempted 60,2 failed 60,3 useful 60"},
+    {"a return to an earlier checkpoint takes the steps after it back",
+     {{OUTCOME_PREEMPTED, 0, 100, 100},
+      {OUTCOME_FAILED, 100, 200, 200},
+      {OUTCOME_SUCCEEDED, 100, 200, 200}},
+     "1 useful 60,2 failed 60,3 useful 60"},
+    {"what succeeded and was begun anew was repeated",
+     {{OUTCOME_SUCCEEDED, 0, 100, 100}, {OUTCOME_SUCCEEDED, 0, 100, 100}},
+     "1 repeated 60,2 useful 60"},
+    {"what succeeded and was gone on from is useful",
+     {{OUTCOME_SUCCEEDED, 0, 100, 100}, {OUTCOME_SUCCEEDED, 100, 200, 200}},
+     "1 useful 60,2 useful 60"},
+};
+
+static void steps_are_useful_when_they_were_gone_on_from(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof useful_rows / sizeof *useful_rows; i++) {
+        struct record record;
+        record_open(&record);
+        struct workflow *workflow = record_workflow(1);
+        record_insert(&record, workflow);
+        for (unsigned j = 0; j < RUNS_MAX && useful_rows[i].attempts[j].last; j++)
+            add_attempt(&record, &workflow->phases[0], j, &useful_rows[i].attempts[j]);
+        char *minutes = record_ask(&record, "SELECT (run - 9) || ' ' || cause || ' ' ||"
+                                            "       CAST(round(seconds / 60) AS INTEGER)"
+                                            "  FROM v_cost ORDER BY run, cause");
+        if (!text_equal(minutes, useful_rows[i].minutes))
+            fail_msg("%s: \"%s\", not \"%s\"", useful_rows[i].name, minutes,
+                     useful_rows[i].minutes);
+        free(minutes);
+        record_assert(&record,
+                      "SELECT abs((SELECT sum(gpu_hours) FROM v_cost)"
+                      "           - (SELECT sum(gpu_hours) FROM v_run)) < 0.001",
+                      "1");
+        workflow_free(workflow);
+        record_close(&record);
+    }
+}
+
+/* A rung's run is what its matrix judges by, also where the next rung begins anew. */
+static void what_a_member_has_shown_is_useful(void **state)
+{
+    (void)state;
+    static const struct attempt attempts[] = {{OUTCOME_SUCCEEDED, 0, 100, 0},
+                                              {OUTCOME_SUCCEEDED, 0, 300, 0}};
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(1);
+    workflow->phases[0].matrix = &workflow->phases[1];
+    workflow->phases[1].is_matrix = true;
+    workflow->phases[1].rung_count = 2;
+    record_insert(&record, workflow);
+    for (unsigned i = 0; i < 2; i++)
+        add_attempt(&record, &workflow->phases[0], i, &attempts[i]);
+    record_assert(&record, "SELECT DISTINCT cause FROM v_cost", "useful");
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_useful_when_they_were_gone_on_from),
+        cmocka_unit_test(what_a_member_has_shown_is_useful),
+    };
+    return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
+}
