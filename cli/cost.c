@@ -40,6 +40,73 @@ static void cost_add(struct cost_sum *sum, const json_t *row)
     }
 }
 
+/* By the keys of budgets and of what is expected; NaN: no price is known. */
+static void cost_amounts(const struct cost_sum *sum, double amounts[AMOUNT_COUNT])
+{
+    amounts[AMOUNT_USD] = sum->has_usd ? sum->usd : NAN;
+    amounts[AMOUNT_GPU_HOURS] = sum->gpu_s / 3600;
+    amounts[AMOUNT_HOURS] = sum->seconds / 3600;
+}
+
+/* --- What is expected --------------------------------------------------------------------------*/
+
+/* Two cells: "$245 to $490", and how much of that at most is spent. */
+static void cost_add_expected(struct table *table, const json_t *range, enum amount amount,
+                              double spent)
+{
+    double from = json_number_value(json_array_get(range, 0));
+    double to = json_number_value(json_array_get(range, 1));
+    char text[AMOUNT_SHARE_SIZE];
+    if (!range) {
+        table_add(table, COLOUR_PLAIN, "-");
+        table_add(table, COLOUR_PLAIN, "-");
+        return;
+    }
+    table_add(table, COLOUR_PLAIN, amount_format_range(amount, from, to, text));
+    if (isnan(spent))
+        table_add(table, COLOUR_PLAIN, "-");
+    else
+        table_addf(table, spent > to ? COLOUR_YELLOW : COLOUR_PLAIN, "%.0f %%", 100 * spent / to);
+}
+
+/* A row for each phase, and the whole, and each kind that is expected of it. */
+static void cost_write_expected(const struct cli *cli, const json_t *list, const char *phase,
+                                struct text *text)
+{
+    static const struct table_column columns[] = {
+        {"PHASE", TABLE_LEFT, false},
+        {"TOOK", TABLE_RIGHT, false},
+        {"EXPECTED", TABLE_LEFT, false},
+        {"OF IT", TABLE_RIGHT, false},
+    };
+    struct table table;
+    const json_t *one;
+    size_t i;
+    char took[AMOUNT_SIZE];
+    table_init(&table, columns, sizeof columns / sizeof *columns);
+    json_array_foreach((json_t *)list, i, one)
+    {
+        const char *name = field_text(one, "phase");
+        for (enum amount j = 0; j < AMOUNT_COUNT; j++) {
+            const json_t *range = json_object_get(json_object_get(one, "expect"), amount_key(j));
+            double spent = field_number(one, amount_key(j));
+            if (!range || (*phase && !text_equal(phase, name)))
+                continue;
+            table_add(&table, *name ? COLOUR_PLAIN : COLOUR_BOLD, *name ? name : "total");
+            table_add(&table, COLOUR_PLAIN,
+                      isnan(spent) ? "-" : amount_format_counted(j, spent, took));
+            cost_add_expected(&table, range, j, spent);
+        }
+    }
+    if (table.cell_count > 0) {
+        text_add(text, "\n");
+        table_write(&table, &cli->out, 0, text);
+    }
+    table_fini(&table);
+}
+
+/* --- What was spent ----------------------------------------------------------------------------*/
+
 static void cost_add_part(struct table *table, double part_s, double all_s)
 {
     if (all_s > 0)
@@ -61,19 +128,49 @@ static void cost_add_row(struct table *table, const char *first, const char *sec
     cost_add_part(table, sum->waiting_s, sum->seconds);
 }
 
-/* A row for each workflow. */
-static void cost_write_all(const struct cli *cli, const json_t *costs, struct text *text)
+/* The first kind that is expected of a workflow and can be told: dollars where there are some. */
+static void cost_add_first_expected(struct table *table, const json_t *expect,
+                                    const struct cost_sum *sum)
 {
+    double amounts[AMOUNT_COUNT];
+    enum amount first = 0;
+    cost_amounts(sum, amounts);
+    while (first < AMOUNT_COUNT - 1 &&
+           (isnan(amounts[first]) || !json_object_get(expect, amount_key(first))))
+        first++;
+    cost_add_expected(table, json_object_get(expect, amount_key(first)), first, amounts[first]);
+}
+
+static bool cost_has_expected(const json_t *costs)
+{
+    const json_t *row;
+    size_t i;
+    json_array_foreach((json_t *)costs, i, row)
+    {
+        if (json_is_object(json_object_get(row, "expect")))
+            return true;
+    }
+    return false;
+}
+
+/* A row for each workflow. What is expected is of all of it: of a part, a month, it is left out. */
+static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_part,
+                           struct text *text)
+{
+    static const struct cost_sum nothing = {0};
     static const struct table_column columns[] = {
         {"WORKFLOW", TABLE_RIGHT, false}, {"NAME", TABLE_LEFT, true},
         {"GPU TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
         {"USEFUL", TABLE_RIGHT, false},   {"LOST", TABLE_RIGHT, false},
-        {"WAITING", TABLE_RIGHT, false},
+        {"WAITING", TABLE_RIGHT, false},  {"EXPECTED", TABLE_LEFT, false},
+        {"OF IT", TABLE_RIGHT, false},
     };
+    bool has_expected = !is_part && cost_has_expected(costs);
+    size_t column_count = sizeof columns / sizeof *columns - (has_expected ? 0 : 2);
     struct cost_sum sum = {0}, total = {0};
     struct table table;
     size_t count = json_array_size(costs), workflows = 0;
-    table_init(&table, columns, sizeof columns / sizeof *columns);
+    table_init(&table, columns, column_count);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(costs, i), *next = json_array_get(costs, i + 1);
         long long workflow = field_integer(row, "workflow");
@@ -83,12 +180,16 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, struct te
             continue;
         char *number = text_format("%lld", workflow);
         cost_add_row(&table, number, field_text(row, "name"), &sum);
+        if (has_expected)
+            cost_add_first_expected(&table, json_object_get(row, "expect"), &sum);
         free(number);
         sum = (struct cost_sum){0};
         workflows++;
     }
     if (workflows > 1)
         cost_add_row(&table, "total", "", &total);
+    if (workflows > 1 && has_expected)
+        cost_add_first_expected(&table, NULL, &nothing);
     table_write(&table, &cli->out, 0, text);
     table_fini(&table);
 }
@@ -96,17 +197,16 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, struct te
 /* "$7.02 of $500 (1 %), ..." */
 static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, struct text *text)
 {
-    const double spent[AMOUNT_COUNT] = {
-        [AMOUNT_USD] = sum->usd,
-        [AMOUNT_GPU_HOURS] = sum->gpu_s / 3600,
-        [AMOUNT_HOURS] = sum->seconds / 3600,
-    };
+    double spent[AMOUNT_COUNT];
+    cost_amounts(sum, spent);
     const char *between = "budget: ";
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
         double limit = json_number_value(json_object_get(budget, amount_key(i)));
         char share[AMOUNT_SHARE_SIZE];
         if (limit <= 0)
             continue;
+        if (isnan(spent[i]))
+            spent[i] = 0;
         text_addf(text, "%s%s (%.0f %%)", between, amount_format_share(i, spent[i], limit, share),
                   100 * spent[i] / limit);
         between = ", ";
@@ -211,7 +311,9 @@ int cost_verb(struct cli *cli, char **words)
     else if (address.workflow)
         cost_write_one(cli, costs, address.phase, &text);
     else
-        cost_write_all(cli, costs, &text);
+        cost_write_all(cli, costs, month != NULL, &text);
+    if (!as_json && !month)
+        cost_write_expected(cli, json_object_get(json, "expected"), address.phase, &text);
     (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
     text_fini(&text);
     json_decref(json);

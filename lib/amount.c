@@ -43,3 +43,16 @@ const char *amount_format_share(enum amount amount, double counted, double of,
                    amount_format(amount, of, limit));
     return text;
 }
+
+const char *amount_format_range(enum amount amount, double from, double to,
+                                char text[AMOUNT_SHARE_SIZE])
+{
+    char last[AMOUNT_SIZE];
+    (void)amount_format(amount, to, last);
+    if (from < to)
+        (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s%.15g to %s", amounts[amount].before, from,
+                       last);
+    else
+        (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s", last);
+    return text;
+}

@@ -27,6 +27,10 @@ const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZ
 /* What is counted, to a hundredth: "$7.02", "3.10 GPU hours". */
 const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE]);
 
+/* "$245 to $490", "5 hours" */
+const char *amount_format_range(enum amount amount, double from, double to,
+                                char text[AMOUNT_SHARE_SIZE]);
+
 /* "$7.02 of $7", "3.10 of 48 GPU hours" */
 const char *amount_format_share(enum amount amount, double counted, double of,
                                 char text[AMOUNT_SHARE_SIZE]);

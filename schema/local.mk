@@ -22,6 +22,8 @@ QUERIES = \
 	schema/queries/events_of_workflow.sql \
 	schema/queries/evidence_answer.sql \
 	schema/queries/evidence_put.sql \
+	schema/queries/expected_answer.sql \
+	schema/queries/expected_load.sql \
 	schema/queries/failure_answer.sql \
 	schema/queries/failure_put.sql \
 	schema/queries/gate_answer.sql \

@@ -19,14 +19,21 @@ struct cost_item {
 void cost_get(struct call *call)
 {
     uint64_t workflow, since_s, until_s;
-    json_t *json = NULL;
+    json_t *json = NULL, *expected = NULL;
+    struct store *store = loop_store(call->api->config.loop);
     struct error err;
     if (!call_number(call, "workflow", 0, &workflow) || !call_number(call, "since", 0, &since_s) ||
         !call_number(call, "until", INT32_MAX, &until_s))
         return;
-    int status = answer_costs(
-        loop_store(call->api->config.loop), workflow, (int64_t)(since_s % INT32_MAX) * 1000,
-        (int64_t)(until_s > INT32_MAX ? INT32_MAX : until_s) * 1000, &json, &err);
+    int status =
+        answer_costs(store, workflow, (int64_t)(since_s % INT32_MAX) * 1000,
+                     (int64_t)(until_s > INT32_MAX ? INT32_MAX : until_s) * 1000, &json, &err);
+    if (status == 0 && workflow)
+        status = answer_expected(store, workflow, loop_now_ms(), &expected, &err);
+    if (status < 0)
+        json_decref(json);
+    else if (workflow)
+        (void)json_object_set_new(json, "expected", expected);
     call_answer(call, status, json, &err);
 }
 

@@ -50,7 +50,13 @@ int store_month_load(struct store *store, const char *month, json_t **ret_budget
 int store_month_save(struct store *store, const char *month, const json_t *budget, bool is_told,
                      struct error *err);
 
-/* {"costs": [{"workflow", "name", "budget", "phase", "cause", "seconds", "gpu_seconds",
+/* [{"phase": its name, null: the whole, "expect": {"hours": [3, 5]}, "hours", "gpu_hours", "usd"}]:
+ * of those phases of the workflow that are expected to take something, and of it, what they took.
+ */
+int answer_expected(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_list,
+                    struct error *err);
+
+/* {"costs": [{"workflow", "name", "budget", "expect", "phase", "cause", "seconds", "gpu_seconds",
  * "cost_usd"}]} of runs that began in this time; workflow 0: of all. */
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,
                  json_t **ret_json, struct error *err);

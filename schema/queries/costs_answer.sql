@@ -2,6 +2,7 @@
 SELECT workflow.id AS workflow, workflow.name,
        ifnull(workflow.budget, ifnull(json_extract(workflow.resolved, '$.budget'), 'null'))
            AS "budget{}",
+       ifnull(json_extract(workflow.resolved, '$.expect'), 'null') AS "expect{}",
        phase.name AS phase, v_cost.cause, total(v_cost.seconds) AS seconds,
        total(v_cost.gpu_hours) * 3600 AS gpu_seconds, sum(v_cost.usd) AS cost_usd
   FROM v_cost

@@ -62,7 +62,9 @@ goes_on() {
 
 @test "costs are told by what came of them, and add up" {
     phasectl daemon start
-    workflow=$(priced '{gpu_hours: 48}' | sed 's/iterations: 5000/iterations: 150/' | submit)
+    workflow=$(priced '{gpu_hours: 48}' |
+        sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/' |
+        submit)
     eventually 60 past "$workflow/train" 45
     pkill -KILL -f "phase-model train.*$PHASED_HOME"
     eventually 60 state "$workflow/train" held
@@ -71,7 +73,10 @@ goes_on() {
     causes=$(phasectl cost "$workflow" --json | jq -r '[.costs[].cause] | sort | join(" ")')
     [[ $causes = *failed*useful* ]]
     [[ $(phasectl cost "$workflow") =~ budget:\ 0\.[0-9]+\ of\ 48\ GPU\ hours ]]
-    [[ $(phasectl cost) =~ $workflow\ +recovery ]]
+    # Beside what it was expected to take: a second costs $1, so it was more than $2.
+    [[ $(phasectl cost) =~ $workflow\ +recovery\ .*\$1\ to\ \$2\ +[0-9]+\ % ]]
+    phasectl cost "$workflow" | grep -E '^train +0\.[0-9]+ hours +100 hours +0 %$'
+    phasectl cost "$workflow" | grep -E '^total +\$[0-9.]+ +\$1 to \$2 +[0-9]{3,} %$'
     # Nothing is counted twice: runs and waiting make up the allocations.
     [ "$(record "SELECT abs((SELECT sum(usd) FROM v_cost WHERE cause <> 'waiting') - (SELECT sum(usd) FROM v_run)) < 0.01")" = 1 ]
     [ "$(phasectl cost --month 1999-12)" = 'nothing has run' ]

@@ -1,6 +1,7 @@
 /* Costs in the record: what came of each hour that was paid for. */
 #include "tests/unit/record.h"
 
+#include "daemon/store/cost.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -119,11 +120,58 @@ static void what_a_member_has_shown_is_useful(void **state)
     record_close(&record);
 }
 
+/* The first phase is expected to take something, or a matrix of which it is a member. */
+static void what_is_expected_is_answered_beside_what_it_took(void **state)
+{
+    (void)state;
+    static const struct attempt attempts[] = {{OUTCOME_PREEMPTED, 0, 100, 100},
+                                              {OUTCOME_SUCCEEDED, 100, 200, 200}};
+    for (unsigned is_member = 0; is_member < 2; is_member++) {
+        struct record record;
+        struct error err;
+        json_t *list;
+        record_open(&record);
+        struct workflow *workflow = record_workflow(1);
+        struct store_submission submission = record_submission();
+        json_t *expect = json_pack("{s:[f, f]}", "hours", 0.5, 1.0);
+        json_t *phases = json_object_get(submission.resolved, "phases");
+        (void)json_object_set(json_array_get(phases, is_member), "expect", expect);
+        (void)json_object_set_new((json_t *)submission.resolved, "expect",
+                                  json_pack("{s:[i, i]}", "gpu_hours", 32, 64));
+        if (is_member) {
+            workflow->phases[0].matrix = &workflow->phases[1];
+            workflow->phases[1].is_matrix = true;
+        }
+        record_begin(&record);
+        assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
+        record_commit(&record);
+        for (unsigned i = 0; i < 2; i++)
+            add_attempt(&record, &workflow->phases[0], i, &attempts[i]);
+        assert_int_equal(answer_expected(record.store, 1, record_now_ms(), &list, &err), 0);
+        json_t *expected =
+            json_pack("[{s:s, s:O, s:f, s:f, s:f}, {s:n, s:{s:[i, i]}, s:f, s:f, s:f}]", "phase",
+                      is_member ? "train" : "validate", "expect", expect, "hours", 2.0, "gpu_hours",
+                      32.0, "usd", 80.0, "phase", "expect", "gpu_hours", 32, 64, "hours", 2.0,
+                      "gpu_hours", 32.0, "usd", 80.0);
+        char *text = json_dumps(list, JSON_COMPACT), *wanted = json_dumps(expected, JSON_COMPACT);
+        assert_string_equal(text, wanted);
+        free(text);
+        free(wanted);
+        json_decref(list);
+        json_decref(expected);
+        json_decref(expect);
+        record_submission_fini(&submission);
+        workflow_free(workflow);
+        record_close(&record);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_useful_when_they_were_gone_on_from),
         cmocka_unit_test(what_a_member_has_shown_is_useful),
+        cmocka_unit_test(what_is_expected_is_answered_beside_what_it_took),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
 }

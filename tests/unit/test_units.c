@@ -182,6 +182,9 @@ static void amounts_keep_the_digits_that_were_written(void **state)
         assert_string_equal(amount_format(rows[i].amount, rows[i].value, text), rows[i].text);
     assert_string_equal(amount_format_counted(AMOUNT_USD, 1234567, text), "$1234567.00");
     assert_string_equal(amount_format_share(AMOUNT_USD, 7.016, 1e6, share), "$7.02 of $1000000");
+    assert_string_equal(amount_format_range(AMOUNT_USD, 245, 490, share), "$245 to $490");
+    assert_string_equal(amount_format_range(AMOUNT_HOURS, 0.5, 1, share), "0.5 to 1 hours");
+    assert_string_equal(amount_format_range(AMOUNT_HOURS, 5, 5, share), "5 hours");
     assert_string_equal(amount_format_share(AMOUNT_GPU_HOURS, 3.1, 48, share),
                         "3.10 of 48 GPU hours");
 }

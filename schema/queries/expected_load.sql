@@ -1,0 +1,1 @@
+SELECT json_extract(resolved, '$.expect') FROM workflow WHERE id = :workflow
