@@ -20,7 +20,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { OLDLOG_JUDGED_EACH = 1000 }; /* judgements, after which only every second row is judged */
+enum {
+    OLDLOG_JUDGED_EACH = 1000, /* judgements, after which only every second row is judged */
+    OLDLOG_PIECE = 256 * 1024, /* bytes read at a time */
+};
 
 /* One log and what was read from it. */
 struct oldlog {
@@ -34,6 +37,8 @@ struct oldlog {
     double begin_s, time_s; /* of the newest line, from the first one */
     int64_t last_step;
     size_t lines, rows;
+    bool is_within;      /* a line that is longer than a piece */
+    char last_line[256]; /* its beginning */
     size_t judged_each, judged;
     json_t *verdicts; /* of guards that failed */
     char *stopped;    /* why guards would have stopped the run, or NULL */
@@ -107,25 +112,78 @@ static size_t oldlog_time(struct oldlog *log, const char *line, size_t size)
     return (size_t)end;
 }
 
+/* What is no text, by how it begins; NULL: it may be text. */
+static const char *oldlog_format(const char *data, size_t size)
+{
+    static const struct {
+        const char *begin;
+        size_t size;
+        const char *name;
+    } formats[] = {
+        {"\x1f\x8b", 2, "compressed (zcat reads it)"},
+        {"\x28\xb5\x2f\xfd", 4, "compressed (zstdcat reads it)"},
+        {"\xfd\x37zXZ", 5, "compressed (xzcat reads it)"},
+        {"BZh", 3, "compressed (bzcat reads it)"},
+        {"\xff\xfe", 2, "UTF-16 (iconv -f UTF-16 reads it)"},
+        {"\xfe\xff", 2, "UTF-16 (iconv -f UTF-16 reads it)"},
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (size >= formats[i].size && memcmp(data, formats[i].begin, formats[i].size) == 0)
+            return formats[i].name;
+    return NULL;
+}
+
+/* One line, or a piece of one that is longer than any that says something. */
+static void oldlog_line(struct oldlog *log, struct extract *extract, const char *line, size_t size)
+{
+    size_t begin = log->is_within ? 0 : oldlog_time(log, line, size);
+    log->lines += !log->is_within;
+    log->is_within = line[size - 1] != '\n';
+    extract_feed(extract, line + begin, size - begin);
+    size_t letters = size - begin - !log->is_within;
+    if (letters > 0)
+        (void)snprintf(log->last_line, sizeof log->last_line, "%.*s", (int)letters, line + begin);
+}
+
+/* By pieces: a log may be larger than the memory, and without an end of a line. */
+static int oldlog_read_file(struct oldlog *log, FILE *file, struct extract *extract,
+                            struct error *err)
+{
+    static char piece[OLDLOG_PIECE];
+    size_t size = 0, read;
+    while ((read = fread(piece + size, 1, sizeof piece - size, file)) > 0) {
+        size += read;
+        const char *format = log->lines || log->is_within ? NULL : oldlog_format(piece, size);
+        if (format)
+            return error_set(err, -EINVAL, "%s is %s: let --log %s=/dev/stdin read text", log->file,
+                             format, log->name);
+        const char *at = piece, *end = piece + size, *next;
+        while ((next = memchr(at, '\n', (size_t)(end - at)))) {
+            oldlog_line(log, extract, at, (size_t)(next + 1 - at));
+            at = next + 1;
+        }
+        size = (size_t)(end - at);
+        if (size == sizeof piece) {
+            oldlog_line(log, extract, at, size);
+            size = 0;
+        }
+        memmove(piece, at, size);
+    }
+    if (size > 0)
+        oldlog_line(log, extract, piece, size);
+    return ferror(file) ? error_set(err, -errno, "cannot read %s: %s", log->file, strerror(errno))
+                        : 0;
+}
+
 static int oldlog_read(struct oldlog *log, struct extract *extract, struct error *err)
 {
     FILE *file = fopen(log->file, "re");
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
     if (!file)
         return error_set(err, -errno, "cannot open %s: %s", log->file, strerror(errno));
-    while ((size = getline(&line, &capacity, file)) > 0) {
-        size_t begin = oldlog_time(log, line, (size_t)size);
-        log->lines++;
-        extract_feed(extract, line + begin, (size_t)size - begin);
-    }
-    int code =
-        ferror(file) ? error_set(err, -errno, "cannot read %s: %s", log->file, strerror(errno)) : 0;
+    int code = oldlog_read_file(log, file, extract, err);
     extract_end(extract);
     if (!log->stopped)
         oldlog_judge(log);
-    free(line);
     (void)fclose(file); /* only read */
     return code;
 }
@@ -227,6 +285,40 @@ static void oldlog_write_metrics(const struct oldlog *log, const struct terminal
     table_fini(&table);
 }
 
+/* Where nothing was recognised, a line of it helps to see why. */
+static void oldlog_write_nothing(const struct oldlog *log, struct text *text)
+{
+    text_add(text,
+             "  no metric was recognised; `metrics: {pattern: ...}` of phased-spec(5) tells how "
+             "they are printed\n");
+    if (!log->last_line[0])
+        return;
+    text_add(text, "  its last line: ");
+    terminal_add_cut(text, log->last_line, 100);
+    text_add(text, "\n");
+}
+
+/* Metrics that guards, until and gate ask for: a guard without its metric watches nothing. */
+static void oldlog_write_missing(const struct oldlog *log, const struct terminal *terminal,
+                                 struct text *text)
+{
+    size_t count = metrics_name_count(log->metrics);
+    char *missing = guards_missing(log->guards), *rest = missing;
+    const char **names = calloc(count + 1, sizeof *names);
+    if (!names)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        names[i] = metrics_name(log->metrics, i);
+    for (char *name; (name = strtok_r(rest, ", ", &rest));) {
+        const char *nearest = text_nearest(name, names, count);
+        terminal_colour(terminal, text, COLOUR_RED, "  never came: ");
+        text_addf(text, "%s%s%s%s\n", name, nearest ? " (did you mean " : "",
+                  nearest ? nearest : "", nearest ? "?)" : "");
+    }
+    free(names);
+    free(missing);
+}
+
 static struct expr_names oldlog_names(const struct oldlog *log, const char *phase)
 {
     return (struct expr_names){
@@ -310,6 +402,9 @@ static void oldlog_write_one(const struct oldlog *logs, size_t count, const stru
         text_add(text, "; no times, so that all seems to have come at once\n");
     if (log->rows)
         oldlog_write_metrics(log, terminal, text);
+    else
+        oldlog_write_nothing(log, text);
+    oldlog_write_missing(log, terminal, text);
     oldlog_write_guards(log, terminal, text);
     oldlog_write_gate(logs, count, log, terminal, text);
 }

@@ -2,6 +2,8 @@
 # `phasectl check --log`: what would have been read from earlier logs, and how it would have been
 # judged. Needs no daemon and no Slurm.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
     i=0
     SRC=${SRC:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
@@ -72,6 +74,36 @@ SPEC
     [ "$status" = 1 ] && [[ $output == *'absent: No such file or directory'* ]]
     head -c 100000 /dev/urandom >"$work/noise"
     phasectl check "$work/w.yaml" --log validate="$work/noise"
+}
+
+@test "a log of any making is read: CRLF, colours, a progress bar, a line without end" {
+    workflow
+    tried() { phasectl check "$work/w.yaml" --log validate="$1" | sed -n 's/^  loss  *\([0-9]*\) .* \([0-9.]*\)$/\1 \2/p'; }
+    printf 'step 1 | loss 4.5\r\nstep 2 | loss 4.25\r\n' >"$work/crlf"
+    [ "$(tried "$work/crlf")" = '2 4.25' ]
+    printf '\033[32mINFO\033[0m step=1 loss=\033[1m4.5\033[0m\n' >"$work/ansi"
+    [ "$(tried "$work/ansi")" = '1 4.5' ]
+    printf 'Epoch 0:  10%%|# | 10/100 [00:01<00:09, 9.9it/s, loss=4.5]\rEpoch 0: 100%%|##| 100/100 [00:10<00:00, 9.9it/s, loss=3.1]\n' >"$work/tqdm"
+    [ "$(tried "$work/tqdm")" = '2 3.1' ]
+    echo 'step=1 loss=4' >"$work/large"
+    truncate -s 300M "$work/large" # NULs, in one line
+    printf '\nstep=2 loss=3' >>"$work/large"
+    (ulimit -d 200000 && [ "$(tried "$work/large")" = "2 3" ])
+}
+
+@test "what was not recognised is said, and what no guard would have seen" {
+    workflow
+    sed 's/gnorm/grad_norm/; s/loss=/loss: ~/' "$work/plain.log" >"$work/other.log"
+    sed -i 's/max(gnorm)/max(grad_nrm)/' "$work/w.yaml"
+    run -0 phasectl check "$work/w.yaml" --log validate="$work/other.log"
+    [[ $output == *'never came: grad_nrm (did you mean grad_norm?)'* ]]
+    echo 'nothing to see' >"$work/mute"
+    run -0 phasectl check "$work/w.yaml" --log validate="$work/mute"
+    [[ $output == *'no metric was recognised; `metrics: {pattern: ...}`'*'its last line: nothing to see'* ]]
+    gzip -k "$work/plain.log"
+    run -1 phasectl check "$work/w.yaml" --log validate="$work/plain.log.gz"
+    [[ $output == *'plain.log.gz is compressed (zcat reads it): let --log validate=/dev/stdin read text'* ]]
+    zcat "$work/plain.log.gz" | phasectl check "$work/w.yaml" --log validate=/dev/stdin | grep -q '100 rows'
 }
 
 @test "speed and MFU are made of what is printed, as they are when it runs" {
