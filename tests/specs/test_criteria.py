@@ -40,6 +40,30 @@ OPTIONS = {
         learning_rate min_learning_rate warmup_steps max_hours max_length num_workers
         prefetch_factor use_fp8 use_flash_attn compile_model gradient_checkpointing use_wandb
         output_dir eval_interval log_interval""",
+    ("latentwire.yaml", "train", "latentwire/train.py"): """
+        samples epochs batch_size grad_accum_steps seed data_seed dataset models llama_id
+        qwen_id use_optimized_dataloader num_dataloader_workers dataloader_prefetch_factor
+        dataloader_cache_tokenization dataloader_pin_memory lr max_grad_norm grad_ckpt
+        mixed_precision save_dir save_every resume_from auto_resume reset_epoch""",
+}
+
+# The keys of main.py's configuration that are set, of hdp-diffusion: Hydra refuses another one, and
+# one with a + that is there already.
+HYDRA = """
+    mode data model algo noise loader.global_batch_size loader.batch_size loader.eval_batch_size
+    loader.eval_global_batch_size loader.num_workers model.length model.attn_backend block_size
+    algo.backbone optim.lr lr_scheduler.num_warmup_steps training.ema training.resample
+    trainer.max_steps trainer.accumulate_grad_batches trainer.devices trainer.num_nodes
+    trainer.precision trainer.gradient_clip_val trainer.val_check_interval
+    trainer.log_every_n_steps wandb.project wandb.name hydra.run.dir checkpointing.save_dir
+    checkpointing.resume_ckpt_path eval.checkpoint_path"""
+HYDRA_DATA = """ data.train_path data.test_path data.hdp.question_len data.hdp.plan_len
+    data.hdp.exec_len""" # of data=hdp_diffusion alone
+KEYS = {
+    ("bd3lm-h200.yaml", "train", "main.py"): HYDRA,
+    ("bd3lm-h200.yaml", "evaluate", "evaluate.py\""): HYDRA,
+    ("hdp-diffusion-h200.yaml", "train", "main.py"): HYDRA + HYDRA_DATA,
+    ("hdp-diffusion-h200.yaml", "evaluate", "evaluate.py\""): HYDRA + HYDRA_DATA,
 }
 
 
@@ -149,15 +173,28 @@ def check_row(file, cells):
             yield "%s: %s" % (place, fault)
 
 
+def calls_of(file, phase, program):
+    """What is given to a program, each time that it is called."""
+    text = look_up(resolve(file, ()), [phase, "run"]).replace("\\\n", " ")
+    calls = [line.split(program, 1)[1] for line in text.splitlines() if program + " " in line]
+    return calls or ["--is-not-called"]
+
+
 def check_options(file, phase, program, options):
     """Yields the options that are given to a program and that it does not have."""
-    text = look_up(resolve(file, ()), [phase, "run"]).replace("\\\n", " ")
-    calls = [line for line in text.splitlines() if program in line]
-    if not calls:
-        yield "%s: %s does not call %s" % (file, phase, program)
-    for option in re.findall(r"--([a-z]\w*)", " ".join(line.split(program, 1)[1] for line in calls)):
+    for option in re.findall(r"--([a-z]\w*)", " ".join(calls_of(file, phase, program))):
         if option not in options.split():
             yield "%s: %s has no option --%s" % (file, program, option)
+
+
+def check_keys(file, phase, program, keys):
+    """Yields the keys that Hydra would refuse."""
+    given = re.findall(r"\s(\+{0,2})([a-z][\w.]*)=", " ".join(calls_of(file, phase, program)))
+    if not given:
+        yield "%s: %s gives nothing to %s" % (file, phase, program)
+    for sign, key in given:
+        if sign != "++" and (key in keys.split()) == (sign == "+"):
+            yield "%s: %s: Hydra refuses %s%s" % (file, phase, sign, key)
 
 
 def main():
@@ -168,6 +205,7 @@ def main():
             faults.setdefault(file, []).append("%s:%d: %s" % (PAGE, number, fault))
     unknown = [fault for call, options in OPTIONS.items()
                for fault in check_options(*call, options)]
+    unknown += [fault for call, keys in KEYS.items() for fault in check_keys(*call, keys)]
     print("1..%d" % (len(rows) + 1))
     for number, (file, count) in enumerate(rows.items(), 1):
         print("%sok %d - %s carries what its guide says: %d rows"
