@@ -98,9 +98,10 @@ double view_run_duration(const json_t *run, double now)
 bool view_hardware(const json_t *run, struct text *text)
 {
     const char *gpu = field_text(run, "gpu"), *by_gpu = field_text(run, "by_gpu");
-    if (by_gpu[0] || gpu[0])
+    bool differs = json_is_string(json_object_get(run, "by_gpu"));
+    if (differs)
         text_addf(text, "%s (%s)", by_gpu[0] ? by_gpu : "nothing", gpu[0] ? gpu : "not known");
-    return by_gpu[0] || gpu[0];
+    return differs;
 }
 
 bool view_wait(const json_t *run, double now, struct text *text)

@@ -32,6 +32,7 @@ CREATE TABLE member (
     fingerprint TEXT,          -- of all that the spec says of it, and of the folder and the code
     reused   INTEGER REFERENCES phase DEFERRABLE INITIALLY DEFERRED,
                                -- the equal one of an earlier workflow whose results it has taken
+    reused_rung INTEGER NOT NULL, -- from 0: up to this one it has them
     UNIQUE (matrix, number)
 ) STRICT;
 

@@ -67,6 +67,7 @@ QUERIES = \
 	schema/queries/pace_put.sql \
 	schema/queries/paces_answer.sql \
 	schema/queries/result_find.sql \
+	schema/queries/member_step.sql \
 	schema/queries/phase_answer.sql \
 	schema/queries/phase_find.sql \
 	schema/queries/phase_insert.sql \

@@ -124,10 +124,20 @@ static int assignment_read_spec(struct assignment *assignment, struct error *err
     return result < 0 ? result : assignment_read_checkpoint(assignment, err);
 }
 
+/* Results of a matrix's members are kept by what GPU they are of, and Slurm has the choice. */
+static bool assignment_wants_model(const json_t *spec)
+{
+    const json_t *resources = json_object_get(spec, "resources");
+    bool is_open = !json_is_string(json_object_get(resources, "gpu_type")) ||
+                   json_array_size(json_object_get(resources, "alternatives")) > 0;
+    return json_is_object(json_object_get(spec, "member")) && is_open &&
+           assignment_number(resources, "gpus", 0) > 0;
+}
+
 /* The document itself stays as the daemon wrote it: the next run may get another GPU. */
 static void assignment_lay(struct assignment *assignment, const json_t *spec)
 {
-    if (overlay_is_needed(spec)) {
+    if (overlay_is_needed(spec) || assignment_wants_model(spec)) {
         assignment->hardware = hardware_read(assignment->run_dir);
         assignment->needs_hardware = !assignment->hardware;
     }

@@ -200,7 +200,10 @@ static void matrix_climb(struct step *step, struct phase *matrix, const struct c
         assert(member->matrix == matrix && member->state == PHASE_SUCCEEDED);
         member->rung = matrix->rung;
         phase_adopt(member, &step->event->plan->phases[member->index]);
-        phase_move(step, member, PHASE_BLOCKED, reason);
+        if (member->reused && member->rung <= member->reused_rung)
+            step_save_phase(step, member); /* its results are known there, too */
+        else
+            phase_move(step, member, PHASE_BLOCKED, reason);
     }
     phase_move(step, matrix, PHASE_BLOCKED, message); /* and is settled after this event */
 }

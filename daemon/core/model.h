@@ -133,6 +133,7 @@ struct phase {
     unsigned rung;           /* from 0: that a matrix is at; that a member was let go on to */
     uint64_t reused;         /* of a member: the phase of an earlier workflow that was its like, */
     char *reused_from;       /* and its address: it has the results of that; 0 and NULL: its own */
+    unsigned reused_rung;    /* up to this rung, and then runs itself */
     struct phase *best;      /* of a matrix that has decided: its best member; NULL: none is */
     bool is_overridden;      /* a person promoted it; of a matrix: chooses without `where`, or that
                                 its best is this one */

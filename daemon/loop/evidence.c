@@ -16,18 +16,21 @@ int evidence_load(struct store *store, const struct phase *phase, struct evidenc
                   struct error *err)
 {
     double elapsed_s = 0;
-    uint64_t id = phase->reused ? phase->reused : phase->id;
+    int64_t last_step = phase->run ? phase->run->last_step : -1;
     int status = phase->run ? store_run_spec(store, phase->run->id, &evidence->spec, err)
                             : store_phase_spec(store, phase->id, &evidence->spec, err);
     if (status < 0)
         return status;
     evidence->metrics = metrics_new();
-    status = store_metrics_load(store, id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
+    status =
+        store_metrics_load(store, phase->id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
+    if (status == 0 && phase->reused && !phase->run)
+        status = store_member_step(store, phase->id, &last_step, err);
     if (status < 0)
         return status;
     evidence->facts = json_pack("{s:f}", "elapsed", elapsed_s);
-    if (phase->run && phase->run->last_step >= 0)
-        (void)json_object_set_new(evidence->facts, "step", json_integer(phase->run->last_step));
+    if (last_step >= 0)
+        (void)json_object_set_new(evidence->facts, "step", json_integer(last_step));
     return 0;
 }
 

@@ -138,7 +138,7 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
         const struct phase *before = named->best ? named->best : named; /* its best member */
         if (!is_before[i] || before->is_matrix)
             continue;
-        char *out = before->reused
+        char *out = before->reused && !before->run
                         ? text_format("%s/../%s/out", folder->workflow, before->reused_from)
                         : text_format("%s/%s/out", folder->workflow, before->name);
         json_t *input = json_object();

@@ -114,6 +114,9 @@ static void rows_mark(struct rows *rows, const struct phase *phase, size_t befor
         path = run->resume_path;
         step = run->resume_step;
     }
+    for (size_t i = 0; path && phase->reused && i < rows->count; i++) /* in another workflow */
+        if (rows_have(rows, rows->items[i].run, path) && rows->items[i].step <= step)
+            rows->items[i].is_ahead = true;
 }
 
 /* Whether a program that began with this checkpoint failed before its first step; it may have been

@@ -1,4 +1,5 @@
-/* Looking for results: of an equal phase, asked for from the same folder, whose files are there. */
+/* Looking for results: of an equal phase, asked for from the same folder, whose files are there, on
+ * GPUs as they are asked for now. */
 #include "daemon/loop/reuse.h"
 
 #include "daemon/core/model.h"
@@ -7,35 +8,12 @@
 #include "lib/error.h"
 #include "lib/fingerprint.h"
 #include "lib/home.h"
+#include "lib/spec/overlay.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* All that the spec says of it but its name and its place in the matrix; the folder, and the code
- * as far as it is known. */
-static void mark(json_t *spec, const json_t *submission)
-{
-    static const char *const code[] = {"commit", "diff", "packages"};
-    json_t *member = json_object_get(spec, "member"), *content = json_copy(spec);
-    json_t *document = json_object();
-    char fingerprint[FINGERPRINT_SIZE];
-    if (!content || !document)
-        abort();
-    (void)json_object_del(content, "name"); /* they are there */
-    (void)json_object_del(content, "member");
-    (void)json_object_set_new(document, "phase", content);
-    (void)json_object_set(document, "workdir", json_object_get(submission, "workdir"));
-    for (size_t i = 0; i < sizeof code / sizeof code[0]; i++) {
-        json_t *part = json_object_get(json_object_get(submission, "provenance"), code[i]);
-        if (part)
-            (void)json_object_set(document, code[i], part);
-    }
-    fingerprint_json(document, fingerprint);
-    json_decref(document);
-    (void)json_object_set_new(member, "fingerprint", json_string(fingerprint));
-}
 
 /* The resolved phase of this name. */
 static json_t *find(const json_t *resolved, const char *name)
@@ -50,49 +28,203 @@ static json_t *find(const json_t *resolved, const char *name)
     return NULL;
 }
 
-static int64_t reuse_s(const json_t *resolved, const struct phase *matrix)
+static const json_t *matrix_of(const json_t *resolved, const struct phase *matrix)
 {
-    const json_t *best =
-        json_object_get(json_object_get(find(resolved, matrix->name), "matrix"), "best");
-    return json_integer_value(json_object_get(best, "reuse_s"));
+    return json_object_get(find(resolved, matrix->name), "matrix");
 }
 
-static int take(struct store *store, const struct home *home, const char *fingerprint,
-                int64_t since_ms, struct phase *member, struct error *err)
+/* All that the spec says of it but its name, its place in the matrix and the type of its GPUs (by
+ * what they really were it is compared later); how its rungs go; the folder, and the code as far as
+ * it is known. */
+static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
 {
-    struct store_result result = {0};
-    int status = store_result_find(store, fingerprint, since_ms, &result, err);
-    if (status < 0)
-        return status == -ENOENT ? 0 : status;
-    char *out = text_format("%s/%s/out", home->runs, result.address);
-    if (access(out, F_OK) == 0) { /* else somebody has tidied up */
-        member->reused = result.phase;
-        member->reused_from = result.address;
-        member->checkpoint_path = result.checkpoint_path;
-        member->checkpoint_step = result.checkpoint_step;
-        result.address = result.checkpoint_path = NULL;
+    static const char *const code[] = {"commit", "diff", "packages"};
+    json_t *member = json_object_get(spec, "member"), *content = json_copy(spec);
+    json_t *document = json_object(), *resources = json_copy(json_object_get(spec, "resources"));
+    char fingerprint[FINGERPRINT_SIZE];
+    if (!content || !document)
+        abort();
+    (void)json_object_del(content, "name"); /* they are there */
+    (void)json_object_del(content, "member");
+    if (json_array_size(json_object_get(resources, "alternatives")) == 0)
+        (void)json_object_del(resources, "gpu_type"); /* likewise */
+    (void)json_object_set_new(content, "resources", resources);
+    (void)json_object_set_new(document, "phase", content);
+    for (int i = 0; json_is_object(rungs) && i < 2; i++) /* which part is cut changes no result */
+        (void)json_object_set(document, i ? "values" : "param",
+                              json_object_get(rungs, i ? "values" : "param"));
+    (void)json_object_set(document, "workdir", json_object_get(submission, "workdir"));
+    for (size_t i = 0; i < sizeof code / sizeof code[0]; i++) {
+        json_t *part = json_object_get(json_object_get(submission, "provenance"), code[i]);
+        if (part)
+            (void)json_object_set(document, code[i], part);
     }
-    free(out);
-    free(result.address);
-    free(result.checkpoint_path);
-    return 0;
+    fingerprint_json(document, fingerprint);
+    json_decref(document);
+    (void)json_object_set_new(member, "fingerprint", json_string(fingerprint));
+}
+
+/* --- GPUs --------------------------------------------------------------------------------------
+ */
+
+/* One may be the driver's name, the other a type of Slurm's. */
+static bool is_same_model(const char *model, const char *other)
+{
+    const struct overlay_gpu gpu = {.model = model}, others = {.model = other};
+    if (!*model || !*other)
+        return !*model && !*other;
+    return overlay_is_for(other, &gpu) || overlay_is_for(model, &others);
+}
+
+/* Whether the phase could have got these GPUs. */
+static bool may_get(const json_t *spec, const char *model)
+{
+    const json_t *resources = json_object_get(spec, "resources"), *alternative;
+    const json_t *alternatives = json_object_get(resources, "alternatives");
+    const char *type = json_string_value(json_object_get(resources, "gpu_type"));
+    size_t i;
+    json_array_foreach(alternatives, i, alternative)
+    {
+        const char *other = json_string_value(json_object_get(alternative, "gpu_type"));
+        if (!other || is_same_model(model, other))
+            return true;
+    }
+    return json_array_size(alternatives) == 0 && (!type || is_same_model(model, type));
+}
+
+/* --- Results -----------------------------------------------------------------------------------
+ */
+
+/* What is known of a matrix: of each member several results, whose model has to be the same for
+ * all, since they are compared. */
+struct known {
+    struct phase **members;
+    struct store_results *results;
+    size_t count;
+};
+
+/* Of how many members there is a result on such GPUs. */
+static size_t known_count(const struct known *known, const char *model)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < known->count; i++) {
+        const struct store_results *results = &known->results[i];
+        size_t at = 0;
+        while (at < results->count && !is_same_model(results->items[at].gpu, model))
+            at++;
+        count += at < results->count;
+    }
+    return count;
+}
+
+/* The model that most members were run on; NULL: none was run. */
+static const char *known_model(const struct known *known)
+{
+    const char *tried[STORE_RESULTS_MAX];
+    const char *best = NULL;
+    size_t tried_count = 0, most = 0;
+    for (size_t i = 0; i < known->count; i++)
+        for (size_t j = 0; j < known->results[i].count; j++) {
+            const char *model = known->results[i].items[j].gpu;
+            size_t at = 0;
+            while (at < tried_count && !is_same_model(tried[at], model))
+                at++;
+            if (at < tried_count || tried_count == STORE_RESULTS_MAX)
+                continue;
+            tried[tried_count++] = model;
+            size_t count = known_count(known, model);
+            best = count > most ? model : best;
+            most = count > most ? count : most;
+        }
+    return best;
+}
+
+static void take(const struct home *home, struct store_results *results, const char *model,
+                 struct phase *member)
+{
+    for (size_t i = 0; i < results->count && !member->reused; i++) {
+        struct store_result *result = &results->items[i];
+        char *out = text_format("%s/%s/out", home->runs, result->address);
+        if (is_same_model(result->gpu, model) && access(out, F_OK) == 0) { /* not tidied up */
+            member->reused = result->phase;
+            member->reused_from = result->address;
+            member->reused_rung = result->rung;
+            member->checkpoint_path = result->checkpoint_path;
+            member->checkpoint_step = result->checkpoint_step;
+            result->address = result->checkpoint_path = NULL;
+        }
+        free(out);
+    }
+}
+
+/* Drops what cannot be of the GPUs that the member asks for. */
+static void sift(const json_t *spec, struct store_results *results)
+{
+    bool has_gpus =
+        json_integer_value(json_object_get(json_object_get(spec, "resources"), "gpus")) > 0;
+    size_t count = results->count;
+    results->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct store_result result = results->items[i];
+        if (!has_gpus || may_get(spec, result.gpu)) {
+            results->items[results->count++] = result;
+            continue;
+        }
+        free(result.address);
+        free(result.checkpoint_path);
+        free(result.gpu);
+    }
+}
+
+static int reuse_matrix(struct store *store, const struct home *home, const json_t *resolved,
+                        struct phase *matrix, int64_t since_ms, struct error *err)
+{
+    struct workflow *workflow = matrix->workflow;
+    struct known known = {
+        .members = calloc(matrix->index + 1, sizeof *known.members),
+        .results = calloc(matrix->index + 1, sizeof *known.results),
+    };
+    int status = 0;
+    if (!known.members || !known.results)
+        abort();
+    for (size_t i = 0; status >= 0 && i < matrix->index; i++) {
+        struct phase *member = &workflow->phases[i];
+        if (member->matrix != matrix)
+            continue;
+        const json_t *spec = find(resolved, member->name);
+        const json_t *fingerprint = json_object_get(json_object_get(spec, "member"), "fingerprint");
+        struct store_results *results = &known.results[known.count];
+        known.members[known.count++] = member;
+        status = store_result_list(store, json_string_value(fingerprint), since_ms, results, err);
+        sift(spec, results);
+    }
+    const char *model = status < 0 ? NULL : known_model(&known);
+    for (size_t i = 0; model && i < known.count; i++)
+        take(home, &known.results[i], model, known.members[i]);
+    for (size_t i = 0; i < known.count; i++)
+        store_results_fini(&known.results[i]);
+    free(known.members);
+    free(known.results);
+    return status < 0 ? status : 0;
 }
 
 int reuse_results(struct store *store, const struct home *home, json_t *resolved,
                   const json_t *submission, struct workflow *workflow, struct error *err)
 {
     int status = 0;
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        json_t *spec = phase->matrix ? find(resolved, phase->name) : NULL;
+        if (spec)
+            mark(spec, json_object_get(matrix_of(resolved, phase->matrix), "rungs"), submission);
+    }
     for (size_t i = 0; status == 0 && i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
-        json_t *spec = phase->matrix ? find(resolved, phase->name) : NULL;
-        if (!spec)
-            continue;
-        mark(spec, submission);
-        int64_t seconds = reuse_s(resolved, phase->matrix);
-        const json_t *fingerprint = json_object_get(json_object_get(spec, "member"), "fingerprint");
-        if (seconds > 0)
-            status = take(store, home, json_string_value(fingerprint),
-                          loop_now_ms() - 1000 * seconds, phase, err);
+        const json_t *best = json_object_get(matrix_of(resolved, phase), "best");
+        int64_t seconds = json_integer_value(json_object_get(best, "reuse_s"));
+        if (phase->is_matrix && seconds > 0)
+            status =
+                reuse_matrix(store, home, resolved, phase, loop_now_ms() - 1000 * seconds, err);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* --- Rows with the workflow --------------------------------------------------------------------
  */
@@ -29,8 +30,7 @@ static int insert_member(struct store *store, const struct phase *phase, const j
     stmt_bind_json(stmt, ":params", json_object_get(member, "params"));
     stmt_bind_text(stmt, ":fingerprint", json_string_value(json_object_get(member, "fingerprint")));
     stmt_bind_id(stmt, ":reused", phase->reused);
-    stmt_bind_text(stmt, ":fingerprint", json_string_value(json_object_get(member, "fingerprint")));
-    stmt_bind_id(stmt, ":reused", phase->reused);
+    stmt_bind_int(stmt, ":reused_rung", phase->reused_rung);
     return stmt_run(stmt, err);
 }
 
@@ -80,6 +80,7 @@ static bool load_member(struct stmt *stmt, struct workflow *workflow)
     if (member->matrix->is_parallel)
         member->beside = member->matrix;
     member->reused = (uint64_t)stmt_next_int(stmt);
+    member->reused_rung = stmt_next_unsigned(stmt);
     member->reused_from = stmt_next_copy(stmt);
     return true;
 }
@@ -107,19 +108,44 @@ int rows_load_matrices(struct store *store, struct workflow *workflow, struct er
     return result;
 }
 
-int store_result_find(struct store *store, const char *fingerprint, int64_t since_ms,
-                      struct store_result *ret_result, struct error *err)
+int store_result_list(struct store *store, const char *fingerprint, int64_t since_ms,
+                      struct store_results *results, struct error *err)
 {
+    int status;
     struct stmt *stmt = store_stmt(store, Q_RESULT_FIND);
     stmt_bind_text(stmt, ":fingerprint", fingerprint);
     stmt_bind_int(stmt, ":since", since_ms);
+    stmt_bind_int(stmt, ":limit", STORE_RESULTS_MAX);
+    while ((status = stmt_step(stmt, err)) > 0) {
+        struct store_result *result = &results->items[results->count++];
+        result->phase = (uint64_t)stmt_next_int(stmt);
+        result->address = stmt_next_copy(stmt);
+        result->checkpoint_path = stmt_next_copy(stmt);
+        result->checkpoint_step = stmt_next_int(stmt);
+        result->rung = stmt_next_unsigned(stmt);
+        result->gpu = stmt_next_copy(stmt);
+    }
+    return status;
+}
+
+void store_results_fini(struct store_results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        free(results->items[i].address);
+        free(results->items[i].checkpoint_path);
+        free(results->items[i].gpu);
+    }
+    *results = (struct store_results){0};
+}
+
+int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_MEMBER_STEP);
+    stmt_bind_id(stmt, ":phase", phase);
     int result = stmt_step(stmt, err);
-    if (result <= 0)
-        return result < 0 ? result : error_set(err, -ENOENT, "no result of %s", fingerprint);
-    ret_result->phase = (uint64_t)stmt_next_int(stmt);
-    ret_result->address = stmt_next_copy(stmt);
-    ret_result->checkpoint_path = stmt_next_copy(stmt);
-    ret_result->checkpoint_step = stmt_next_int(stmt);
+    if (result < 0)
+        return result;
+    *ret_step = result == 0 || stmt_next_is_null(stmt) ? -1 : stmt_next_int(stmt);
     stmt_reset(stmt);
     return 0;
 }

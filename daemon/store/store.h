@@ -286,11 +286,24 @@ struct store_result {
     uint64_t phase;
     char *address, *checkpoint_path; /* 5/ladder.2; the path is NULL where there is none */
     int64_t checkpoint_step;
+    unsigned rung; /* from 0: that it has come to */
+    char *gpu;     /* the model that its runs have got; "": not known */
 };
 
-/* The newest result since then of a member with this fingerprint. -ENOENT. */
-int store_result_find(struct store *store, const char *fingerprint, int64_t since_ms,
-                      struct store_result *ret_result, struct error *err);
+enum { STORE_RESULTS_MAX = 16 };
+
+/* The newest ones. */
+struct store_results {
+    struct store_result items[STORE_RESULTS_MAX];
+    size_t count;
+};
+
+/* Results since then of members with this fingerprint, the newest first, into empty `results`. */
+int store_result_list(struct store *store, const char *fingerprint, int64_t since_ms,
+                      struct store_results *results, struct error *err);
+void store_results_fini(struct store_results *results);
+/* The last step of the results that a member has taken; -1: none. */
+int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, struct error *err);
 
 /* What a matrix has found of a member. Texts borrowed. */
 struct store_member {

@@ -429,16 +429,14 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
                      matrix_read_cut(scope, best));
 }
 
-/* Null where results of earlier workflows are not wanted. What a member begins from would not be in
- * them: neither rungs nor phases before it. */
+/* Null where results of earlier workflows are not wanted. What phases before a member leave would
+ * not be in them. */
 static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
 {
     const struct node *best = node_get(phase, "best"), *node = node_get(best, "reuse");
     uint32_t seconds = 0;
     if (!node)
         return json_null();
-    if (node_get(best, "rungs"))
-        node_key_problem(scope->problems, node, "not with rungs");
     if (node_get(phase, "after"))
         node_key_problem(scope->problems, node,
                          "not after other phases: what they leave may be another thing each time");

@@ -1,6 +1,9 @@
+-- Of all runs of a phase, and of those whose results it has taken.
 SELECT checkpoint.run, checkpoint.path, checkpoint.step, checkpoint.bytes,
        checkpoint.paths, checkpoint.time
-  FROM run
+  FROM phase
+  LEFT JOIN member ON member.phase = phase.id
+  JOIN run ON run.phase IN (phase.id, member.reused)
   JOIN checkpoint ON checkpoint.run = run.id
- WHERE run.phase = :phase
+ WHERE phase.id = :phase AND (run.phase = phase.id OR run.rung <= member.reused_rung)
  ORDER BY checkpoint.step DESC, checkpoint.time DESC

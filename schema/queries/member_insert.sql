@@ -1,2 +1,2 @@
-INSERT INTO member (phase, matrix, number, params, fingerprint, reused)
-VALUES (:phase, :matrix, :number, :params, :fingerprint, :reused)
+INSERT INTO member (phase, matrix, number, params, fingerprint, reused, reused_rung)
+VALUES (:phase, :matrix, :number, :params, :fingerprint, :reused, :reused_rung)

@@ -1,4 +1,5 @@
-SELECT phase.position, matrix.position, member.reused, earlier.workflow || '/' || earlier.name
+SELECT phase.position, matrix.position, member.reused, member.reused_rung,
+       earlier.workflow || '/' || earlier.name
   FROM phase
   JOIN member ON member.phase = phase.id
   JOIN phase AS matrix ON matrix.id = member.matrix

@@ -1,6 +1,10 @@
--- The runs of a phase, newest first. Metrics may arrive before the news of the start.
-SELECT id, resume_path, resume_step,
-       ifnull(started, (SELECT min(time) FROM metric WHERE metric.run = run.id)), ended
-  FROM run
- WHERE phase = :phase
- ORDER BY attempt DESC
+-- The runs of a phase, newest first, and before them those whose results it has taken, as far as it
+-- has come. Metrics may arrive before the news of the start.
+SELECT run.id, run.resume_path, run.resume_step,
+       ifnull(run.started, (SELECT min(time) FROM metric WHERE metric.run = run.id)), run.ended
+  FROM phase
+  LEFT JOIN member ON member.phase = phase.id
+  JOIN run ON run.phase IN (phase.id, member.reused)
+ WHERE phase.id = :phase
+   AND (run.phase = phase.id OR run.rung <= min(member.reused_rung, phase.rung))
+ ORDER BY run.phase = phase.id DESC, run.attempt DESC

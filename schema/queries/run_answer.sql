@@ -10,7 +10,10 @@ SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        CASE WHEN run.last_step >= 0 THEN run.last_step END AS last_step,
        run.resume_path AS resume,
        :runs || '/' || phase.workflow || '/' || phase.name || '/' || run.attempt AS run_dir,
-       run.in_place AS "in_place?", run.gpu, run.by_gpu,
+       run.in_place AS "in_place?", run.gpu,
+       CASE WHEN run.by_gpu IS NOT NULL THEN run.by_gpu
+            WHEN run.gpu IS NOT NULL AND json_array_length(phase.spec, '$.by_gpu') > 0 THEN ''
+       END AS by_gpu,
        (SELECT group_concat(name)
           FROM (SELECT DISTINCT mate.name
                   FROM job AS shared

@@ -195,3 +195,42 @@ starts() {
     eventually 20 queue_is RUNNING
     free_nodes
 }
+
+# A matrix of two members that name the GPUs that they want.
+sweep() {
+    cat <<SPEC
+name: sweep
+phases:
+  sweep:
+    resources: {nodes: 1, gpus: $1, time: 30m}
+    linger: 60s
+    preflight: off
+    matrix: {x: [1, 2]}
+    pack: serial
+    run: |
+      echo "\$x" >>"\$PHASED_OUT/../../executed"
+      echo step=1 loss=\$x
+    best: {min: last(loss), where: step == 1, reuse: 1d}
+SPEC
+}
+
+@test "results of members are of the GPU that was there, whatever was asked for" {
+    phasectl daemon start
+    sweep 1 | submit
+    eventually 60 state 1 succeeded
+    local model other=h200
+    model=$(record 'SELECT DISTINCT gpu FROM run')
+    [ "$model" = h100 ] || other=h100
+    sweep "$model:1" | submit
+    eventually 60 state 2 succeeded
+    [ ! -e "$PHASED_HOME/runs/2/executed" ]
+    sweep "$other:1" | submit
+    eventually 60 state 3 succeeded
+    [ "$(paste -sd, "$PHASED_HOME/runs/3/executed")" = 1,2 ]
+    sweep 1 | submit
+    eventually 60 state 4 succeeded
+    [ ! -e "$PHASED_HOME/runs/4/executed" ]
+    [ "$(record "SELECT count(DISTINCT phase.workflow) FROM member
+                  JOIN phase ON phase.id = member.reused
+                 WHERE member.matrix IN (SELECT id FROM phase WHERE workflow = 4)")" = 1 ]
+}

@@ -28,7 +28,7 @@ phases:
         echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.' >&2
         exit 1
       fi
-      for i in \$(seq 1 \$MAX_STEPS); do echo step=\$i speed=\$((BATCH_SIZE * 10 + i)) memory=\$((BATCH_SIZE / 2)); done
+      for i in \$(seq \$((\${PHASED_RESUME_STEP:-0} + 1)) \$MAX_STEPS); do echo step=\$i speed=\$((BATCH_SIZE * 10 + i)) memory=\$((BATCH_SIZE / 2)); done
       echo \$MAX_STEPS >"\$PHASED_OUT/step_\$MAX_STEPS.ckpt"
     checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
     ${2:-best: {max: mean(speed)\}}
@@ -251,4 +251,23 @@ judged() {
     eventually 60 state 2 succeeded
     [ "$(cat "$PHASED_HOME/runs/2/train/out/given")" = '64 128 64 step_5.ckpt' ]
     [ -z "$(executed 2)" ]
+}
+
+@test "what is known of a member's rungs is not run again, and beyond them it goes on from there" {
+    local rungs='best: {max: last(speed), where: count(speed) == MAX_STEPS and step == MAX_STEPS, rungs: {MAX_STEPS: [2, 4]}, reuse: 1d}
+    pack: serial'
+    phasectl daemon start
+    ladder '{BATCH_SIZE: [16, 64, 32]}' "$rungs" | submit # 16 is cut
+    eventually 90 state 1 succeeded
+    ladder '{BATCH_SIZE: [64, 16, 128]}' "$rungs" | submit
+    ladder '{BATCH_SIZE: [16, 8, 4]}' "$rungs" | submit
+    eventually 90 state 2 succeeded
+    [ "$(executed 2)" = '128 128' ]
+    [ "$(cat "$PHASED_HOME/runs/2/train/out/given")" = '128 256 128 step_4.ckpt' ]
+    eventually 90 state 3 succeeded
+    [ "$(executed 3)" = '4 8 8 16' ]
+    [ "$(record "SELECT resume_step FROM run JOIN phase ON phase.id = run.phase
+                 WHERE workflow = 3 AND phase.name = 'ladder.1'")" = 2 ]
+    [ "$(phasectl status 3/ladder --json | jq -c '[.best, .members[0].value]')" = '["ladder.1",164]' ]
+    [ "$(cat "$PHASED_HOME/runs/3/train/out/given")" = '16 32 16 step_4.ckpt' ]
 }

@@ -199,6 +199,7 @@ struct run *record_add_run(struct record *record, struct phase *phase, uint64_t 
     struct run *new_run = workflow_add_run(phase->workflow, phase);
     new_run->id = run;
     new_run->attempt = ++phase->attempts;
+    new_run->rung = phase->rung;
     new_run->job = new_job;
     record_save_run(record, new_run);
     return new_run;

@@ -92,6 +92,29 @@ static void known_results_count_at_once(void **state)
     assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
 }
 
+static void known_results_of_a_rung_are_not_run_again(void **state)
+{
+    struct world *world = *state;
+    for (size_t i = 0; i < 3; i++) {
+        world->workflow->phases[i].reused = 77;
+        world->workflow->phases[i].reused_from = matrix_copy("5/ladder.9");
+        world->workflow->phases[i].reused_rung = i == 2;
+    }
+    matrix_begins(world, 1, 3);
+    assert_int_equal(world_phase(world, "ladder")->state, PHASE_DECIDING);
+    (void)world_trace(world);
+    matrix_chooses(world, true, 2, (const char *const[]){"ladder.3", "ladder.1"});
+    assert_string_equal(world_trace(world), "ladder.1: succeeded -> blocked\n"
+                                            "ladder: deciding -> blocked\n"
+                                            "ladder.1: blocked -> queued\nsubmit ladder.1#1\n");
+    matrix_succeeds(world, "ladder.1");
+    (void)world_trace(world);
+    matrix_chooses(world, true, 1, (const char *const[]){"ladder.3"});
+    assert_string_equal(world_trace(world), "ladder.3: succeeded -> blocked\n"
+                                            "ladder: deciding -> blocked\n"
+                                            "ladder.3: blocked -> queued\nsubmit ladder.3#1\n");
+}
+
 static void packed_members_follow_each_other_in_one_job(void **state)
 {
     struct world *world = *state;
@@ -377,6 +400,7 @@ int main(void)
         CLAIM(a_member_that_fails_its_gate_is_out),
         CLAIM(for_other_failures_a_person_is_asked_and_the_matrix_waits),
         CLAIM(known_results_count_at_once),
+        CLAIM(known_results_of_a_rung_are_not_run_again),
         CLAIM(packed_members_follow_each_other_in_one_job),
         CLAIM(members_side_by_side_share_a_job_and_have_a_slot_each),
         CLAIM(a_member_that_comes_back_gets_the_free_slot),

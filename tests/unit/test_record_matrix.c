@@ -139,19 +139,23 @@ static void chosen_params_add_up_with_those_of_remedies(void **state)
     record_close(&record);
 }
 
-static int find(struct record *record, const char *fingerprint, int64_t since_ms)
+/* How many results there are. */
+static int find(struct record *record, const char *fingerprint, int64_t since_ms, const char *gpu)
 {
-    struct store_result result = {0};
+    struct store_results results = {0};
     struct error err;
-    int status = store_result_find(record->store, fingerprint, since_ms, &result, &err);
-    if (status == 0) {
-        assert_string_equal(result.address, "7/validate");
-        assert_string_equal(result.checkpoint_path, "/out/9");
-        assert_int_equal(result.checkpoint_step, 9);
+    assert_int_equal(store_result_list(record->store, fingerprint, since_ms, &results, &err), 0);
+    int count = (int)results.count;
+    if (count > 0) {
+        const struct store_result *result = &results.items[0];
+        assert_string_equal(result->address, "7/validate");
+        assert_string_equal(result->checkpoint_path, "/out/9");
+        assert_int_equal(result->checkpoint_step, 9);
+        assert_int_equal(result->rung, 1);
+        assert_string_equal(result->gpu, gpu);
     }
-    free(result.address);
-    free(result.checkpoint_path);
-    return status;
+    store_results_fini(&results);
+    return count;
 }
 
 static void a_result_is_found_by_what_it_is_of(void **state)
@@ -163,7 +167,7 @@ static void a_result_is_found_by_what_it_is_of(void **state)
     struct workflow *workflow = make_matrix(&record);
     struct phase *member = &workflow->phases[0];
     struct run *run = record_add_run(&record, member, 31, 41);
-    assert_int_equal(find(&record, "f00d", 0), -ENOENT); /* it is not through */
+    assert_int_equal(find(&record, "f00d", 0, ""), 0); /* it is not through */
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_SUCCEEDED;
     run->started_ms = 1000;
@@ -176,11 +180,21 @@ static void a_result_is_found_by_what_it_is_of(void **state)
     record_begin(&record);
     assert_int_equal(store_apply(record.store, &effect, 0, &err), 0);
     record_commit(&record);
-    assert_int_equal(find(&record, "f00d", 2000), 0);
-    assert_int_equal(find(&record, "f00d", 2001), -ENOENT); /* too old */
-    assert_int_equal(find(&record, "beef", 0), -ENOENT);
-    record_add_remedy(&record, run->id); /* then it was another one */
-    assert_int_equal(find(&record, "f00d", 0), -ENOENT);
+    assert_int_equal(find(&record, "f00d", 2000, ""), 0); /* its matrix may let it go on */
+    workflow->phases[1].state = PHASE_CANCELLED;
+    const struct core_effect end = {.kind = FX_SAVE_PHASE, .phase = &workflow->phases[1]};
+    record_begin(&record);
+    assert_int_equal(store_apply(record.store, &end, 0, &err), 0);
+    record_commit(&record);
+    assert_int_equal(find(&record, "f00d", 2000, "h100"), 1); /* as asked for */
+    assert_int_equal(find(&record, "f00d", 2001, ""), 0);     /* too old */
+    assert_int_equal(find(&record, "beef", 0, ""), 0);
+    record_begin(&record);
+    assert_int_equal(store_run_hardware_set(record.store, run->id, "NVIDIA H200", NULL, &err), 0);
+    record_commit(&record);
+    assert_int_equal(find(&record, "f00d", 0, "NVIDIA H200"), 1); /* as it was */
+    record_add_remedy(&record, run->id);                          /* then it was another one */
+    assert_int_equal(find(&record, "f00d", 0, ""), 0);
     workflow_free(workflow);
     record_close(&record);
 }

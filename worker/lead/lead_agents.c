@@ -1,6 +1,7 @@
 /* What the agents report, and what the lead makes of it. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -13,7 +14,8 @@ static void lead_warn_of_hardware(struct lead_run *run)
 {
     const json_t *hardware = run->assignment->hardware;
     const char *model = json_string_value(json_object_get(hardware, "model"));
-    if (!hardware || json_is_string(json_object_get(hardware, "by_gpu")))
+    if (!hardware || !overlay_is_needed(run->assignment->spec) ||
+        json_is_string(json_object_get(hardware, "by_gpu")))
         return;
     char *message = text_format("by_gpu: %s%s: the phase runs as it stands",
                                 model ? "nothing is for " : "nobody could tell which GPU this is",
