@@ -114,10 +114,12 @@ static void metrics_that_do_not_come_are_told_after_three_minutes_and_once(void 
     world_pass(&world, 179);
     expect_warnings(&world, "");
     world_pass(&world, 1);
-    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; ");
+    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; "
+                            "rows came of: loss; ");
     world_pass(&world, 600);
     observer_look_last(world.observer, OBSERVER_ENDED_WELL);
-    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; ");
+    expect_warnings(&world, "in the first 3 minutes no row came of: lss, accuracy; "
+                            "rows came of: loss; ");
     world_fini(&world);
 }
 
@@ -129,7 +131,10 @@ static void a_shorter_run_is_told_of_at_its_end_if_that_was_good(void **state)
         const char *printed, *warnings;
     } rows[] = {
         {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2\n",
-         "from its start to its end no row came of: accuracy; "},
+         "from its start to its end no row came of: accuracy; rows came of: loss, lss; "},
+        {OBSERVER_ENDED_WELL, "nothing to see\n",
+         "from its start to its end no row came of: lss, accuracy, loss; no metric at all was "
+         "recognised; "},
         {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2 | accuracy: 0.5", ""},
         {OBSERVER_ENDED_BADLY, "step 1 | loss: 2.5\n", ""},
     };

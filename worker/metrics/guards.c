@@ -24,6 +24,8 @@ struct wanted {
     bool has_come;
 };
 
+enum { GUARDS_SEEN_MAX = 16 }; /* names that are told to who has misspelled one */
+
 struct guards {
     struct guard *list;
     size_t count;
@@ -32,6 +34,8 @@ struct guards {
     bool has_clock; /* until asks how long it has run: that changes without rows */
     struct wanted *wanted;
     size_t wanted_count;
+    char *seen[GUARDS_SEEN_MAX]; /* of the program's metrics the first ones */
+    size_t seen_count;           /* also of those that are not kept */
     struct metrics *metrics;
     const json_t *params;
     int64_t begin_step, step;
@@ -199,11 +203,26 @@ void guards_free(struct guards *guards)
         check_fini(&guards->until.check);
     for (size_t i = 0; i < guards->wanted_count; i++)
         free(guards->wanted[i].name);
+    for (size_t i = 0; i < guards->seen_count && i < GUARDS_SEEN_MAX; i++)
+        free(guards->seen[i]);
     free(guards->list);
     free(guards->wanted);
     metrics_free(guards->metrics);
     free(guards->nan);
     free(guards);
+}
+
+/* When there are more than can be kept, that is all that is known of the others. */
+static void guards_see(struct guards *guards, const char *name)
+{
+    if (guards->seen_count > GUARDS_SEEN_MAX)
+        return;
+    for (size_t i = 0; i < guards->seen_count; i++)
+        if (i < GUARDS_SEEN_MAX && text_equal(guards->seen[i], name))
+            return;
+    if (guards->seen_count < GUARDS_SEEN_MAX)
+        guards->seen[guards->seen_count] = text_format("%s", name);
+    guards->seen_count++;
 }
 
 void guards_add(struct guards *guards, int64_t step, double time_s,
@@ -215,6 +234,7 @@ void guards_add(struct guards *guards, int64_t step, double time_s,
         guards->nan = text_format("%s is %s at step %lld", value->name,
                                   isnan(value->value) ? "nan" : "infinite", (long long)step);
     guards->has_news = true;
+    guards_see(guards, value->name);
     struct wanted *wanted = guards_find(guards, value->name);
     if (wanted)
         wanted->has_come = true;
@@ -314,5 +334,14 @@ char *guards_missing(const struct guards *guards)
     for (size_t i = 0; i < guards->wanted_count; i++)
         if (!guards->wanted[i].has_come)
             text_addf(&text, "%s%s", text.size ? ", " : "", guards->wanted[i].name);
+    return text_steal(&text);
+}
+
+char *guards_seen(const struct guards *guards)
+{
+    struct text text = {0};
+    for (size_t i = 0; i < guards->seen_count; i++)
+        text_addf(&text, "%s%s", text.size ? ", " : "",
+                  i < GUARDS_SEEN_MAX ? guards->seen[i] : "...");
     return text_steal(&text);
 }

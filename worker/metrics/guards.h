@@ -41,5 +41,7 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
 /* The metrics that guards, until and gate name and that have not come, as "a, b"; empty when all
  * have. The caller's to free(). */
 char *guards_missing(const struct guards *guards);
+/* Likewise those that the program has told, the first of them when they are many. */
+char *guards_seen(const struct guards *guards);
 
 #endif

@@ -361,9 +361,13 @@ static void observer_look_for_missing(struct observer *observer, const char *whe
     observer->has_looked_for_missing = true;
     char *missing = is_read ? guards_missing(observer->guards) : NULL;
     if (missing && *missing) {
-        char *message = text_format("%s no row came of: %s", when, missing);
+        char *seen = guards_seen(observer->guards);
+        char *message =
+            text_format("%s no row came of: %s; %s%s", when, missing,
+                        *seen ? "rows came of: " : "no metric at all was recognised", seen);
         observer_warn(observer, message);
         free(message);
+        free(seen);
     }
     free(missing);
 }
