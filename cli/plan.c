@@ -8,6 +8,7 @@
 #include "cli/source.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -92,18 +93,54 @@ static void plan_add_start(struct table *table, const json_t *phase, time_t now)
     text_fini(&first);
 }
 
+/* "0.5 to 1 hours, $49 to $98"; nothing where nothing is expected. */
+static void plan_add_expected(const json_t *expect, struct text *text)
+{
+    for (int i = AMOUNT_COUNT - 1; i >= 0; i--) { /* time first, as all of this verb */
+        const json_t *range = json_object_get(expect, amount_key((enum amount)i));
+        char buffer[AMOUNT_SHARE_SIZE];
+        if (range)
+            text_addf(text, "%s%s", text->size ? ", " : "",
+                      amount_format_range((enum amount)i,
+                                          json_number_value(json_array_get(range, 0)),
+                                          json_number_value(json_array_get(range, 1)), buffer));
+    }
+}
+
+static void plan_add_cell_expected(struct table *table, const json_t *phase)
+{
+    struct text text = {0};
+    plan_add_expected(json_object_get(phase, "expect"), &text);
+    table_add(table, COLOUR_PLAIN, text.size ? text_string(&text) : "-");
+    text_fini(&text);
+}
+
+static bool plan_has_expected(const json_t *phases)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach((json_t *)phases, i, phase)
+    {
+        if (json_is_object(json_object_get(phase, "expect")))
+            return true;
+    }
+    return false;
+}
+
 static void plan_write_table(const struct cli *cli, const json_t *phases, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, false}, {"GPUS", TABLE_LEFT, false},  {"WHERE", TABLE_LEFT, true},
-        {"START", TABLE_LEFT, false}, {"TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
+        {"PHASE", TABLE_LEFT, false},    {"GPUS", TABLE_LEFT, false},  {"WHERE", TABLE_LEFT, true},
+        {"START", TABLE_LEFT, false},    {"TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
+        {"EXPECTED", TABLE_LEFT, false},
     };
     struct table table;
     const json_t *phase;
     size_t i;
     time_t now = time(NULL);
     char buffer[FORMAT_SIZE];
-    table_init(&table, columns, sizeof columns / sizeof *columns);
+    bool has_expected = plan_has_expected(phases);
+    table_init(&table, columns, sizeof columns / sizeof *columns - (has_expected ? 0 : 1));
     json_array_foreach(phases, i, phase)
     {
         const char *at_most = field_integer(phase, "similar") > 0 ? "~" : "<= ";
@@ -117,6 +154,8 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
                    format_duration(is_matrix ? NAN : field_number(phase, "seconds"), buffer));
         table_addf(&table, COLOUR_PLAIN, "%s%s", isnan(usd) ? "" : at_most,
                    format_cost(usd, buffer));
+        if (has_expected)
+            plan_add_cell_expected(&table, phase);
     }
     table_write(&table, &cli->out, 0, text);
     table_fini(&table);
@@ -212,6 +251,15 @@ static void plan_write_dangers(const struct cli *cli, const json_t *plan, struct
     }
 }
 
+static void plan_write_sum_expected(const json_t *expect, struct text *text)
+{
+    struct text expected = {0};
+    plan_add_expected(expect, &expected);
+    if (expected.size)
+        text_addf(text, " (expected: %s)", text_string(&expected));
+    text_fini(&expected);
+}
+
 /* "at most 2h of time without the queue, 16h of GPUs, $98.00" */
 static void plan_write_sum(const json_t *plan, struct text *text)
 {
@@ -226,6 +274,7 @@ static void plan_write_sum(const json_t *plan, struct text *text)
     text_addf(text, ", %s of GPU time", format_duration(field_number(plan, "gpu_seconds"), buffer));
     if (!isnan(usd))
         text_addf(text, ", %s", format_cost(usd, buffer));
+    plan_write_sum_expected(json_object_get(plan, "expect"), text);
     text_add(text, guessed ? "; <= is `time`, as no similar phase has succeeded yet\n"
                            : ", as similar phases took\n");
 }

@@ -3,6 +3,7 @@
 #include "daemon/loop/forecast.h"
 
 #include "daemon/core/model.h"
+#include "daemon/loop/estimate.h"
 #include "daemon/loop/fit.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
@@ -12,7 +13,6 @@
 #include "daemon/slurm/survey.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
-#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -253,24 +253,58 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
     return json;
 }
 
-/* What is above the budget, as a danger of the whole. */
-static void judge_budget(const json_t *budget, double usd, double gpu_hours, json_t *dangers)
+static void estimate_add(struct estimate *sum, const struct estimate *one)
 {
-    const double amounts[AMOUNT_COUNT] = {
-        [AMOUNT_USD] = usd,
-        [AMOUNT_GPU_HOURS] = gpu_hours,
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++)
+        sum->amounts[i] += one->amounts[i];
+    sum->is_measured = sum->is_measured && one->is_measured;
+}
+
+/* Of a phase that runs. Without GPUs it costs nothing, where there is a price at all. */
+static struct estimate estimate_of_one(const struct forecast *forecast, const struct phase *phase,
+                                       const struct forecast_cost *cost)
+{
+    bool is_free = phase->gpus_per_node == 0 && json_object_get(forecast->resolved, "price");
+    double hours = has_job(phase) ? cost->seconds / 3600 / phase_parts(phase) : 0;
+    return (struct estimate){
+        .amounts = {[AMOUNT_USD] = is_free ? 0 : cost->usd,
+                    [AMOUNT_GPU_HOURS] = cost->gpu_seconds / 3600,
+                    [AMOUNT_HOURS] = hours},
+        .is_measured = cost->similar > 0,
     };
-    for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
-        double limit = json_number_value(json_object_get(budget, amount_key(i)));
-        char may[AMOUNT_SIZE], budgeted[AMOUNT_SIZE];
-        if (!(limit > 0 && amounts[i] > limit))
+}
+
+/* Of a matrix what its members take together. */
+static struct estimate estimate_of(const struct forecast *forecast, const struct phase *phase,
+                                   const struct forecast_cost *cost)
+{
+    struct estimate sum = {.is_measured = true};
+    if (!phase->is_matrix)
+        return estimate_of_one(forecast, phase, cost);
+    for (unsigned i = 0; i < phase->index; i++) {
+        const struct phase *member = &forecast->workflow->phases[i];
+        if (member->matrix != phase)
             continue;
-        char *text = text_format("it may cost %s, and its budget is %s",
-                                 amount_format_counted(i, amounts[i], may),
-                                 amount_format(i, limit, budgeted));
-        (void)json_array_append_new(dangers, json_string(text));
-        free(text);
+        struct forecast_cost its = cost_of(forecast, member);
+        struct estimate one = estimate_of_one(forecast, member, &its);
+        estimate_add(&sum, &one);
     }
+    return sum;
+}
+
+/* Against what the file expects of the phase. A phase that goes on in job after job has no time
+ * that would be too short. */
+static void judge_phase(const struct forecast *forecast, const struct phase *phase,
+                        const struct forecast_cost *cost, json_t *json)
+{
+    const json_t *spec =
+        json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
+    json_t *expect = json_object_get(spec, "expect");
+    struct estimate estimate = estimate_of(forecast, phase, cost);
+    if (!estimate.is_measured && (phase->has_checkpoint || phase->is_matrix))
+        estimate.amounts[AMOUNT_HOURS] = NAN;
+    estimate_judge_expected(&estimate, expect, json_object_get(json, "dangers"));
+    (void)json_object_set(json, "expect", expect ? expect : json_null());
 }
 
 static json_t *forecast_json(struct forecast *forecast, const struct cluster_survey *survey)
@@ -278,7 +312,9 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
     struct workflow *workflow = forecast->workflow;
     json_t *phases = json_array(), *dangers = json_array();
     json_t *budget = json_object_get(forecast->resolved, "budget");
-    double usd = 0, gpu_s = 0, end_s = 0;
+    json_t *expect = json_object_get(forecast->resolved, "expect");
+    struct estimate whole = {.is_measured = true};
+    double end_s = 0;
     bool fits = true;
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
@@ -286,18 +322,22 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
         forecast->ends_s[i] = end_of(forecast, phase, cost.seconds);
         end_s = fmax(end_s, forecast->ends_s[i]);
         json_t *json = phase_json(forecast, phase, survey, &cost);
+        judge_phase(forecast, phase, &cost, json);
         fits = fits && json_is_null(json_object_get(json, "missing")) &&
                !json_is_true(json_object_get(json, "refused"));
-        if (!phase->is_matrix) {
-            usd += cost.usd;
-            gpu_s += cost.gpu_seconds;
-        }
+        struct estimate one = estimate_of_one(forecast, phase, &cost);
+        if (!phase->is_matrix)
+            estimate_add(&whole, &one);
         (void)json_array_append_new(phases, json);
     }
-    judge_budget(budget, usd, gpu_s / 3600, dangers);
-    return json_pack("{s:s, s:b, s:o, s:o, s:f, s:f, s:o, s:O?}", "name", workflow->name, "fits",
-                     (int)fits, "phases", phases, "dangers", dangers, "seconds", end_s,
-                     "gpu_seconds", gpu_s, "cost_usd", real_or_null(usd), "budget", budget);
+    if (!whole.is_measured)
+        whole.amounts[AMOUNT_HOURS] = NAN; /* the sum of all `time`s says little */
+    estimate_judge_budget(&whole, budget, dangers);
+    estimate_judge_expected(&whole, expect, dangers);
+    return json_pack("{s:s, s:b, s:o, s:o, s:f, s:f, s:o, s:O?, s:O?}", "name", workflow->name,
+                     "fits", (int)fits, "phases", phases, "dangers", dangers, "seconds", end_s,
+                     "gpu_seconds", whole.amounts[AMOUNT_GPU_HOURS] * 3600, "cost_usd",
+                     real_or_null(whole.amounts[AMOUNT_USD]), "budget", budget, "expect", expect);
 }
 
 static void forecast_surveyed(void *arg, const struct cluster_result *result)

@@ -24,6 +24,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/month.c daemon/loop/month.h \
 	daemon/loop/fit.c daemon/loop/fit.h \
 	daemon/loop/forecast.c daemon/loop/forecast.h \
+	daemon/loop/estimate.c daemon/loop/estimate.h \
 	daemon/loop/evidence.c daemon/loop/evidence.h \
 	daemon/loop/queue.c daemon/loop/queue.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \

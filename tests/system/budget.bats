@@ -89,9 +89,12 @@ planned() {
 
 @test "a plan says where a workflow fits, when it starts, what it costs, and records nothing" {
     phasectl daemon start
-    priced '{usd: 100}' | sed 's/5000/40/' >"$PHASED_HOME/spec.yaml"
+    priced '{usd: 100}' |
+        sed 's/5000/40/; s/^price:.*/&\nexpect: {usd: [50, 98]}/; s/launch: rank/&\n    expect: {usd: [0.1, 0.2]}/' \
+            >"$PHASED_HOME/spec.yaml"
     phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
-    grep -E '^train +h100:1 +preempt \(2 of 2 idle\) +at once +<= 30m00s +<= \$1800' "$PHASED_HOME/plan"
+    grep -E '^train +h100:1 +preempt \(2 of 2 idle\) +at once +<= 30m00s +<= \$1800.00 +\$0.1 to \$0.2$' "$PHASED_HOME/plan"
+    grep -E 'at most .*\$1800.00 \(expected: \$50 to \$98\)' "$PHASED_HOME/plan"
     grep 'warning: train: partition preempt: .* get 5 s (GraceTime), and saving may take 10 s' "$PHASED_HOME/plan"
     grep -F 'warning: it may cost $1800.00, and its budget is $100' "$PHASED_HOME/plan"
     [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
@@ -101,6 +104,11 @@ planned() {
     eventually 60 state "$workflow" succeeded
     [ "$(planned similar)" = 1 ]
     [ "$(planned 'seconds | . > 0 and . < 100')" = true ]
+    [[ $(planned 'dangers[]') = *'similar runs took $'*', more than the $0.1 to $0.2 that are expected'* ]]
+
+    # What costs nothing leaves the sum known.
+    sed 's/^phases:.*/&\n  fetch: {resources: {cpus: 1, time: 5m}, run: "true"}/' "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/free.yaml"
+    [ "$(phasectl plan "$PHASED_HOME/free.yaml" --json | jq '.cost_usd > 0')" = true ]
 
     sed -i 's/h100:1/h200:8/' "$PHASED_HOME/spec.yaml"
     run phasectl plan "$PHASED_HOME/spec.yaml"

@@ -2,10 +2,13 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/core/model.h"
+#include "daemon/loop/estimate.h"
 #include "daemon/loop/fit.h"
 #include "daemon/slurm/survey.h"
+#include "lib/text.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 /* n1 is idle, n2 is at work, n3 is down; `short` has all of them and an hour, `prod` has n4. */
@@ -182,12 +185,56 @@ static void dangers_are_those_of_the_partitions_it_goes_to(void **state)
     }
 }
 
+static void estimates_are_held_against_budget_and_expectation(void **state)
+{
+    (void)state;
+    static const struct {
+        double usd, gpu_hours, hours;
+        bool is_measured;
+        const char *said; /* NULL: nothing */
+    } rows[] = {
+        {70, 6, 0.7, true, NULL},
+        {137.2, 11.2, 1.4, true,
+         "similar runs took $137.20, more than the $49 to $98 that are expected; similar runs took "
+         "1.40 hours, more than the 0.5 to 1 hours that are expected"},
+        {98, 8, 1, false, NULL},
+        {392, 32, 4, false, NULL}, /* at most, which is no prediction */
+        {39.2, 3.2, 0.4, false,
+         "its `time` allows 0.40 hours, less than the 0.5 to 1 hours that are expected"},
+        {39.2, 3.2, 0.4, true, NULL}, /* better than expected */
+        {39.2, 3.2, NAN, false, NULL},
+        {NAN, 48.5, NAN, false, "it may cost 48.50 GPU hours, and its budget is 48 GPU hours"},
+        {1200000, 48, NAN, false, "it may cost $1200000.00, and its budget is $1000000"},
+    };
+    json_t *budget = json_pack("{s:i, s:i}", "usd", 1000000, "gpu_hours", 48);
+    json_t *expect = json_pack("{s:[i, i], s:[f, i]}", "usd", 49, 98, "hours", 0.5, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct estimate estimate = {.is_measured = rows[i].is_measured};
+        struct text text = {0};
+        json_t *dangers = json_array(), *danger;
+        size_t j;
+        estimate.amounts[AMOUNT_USD] = rows[i].usd;
+        estimate.amounts[AMOUNT_GPU_HOURS] = rows[i].gpu_hours;
+        estimate.amounts[AMOUNT_HOURS] = rows[i].hours;
+        estimate_judge_budget(&estimate, budget, dangers);
+        estimate_judge_expected(&estimate, expect, dangers);
+        json_array_foreach(dangers, j, danger)
+            text_addf(&text, "%s%s", j ? "; " : "", json_string_value(danger));
+        assert_string_equal(text_string(&text), rows[i].said ? rows[i].said : "");
+        text_fini(&text);
+        json_decref(dangers);
+    }
+    json_decref(budget);
+    json_decref(expect);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gpus_of_a_gres_are_counted_by_type),
         cmocka_unit_test(what_is_missing_is_said_or_where_it_fits),
         cmocka_unit_test(dangers_are_those_of_the_partitions_it_goes_to),
+        cmocka_unit_test(estimates_are_held_against_budget_and_expectation),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }
