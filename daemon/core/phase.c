@@ -182,20 +182,47 @@ void phase_go_on(struct step *step, struct phase *phase, const char *reason)
         run_stop(step, run, before->wish, asked);
 }
 
+/* Whether the run was of use to the next one. What was preempted needs to have worked. What has
+ * reached its time limit will reach it again, unless it left a checkpoint, or came farther than all
+ * before it: then the program resumes by itself. */
+static bool phase_got_farther(const struct phase *phase, const struct run *run)
+{
+    const struct workflow *workflow = phase->workflow;
+    if (run->outcome != OUTCOME_TIMED_OUT)
+        return run->last_step > run->resume_step;
+    if (phase->checkpoint_path && phase->checkpoint_step > run->resume_step)
+        return true;
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *before = workflow->runs[i];
+        if (before != run && before->phase == phase && before->last_step >= run->last_step)
+            return false;
+    }
+    return run->last_step > run->resume_step;
+}
+
 void phase_again(struct step *step, struct phase *phase, const char *reason)
 {
     const struct run *run = phase->run;
+    bool is_endless = run->outcome == OUTCOME_TIMED_OUT && !phase->checkpoint_path;
     if (run->has_begun)
-        phase->stalls = run->last_step > run->resume_step ? 0 : phase->stalls + 1;
+        phase->stalls = phase_got_farther(phase, run) ? 0 : phase->stalls + 1;
     phase_let_go(step, phase);
-    if (phase->stalls >= STALLED_RESUMES_MAX) {
-        char text[REASON_MAX];
+    char text[REASON_MAX], at[48] = "without any step";
+    if (phase->stalls && is_endless) {
+        if (run->last_step >= 0)
+            (void)snprintf(at, sizeof at, "again at step %lld", (long long)run->last_step);
+        (void)snprintf(text, sizeof text,
+                       "timed out %s, with no checkpoint to go on from: give it more time, or let "
+                       "it save checkpoints",
+                       at);
+        phase_move_held(step, phase, HOLD_PROGRESS, text);
+    } else if (phase->stalls >= STALLED_RESUMES_MAX) {
         (void)snprintf(text, sizeof text, "%u runs in a row made no new step; the last one: %.120s",
                        phase->stalls, reason);
         phase_move_held(step, phase, HOLD_PROGRESS, text);
-        return;
+    } else {
+        phase_start(step, phase, reason);
     }
-    phase_start(step, phase, reason);
 }
 
 void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,

@@ -56,6 +56,20 @@ void world_fini(struct world *world)
     text_fini(&world->trace);
 }
 
+int world_setup(void **state)
+{
+    static struct world world;
+    world_init(&world);
+    *state = &world;
+    return 0;
+}
+
+int world_teardown(void **state)
+{
+    world_fini(*state);
+    return 0;
+}
+
 static void world_write(struct world *world, const struct core_effect *effect)
 {
     if (effect->is_done)

@@ -19,6 +19,10 @@ struct world {
  * GPUs, an hour each, with checkpoints; both can be changed before world_begin(). */
 void world_init(struct world *world);
 void world_fini(struct world *world);
+/* For cmocka: each such test has one as its state. */
+int world_setup(void **state);
+int world_teardown(void **state);
+#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
 /* Steps EV_ADDED. */
 void world_begin(struct world *world, bool hold);
 

@@ -281,6 +281,10 @@ UNIT_TESTS += tests/unit/test_core_beside
 tests_unit_test_core_beside_SOURCES = tests/unit/test_core_beside.c $(CORE_WORLD)
 tests_unit_test_core_beside_LDADD = $(CORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_core_stalls
+tests_unit_test_core_stalls_SOURCES = tests/unit/test_core_stalls.c $(CORE_WORLD)
+tests_unit_test_core_stalls_LDADD = $(CORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_core_nodes
 tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c $(CORE_WORLD)
 tests_unit_test_core_nodes_LDADD = $(CORE_LDADD)

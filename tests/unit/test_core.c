@@ -9,22 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int setup(void **state)
-{
-    static struct world world;
-    world_init(&world);
-    *state = &world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_fini(*state);
-    return 0;
-}
-
-/* As far as a phase whose rank trains. */
-
 static void two_phases_run_to_their_end_in_one_allocation(void **state)
 {
     struct world *world = *state;
@@ -232,24 +216,6 @@ static void a_failed_node_is_followed_after_a_growing_while(void **state)
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
 }
 
-static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
-{
-    struct world *world = *state;
-    world_begin(world, false);
-    world_runs(world, "validate");
-    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
-                                          .run = world_phase(world, "validate")->run,
-                                          .path = "/out/step_500",
-                                          .step = 500});
-    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
-    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
-        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
-        world_runs(world, "validate");
-        world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, -1);
-    }
-    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
-}
-
 static void on_fail_fail_skips_what_comes_after(void **state)
 {
     struct world *world = *state;
@@ -342,18 +308,6 @@ static void a_rehearsal_tries_no_older_checkpoint(void **state)
     world_event(world, EV_RUN_STARTED, "validate");
     world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 20);
     assert_int_equal(world_phase(world, "validate")->state, PHASE_FAILED);
-}
-
-static void three_resumptions_without_a_step_hold_the_phase(void **state)
-{
-    struct world *world = *state;
-    world_begin(world, false);
-    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
-        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
-        world_runs(world, "validate");
-        world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
-    }
-    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
 }
 
 static void a_submission_without_an_answer_is_looked_up_first(void **state)
@@ -499,7 +453,7 @@ static void a_failure_is_named_once(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         void *made;
-        assert_int_equal(setup(&made), 0);
+        assert_int_equal(world_setup(&made), 0);
         struct world *world = made;
         world_begin(world, false);
         world_runs(world, "validate");
@@ -510,7 +464,7 @@ static void a_failure_is_named_once(void **state)
                                               .message = rows[i].message,
                                               .ended_ms = world->now_ms});
         assert_string_equal(world_phase(world, "validate")->reason, rows[i].reason);
-        assert_int_equal(teardown(&made), 0);
+        assert_int_equal(world_teardown(&made), 0);
     }
 }
 
@@ -526,8 +480,6 @@ static void duplicates_of_an_end_change_nothing(void **state)
     world_event(world, EV_RUN_SILENT, "validate");
     assert_string_equal(world_trace(world), "");
 }
-
-#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
@@ -545,13 +497,11 @@ int main(void)
         WORLD_TEST(a_requeued_job_that_ends_is_followed_by_another),
         WORLD_TEST(a_job_that_slurm_holds_is_submitted_anew),
         WORLD_TEST(a_failed_node_is_followed_after_a_growing_while),
-        WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         WORLD_TEST(on_fail_fail_skips_what_comes_after),
         WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
         WORLD_TEST(what_until_ended_in_a_rehearsal_goes_on_once),
         WORLD_TEST(what_ended_by_itself_in_a_rehearsal_is_not_run_again),
         WORLD_TEST(a_rehearsal_tries_no_older_checkpoint),
-        WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
         WORLD_TEST(a_submission_without_an_answer_is_looked_up_first),
         WORLD_TEST(a_refused_job_asks_a_person_at_once),
         WORLD_TEST(a_limit_is_waited_for_and_doubted_after_a_while),

@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int setup(void **state)
-{
-    static struct world world;
-    world_init(&world);
-    *state = &world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_fini(*state);
-    return 0;
-}
-
 static void cancelling_climbs_the_ladder(void **state)
 {
     struct world *world = *state;
@@ -141,7 +127,7 @@ static void where_a_run_begins_is_the_persons_choice(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         void *made;
-        assert_int_equal(setup(&made), 0);
+        assert_int_equal(world_setup(&made), 0);
         struct world *world = made;
         struct phase *phase = phase_judged(world);
         world_step(world, (struct core_event){.kind = EV_COMMAND,
@@ -160,7 +146,7 @@ static void where_a_run_begins_is_the_persons_choice(void **state)
         world_runs(world, "validate");
         assert_false(phase->is_chosen);
         assert_false(phase->is_anew);
-        assert_int_equal(teardown(&made), 0);
+        assert_int_equal(world_teardown(&made), 0);
     }
 }
 
@@ -198,8 +184,6 @@ static void each_command_is_taken_where_it_makes_sense(void **state)
     phase->checkpoint_path = NULL;
     assert_true(core_command_check(phase, COMMAND_RESUME, &err) < 0);
 }
-
-#define WORLD_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {

@@ -20,20 +20,6 @@ static void add_remedy(struct world *world, const char *cause, unsigned times,
         (struct remedy){.cause = strdup(cause), .times = times, .resume = resume};
 }
 
-static int setup(void **state)
-{
-    static struct world world;
-    world_init(&world);
-    *state = &world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_fini(*state);
-    return 0;
-}
-
 static void begins(struct world *world)
 {
     world_begin(world, false);
@@ -333,7 +319,7 @@ static void a_person_who_holds_the_phase_comes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
         TEST(a_remedied_phase_runs_again_in_its_allocation),
         TEST(gpus_of_any_type_are_the_same_allocation),
         TEST(more_gpus_are_submitted_anew),

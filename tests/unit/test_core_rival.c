@@ -12,19 +12,11 @@
 
 static int setup(void **state)
 {
-    static struct world world;
-    world_init(&world);
-    struct phase *phase = world_phase(&world, "validate");
+    world_setup(state);
+    struct phase *phase = world_phase(*state, "validate");
     free(phase->gpu_type);
     phase->gpu_type = strdup("h200");
     phase->alternatives = strdup("h200,h100");
-    *state = &world;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    world_fini(*state);
     return 0;
 }
 
@@ -218,7 +210,7 @@ static void with_another_type_it_is_submitted(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(each_alternative_is_a_job_of_its_own_in_one_folder),
         TEST(the_one_whose_lead_reports_serves_the_run_and_the_other_goes),

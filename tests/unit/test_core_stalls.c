@@ -1,0 +1,90 @@
+/* When a run that follows another makes no headway. */
+#include "tests/unit/unit.h"
+
+#include "tests/unit/core_world.h"
+
+#include <string.h>
+
+static void three_resumptions_without_a_step_hold_the_phase(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+        world_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, -1);
+    }
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
+}
+
+static void a_program_that_dies_on_resuming_is_tried_again_and_then_held(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .path = "/out/step_500",
+                                          .step = 500});
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 510);
+    for (int i = 0; i < STALLED_RESUMES_MAX; i++) {
+        assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
+        world_runs(world, "validate");
+        world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, -1);
+    }
+    assert_int_equal(world_phase(world, "validate")->hold, HOLD_PROGRESS);
+}
+
+static void what_times_out_is_run_again_while_that_helps(void **state)
+{
+    (void)state;
+    static const struct {
+        struct {
+            int64_t step, checkpoint; /* how far a run came; 0: it left none */
+        } runs[5];
+        unsigned count; /* that are let run */
+        const char *reason;
+    } rows[] = {
+        {{{184, 0}, {183, 0}}, 2, "timed out again at step 183, with no checkpoint"},
+        {{{184, 0}, {184, 0}}, 2, "timed out again at step 184, with no checkpoint"},
+        {{{-1, 0}}, 1, "timed out without any step, with no checkpoint"},
+        /* The program resumes by itself. */
+        {{{184, 0}, {360, 0}, {540, 0}, {700, 0}, {880, 0}}, 5, NULL},
+        {{{184, 150}, {183, 160}, {182, 170}, {181, 180}, {185, 184}}, 5, NULL},
+        {{{184, 150}, {160, 0}, {170, 0}, {160, 0}}, 4, "3 runs in a row made no new step"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        unsigned count = 0;
+        world_init(&world);
+        world_begin(&world, false);
+        struct phase *phase = world_phase(&world, "validate");
+        for (; count < 5 && phase->state == PHASE_QUEUED; count++) {
+            world_runs(&world, "validate");
+            if (rows[i].runs[count].checkpoint)
+                world_step(&world, (struct core_event){.kind = EV_CHECKPOINT,
+                                                       .run = phase->run,
+                                                       .path = "/out/step",
+                                                       .step = rows[i].runs[count].checkpoint});
+            world_ended(&world, "validate", OUTCOME_TIMED_OUT, CAUSE_NONE,
+                        rows[i].runs[count].step);
+        }
+        assert_int_equal(count, rows[i].count);
+        assert_int_equal(phase->state, rows[i].reason ? PHASE_HELD : PHASE_QUEUED);
+        if (rows[i].reason) {
+            assert_int_equal(phase->hold, HOLD_PROGRESS);
+            assert_non_null(strstr(phase->reason, rows[i].reason));
+        }
+        world_fini(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
+        WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
+        cmocka_unit_test(what_times_out_is_run_again_while_that_helps),
+    };
+    return cmocka_run_group_tests_name("core stalls", tests, NULL, NULL);
+}
