@@ -250,9 +250,7 @@ static int load_row(struct store *store, struct workflow *workflow, struct error
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_LOAD);
     stmt_bind_id(stmt, ":id", workflow->id);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow->id);
+    int result = stmt_find(stmt, "workflow", workflow->id, err);
     if (result < 0)
         return result;
     workflow->name = stmt_next_copy(stmt);

@@ -2,8 +2,6 @@
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,9 +104,7 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
 {
     struct stmt *stmt = store_stmt(store, Q_SOURCE_LOAD);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
+    int result = stmt_find(stmt, "workflow", workflow, err);
     if (result < 0)
         return result;
     struct store_source source = {.changes = json_array()};

@@ -25,9 +25,7 @@ int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_S
 {
     struct stmt *stmt = store_stmt(store, Q_SECRET_GET);
     stmt_bind_id(stmt, ":run", run);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no run with a secret has the id %" PRIu64, run);
+    int result = stmt_find(stmt, "secret of run", run, err);
     if (result < 0)
         return result;
     stmt_next_words(stmt, ret_secret, MAC_SECRET_SIZE);
@@ -57,9 +55,7 @@ int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct 
 {
     struct stmt *stmt = store_stmt(store, Q_RUN_SPEC);
     stmt_bind_id(stmt, ":run", run);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no run has the id %" PRIu64, run);
+    int result = stmt_find(stmt, "run", run, err);
     if (result < 0)
         return result;
     json_t *spec = stmt_next_json(stmt);

@@ -2,10 +2,12 @@
 #include "daemon/store/stmt.h"
 
 #include "daemon/store/store_private.h"
+#include "lib/error.h"
 #include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +191,14 @@ int stmt_run(struct stmt *stmt, struct error *err)
     int result = stmt_step(stmt, err);
     assert(result <= 0);
     return result;
+}
+
+int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *err)
+{
+    int result = stmt_step(stmt, err);
+    if (result == 0)
+        return error_set(err, -ENOENT, "no %s %" PRIu64, kind, id);
+    return result < 0 ? result : 0;
 }
 
 bool stmt_next_is_null(const struct stmt *stmt)

@@ -41,6 +41,8 @@ void stmt_bind_json(struct stmt *stmt, const char *name, const json_t *json);
 int stmt_step(struct stmt *stmt, struct error *err);
 /* Steps a statement that gives no rows. */
 int stmt_run(struct stmt *stmt, struct error *err);
+/* Steps to the one row of what has this id. -ENOENT: there is none. */
+int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *err);
 void stmt_reset(struct stmt *stmt);
 
 /* The next column of the row. */

@@ -201,9 +201,7 @@ int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, str
 {
     struct stmt *stmt = store_stmt(store, Q_PHASE_SPEC);
     stmt_bind_id(stmt, ":phase", phase);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no phase has the id %" PRIu64, phase);
+    int result = stmt_find(stmt, "phase", phase, err);
     if (result < 0)
         return result;
     json_t *spec = stmt_next_json(stmt);
@@ -219,9 +217,7 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
 {
     struct stmt *stmt = store_stmt(store, Q_LAUNCH_LOAD);
     stmt_bind_id(stmt, ":phase", phase);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no phase has the id %" PRIu64, phase);
+    int result = stmt_find(stmt, "phase", phase, err);
     if (result < 0)
         return result;
     struct store_launch launch = {0};
@@ -256,9 +252,7 @@ int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[
 {
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_STATE);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = stmt_step(stmt, err);
-    if (result == 0)
-        return error_set(err, -ENOENT, "no workflow %" PRIu64, workflow);
+    int result = stmt_find(stmt, "workflow", workflow, err);
     if (result < 0)
         return result;
     (void)snprintf(ret_state, 24, "%s", stmt_next_text(stmt));
