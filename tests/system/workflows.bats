@@ -95,6 +95,15 @@ preempted_once() {
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
 
+@test "hdp-diffusion: a loss that does not fall is begun anew with the guide's learning rate" {
+    phasectl daemon start
+    [ "$(stand_in hdp-diffusion-h200 train.LR=8 WARMUP_STEPS=1 MAX_STEPS=200)" = 1 ]
+    eventually 90 state 1 succeeded
+    # Its guard stops it, or its gate refuses it where it was too fast for a guard.
+    [[ "$(record 'SELECT cause FROM remedy')" = @(learns|falling) ]]
+    [ "$(jq -c '[.spec.params.LR, .resume]' "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
+}
+
 # held_by NUMBER PHASE CHECK: the gate holds this phase because of this check, and nothing after it began.
 held_by() {
     eventually 90 state "$1/$2" held
