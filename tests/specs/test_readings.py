@@ -70,6 +70,21 @@ trainer.callback_metrics["val/nll"] = 3.5
 callback.on_validation_end(trainer, module)
 """
 
+DATALOADER = """
+def get_dataloaders(config, tokenizer, skip_train=False, valid_seed=None):
+    assert not skip_train, "there is no test set without the training's"
+    return None, "test set"
+"""
+
+EVALUATE = """
+import os, sys
+import dataloader
+print("\\n".join(sys.argv[1:]), file=open(os.environ["ARGUMENTS"], "w"))
+def main():
+    assert dataloader.get_dataloaders(1, 2, skip_train=True, valid_seed=1)[1] == "test set"
+    print("│          val/nll          │    3.2500    │")
+"""
+
 TORCHRUN = """
 import os, sys, time
 print("\\n".join(sys.argv[1:]), file=open(os.environ["ARGUMENTS"], "w"))
@@ -111,7 +126,8 @@ class Case:
         self.out = os.path.join(folder, "out")
         os.makedirs(self.out)
         os.makedirs(os.path.join(folder, "bin"))
-        self.environment = {"PHASED_RESUME": "", "PHASED_RESUME_STEP": "", "MASTER_PORT": "1234"}
+        self.environment = {"PHASED_RESUME": "", "PHASED_RESUME_STEP": "", "MASTER_PORT": "1234",
+                            "RANK": "0", "PYTHONIOENCODING": "utf-8"}
 
     def write(self, path, text):
         path = os.path.join(self.folder, path)
@@ -151,8 +167,8 @@ def equal(seen, expected):
     assert seen == expected, "%r is not %r" % (seen, expected)
 
 
-def diffusion(folder, file):
-    case = Case(folder, file, "train")
+def diffusion(folder, file, phase="train"):
+    case = Case(folder, file, phase)
     for path, text in LIGHTNING.items():
         case.write("modules/" + path, text)
     case.write("main.py", TRAIN)
@@ -187,6 +203,16 @@ def blocks_are_checkpointed_and_a_run_resumed(folder, file):
     equal(os.listdir(case.out + "/checkpoints"), ["2-31.ckpt"])  # this step is saved already
 
 
+def the_test_set_comes_with_the_training_set(folder, file):
+    case = diffusion(folder, file, "evaluate")
+    case.write("main.py", EVALUATE)
+    case.write("dataloader.py", DATALOADER)
+    case.environment["PHASED_CHECKPOINT_train"] = "/out/checkpoints/9-50000.ckpt"
+    case.run()
+    equal([row["val_nll"] for row in case.rows], [3.25])
+    assert "eval.checkpoint_path=/out/checkpoints/9-50000.ckpt" in case.arguments
+
+
 def steps_are_counted_over_epochs(folder, file):
     case = Case(folder, file, "train")
     case.stub("torchrun", TORCHRUN)
@@ -218,6 +244,8 @@ CASES = [
     (the_callback_tells_what_is_watched, "hdp-diffusion-h200"),
     (blocks_are_checkpointed_and_a_run_resumed, "bd3lm-h200"),
     (blocks_are_checkpointed_and_a_run_resumed, "hdp-diffusion-h200"),
+    (the_test_set_comes_with_the_training_set, "bd3lm-h200"),
+    (the_test_set_comes_with_the_training_set, "hdp-diffusion-h200"),
     (steps_are_counted_over_epochs, "latentwire"),
     (a_resumed_run_trains_the_epochs_that_are_left, "latentwire"),
 ]
