@@ -70,13 +70,13 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
     text_fini(&text);
 }
 
-/* Length of the escape sequence at `at`, as terminal_colour() makes them; 0: none. */
+/* Length of the control sequence at `at`, such as a colour; 0: none. */
 static size_t terminal_escape(const char *at)
 {
     if (at[0] != '\033' || at[1] != '[')
         return 0;
-    size_t size = 2 + strspn(at + 2, "0123456789;");
-    return at[size] ? size + 1 : size;
+    size_t size = 2 + strspn(at + 2, "0123456789:;<=>?");
+    return at[size] >= '@' && at[size] <= '~' ? size + 1 : size;
 }
 
 static bool terminal_is_continuation(char byte)
@@ -104,6 +104,11 @@ void terminal_add_cut(struct text *text, const char *string, size_t columns)
     bool cut = terminal_columns(string) > columns;
     size_t left = cut && columns ? columns - 1 : columns;
     for (; *string; string++) {
+        size_t escape = terminal_escape(string);
+        if (escape) {
+            string += escape - 1;
+            continue;
+        }
         unsigned char byte = (unsigned char)*string;
         bool control = byte < 0x20 || byte == 0x7f;
         if (!terminal_is_continuation(*string)) {

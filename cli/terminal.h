@@ -44,8 +44,9 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
 /* How many columns a UTF-8 text takes, without the colours in it. */
 size_t terminal_columns(const char *string);
 
-/* Adds at most `columns` of `string`; the last becomes a dot when something was cut. Control
- * characters become '?': texts of programs must not command a terminal. */
+/* Adds at most `columns` of `string`; the last becomes a dot when something was cut. Colours are
+ * left out and other control characters become '?': texts of programs must not command a terminal.
+ */
 void terminal_add_cut(struct text *text, const char *string, size_t columns);
 
 #endif

@@ -61,7 +61,7 @@ daemon_is_gone() {
     [ "$(cat "$PHASED_HOME/runs/1/after/out/batch")" = 8 ]
     # It says nothing of what it runs with.
     [[ $(record "SELECT run || ' ' || message FROM event WHERE type = 'warning'") == \
-        "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch" ]]
+        "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch (it could print micro_batch=8)" ]]
     run phasectl why 1/train
     [[ $output == *": a remedy set micro_batch to 8, but nothing"* ]]
     [[ $output == *"1/train#1: oom → micro_batch 32 → 16 (remedy oom 1 of 3)"* ]]

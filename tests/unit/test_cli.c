@@ -121,8 +121,15 @@ static void a_cut_text_shows_that_it_was_cut(void **state)
         size_t columns;
         const char *text;
     } rows[] = {
-        {"abcdef", 6, "abcdef"}, {"abcdef", 5, "abcd."},           {"äöüß", 3, "äö."},
-        {"abc", 0, ""},          {"a\033[31mb\n", 20, "a?[31mb?"},
+        {"abcdef", 6, "abcdef"},
+        {"abcdef", 5, "abcd."},
+        {"äöüß", 3, "äö."},
+        {"abc", 0, ""},
+        {"a\033[31mb\n", 20, "ab?"},
+        {"\033[1;32mstep\033[0m 12", 7, "step 12"},
+        {"\033[31mred", 2, "r."},
+        {"\033[?25lbar\033[ä", 20, "barä"},
+        {"\033]0;title\a", 20, "?]0;title?"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct text text = {0};

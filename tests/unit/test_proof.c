@@ -16,7 +16,8 @@ static struct proof *proof_of(const char *json, json_t **ret_json)
 }
 
 #define NOT_SHOWN(name, value)                                                                     \
-    "a remedy set " name " to " value ", but nothing in the run's output shows " name
+    "a remedy set " name " to " value ", but nothing in the run's output shows " name              \
+    " (it could print " name "=" value ")"
 #define REPORTS(name, value, other) "a remedy set " name " to " value ", but the run reports " other
 
 static void what_is_printed_proves_or_contradicts(void **state)

@@ -121,7 +121,8 @@ char *proof_doubts(struct proof *proof)
         text_addf(&text, "%sa remedy set %s to %g, but ", text.size ? "; " : "", claim->name,
                   claim->value);
         if (claim->state == CLAIM_UNSEEN)
-            text_addf(&text, "nothing in the run's output shows %s", claim->name);
+            text_addf(&text, "nothing in the run's output shows %s (it could print %s=%g)",
+                      claim->name, claim->name, claim->value);
         else
             text_addf(&text, "the run reports %g", claim->seen);
     }
