@@ -135,25 +135,45 @@ static void status_write_code(const json_t *workflow, struct text *text)
         text_addf(text, ", a copy in %s", field_text(workflow, "snapshot"));
 }
 
-/* "at this pace $9.40 when what is at work ends, of $15", and loudly when that is too much. */
+/* "$9.40 and 3.10 GPU hours": each of those that are told, " and " between. */
+static void status_add_amount(struct text *text, const char *amount)
+{
+    text_addf(text, "%s%s", text->size ? " and " : "", amount);
+}
+
+/* "at this pace $9.40 when what is at work ends, of a budget of $15", and loudly when that is too
+ * much. GPU hours where there is no price, or a budget of them. */
 static void status_write_projection(const struct terminal *terminal, const json_t *workflow,
                                     struct text *text)
 {
-    double usd = field_number(workflow, "projected_cost_usd");
-    double budget = field_number(json_object_get(workflow, "budget"), "usd");
-    bool is_too_much = usd > budget; /* false for NaN */
-    char cost[FORMAT_SIZE], limit[AMOUNT_SIZE];
-    struct text line = {0};
-    if (isnan(usd))
-        return;
-    text_addf(&line, "%sat this pace %s when what is at work ends", is_too_much ? "warning: " : "",
-              format_cost(usd, cost));
-    if (!isnan(budget))
-        text_addf(&line, ", of a budget of %s", amount_format(AMOUNT_USD, budget, limit));
-    text_add(text, "\n");
-    terminal_colour(terminal, text, is_too_much ? COLOUR_YELLOW : COLOUR_PLAIN, text_string(&line));
-    text_add(text, "\n");
-    text_fini(&line);
+    const double amounts[] = {
+        [AMOUNT_USD] = field_number(workflow, "projected_cost_usd"),
+        [AMOUNT_GPU_HOURS] = field_number(workflow, "projected_gpu_seconds") / 3600,
+    };
+    struct text spent = {0}, of = {0};
+    bool is_too_much = false;
+    char buffer[AMOUNT_SIZE];
+    for (enum amount i = AMOUNT_USD; i <= AMOUNT_GPU_HOURS; i++) {
+        double budget = field_number(json_object_get(workflow, "budget"), amount_key(i));
+        if (isnan(amounts[i]) ||
+            (i == AMOUNT_GPU_HOURS && !isnan(amounts[AMOUNT_USD]) && isnan(budget)))
+            continue;
+        status_add_amount(&spent, amount_format_counted(i, amounts[i], buffer));
+        if (!isnan(budget))
+            status_add_amount(&of, amount_format(i, budget, buffer));
+        is_too_much |= amounts[i] > budget; /* false for NaN */
+    }
+    char *line = text_format("%sat this pace %s when what is at work ends%s%s",
+                             is_too_much ? "warning: " : "", text_string(&spent),
+                             of.size ? ", of a budget of " : "", text_string(&of));
+    if (spent.size) {
+        text_add(text, "\n");
+        terminal_colour(terminal, text, is_too_much ? COLOUR_YELLOW : COLOUR_PLAIN, line);
+        text_add(text, "\n");
+    }
+    free(line);
+    text_fini(&spent);
+    text_fini(&of);
 }
 
 static void status_write_workflow(const struct cli *cli, const json_t *workflow, struct text *text)
@@ -228,6 +248,17 @@ static void status_add_gpus(struct cli *cli, struct table *table, const json_t *
     json_decref(reply);
 }
 
+static void status_add_projection(struct table *table, const json_t *phase)
+{
+    double usd = field_number(phase, "projected_cost_usd");
+    double gpu_s = field_number(phase, "projected_gpu_seconds");
+    char buffer[FORMAT_SIZE];
+    if (!isnan(gpu_s))
+        status_add_row(table, "GPU time at its end", format_duration(gpu_s, buffer));
+    if (!isnan(usd))
+        status_add_row(table, "cost at its end", format_cost(usd, buffer));
+}
+
 static const struct table_column status_row_columns[] = {
     {NULL, TABLE_LEFT, false},
     {NULL, TABLE_LEFT, true},
@@ -257,9 +288,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     const json_t *total = members_total(phase);
     status_add_row(&table, "GPU time", format_duration(field_number(total, "gpu_seconds"), buffer));
     status_add_row(&table, "cost", format_cost(field_number(total, "cost_usd"), buffer));
-    if (!isnan(field_number(phase, "projected_cost_usd")))
-        status_add_row(&table, "cost at its end",
-                       format_cost(field_number(phase, "projected_cost_usd"), buffer));
+    status_add_projection(&table, phase);
     status_add_row(&table, "best", field_text(phase, "best"));
     status_add_row(&table, "promotion", field_text(phase, "promote"));
     status_add_row(&table, "promoted", field_text(phase, "promoted"));

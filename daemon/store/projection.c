@@ -3,30 +3,47 @@
 
 #include <stdbool.h>
 
+static const struct {
+    const char *spent, *rate, *projected;
+    double rate_s; /* the seconds that the rate is for */
+} projections[] = {
+    {"cost_usd", "usd_per_hour", "projected_cost_usd", 3600},
+    {"gpu_seconds", "gpus_paid", "projected_gpu_seconds", 1},
+};
+
+enum { PROJECTIONS = sizeof projections / sizeof *projections };
+
 void projection_add(json_t *phase)
 {
     const json_t *eta_s = json_object_get(phase, "eta_s");
-    const json_t *price = json_object_get(phase, "usd_per_hour");
-    double cost_usd = json_number_value(json_object_get(phase, "cost_usd"));
-    json_t *projected = json_null();
-    if (json_is_number(eta_s) && json_is_number(price))
-        projected =
-            json_real(cost_usd + json_number_value(eta_s) * json_number_value(price) / 3600);
-    json_object_set_new(phase, "projected_cost_usd", projected);
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        const json_t *rate = json_object_get(phase, projections[i].rate);
+        double spent = json_number_value(json_object_get(phase, projections[i].spent));
+        json_t *projected = json_null();
+        if (json_is_number(eta_s) && json_is_number(rate))
+            projected = json_real(spent + json_number_value(eta_s) * json_number_value(rate) /
+                                              projections[i].rate_s);
+        json_object_set_new(phase, projections[i].projected, projected);
+    }
+    (void)json_object_del(phase, "gpus_paid"); /* of no use to others */
 }
 
 void projection_sum(const json_t *phases, json_t *workflow)
 {
-    double sum = 0;
-    bool is_known = false;
     const json_t *phase;
-    size_t i;
-    json_array_foreach((json_t *)phases, i, phase)
-    {
-        const json_t *projected = json_object_get(phase, "projected_cost_usd");
-        bool has_one = json_is_number(projected);
-        is_known |= has_one;
-        sum += json_number_value(has_one ? projected : json_object_get(phase, "cost_usd"));
+    size_t j;
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        double sum = 0;
+        bool is_known = false;
+        json_array_foreach((json_t *)phases, j, phase)
+        {
+            const json_t *projected = json_object_get(phase, projections[i].projected);
+            bool has_one = json_is_number(projected);
+            is_known |= has_one;
+            sum += json_number_value(has_one ? projected
+                                             : json_object_get(phase, projections[i].spent));
+        }
+        json_object_set_new(workflow, projections[i].projected,
+                            is_known ? json_real(sum) : json_null());
     }
-    json_object_set_new(workflow, "projected_cost_usd", is_known ? json_real(sum) : json_null());
 }

@@ -4,7 +4,8 @@
 
 #include <jansson.h>
 
-/* Adds `projected_cost_usd` to a phase: null while no end or no price is known. */
+/* Adds `projected_cost_usd` and `projected_gpu_seconds` to a phase: null while no end is known, or
+ * no price, or where it has no GPUs. Takes `gpus_paid` out: those that its hours are counted by. */
 void projection_add(json_t *phase);
 
 /* The same for a workflow: of its phases that are at work until they end, and of the others until

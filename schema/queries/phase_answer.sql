@@ -27,6 +27,10 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                                                      ELSE job.usd_per_gpu_hour END)
                  / pack.lanes
             ELSE 0 * ifnull(phase.usd_per_node_hour, phase.usd_per_gpu_hour) END AS usd_per_hour,
+       CASE WHEN phase.gpus_per_node > 0
+            THEN CASE WHEN job.host IS NULL OR pack.lanes > 1
+                      THEN phase.nodes * phase.gpus_per_node / pack.lanes ELSE 0 END
+            END AS gpus_paid,
        used.gpu_seconds,
        ifnull(used.node_seconds * phase.usd_per_node_hour,
               ifnull(used.gpu_usd, CASE WHEN used.gpu_seconds = 0

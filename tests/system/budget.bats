@@ -35,12 +35,13 @@ spent() {
     eventually 30 state "$workflow/train" held
     [ "$(record 'SELECT count(*) FROM run WHERE started IS NOT NULL')" = 1 ]
 
-    [[ $(phasectl budget "$workflow" --usd 1234567) = 'budget: $'*' of $1234567 (0 %)' ]]
+    [[ $(phasectl budget "$workflow" --usd 1234567 --gpu-hours 1000) = 'budget: $'*' of $1234567 (0 %), 0.'*' of 1000 GPU hours (0 %)' ]]
     phasectl release "$workflow"
     eventually 60 goes_on
     eventually 30 foretold_by_status
     [ "$(phasectl status "$workflow" --json |
-        jq '(.projected_cost_usd > .cost_usd and .budget.usd == 1234567) and .phases[0].projected_cost_usd == .projected_cost_usd')" = true ]
+        jq '(.projected_cost_usd > .cost_usd and .budget.usd == 1234567) and .phases[0].projected_cost_usd == .projected_cost_usd and
+            .phases[0].projected_gpu_seconds == .projected_gpu_seconds and .projected_gpu_seconds > .gpu_seconds')" = true ]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 }
@@ -51,8 +52,9 @@ warned_by_status() {
 }
 
 foretold_by_status() {
-    phasectl status "$workflow" | grep -qE '^at this pace \$[0-9.]+ when what is at work ends, of a budget of \$1234567$' &&
+    phasectl status "$workflow" | grep -qE '^at this pace \$[0-9.]+ and 0\.[0-9]+ GPU hours when what is at work ends, of a budget of \$1234567 and 1000 GPU hours$' &&
         phasectl status "$workflow/train" | grep -qE '^ *cost at its end +\$[0-9]' &&
+        phasectl status "$workflow/train" | grep -qE '^ *GPU time at its end +[0-9]' &&
         phasectl status "$workflow/train" | grep -qE '^ *time left +[0-9]'
 }
 

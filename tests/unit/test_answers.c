@@ -2,6 +2,7 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
+#include "daemon/store/projection.h"
 #include "lib/expr/check.h"
 #include "lib/text.h"
 
@@ -113,7 +114,7 @@ static struct workflow *seven(struct record *record)
     "'', 'after': [],"                                                                             \
     " 'promote': 'auto', 'run': " RUN_2 ", 'attempts': 2, 'step': 190, 'total': 1000.0,"           \
     " 'metrics': {'loss': 4.25, 'dt': 7.0}, 'eta_s': 324.0, 'gpus': 16, 'nodes': 2,"               \
-    " 'usd_per_hour': 40.0, 'projected_cost_usd': 4.4,"                                            \
+    " 'usd_per_hour': 40.0, 'projected_cost_usd': 4.4, 'projected_gpu_seconds': 6336.0,"           \
     " 'gpu_seconds': 1152.0, 'cost_usd': 0.8, 'promoted': null,"                                   \
     " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt'" NO_MATRIX
 /* Its price is by GPU, and it asks for none in particular. */
@@ -121,14 +122,15 @@ static struct workflow *seven(struct record *record)
     "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'hold': null, 'reason': '',"     \
     " 'after': ['validate'], 'promote': 'manual', 'run': null, 'attempts': 0, 'step': null,"       \
     " 'total': null, 'metrics': {}, 'eta_s': null, 'gpus': 24, 'nodes': 3, 'gpu_seconds': 0.0,"    \
-    " 'usd_per_hour': null, 'projected_cost_usd': null,"                                           \
+    " 'usd_per_hour': null, 'projected_cost_usd': null, 'projected_gpu_seconds': null,"            \
     " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': "         \
     "null" NO_MATRIX "}"
 #define WORKFLOW_7                                                                                 \
     "{'workflow': 7, 'name': 'trm', 'state': 'running', 'submitted': 1790000000.0,"                \
     " 'ended': null, 'file': 'demo.yaml', 'workdir': '/work dir', 'variants': [], 'set': "         \
     "{'validate.iterations': '10'}, 'commit': null, 'branch': null, 'changed': null,"              \
-    " 'snapshot': null, 'budget': null, 'projected_cost_usd': 4.4, 'gpu_seconds': 1152.0,"         \
+    " 'snapshot': null, 'budget': null, 'projected_cost_usd': 4.4, 'projected_gpu_seconds': "      \
+    "6336.0, 'gpu_seconds': 1152.0,"                                                               \
     " 'cost_usd': 0.8, 'phases': [{" PHASE_VALIDATE "}, " PHASE_TRAIN "]}"
 
 static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
@@ -218,6 +220,28 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
     json_decref(json);
     workflow_free(workflow);
     record_close(&record);
+}
+
+/* One phase goes on for 100 s on 8 GPUs, another has ended. */
+static void without_a_price_gpu_hours_are_foretold(void **state)
+{
+    (void)state;
+    json_t *workflow = json_object();
+    json_t *phases =
+        json_pack("[{s:f, s:n, s:i, s:f, s:n}, {s:n, s:n, s:i, s:f, s:n}]", "eta_s", 100.0,
+                  "usd_per_hour", "gpus_paid", 8, "gpu_seconds", 10.0, "cost_usd", "eta_s",
+                  "usd_per_hour", "gpus_paid", 4, "gpu_seconds", 60.0, "cost_usd");
+    json_t *first = json_array_get(phases, 0);
+    projection_add(first);
+    projection_add(json_array_get(phases, 1));
+    projection_sum(phases, workflow);
+    assert_true(json_is_null(json_object_get(workflow, "projected_cost_usd")));
+    assert_float_equal(json_number_value(json_object_get(first, "projected_gpu_seconds")), 810, 0);
+    assert_float_equal(json_number_value(json_object_get(workflow, "projected_gpu_seconds")), 870,
+                       0);
+    assert_null(json_object_get(first, "gpus_paid"));
+    json_decref(phases);
+    json_decref(workflow);
 }
 
 static void what_is_not_there_is_named(void **state)
@@ -581,6 +605,7 @@ int main(void)
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
         cmocka_unit_test(a_run_tells_what_was_recognised_of_its_failure),
         cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
+        cmocka_unit_test(without_a_price_gpu_hours_are_foretold),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
         cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
