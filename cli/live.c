@@ -6,6 +6,7 @@
 #include "cli/members.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
+#include "cli/wait.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static void live_phase(const struct terminal *terminal, const json_t *phase, dou
     if (!isnan(eta_s))
         text_addf(text, "  %s left", format_duration(eta_s, eta));
     struct text wait = {0};
-    if (view_wait(run, now, &wait))
+    if (wait_write(run, now, &wait))
         text_addf(text, "  %s", text_string(&wait));
     text_fini(&wait);
 }

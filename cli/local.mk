@@ -48,7 +48,8 @@ cli_libcli_a_SOURCES = \
 	cli/summary.c cli/summary.h \
 	cli/table.c cli/table.h \
 	cli/terminal.c cli/terminal.h \
-	cli/view.c cli/view.h
+	cli/view.c cli/view.h \
+	cli/wait.c cli/wait.h
 
 # The build folder looks like an installation: programs in bin/, helpers in libexec/phased/.
 noinst_DATA += libexec/phased

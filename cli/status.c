@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
+#include "cli/wait.h"
 #include "lib/address.h"
 #include "lib/amount.h"
 #include "lib/error.h"
@@ -59,9 +60,12 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
               format_duration((isnan(ended) ? now : ended) - submitted, buffer));
     table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
     table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
-    text_add(&note, field_text(phase, "reason"));
+    const json_t *run = json_object_get(phase, "run");
+    bool is_new = strcmp(field_text(run, "state"), "submitting") == 0;
+    if (!is_new || !wait_write(run, now, &note))
+        text_add(&note, field_text(phase, "reason"));
     if (!text_string(&note)[0])
-        (void)view_wait(json_object_get(phase, "run"), now, &note); /* whether it says anything */
+        (void)wait_write(run, now, &note); /* whether it says anything */
     if (!text_string(&note)[0] && field_text(phase, "warning")[0])
         text_addf(&note, "warning: %s", field_text(phase, "warning"));
     table_add(table, COLOUR_PLAIN, text_string(&note));
@@ -206,7 +210,7 @@ static void status_add_row(struct table *table, const char *name, const char *va
 static void status_add_wait(struct table *table, const json_t *run)
 {
     struct text text = {0};
-    if (view_wait(run, (double)time(NULL), &text))
+    if (wait_write(run, (double)time(NULL), &text))
         status_add_row(table, "waits", text_string(&text));
     text_fini(&text);
 }

@@ -113,7 +113,8 @@ static int submit_queue(json_t *body, const struct submit_options *options, stru
     if (!submit_number(body, "priority", options->priority))
         return error_set(err, -EINVAL, "--priority wants a whole number, not '%s'",
                          options->priority);
-    if (!submit_number(body, "after", options->after))
+    if (!submit_number(body, "after", options->after) ||
+        (options->after && json_integer_value(json_object_get(body, "after")) < 1))
         return error_set(err, -EINVAL, "--after wants a workflow such as 7, not '%s'",
                          options->after);
     if (!options->window)

@@ -1,5 +1,6 @@
 /* The tables of phases, runs and gates. */
 #include "cli/view.h"
+#include "cli/wait.h"
 
 #include "cli/field.h"
 #include "cli/members.h"
@@ -104,29 +105,6 @@ bool view_hardware(const json_t *run, struct text *text)
     return differs;
 }
 
-bool view_wait(const json_t *run, double now, struct text *text)
-{
-    double absent_since = field_number(run, "job_absent_since");
-    char buffer[FORMAT_SIZE];
-    if (!isnan(absent_since)) {
-        text_addf(text, "Slurm has not known job %lld for %s", field_integer(run, "job_id"),
-                  format_duration(fmax(now - absent_since, 0), buffer));
-        return true;
-    }
-    if (strcmp(field_text(run, "state"), "ended") != 0 &&
-        strcmp(field_text(run, "job_state"), "suspended") == 0) {
-        text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it",
-                  field_integer(run, "job_id"));
-        return true;
-    }
-    if (strcmp(field_text(run, "state"), "pending") != 0 ||
-        strcmp(field_text(run, "job_state"), "pending") != 0)
-        return false;
-    text_addf(text, "job %lld waits in Slurm: %s", field_integer(run, "job_id"),
-              field_text(run, "job_reason"));
-    return true;
-}
-
 static void view_names(const json_t *names, struct text *text)
 {
     const json_t *name;
@@ -155,11 +133,11 @@ static void view_note(const json_t *phase, double now, struct text *text)
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes");
     const char *reason = field_text(phase, "reason");
-    if (strcmp(field_text(run, "state"), "submitting") == 0 && field_text(run, "job_reason")[0]) {
-        text_addf(text, "not submitted yet: %s", field_text(run, "job_reason"));
+    if (strcmp(field_text(run, "state"), "submitting") == 0 && wait_write(run, now, text)) {
+        return;
     } else if (reason[0]) {
         text_add(text, reason);
-    } else if (view_wait(run, now, text)) {
+    } else if (wait_write(run, now, text)) {
         return;
     } else if (strcmp(field_text(phase, "state"), "active") == 0 && json_array_size(nodes)) {
         text_add(text, "on ");

@@ -30,10 +30,6 @@ void view_metric(const json_t *phase, struct text *text);
  * nothing, where its phase does not differ by GPU, or the run has not begun. */
 bool view_hardware(const json_t *run, struct text *text);
 
-/* Why its job does not run: Slurm lets it wait, or does not know it. False, and nothing, when there
- * is no such reason. `run` may be null; `now` is seconds since 1970. */
-bool view_wait(const json_t *run, double now, struct text *text);
-
 /* How long a run took, or has been running; NaN before it started. */
 double view_run_duration(const json_t *run, double now);
 

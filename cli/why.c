@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
+#include "cli/wait.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/text.h"
@@ -465,18 +466,18 @@ static void why_write_next(const struct why *why, struct text *text)
 {
     const json_t *run = json_object_get(why->phase, "run");
     const char *phase_state = field_text(why->phase, "state"), *state = field_text(run, "state");
-    const char *address = field_text(run, "address"), *reason = field_text(run, "job_reason");
+    const char *address = field_text(run, "address");
     long long job = field_integer(run, "job_id");
+    struct text wait = {0};
     text_add(text, "\n");
     if (strcmp(phase_state, "held") == 0) {
         json_t *held = json_pack("{s:[O]}", "phases", why->phase);
         view_held(&why->cli->out, held, text);
         json_decref(held);
+    } else if (wait_write(run, (double)time(NULL), &wait)) {
+        text_addf(text, "%s: %s\n", address, text_string(&wait));
     } else if (strcmp(state, "submitting") == 0) {
-        text_addf(text, "%s will be submitted%s%s\n", address, reason[0] ? ": " : "", reason);
-    } else if (strcmp(state, "pending") == 0) {
-        text_addf(text, "%s waits in Slurm as job %lld%s%s\n", address, job, reason[0] ? ": " : "",
-                  reason);
+        text_addf(text, "%s will be submitted\n", address);
     } else if (state[0] && strcmp(state, "ended") != 0) {
         bool resumes = field_text(run, "resume")[0] != '\0';
         text_addf(text, "%s is %s as job %lld, ", address, state, job);
@@ -487,6 +488,7 @@ static void why_write_next(const struct why *why, struct text *text)
     } else {
         text_addf(text, "%s is %s\n", field_text(why->phase, "address"), phase_state);
     }
+    text_fini(&wait);
     why_write_warnings(why->newest, text);
 }
 

@@ -138,9 +138,11 @@ int units_parse_window(const char *text, unsigned *ret_from, unsigned *ret_to, s
     int count = sscanf(text, "%2u:%2u-%2u:%2u%n", &hour[0], &minute[0], &hour[1], &minute[1], &end);
     bool is_good = count == 4 && text[end] == '\0' && strspn(text, "0123456789:-") == strlen(text);
     for (int i = 0; is_good && i < 2; i++)
-        is_good = hour[i] < 24 && minute[i] < 60;
-    if (!is_good || (hour[0] == hour[1] && minute[0] == minute[1]))
+        is_good = (hour[i] < 24 && minute[i] < 60) || (i == 1 && hour[i] == 24 && minute[i] == 0);
+    if (!is_good)
         return error_set(err, -EINVAL, "'%s' is no window of the day, such as 20:00-08:00", text);
+    if (hour[0] == hour[1] && minute[0] == minute[1])
+        return error_set(err, -EINVAL, "'%s' ends as it begins: no time of the day is in it", text);
     *ret_from = hour[0] * 60 + minute[0];
     *ret_to = hour[1] * 60 + minute[1];
     return 0;

@@ -60,6 +60,10 @@ int submission_check(const json_t *body, struct error *err)
     unsigned from, to;
     if (window && units_parse_window(window, &from, &to, err) < 0)
         return -EINVAL;
+    const json_t *after = json_object_get(body, "after");
+    if (after && json_integer_value(after) < 1)
+        return error_set(err, -EINVAL, "`after`: there is no workflow %lld",
+                         (long long)json_integer_value(after));
     json_int_t priority = json_integer_value(json_object_get(body, "priority"));
     if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
         return error_set(err, -EINVAL, "`priority` is not within %d", PRIORITY_MAX);

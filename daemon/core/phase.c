@@ -64,6 +64,9 @@ static void phase_start_at(struct step *step, struct phase *phase, const char *r
     job->time_s = phase->time_s;
     job->host = host;
     job->slot = slot;
+    if (due_ms > step->now_ms && !host)
+        (void)snprintf(job->reason, sizeof job->reason, "a pause of %lld s after the failure",
+                       (long long)(due_ms - step->now_ms) / 1000);
     run->job = job;
     run->state = RUN_SUBMITTING;
     phase_queue(step, phase, reason);

@@ -75,6 +75,7 @@ void rival_add(struct step *step, struct run *run, int64_t due_ms)
                                 .gpus_per_node = first->gpus_per_node,
                                 .time_s = first->time_s};
             job->id = core_next_job(step->core, job->token);
+            memcpy(job->reason, first->reason, sizeof job->reason);
         }
         job->first = first;
         (void)snprintf(job->gpu_type, sizeof job->gpu_type, "%.*s", (int)size, types);

@@ -107,7 +107,9 @@ SPEC
     phasectl retry "$first"
     eventually 60 state "$second" succeeded
     run phasectl submit --after 999 "$PHASED_HOME/spec.yaml"
-    [ "$status" = 1 ] && [[ $output = *'there is no workflow 999'* ]]
+    [ "$status" = 1 ] && [[ $output = *'there is no workflow 999'* ]] || false
+    run phasectl submit --after 0 "$PHASED_HOME/spec.yaml"
+    [ "$status" = 1 ] && [[ $output = *"--after wants a workflow such as 7, not '0'"* ]]
 }
 
 @test "outside of its window nothing is submitted, inside it is" {
@@ -122,6 +124,21 @@ SPEC
     eventually 60 state "$open" succeeded
     run phasectl submit --window 8-20 "$PHASED_HOME/spec.yaml"
     [ "$status" = 1 ] && [[ $output = *"'8-20' is no window of the day, such as 20:00-08:00"* ]]
+}
+
+@test "what the site does not take yet waits, and plan and why say so" {
+    sed -n '/^    submit/,/^SPEC/p' "$BATS_TEST_FILENAME" | sed '1d;$d' | sed '/^SPEC/,$d' >"$PHASED_HOME/spec.yaml"
+    scontrol update partitionname=preempt state=drain
+    touch "$PHASED_HOME/go"
+    run phasectl plan "$PHASED_HOME/spec.yaml"
+    echo "$output"
+    workflow=$(held_up)
+    eventually 30 reason_like "$workflow" 'Slurm does not take it yet: *'
+    run phasectl why "$workflow/wait"
+    echo "$output"
+    [[ $output = *"$workflow/wait#1: not submitted yet: Slurm does not take it yet: "* ]] || false
+    scontrol update partitionname=preempt state=up
+    eventually 60 state "$workflow" succeeded
 }
 
 @test "a limits.yaml that cannot be read lets nothing through, and says where it is wrong" {

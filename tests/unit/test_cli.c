@@ -5,6 +5,7 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
+#include "cli/wait.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -216,7 +217,23 @@ static void a_job_that_does_not_run_says_why(void **state)
     } rows[] = {
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 38, 'job_reason': 'Priority',"
          " 'job_absent_since': null}",
-         "job 38 waits in Slurm: Priority"},
+         "job 38 waits in Slurm: jobs of a higher priority come first (Priority)"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason':"
+         " 'QOSMaxJobsPerUserLimit', 'job_absent_since': null}",
+         "job 3 waits in Slurm: a limit of the site on its QOS; it begins when others have ended"
+         " (QOSMaxJobsPerUserLimit)"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason':"
+         " 'AssocMaxGRESPerJob', 'job_absent_since': null}",
+         "job 3 waits in Slurm: it asks for more than the site allows one job"
+         " (AssocMaxGRESPerJob)"},
+        {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': 'Licenses',"
+         " 'job_absent_since': null}",
+         "job 3 waits in Slurm: Licenses"},
+        {"{'state': 'submitting', 'job_state': '', 'job_reason': 'its window opens at 03:00',"
+         " 'job_absent_since': null}",
+         "not submitted yet: its window opens at 03:00"},
+        {"{'state': 'submitting', 'job_state': '', 'job_reason': '', 'job_absent_since': null}",
+         ""},
         {"{'state': 'running', 'job_state': 'running', 'job_id': 38, 'job_absent_since': 880.0}",
          "Slurm has not known job 38 for 2m00s"},
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 38, 'job_absent_since': 1001.0}",
@@ -232,7 +249,7 @@ static void a_job_that_does_not_run_says_why(void **state)
         json_t *run = json_loads(text, JSON_DECODE_ANY, NULL);
         assert_non_null(run);
         struct text wait = {0};
-        assert_int_equal(view_wait(run, 1000, &wait), rows[i].text[0] != '\0');
+        assert_int_equal(wait_write(run, 1000, &wait), rows[i].text[0] != '\0');
         assert_string_equal(text_string(&wait), rows[i].text);
         text_fini(&wait);
         json_decref(run);

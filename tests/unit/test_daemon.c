@@ -115,6 +115,8 @@ static void what_is_wrong_with_a_request_is_said(void **state)
         {400, "POST", "/v1/workflows", "{\"spec\": \"\", \"workdir\": \"here\"}", "bad_request"},
         {400, "POST", "/v1/workflows", "{\"spec\": \"\", \"workdir\": \"/\", \"hold\": \"yes\"}",
          "bad_request"},
+        {400, "POST", "/v1/workflows", "{\"spec\": \"\", \"workdir\": \"/\", \"after\": 0}",
+         "bad_request"},
         {400, "POST", "/v1/workflows", "{\"workflows\": {}}", "bad_request"},
         {400, "POST", "/v1/workflows", "{\"workflows\": []}", "bad_request"},
         {400, "POST", "/v1/workflows", "{\"workflows\": [7]}", "bad_request"},

@@ -46,6 +46,8 @@ static void fail_first_run(struct world *world)
     assert_int_equal(
         world_push(world, "runs/1/a/1", "lead", (const char *const[]){started, ended, NULL}), 2);
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "submitting");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason",
+                "a pause of 10 s after the failure");
     free(started);
     free(ended);
 }
@@ -76,7 +78,8 @@ static void cancel_at_a_limit(struct world *world, const char *spec, size_t trie
     world_slurm_write(world, "mode", "limited");
     submit(world, spec);
     world_await_lines(world, "turned-away", tries);
-    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason", "because the test wants it");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason",
+                "Slurm does not take it yet: because the test wants it");
     command(world, "/v1/workflows/1/cancel");
     world_await(world, "/v1/workflows/1", "phases.0.state", "cancelled");
     assert_int_equal(world_slurm_lines(world, "turned-away"), tries);

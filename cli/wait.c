@@ -1,0 +1,71 @@
+/* Telling what a run waits for. */
+#include "cli/wait.h"
+
+#include "cli/field.h"
+#include "cli/format.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Slurm's words begin so, or have that in them; the first that fits. Those that are clear, and
+ * those of later releases, stand for themselves. */
+static const struct {
+    const char *begin, *part, *meaning;
+} wait_words[] = {
+    {"Resources", "", "no nodes that fit are free"},
+    {"Priority", "", "jobs of a higher priority come first"},
+    {"None", "", "Slurm has not looked at it yet"},
+    {"BeginTime", "", "it is not to begin yet"},
+    {"Dependency", "", "a job that it depends on has not ended"},
+    {"Reservation", "", "its reservation has not begun"},
+    {"ReqNodeNotAvail", "", "nodes that it asks for are not available"},
+    {"Nodes required for job are DOWN", "", "nodes that it needs are not available"},
+    {"PartitionTimeLimit", "", "it asks for more time than its partition allows"},
+    {"PartitionNodeLimit", "", "it asks for more nodes than its partition allows"},
+    {"PartitionDown", "", "its partition starts no jobs at present"},
+    {"PartitionInactive", "", "its partition starts no jobs at present"},
+    {"JobHeldUser", "", "it is held in Slurm, by its owner"},
+    {"JobHeldAdmin", "", "it is held in Slurm, by an administrator"},
+    {"Assoc", "PerJob", "it asks for more than the site allows one job"},
+    {"QOS", "PerJob", "it asks for more than the site allows one job"},
+    {"Max", "PerJob", "it asks for more than the site allows one job"},
+    {"Assoc", "Minutes", "the time that the site gives its account is used up"},
+    {"QOS", "Minutes", "the time that the site gives its QOS is used up"},
+    {"Assoc", "", "a limit of the site on its account; it begins when others have ended"},
+    {"QOS", "", "a limit of the site on its QOS; it begins when others have ended"},
+    {"Max", "PerAccount", "a limit of the site on its account; it begins when others have ended"},
+};
+
+static void wait_add_word(const char *word, struct text *text)
+{
+    for (size_t i = 0; i < sizeof wait_words / sizeof *wait_words; i++) {
+        if (!text_starts(word, wait_words[i].begin) || !strstr(word, wait_words[i].part))
+            continue;
+        text_addf(text, "%s (%s)", wait_words[i].meaning, word);
+        return;
+    }
+    text_add(text, word);
+}
+
+bool wait_write(const json_t *run, double now, struct text *text)
+{
+    double absent_since = field_number(run, "job_absent_since");
+    const char *state = field_text(run, "state"), *job_state = field_text(run, "job_state");
+    const char *reason = field_text(run, "job_reason");
+    long long job = field_integer(run, "job_id");
+    char buffer[FORMAT_SIZE];
+    size_t size = text->size;
+    if (!isnan(absent_since)) {
+        text_addf(text, "Slurm has not known job %lld for %s", job,
+                  format_duration(fmax(now - absent_since, 0), buffer));
+    } else if (!text_equal(state, "ended") && text_equal(job_state, "suspended")) {
+        text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it", job);
+    } else if (text_equal(state, "submitting") && reason[0]) {
+        text_addf(text, "not submitted yet: %s", reason);
+    } else if (text_equal(state, "pending") && text_equal(job_state, "pending")) {
+        text_addf(text, "job %lld waits in Slurm%s", job, reason[0] ? ": " : "");
+        wait_add_word(reason, text);
+    }
+    return text->size > size;
+}
