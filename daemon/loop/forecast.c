@@ -232,6 +232,21 @@ static void add_start(const struct forecast *forecast, const struct phase *phase
     json_decref(first);
 }
 
+/* What phased itself would let it wait for. The later phases wait for those before them. */
+static void judge_queue(const struct forecast *forecast, const struct phase *phase, json_t *dangers)
+{
+    char reason[REASON_MAX];
+    unsigned gpus = phase->nodes * phase->gpus_per_node;
+    enum turn_wait wait = has_job(phase) ? queue_forecast(forecast->loop, gpus, reason) : TURN_GOES;
+    if (wait == TURN_GOES || (phase->after_count > 0 && wait != TURN_NEVER))
+        return;
+    char *text =
+        text_format("it would %s: %s",
+                    wait == TURN_NEVER ? "never be submitted" : "not be submitted yet", reason);
+    (void)json_array_append_new(dangers, json_string(text));
+    free(text);
+}
+
 static json_t *phase_json(const struct forecast *forecast, const struct phase *phase,
                           const struct cluster_survey *survey, const struct forecast_cost *cost)
 {
@@ -250,6 +265,7 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
     (void)json_object_update(json, rest);
     json_decref(rest);
     add_start(forecast, phase, survey, json);
+    judge_queue(forecast, phase, json_object_get(json, "dangers"));
     return json;
 }
 
@@ -307,6 +323,16 @@ static void judge_phase(const struct forecast *forecast, const struct phase *pha
     (void)json_object_set(json, "expect", expect ? expect : json_null());
 }
 
+static void judge_month(struct loop *loop, json_t *dangers)
+{
+    char spent[BUDGET_TEXT_SIZE];
+    if (month_part(loop, spent) < 1)
+        return;
+    char *text = text_format("this month's budget (limits.yaml) is spent: %s", spent);
+    (void)json_array_append_new(dangers, json_string(text));
+    free(text);
+}
+
 static json_t *forecast_json(struct forecast *forecast, const struct cluster_survey *survey)
 {
     struct workflow *workflow = forecast->workflow;
@@ -334,6 +360,7 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
         whole.amounts[AMOUNT_HOURS] = NAN; /* the sum of all `time`s says little */
     estimate_judge_budget(&whole, budget, dangers);
     estimate_judge_expected(&whole, expect, dangers);
+    judge_month(forecast->loop, dangers);
     return json_pack("{s:s, s:b, s:o, s:o, s:f, s:f, s:o, s:O?, s:O?}", "name", workflow->name,
                      "fits", (int)fits, "phases", phases, "dangers", dangers, "seconds", end_s,
                      "gpu_seconds", whole.amounts[AMOUNT_GPU_HOURS] * 3600, "cost_usd",

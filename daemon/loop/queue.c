@@ -264,12 +264,12 @@ static void round_hold(struct loop *loop)
 
 /* --- The answer --------------------------------------------------------------------------------*/
 
-/* The same for as long as it is true, since every change of it is written to the record. */
-static void say_wait(const struct queue *queue, const struct duty *duty, char reason[REASON_MAX])
+/* What limits.yaml lets a job wait for. The same for as long as it is true, since every change of
+ * it is written to the record. */
+static void say_bound(const struct turn_limits *bounds, enum turn_wait wait, unsigned gpus,
+                      char reason[REASON_MAX])
 {
-    const struct turn_limits *bounds = &queue->bounds;
-    unsigned gpus = gpus_of(duty->effect.job);
-    switch (duty->wait) {
+    switch (wait) {
     case TURN_NEVER:
         (void)snprintf(reason, REASON_MAX, "it asks for %u GPUs; limits.yaml allows %u", gpus,
                        bounds->gpus);
@@ -294,17 +294,57 @@ static void say_wait(const struct queue *queue, const struct duty *duty, char re
     case TURN_AFTER:
     case TURN_WINDOW:
     case TURN_BUDGET:
-        (void)snprintf(reason, REASON_MAX, "%s", line_of(queue, duty->effect.workflow)->reason);
-        break;
     case TURN_FILE:
     case TURN_GOES:
-        assert(false && "no answer of a round");
+        assert(false && "no bound");
     }
 }
 
 static unsigned limit_of(const json_t *file, const char *key)
 {
     return (unsigned)json_integer_value(json_object_get(file, key));
+}
+
+static struct turn_limits bounds_of(const json_t *file)
+{
+    return (struct turn_limits){.jobs = limit_of(file, "jobs"),
+                                .running = limit_of(file, "running_jobs"),
+                                .gpus = limit_of(file, "gpus")};
+}
+
+static bool has_bounds(const struct turn_limits *bounds)
+{
+    return bounds->jobs || bounds->running || bounds->gpus;
+}
+
+/* Whether anybody waits for room already. */
+static bool is_full(const struct loop *loop)
+{
+    const struct duty *duty = loop->outbox.first[OUTBOX_CLUSTER];
+    while (duty && duty->wait < TURN_JOBS)
+        duty = duty->next;
+    return duty != NULL;
+}
+
+enum turn_wait queue_forecast(struct loop *loop, unsigned gpus, char ret_reason[REASON_MAX])
+{
+    const json_t *file = queue_limits(loop);
+    const struct turn_limits bounds = bounds_of(file);
+    struct turn_limits used = {0};
+    struct map runs = {0};
+    if (!file) {
+        (void)snprintf(ret_reason, REASON_MAX, "%s", loop->queued.problem);
+        return TURN_FILE;
+    }
+    for (size_t i = 0; i < core_workflow_count(loop->core); i++)
+        count_workflow(loop, core_workflow_at(loop->core, i), &used, &runs);
+    map_fini(&runs);
+    enum turn_wait wait = turns_ask(gpus, &bounds, &used);
+    if (wait == TURN_GOES && has_bounds(&bounds) && is_full(loop))
+        wait = TURN_BEHIND;
+    if (wait != TURN_GOES)
+        say_bound(&bounds, wait, gpus, ret_reason);
+    return wait;
 }
 
 void queue_look(struct loop *loop, int64_t now_ms)
@@ -319,9 +359,7 @@ static void look(struct loop *loop)
     struct queue *queue = &loop->queued;
     const json_t *file = queue_limits(loop);
     queue->is_looking = true;
-    queue->bounds = (struct turn_limits){.jobs = limit_of(file, "jobs"),
-                                         .running = limit_of(file, "running_jobs"),
-                                         .gpus = limit_of(file, "gpus")};
+    queue->bounds = bounds_of(file);
     queue->has_file = file != NULL;
     queue->round++; /* what was decided before is of the past */
 }
@@ -341,15 +379,17 @@ bool queue_may_submit(struct loop *loop, struct duty *duty, char ret_reason[REAS
     if (!queue->has_file) {
         duty->wait = TURN_FILE;
         (void)snprintf(ret_reason, REASON_MAX, "%s", queue->problem);
-    } else if (!bounds->jobs && !bounds->running && !bounds->gpus) {
+    } else if (!has_bounds(bounds)) {
         duty->wait = wait_of(loop, workflow, ret_reason);
         if (duty->wait == TURN_GOES && !budget_allows(loop, workflow, ret_reason))
             duty->wait = TURN_BUDGET;
     } else {
         if (duty->round != queue->round)
             round_hold(loop);
-        if (duty->wait != TURN_GOES)
-            say_wait(queue, duty, ret_reason);
+        if (duty->wait == TURN_AFTER || duty->wait == TURN_WINDOW || duty->wait == TURN_BUDGET)
+            (void)snprintf(ret_reason, REASON_MAX, "%s", line_of(queue, workflow)->reason);
+        else if (duty->wait != TURN_GOES)
+            say_bound(bounds, duty->wait, gpus_of(duty->effect.job), ret_reason);
     }
     return duty->wait == TURN_GOES;
 }

@@ -52,6 +52,9 @@ void queue_look(struct loop *loop, int64_t now_ms);
 /* Of a submission that is due, and is carried out now unless it has to wait. False: `ret_reason`
  * says for what; it is to be due again at queue_look_again_ms(), with the others. */
 bool queue_may_submit(struct loop *loop, struct duty *duty, char ret_reason[REASON_MAX]);
+/* What a job with so many GPUs would wait for if it were submitted now, as far as limits.yaml says;
+ * `ret_reason` says it, unless it goes. */
+enum turn_wait queue_forecast(struct loop *loop, unsigned gpus, char ret_reason[REASON_MAX]);
 int64_t queue_look_again_ms(const struct loop *loop);
 
 /* Whether `minute` of the day is within the window; one that ends before it begins goes over

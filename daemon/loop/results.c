@@ -171,11 +171,7 @@ static enum core_event_kind answer_kind(const struct cluster_result *result)
 
 static void take_submit(struct loop *loop, struct duty *duty, const struct cluster_result *result)
 {
-    struct cluster_result said = *result; /* all of it is borrowed */
-    if (result->outcome == CLUSTER_LIMITED)
-        (void)snprintf(said.message, sizeof said.message, "Slurm does not take it yet: %.200s",
-                       result->message);
-    post_answer(loop, duty, answer_kind(result), &said);
+    post_answer(loop, duty, answer_kind(result), result);
     if (result->kind == CLUSTER_LOOKUP && result->outcome == CLUSTER_DONE && result->job_count == 1)
         post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);
 }

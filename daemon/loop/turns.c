@@ -46,19 +46,24 @@ static bool is_bounded(const struct turn *turn, const struct turn_limits *limits
 }
 
 /* `runs`: it would be one more that may run. */
-static enum turn_wait wait_for_room(const struct turn *turn, bool runs,
-                                    const struct turn_limits *limits,
+static enum turn_wait wait_for_room(unsigned gpus, bool runs, const struct turn_limits *limits,
                                     const struct turn_limits *used)
 {
-    if (limits->gpus && turn->gpus > limits->gpus)
+    if (limits->gpus && gpus > limits->gpus)
         return TURN_NEVER;
     if (limits->jobs && used->jobs >= limits->jobs)
         return TURN_JOBS;
     if (limits->running && runs && used->running >= limits->running)
         return TURN_RUNNING;
-    if (limits->gpus && runs && turn->gpus && used->gpus + turn->gpus > limits->gpus)
+    if (limits->gpus && runs && gpus && used->gpus + gpus > limits->gpus)
         return TURN_GPUS;
     return TURN_GOES;
+}
+
+enum turn_wait turns_ask(unsigned gpus, const struct turn_limits *limits,
+                         const struct turn_limits *used)
+{
+    return wait_for_room(gpus, true, limits, used);
 }
 
 void turns_decide(struct turn *turns, size_t count, const struct turn_limits *limits,
@@ -70,7 +75,7 @@ void turns_decide(struct turn *turns, size_t count, const struct turn_limits *li
     for (size_t i = 0; i < count; i++) {
         struct turn *turn = &turns[i];
         bool runs = !turn->is_rival && turn->run != newest;
-        turn->wait = wait_for_room(turn, runs, limits, used);
+        turn->wait = wait_for_room(turn->gpus, runs, limits, used);
         if (turn->wait == TURN_NEVER)
             continue; /* it stands in nobody's way */
         if (turn->wait == TURN_GOES && is_closed && is_bounded(turn, limits))

@@ -50,6 +50,10 @@ struct turn {
  * not stand in the way of those behind it. */
 typedef bool turn_may(void *arg, struct turn *turn);
 
+/* What a job of one more run with so many GPUs waits for, others that wait aside. */
+enum turn_wait turns_ask(unsigned gpus, const struct turn_limits *limits,
+                         const struct turn_limits *used);
+
 /* Decides all of them; they are put in the order of their turns. `used` grows by those that go. */
 void turns_decide(struct turn *turns, size_t count, const struct turn_limits *limits,
                   struct turn_limits *used, turn_may *may, void *arg);

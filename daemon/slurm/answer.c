@@ -60,10 +60,11 @@ void answer_failure(struct cluster_result *result, int slurm_error)
         result->outcome = CLUSTER_LIMITED;
     else
         result->outcome = CLUSTER_REFUSED;
-    (void)snprintf(result->message, sizeof result->message, "%s",
-                   slurm_error == ESLURM_ERROR_ON_DESC_TO_RECORD_COPY
-                       ? "the cluster has as many jobs as it can keep (MaxJobCount)"
-                       : slurm_strerror(slurm_error));
+    const char *said = slurm_error == ESLURM_ERROR_ON_DESC_TO_RECORD_COPY
+                           ? "the cluster has as many jobs as it can keep (MaxJobCount)"
+                           : slurm_strerror(slurm_error);
+    (void)snprintf(result->message, sizeof result->message, "%s%s",
+                   result->outcome == CLUSTER_LIMITED ? "Slurm does not take it yet: " : "", said);
 }
 
 /* Copies the token that follows `mark` in `text`, if one does. */

@@ -252,8 +252,7 @@ static void a_limit_of_the_site_is_waited_for_and_said(void **state)
     struct world *world = *state;
     world_slurm_write(world, "mode", "limited");
     submit(world);
-    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason",
-                "Slurm does not take it yet: because the test wants it");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason", "because the test wants it");
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "submitting");
     world_slurm_write(world, "mode", "");
     world_await_lines(world, "jobs", 1);

@@ -78,8 +78,7 @@ static void cancel_at_a_limit(struct world *world, const char *spec, size_t trie
     world_slurm_write(world, "mode", "limited");
     submit(world, spec);
     world_await_lines(world, "turned-away", tries);
-    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason",
-                "Slurm does not take it yet: because the test wants it");
+    world_await(world, "/v1/workflows/1", "phases.0.run.job_reason", "because the test wants it");
     command(world, "/v1/workflows/1/cancel");
     world_await(world, "/v1/workflows/1", "phases.0.state", "cancelled");
     assert_int_equal(world_slurm_lines(world, "turned-away"), tries);
