@@ -235,6 +235,15 @@ static void a_pattern_reads_its_named_groups(void **state)
                 "{\"step\": 12, \"loss\": \"nan\"}\n{\"step\": 12, \"tok\": 58679}\n");
 }
 
+static void a_pattern_takes_what_is_not_ascii_for_what_it_is(void **state)
+{
+    (void)state;
+    struct extract_options options = {
+        .kind = EXTRACT_PATTERN, .pattern = "nll\\s+\\S\\s+(?<nll>[0-9.]+)|acc\\D*(?<acc>\\d+)"};
+    assert_rows(&options, "│ val/nll  │  3.25 │\nacc…: 97\nnll \xff 4\n",
+                "{\"nll\": 3.25}\n{\"acc\": 97}\n");
+}
+
 static void a_wrong_pattern_is_told(void **state)
 {
     (void)state;
@@ -449,6 +458,7 @@ int main(void)
         cmocka_unit_test(progress_bars_tell_each_step_once),
         cmocka_unit_test(many_states_of_a_bar_are_one_row),
         cmocka_unit_test(a_pattern_reads_its_named_groups),
+        cmocka_unit_test(a_pattern_takes_what_is_not_ascii_for_what_it_is),
         cmocka_unit_test(a_wrong_pattern_is_told),
         cmocka_unit_test(a_pattern_that_explodes_is_cut_short),
         cmocka_unit_test(a_file_of_json_lines_is_read_strictly),

@@ -97,11 +97,22 @@ static void pattern_add_groups(struct pattern *pattern, struct values *values, c
     }
 }
 
+static bool pattern_is_ascii(const char *line, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)line[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* Up to 10.42 the JIT of PCRE2 takes no character above ASCII for \S, \D or \W where invalid UTF-8
+ * is allowed; a table of rich, whose lines are such characters, would not be read. */
 void pattern_read(struct pattern *pattern, struct values *values, const char *line, size_t size)
 {
+    uint32_t options = pattern_is_ascii(line, size) ? 0 : PCRE2_NO_JIT;
     PCRE2_SIZE at = 0;
     for (int i = 0; i < PATTERN_MATCHES_MAX && at <= size; i++) {
-        int groups = pcre2_match(pattern->code, (PCRE2_SPTR)line, size, at, 0, pattern->match,
+        int groups = pcre2_match(pattern->code, (PCRE2_SPTR)line, size, at, options, pattern->match,
                                  pattern->limits);
         if (groups <= 0) /* no match, or too much effort */
             return;
