@@ -2,7 +2,6 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
-#include "daemon/store/projection.h"
 #include "lib/expr/check.h"
 #include "lib/text.h"
 
@@ -220,28 +219,6 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
     json_decref(json);
     workflow_free(workflow);
     record_close(&record);
-}
-
-/* One phase goes on for 100 s on 8 GPUs, another has ended. */
-static void without_a_price_gpu_hours_are_foretold(void **state)
-{
-    (void)state;
-    json_t *workflow = json_object();
-    json_t *phases =
-        json_pack("[{s:f, s:n, s:i, s:f, s:n}, {s:n, s:n, s:i, s:f, s:n}]", "eta_s", 100.0,
-                  "usd_per_hour", "gpus_paid", 8, "gpu_seconds", 10.0, "cost_usd", "eta_s",
-                  "usd_per_hour", "gpus_paid", 4, "gpu_seconds", 60.0, "cost_usd");
-    json_t *first = json_array_get(phases, 0);
-    projection_add(first);
-    projection_add(json_array_get(phases, 1));
-    projection_sum(phases, workflow);
-    assert_true(json_is_null(json_object_get(workflow, "projected_cost_usd")));
-    assert_float_equal(json_number_value(json_object_get(first, "projected_gpu_seconds")), 810, 0);
-    assert_float_equal(json_number_value(json_object_get(workflow, "projected_gpu_seconds")), 870,
-                       0);
-    assert_null(json_object_get(first, "gpus_paid"));
-    json_decref(phases);
-    json_decref(workflow);
 }
 
 static void what_is_not_there_is_named(void **state)
@@ -605,7 +582,6 @@ int main(void)
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
         cmocka_unit_test(a_run_tells_what_was_recognised_of_its_failure),
         cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
-        cmocka_unit_test(without_a_price_gpu_hours_are_foretold),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
         cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),

@@ -1,7 +1,9 @@
-/* Costs in the record: what came of each hour that was paid for. */
+/* Costs in the record: what came of each hour that was paid for, what was expected, what will come.
+ */
 #include "tests/unit/record.h"
 
 #include "daemon/store/cost.h"
+#include "daemon/store/projection.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -166,11 +168,34 @@ static void what_is_expected_is_answered_beside_what_it_took(void **state)
     }
 }
 
+/* One phase goes on for 100 s on 8 GPUs, another has ended. */
+static void without_a_price_gpu_hours_are_foretold(void **state)
+{
+    (void)state;
+    json_t *workflow = json_object();
+    json_t *phases =
+        json_pack("[{s:f, s:n, s:i, s:f, s:n}, {s:n, s:n, s:i, s:f, s:n}]", "eta_s", 100.0,
+                  "usd_per_hour", "gpus_paid", 8, "gpu_seconds", 10.0, "cost_usd", "eta_s",
+                  "usd_per_hour", "gpus_paid", 4, "gpu_seconds", 60.0, "cost_usd");
+    json_t *first = json_array_get(phases, 0);
+    projection_add(first);
+    projection_add(json_array_get(phases, 1));
+    projection_sum(phases, workflow);
+    assert_true(json_is_null(json_object_get(workflow, "projected_cost_usd")));
+    assert_float_equal(json_number_value(json_object_get(first, "projected_gpu_seconds")), 810, 0);
+    assert_float_equal(json_number_value(json_object_get(workflow, "projected_gpu_seconds")), 870,
+                       0);
+    assert_null(json_object_get(first, "gpus_paid"));
+    json_decref(phases);
+    json_decref(workflow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_useful_when_they_were_gone_on_from),
         cmocka_unit_test(what_a_member_has_shown_is_useful),
+        cmocka_unit_test(without_a_price_gpu_hours_are_foretold),
         cmocka_unit_test(what_is_expected_is_answered_beside_what_it_took),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
