@@ -77,14 +77,15 @@ static unsigned node_gpus(const struct fit_wish *wish, const struct survey_node 
 static bool node_would_do(const struct fit_wish *wish, const struct survey_node *node)
 {
     const struct phase *phase = wish->phase;
-    return node->is_usable && node->cpus >= phase->cpus_per_node &&
+    return node->cpus >= phase->cpus_per_node &&
            (wish->memory_mb <= 0 || node->memory_mb >= (uint64_t)wish->memory_mb) &&
            (phase->gpus_per_node == 0 || node_gpus(wish, node) >= phase->gpus_per_node);
 }
 
 /* Of the nodes of one partition. */
 struct fit_count {
-    unsigned nodes, idle, excluded; /* `excluded` would do as well */
+    unsigned nodes, idle;
+    unsigned away, excluded; /* would do as well, but are down or drained, or left out by phased */
 };
 
 static struct fit_count fit_count(const struct fit_wish *wish, const struct cluster_survey *survey,
@@ -96,14 +97,21 @@ static struct fit_count fit_count(const struct fit_wish *wish, const struct clus
         const struct survey_node *node = &survey->nodes[partition->nodes[i]];
         if (!node_would_do(wish, node) || fit_is_named(own, node->name))
             continue;
-        if (fit_is_named(wish->excluded, node->name)) {
-            count.excluded++;
-            continue;
-        }
-        count.nodes++;
-        count.idle += node->is_idle;
+        bool is_excluded = fit_is_named(wish->excluded, node->name);
+        bool is_there = node->is_usable && !is_excluded;
+        count.away += !node->is_usable;
+        count.excluded += node->is_usable && is_excluded;
+        count.nodes += is_there;
+        count.idle += is_there && node->is_idle;
     }
     return count;
+}
+
+/* Slurm takes a job that waits for nodes which are away, and phased leaves none out where the job
+ * could not run otherwise. */
+static unsigned nodes_of_use(const struct fit_count *count)
+{
+    return count->nodes + count->away + count->excluded;
 }
 
 static bool time_fits(const struct fit_wish *wish, const struct survey_partition *partition)
@@ -115,7 +123,8 @@ static bool time_fits(const struct fit_wish *wish, const struct survey_partition
 static bool partition_fits(const struct fit_wish *wish, const struct survey_partition *partition,
                            const struct fit_count *count)
 {
-    return partition->is_up && count->nodes >= wish->phase->nodes && time_fits(wish, partition) &&
+    return partition->is_up && nodes_of_use(count) >= wish->phase->nodes &&
+           time_fits(wish, partition) &&
            (wish->has_qos || wish->phase->nodes <= partition->max_nodes);
 }
 
@@ -150,13 +159,11 @@ static void add_reason(const struct fit_wish *wish, const struct survey_partitio
                   "allows %u minutes, and `time` is %u: with a `checkpoint` the phase would go on "
                   "in one job after another",
                   partition->max_time_minutes, (wish->phase->time_s + 59) / 60);
-    } else if (count->nodes >= wish->phase->nodes) {
+    } else if (nodes_of_use(count) >= wish->phase->nodes) {
         text_addf(text, "allows %u nodes, not %u", partition->max_nodes, wish->phase->nodes);
     } else {
         text_add(text, "has no ");
         add_need(wish, text);
-        if (count->excluded)
-            text_addf(text, " (%u more are left out: see `phasectl nodes`)", count->excluded);
     }
 }
 
@@ -219,11 +226,17 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
                   wish->has_qos ? ", unless the QOS allows more" : ": it takes several jobs");
         add_danger(dangers, &text);
     }
-    if (count->excluded) {
-        text_addf(&text, "partition %s: %u nodes that would do are left out (phasectl nodes)",
-                  partition->name, count->excluded);
+    if (count->nodes < phase->nodes)
+        text_addf(&text, "partition %s: the phase has to wait: it needs %u nodes, and %u would do",
+                  partition->name, phase->nodes, count->nodes);
+    else if (count->excluded)
+        text_addf(&text, "partition %s: nodes that would do: %u", partition->name, count->nodes);
+    if (text.size && count->away)
+        text_addf(&text, "; down or drained: %u", count->away);
+    if (text.size && count->excluded)
+        text_addf(&text, "; left out: %u (phasectl nodes)", count->excluded);
+    if (text.size)
         add_danger(dangers, &text);
-    }
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -283,7 +296,7 @@ json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase
             text_add(&reasons, "; ");
         if (goes && !fits)
             add_reason(&wish, partition, &count, &reasons);
-        has_nodes = has_nodes || count.nodes + count.excluded >= phase->nodes;
+        has_nodes = has_nodes || nodes_of_use(&count) >= phase->nodes;
         wanted += goes;
         good += goes && fits;
     }
@@ -297,4 +310,21 @@ json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase
     json_decref(wish.options);
     return json_pack("{s:o, s:o, s:o}", "partitions", partitions, "missing", missing, "dangers",
                      dangers);
+}
+
+bool fit_waits(const struct cluster_survey *survey, const struct phase *phase, const char *gpu_type)
+{
+    struct phase typed = *phase;
+    struct fit_wish wish;
+    bool waits = false;
+    typed.gpu_type = (char *)gpu_type; /* is only read */
+    typed.alternatives = NULL;
+    wish_init(&wish, &typed, NULL);
+    for (size_t i = 0; i < survey->partition_count && !waits; i++) {
+        struct fit_count count = fit_count(&wish, survey, &survey->partitions[i]);
+        waits = is_wanted(&wish, &survey->partitions[i]) && count.nodes < phase->nodes &&
+                partition_fits(&wish, &survey->partitions[i], &count);
+    }
+    json_decref(wish.options);
+    return waits;
 }

@@ -3,6 +3,7 @@
 #define PHASED_DAEMON_LOOP_FIT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct cluster_survey;
 struct phase;
@@ -14,5 +15,10 @@ struct phase;
  * knows. */
 json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase,
                   const char *excluded);
+
+/* Whether the phase, with GPUs of this type, would fit if the nodes were there that are down or
+ * drained: Slurm takes its job, and names no start. */
+bool fit_waits(const struct cluster_survey *survey, const struct phase *phase,
+               const char *gpu_type);
 
 #endif

@@ -187,11 +187,12 @@ static json_t *start_json(const struct forecast *forecast, const struct phase *p
     const char *message = start->message;
     if (shape < 0 && has_job(phase))
         message = "Slurm was not asked: too many jobs that differ";
+    bool is_refused = start->is_refused && !fit_waits(survey, phase, gpu_type);
     return json_pack("{s:o, s:o, s:o, s:o, s:b}", "start",
                      start->start_time > 0 ? json_real((double)start->start_time) : json_null(),
                      "start_partition", text_or_null(start->partition), "start_nodes",
                      text_or_null(start->nodes), "start_message", text_or_null(message), "refused",
-                     (int)start->is_refused);
+                     (int)is_refused);
 }
 
 /* Whether that one comes before this one; what Slurm refuses comes last. */

@@ -73,7 +73,8 @@ static void what_is_missing_is_said_or_where_it_fits(void **state)
         {1, 8, "h100", NULL, "{\"exclude\": \"n2\"}", 3600, false, NULL, NULL, 1, 1},
         {1, 8, "h100", NULL, "{}", 7200, true, NULL, NULL, 2, 1},
         {1, 8, "h100", NULL, "{\"qos\": \"long\"}", 7200, false, NULL, NULL, 2, 1},
-        {1, 8, "h200", NULL, "{}", 60, false, NULL, "no partition has nodes with 8 h200", 0, 0},
+        {1, 8, "h200", NULL, "{}", 60, false, NULL, NULL, 0, 0}, /* when n3 is up again */
+        {2, 8, "h200", NULL, "{}", 60, false, NULL, "no partition has 2 nodes with 8 h200", 0, 0},
         {3, 8, "h100", NULL, "{}", 60, false, NULL, "no partition has 3 nodes with 8 h100", 0, 0},
         {1, 0, NULL, NULL, "{\"mem\": 600000}", 60, false, NULL,
          "no partition has nodes with 600000 MB", 0, 0},
@@ -84,9 +85,7 @@ static void what_is_missing_is_said_or_where_it_fits(void **state)
          "would "
          "go on in one job after another",
          0, 0},
-        {2, 8, "h100", NULL, "{}", 60, false, "n9,n1",
-         "partition short has no 2 nodes with 8 h100 (1 more are left out: see `phasectl nodes`)",
-         0, 0},
+        {2, 8, "h100", NULL, "{}", 60, false, "n9,n1", NULL, 1, 0},
         {1, 1, NULL, NULL, "{\"partition\": \"none\"}", 60, false, NULL,
          "there is no partition none; it fits partition short, prod", 2, 1},
     };
@@ -185,6 +184,55 @@ static void dangers_are_those_of_the_partitions_it_goes_to(void **state)
     }
 }
 
+#define WAITS "partition short: the phase has to wait: it needs 1 nodes, and 0 would do"
+
+static void nodes_that_are_not_there_now_are_a_danger(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *excluded, *danger;
+        bool waits; /* for nodes that Slurm does not have now */
+    } rows[] = {
+        {"h100", NULL, NULL, false},
+        {"h100", "n1", "partition short: nodes that would do: 1; left out: 1 (phasectl nodes)",
+         false},
+        {"h100", "n1,n2", WAITS "; left out: 2 (phasectl nodes)", false},
+        {"h200", NULL, WAITS "; down or drained: 1", true},
+        {"h200", "n3", WAITS "; down or drained: 1", true},
+    };
+    struct survey_partition partitions[2];
+    struct cluster_survey survey = survey_make(partitions, SURVEY_PREEMPT_NEVER, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct phase phase = {.nodes = 1,
+                              .gpus_per_node = 8,
+                              .gpu_type = (char *)rows[i].type,
+                              .slurm_options = (char *)"{}",
+                              .time_s = 60};
+        json_t *fit = fit_judge(&survey, &phase, rows[i].excluded);
+        const char *danger = json_string_value(json_array_get(json_object_get(fit, "dangers"), 0));
+        assert_true(json_is_null(json_object_get(fit, "missing")));
+        assert_int_equal(fit_waits(&survey, &phase, phase.gpu_type), rows[i].waits);
+        if (!text_equal(danger ? danger : "", rows[i].danger ? rows[i].danger : ""))
+            fail_msg("row %zu: %s", i, danger ? danger : "no danger");
+        json_decref(fit);
+    }
+}
+
+static void what_no_node_would_do_for_does_not_wait(void **state)
+{
+    (void)state;
+    struct survey_partition partitions[2];
+    struct cluster_survey survey = survey_make(partitions, SURVEY_PREEMPT_NEVER, 0);
+    struct phase phase = {.nodes = 1,
+                          .gpus_per_node = 8,
+                          .gpu_type = (char *)"h300",
+                          .alternatives = (char *)"h300,h200",
+                          .slurm_options = (char *)"{}",
+                          .time_s = 60};
+    assert_false(fit_waits(&survey, &phase, "h300"));
+    assert_true(fit_waits(&survey, &phase, "h200"));
+}
+
 static void estimates_are_held_against_budget_and_expectation(void **state)
 {
     (void)state;
@@ -234,6 +282,8 @@ int main(void)
         cmocka_unit_test(the_gpus_of_a_gres_are_counted_by_type),
         cmocka_unit_test(what_is_missing_is_said_or_where_it_fits),
         cmocka_unit_test(dangers_are_those_of_the_partitions_it_goes_to),
+        cmocka_unit_test(nodes_that_are_not_there_now_are_a_danger),
+        cmocka_unit_test(what_no_node_would_do_for_does_not_wait),
         cmocka_unit_test(estimates_are_held_against_budget_and_expectation),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
