@@ -44,7 +44,7 @@ SPEC
 # What the members were given and how they stand: "1:64:left 2:128:best"
 standings() {
     record "SELECT number || ':' || phase.state || ':' || ifnull(standing, '-') FROM member
-              JOIN phase ON phase.id = member.phase ORDER BY number" | paste -sd' '
+              JOIN phase ON phase.id = member.phase WHERE workflow = ${1:-1} ORDER BY number" | paste -sd' '
 }
 
 given() {
@@ -117,6 +117,51 @@ decides_over_a_crash() {
 
 @test "a daemon that dies when it has decided, before that is recorded, decides the same" {
     decides_over_a_crash judge:3:after
+}
+
+both_succeeded() {
+    state 1 succeeded && state 2 succeeded
+}
+
+gone_or_done() {
+    daemon_is_gone || both_succeeded
+}
+
+# As in the test of rungs, where nobody kills the daemon; each member has run once at each rung.
+is_undisturbed() {
+    [ "$(standings "$1")" = '1:succeeded:cut 2:succeeded:left 3:succeeded:cut 4:succeeded:best 5:failed:out' ]
+    [ "$(cut -d' ' -f1,3 "$PHASED_HOME/runs/$1/executed" | sort -n -k2 -k1 | paste -sd,)" = \
+        '16 2,32 2,64 2,128 2,192 2,32 4,64 4,128 4,64 6,128 6' ]
+    [ "$(record "SELECT DISTINCT outcome || ':' || ifnull(cause, '-') FROM v_run WHERE workflow = $1 ORDER BY 1" |
+        paste -sd' ')" = 'failed:oom succeeded:-' ]
+    [ "$(cat "$PHASED_HOME/runs/$1/train/out/given")" = '128 256 128 step_6.ckpt' ]
+    # No job was submitted twice.
+    [ "$(cut -d' ' -f2 "$PHASED_HOME/runs/$1/executed" | sort -u | wc -l)" = "$(record "SELECT count(DISTINCT slurm_id)
+        FROM job JOIN run ON run.job = job.id JOIN phase ON phase.id = run.phase
+       WHERE job.workflow = $1 AND slurm_id IS NOT NULL AND phase.name <> 'train'")" ]
+}
+
+@test "sweeps with rungs, one after another and side by side, whose daemon dies again and again, end undisturbed" {
+    local seed=${PHASED_SEED:-$RANDOM} kills=0 moments=(before after) pack
+    echo "# PHASED_SEED=$seed repeats it"
+    RANDOM=$seed
+    phasectl daemon start
+    for pack in '{serial: 2}' '{parallel: 2}'; do
+        ladder '{BATCH_SIZE: [16, 64, 32, 128, 192]}' "best: {max: last(speed), rungs: {MAX_STEPS: [2, 4, 6]}, cut: 1/3}
+    pack: $pack" | submit
+    done
+    daemon_kill
+    while ! both_succeeded && [ $kills -lt 40 ]; do
+        PHASED_CRASH=commit:$((5 + RANDOM % 15)):${moments[RANDOM % 2]} phasectl daemon start || true
+        eventually 60 gone_or_done
+        kills=$((kills + 1))
+    done
+    daemon_kill
+    phasectl daemon start
+    eventually 90 both_succeeded
+    [ $kills -ge 5 ]
+    is_undisturbed 1
+    is_undisturbed 2
 }
 
 members_ended() {
@@ -241,7 +286,8 @@ judged() {
     [ "$(executed 1)" = '64 128 192' ]
     [ "$(given)" = '128 256 128 step_5.ckpt' ]
     # All that it needs is known, and still nobody has let it begin.
-    ladder '{BATCH_SIZE: [64, 128]}' "$best" | submit --hold
+    # Another `where` makes no other members of them.
+    ladder '{BATCH_SIZE: [64, 128]}' "${best/memry/mmory}" | submit --hold
     [ "$(phasectl status 2 --json | jq -r .state)" = held ]
     phasectl release 2
     eventually 30 judged 2 1
