@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/field.h"
+#include "cli/members.h"
 #include "lib/address.h"
 #include "lib/error.h"
 #include "lib/http.h"
@@ -149,8 +150,13 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
     if (code < 0)
         return code;
     const json_t *run = client_newest_run(json);
+    const char *best = field_text(json, "best"), *at = address_text(address, text);
     if (json_is_object(run))
         code = address_parse(field_text(run, "address"), address, err);
+    else if (members_is_matrix(json))
+        code = error_set(err, -ENOENT, "%s is a matrix, its runs are those of its members: %s%s%s",
+                         at, best[0] ? "the best is " : "such as ", best[0] ? "" : at,
+                         best[0] ? best : ".1");
     else
         code = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));
     json_decref(json);

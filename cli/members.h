@@ -17,6 +17,13 @@ bool members_is_matrix(const json_t *phase);
  * of other phases the phase itself. */
 const json_t *members_total(const json_t *phase);
 
+/* How many of its members are in this state. */
+long long members_in_state(const json_t *matrix, const char *state);
+/* Adds "rung 2 of 3: 150 succeeded, 40 out, 10 blocked". */
+void members_note(const json_t *matrix, struct text *text);
+
+/* Adds why members are out, a line a reason with how many there are and one that has it. */
+void members_reasons(const json_t *matrix, struct text *text);
 /* A table of the members of a matrix, the best first. */
 void members_write(const struct terminal *terminal, const json_t *matrix, struct text *text);
 

@@ -135,6 +135,8 @@ static void view_note(const json_t *phase, double now, struct text *text)
     const char *reason = field_text(phase, "reason");
     if (strcmp(field_text(run, "state"), "submitting") == 0 && wait_write(run, now, text)) {
         return;
+    } else if (members_is_matrix(phase) && strcmp(field_text(phase, "state"), "blocked") == 0) {
+        members_note(phase, text); /* the reason is that of a rung before */
     } else if (reason[0]) {
         text_add(text, reason);
     } else if (wait_write(run, now, text)) {
@@ -375,7 +377,7 @@ static void view_ways_out(const json_t *phase, struct text *text)
     bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
     bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
     bool is_matrix = members_is_matrix(phase);
-    bool has_results = is_matrix && field_integer(members_total(phase), "succeeded") > 0;
+    bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
     const struct {
         bool is_shown;
         const char *verb, *suffix, *help;
@@ -405,15 +407,66 @@ static void view_ways_out(const json_t *phase, struct text *text)
     }
 }
 
+/* How many members of the same matrix are held for the same kind of reason, this one too; 0: an
+ * earlier one in the list has told of it. */
+static size_t view_count_held(const json_t *phases, size_t index)
+{
+    const json_t *phase = json_array_get(phases, index), *other;
+    size_t count = 0, i;
+    json_array_foreach(phases, i, other)
+    {
+        bool is_like = strcmp(field_text(other, "state"), "held") == 0 &&
+                       strcmp(field_text(other, "matrix"), field_text(phase, "matrix")) == 0 &&
+                       strcmp(field_text(other, "hold"), field_text(phase, "hold")) == 0;
+        if (is_like && i < index)
+            return 0;
+        count += is_like;
+    }
+    return members_has(phase) ? count : 1;
+}
+
+/* What can be done about many members at once. */
+static void view_held_members(const struct terminal *terminal, const json_t *phase, size_t count,
+                              struct text *text)
+{
+    const char *address = field_text(phase, "address"), *dot = strrchr(address, '.');
+    bool by_user = strcmp(field_text(phase, "hold"), "user") == 0;
+    char *matrix = text_format("%.*s", (int)(dot ? dot - address : 0), address);
+    struct text line = {0};
+    text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
+              field_text(phase, "reason"));
+    terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
+    text_fini(&line);
+    const struct {
+        const char *verb, *address, *help;
+    } rows[] = {
+        {"status", matrix, "its members"},
+        {"why", address, "what became of this one"},
+        {by_user ? "release" : "retry", matrix, by_user ? "let them go on" : "run them again"},
+        {"cancel", matrix, "end it"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, 29 - (int)strlen(rows[i].verb),
+                  rows[i].address, rows[i].help);
+    free(matrix);
+}
+
 void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text)
 {
-    const json_t *phase;
+    const json_t *phases = json_object_get(workflow, "phases"), *phase;
     size_t i;
-    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    json_array_foreach(phases, i, phase)
     {
         if (strcmp(field_text(phase, "state"), "held") != 0)
             continue;
         const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
+        size_t count = members_has(phase) ? view_count_held(phases, i) : 1;
+        if (count == 0)
+            continue;
+        if (count > 1) {
+            view_held_members(terminal, phase, count, text);
+            continue;
+        }
         struct text line = {0};
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
         terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));

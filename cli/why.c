@@ -48,7 +48,8 @@ static bool why_is_failure(const json_t *run)
            strcmp(outcome, "cancelled") == 0;
 }
 
-/* How much a phase needs an explanation. A member that is out is what a matrix is there to find. */
+/* How much a phase needs an explanation. A member that is out is what a matrix is there to find,
+ * and for those that run their matrix speaks. */
 static int why_rank(const json_t *phase)
 {
     const char *state = field_text(phase, "state");
@@ -56,7 +57,10 @@ static int why_rank(const json_t *phase)
         return 4;
     if (strcmp(state, "failed") == 0)
         return members_has(phase) ? 1 : 3;
-    return json_is_object(json_object_get(phase, "run")) ? 2 : 0;
+    if (members_has(phase))
+        return 0;
+    return members_is_matrix(phase) ? 2 * (field_integer(members_total(phase), "begun") > 0)
+                                    : 2 * json_is_object(json_object_get(phase, "run"));
 }
 
 /* Makes `address` that of the phase of a workflow that needs an explanation most: the first that is
@@ -470,7 +474,11 @@ static void why_write_next(const struct why *why, struct text *text)
     long long job = field_integer(run, "job_id");
     struct text wait = {0};
     text_add(text, "\n");
-    if (strcmp(phase_state, "held") == 0) {
+    if (members_is_matrix(why->phase) && members_in_state(why->phase, "held") > 0) {
+        json_t *held = json_pack("{s:O}", "phases", json_object_get(why->phase, "members"));
+        view_held(&why->cli->out, held, text);
+        json_decref(held);
+    } else if (strcmp(phase_state, "held") == 0) {
         json_t *held = json_pack("{s:[O]}", "phases", why->phase);
         view_held(&why->cli->out, held, text);
         json_decref(held);
@@ -492,12 +500,23 @@ static void why_write_next(const struct why *why, struct text *text)
     why_write_warnings(why->newest, text);
 }
 
+/* What became of the members of a matrix. */
+static void why_write_members(const struct why *why, struct text *text)
+{
+    text_add(text, "  ");
+    members_note(why->phase, text);
+    text_add(text, "\n");
+    members_reasons(why->phase, text);
+}
+
 static void why_write(const struct why *why, struct text *text)
 {
-    const char *state = field_text(why->phase, "state"), *reason = field_text(why->phase, "reason");
+    const char *state = view_state(why->phase), *reason = field_text(why->phase, "reason");
     text_addf(text, "%s is ", field_text(why->phase, "address"));
     terminal_colour(&why->cli->out, text, view_colour(state), state);
     text_addf(text, "%s%s\n", reason[0] ? ": " : "", reason);
+    if (members_is_matrix(why->phase))
+        why_write_members(why, text);
     why_write_runs(why, text);
     why_write_remedies(why, text);
     why_write_hardware(why, text);

@@ -130,13 +130,16 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
 static void answer_sum_members(const json_t *phases, json_t *matrix)
 {
     const char *name = json_string_value(json_object_get(matrix, "phase"));
-    json_int_t ended = 0, begun = 0, attempts = 0, succeeded = 0;
+    json_int_t ended = 0, begun = 0, attempts = 0;
+    json_t *states = json_object();
     double gpu_seconds = 0, cost_usd = 0;
     bool has_cost = false;
     const json_t *member;
     size_t i;
-    if (!json_is_integer(json_object_get(matrix, "members")))
+    if (!json_is_integer(json_object_get(matrix, "members"))) {
+        json_decref(states);
         return;
+    }
     json_array_foreach(phases, i, member)
     {
         const char *state = json_string_value(json_object_get(member, "state"));
@@ -146,7 +149,8 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
         if (!of || !text_equal(of, name))
             continue;
         ended += phase_state_is_final((enum phase_state)phase_state_parse(state));
-        succeeded += text_equal(state, phase_state_name(PHASE_SUCCEEDED));
+        json_int_t count = json_integer_value(json_object_get(states, state));
+        json_object_set_new(states, state, json_integer(count + 1));
         begun += runs > 0;
         attempts += runs;
         gpu_seconds += json_number_value(json_object_get(member, "gpu_seconds"));
@@ -154,8 +158,8 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
         cost_usd += json_number_value(cost);
     }
     json_object_set_new(matrix, "of_members",
-                        json_pack("{s:I, s:I, s:I, s:I, s:f, s:o}", "begun", begun, "ended", ended,
-                                  "succeeded", succeeded, "attempts", attempts, "gpu_seconds",
+                        json_pack("{s:I, s:I, s:o, s:I, s:f, s:o}", "begun", begun, "ended", ended,
+                                  "states", states, "attempts", attempts, "gpu_seconds",
                                   gpu_seconds, "cost_usd",
                                   has_cost ? json_real(cost_usd) : json_null()));
 }

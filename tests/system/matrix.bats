@@ -171,7 +171,7 @@ members_ended() {
 
 @test "a sweep of two hundred runs, with a killed daemon and a requeued job on the way, finds the best" {
     phasectl daemon start
-    submit <<'SPEC'
+    submit --hold <<'SPEC'
 name: sweep
 phases:
   sweep:
@@ -190,13 +190,20 @@ phases:
     params: {x: =sweep.x, y: =sweep.y}
     run: echo "$x $y" >"$PHASED_OUT/given"
 SPEC
+    run phasectl status 1
+    [[ $output == *"200 members of 1/sweep are held, such as 1/sweep.1: "*"phasectl release 1/sweep "* ]]
+    [ "${#lines[@]}" -le 12 ]
+    [ "$(phasectl release 1)" = '1/sweep released' ]
     eventually 60 members_ended 30
     daemon_kill
     scontrol requeue "$(squeue -h -t R -o %i | head -n 1)"
     phasectl daemon start
     eventually 60 members_ended 60
     run phasectl status 1
-    [[ $output == *"of 200"* && $output != *sweep.1* ]]
+    [[ $output == *"of 200"*" succeeded, "*" waiting"* && $output != *sweep.1* ]]
+    [[ $(phasectl why 1) == "1/sweep is active"*" succeeded, "* ]]
+    run phasectl logs 1/sweep
+    [[ $status -ne 0 && $output == *"1/sweep is a matrix"*"such as 1/sweep.1"* ]]
     eventually 200 state 1 succeeded
     [ "$(given)" = '7 3' ]
     [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]
