@@ -111,17 +111,26 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     [ "$(outcome 1 '[.outcome, .last_step]')" = '["succeeded",null]' ]
 }
 
-@test "a workdir that is not there, and a script that fails to parse, are explained" {
+@test "a workdir or an input that is not there is the spec's fault, no node's" {
     new_run 1 '{"run": "true", "workdir": "/nowhere"}'
     start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.outcome, .cause, .node, .message]')" = \
-        '["failed","launch","n1","n1: cannot enter workdir /nowhere: No such file or directory"]' ]
-    new_run 2 '{"run": "if"}'
+        '["failed","exit",null,"n1: workdir: cannot enter /nowhere: No such file or directory"]' ]
+    local group='"launch": "group", "parallel": {"tensor": 1, "pipeline": 1, "data": 1}'
+    new_run 2 "{\"run\": \"true\", $group, \"shard\": {\"input\": \"/tmp\", \"by\": \"lines\"}}"
     start_lead 2
     await_lead 1
-    [ "$(outcome 2 '[.outcome, .cause, .exit_code]')" = '["failed","exit",2]' ]
-    grep -q 'syntax error' "$home/phase/2/log/rank-0.log"
+    [ "$(outcome 2 '[.outcome, .cause, .node, .message]')" = \
+        '["failed","exit",null,"n1: shard.input: /tmp: Is a directory"]' ]
+}
+
+@test "a script that fails to parse is explained" {
+    new_run 1 '{"run": "if"}'
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause, .exit_code]')" = '["failed","exit",2]' ]
+    grep -q 'syntax error' "$home/phase/1/log/rank-0.log"
 }
 
 @test "100 MB of output fill neither memory nor the disk, and no metric is lost" {

@@ -297,7 +297,7 @@ static void an_input_that_is_not_there_is_named(void **state)
     (void)uv_run(&world->loop, UV_RUN_DEFAULT);
     assert_true(world->is_ready);
     assert_int_equal(world->result, -ENOENT);
-    assert_non_null(strstr(world->err.message, "shard.input "));
+    assert_string_equal(world->err.where, "shard.input");
     assert_non_null(strstr(world->err.message, "/prompts.txt: No such file"));
 }
 

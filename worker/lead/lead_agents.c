@@ -114,18 +114,19 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
                               const json_t *report)
 {
     const char *message = json_string_value(json_object_get(report, "message"));
+    const char *name = json_string_value(json_object_get(report, "cause"));
+    enum outcome_cause cause = outcome_cause_of(name, OUTCOME_CAUSE_LAUNCH);
     bool is_new;
     lead_run_add_failure(lead->run, agent->node, json_object_get(report, "failure"));
     if (message)
-        is_new = lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s: %s",
-                                 agent->node, message);
+        is_new = lead_run_decide(lead->run, OUTCOME_FAILED, cause, "%s: %s", agent->node, message);
     else
         is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
     if (!is_new)
         return;
-    if (message)
+    if (message && cause == OUTCOME_CAUSE_LAUNCH) /* what the spec says is no node's fault */
         (void)snprintf(lead->run->outcome.node, sizeof(lead->run->outcome.node), "%s", agent->node);
-    lead_run_tell_stop(lead->run, message ? "launch" : "exit");
+    lead_run_tell_stop(lead->run, message ? outcome_cause_name(cause) : "exit");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 

@@ -13,7 +13,7 @@
  *
  *   {"report": "preflight", "turn": 1, "outcome", "reason"}
  *   {"report": "started", "turn": 1, "time": 1790000000.1}
- *   {"report": "cannot_start", "message": "..."}        nothing runs here, nothing will
+ *   {"report": "cannot_start", "cause", "message"}      nothing runs here, nothing will
  *   {"report": "failed", "turn", "failed": {"rank" or "group" or "join", "code", "signal",
  *    "line"}, "failure"}                                the first one here; of a node's only
  *                                                       process none of the three; `failure`: what

@@ -228,8 +228,21 @@ static void node_run_start_vigil(struct node_run *run)
     run->vigil = vigil_new(&options);
 }
 
+/* Whether the spec names a path that is not there, or cannot be used: then no node is at fault, and
+ * another try would find the same. */
+static bool node_run_is_by_spec(const struct error *err)
+{
+    static const int numbers[] = {ENOENT, ENOTDIR, EISDIR, EACCES, ELOOP, ENAMETOOLONG};
+    bool is_path = text_equal(err->where, "workdir") || text_equal(err->where, "shard.input");
+    for (size_t i = 0; is_path && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (err->code == -numbers[i])
+            return true;
+    return false;
+}
+
 static void node_run_cannot_start(struct node_run *run, const struct error *err)
 {
+    const char *cause = node_run_is_by_spec(err) ? "exit" : "launch";
     char text[1024];
     (void)error_text(err, text, sizeof(text));
     json_t *message = json_string(text);
@@ -237,7 +250,8 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
         message = json_string("cannot start, for a reason that is not UTF-8");
     if (run->journal)
         node_run_add(run, "warning", json_pack("{s:O}", "message", message));
-    node_run_report(run, json_pack("{s:s, s:o}", "report", "cannot_start", "message", message));
+    node_run_report(run, json_pack("{s:s, s:s, s:o}", "report", "cannot_start", "cause", cause,
+                                   "message", message));
     /* Ranks that were started before the one that could not be are being killed. */
     if (!run->crew || crew_is_gone(run->crew))
         node_run_go(run);

@@ -59,8 +59,8 @@ static int rank_explain(const struct rank_start *start, struct rank_failure fail
 {
     const char *reason = strerror(failure.number);
     if (failure.step == RANK_WORKDIR)
-        return error_set(err, -failure.number, "cannot enter workdir %s: %s", start->workdir,
-                         reason);
+        return error_set_at(err, -failure.number, "workdir", 0, 0, "cannot enter %s: %s",
+                            start->workdir, reason);
     if (failure.step == RANK_EXEC)
         return error_set(err, -failure.number, "cannot execute %s: %s", rank_shell, reason);
     return error_set(err, -failure.number, "cannot set up the output of a rank: %s", reason);

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHARDS_HASH_BYTES = 32, SHARDS_HASH_SIZE = 2 * SHARDS_HASH_BYTES + 1 };
@@ -146,6 +147,22 @@ static int shards_prepare(struct shards *shards, unsigned i, int fd, const struc
     return result;
 }
 
+/* What is wrong with the path itself is told with the key that gives it. */
+static int shards_open_input(const char *path, int *ret_fd, struct error *err)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), number = fd < 0 ? errno : 0;
+    if (!number && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        number = EISDIR;
+    if (!number) {
+        *ret_fd = fd;
+        return 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return error_set_at(err, -number, "shard.input", 0, 0, "%s", strerror(number));
+}
+
 static int shards_find_all(struct shards *shards, struct error *err)
 {
     const struct shards_options *options = &shards->options;
@@ -153,15 +170,15 @@ static int shards_find_all(struct shards *shards, struct error *err)
     if (!parts)
         abort();
     int result = file_make_folders(shards->folder, 0700, err), fd = -1;
-    if (result == 0 && (fd = open(shards->input, O_RDONLY | O_CLOEXEC)) < 0)
-        result = error_set(err, -errno, "%s", strerror(errno));
+    if (result == 0)
+        result = shards_open_input(shards->input, &fd, err);
     if (result == 0)
         result = split_find(fd, shards->total, options->first, options->count,
                             &shards->is_cancelled, parts, err);
     for (unsigned i = 0; i < options->count && result == 0; i++)
         result = shards_prepare(shards, i, fd, &parts[i], err);
     if (result < 0)
-        error_prefix(err, "shard.input %s", shards->input);
+        error_prefix(err, "%s", shards->input);
     if (fd >= 0)
         close(fd);
     free(parts);
