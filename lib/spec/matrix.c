@@ -507,14 +507,34 @@ static void matrix_check_remedies(struct scope *scope, const struct phases_entry
     }
 }
 
+/* The expressions by which the matrix will compare its members, so that a metric that does not come
+ * is told of while the first of them runs. */
+static json_t *matrix_wants(const struct phases *phases, const struct phases_entry *member)
+{
+    static const char *const keys[] = {"max", "min", "where"};
+    json_t *wants = json_array();
+    for (size_t i = 0; i < phases->written_count; i++) {
+        const struct phases_entry *entry = &phases->entries[i];
+        const struct node *best =
+            text_equal(entry->name, member->matrix) ? node_get(entry->node, "best") : NULL;
+        for (size_t j = 0; j < sizeof keys / sizeof keys[0]; j++) {
+            const struct node *node = node_get(best, keys[j]);
+            if (node && node->kind == NODE_SCALAR)
+                (void)json_array_append_new(wants, json_string(node->text));
+        }
+    }
+    return wants;
+}
+
 void matrix_read(struct scope *scope, const struct phases *phases, const struct phases_entry *entry,
                  json_t *json)
 {
     if (entry->matrix) {
         (void)json_object_set_new(
             json, "member",
-            json_pack("{s:s, s:i, s:o}", "of", entry->matrix, "number", (int)entry->number,
-                      "params", matrix_values(entry->axes, json_object_get(json, "params"))));
+            json_pack("{s:s, s:i, s:o, s:o}", "of", entry->matrix, "number", (int)entry->number,
+                      "params", matrix_values(entry->axes, json_object_get(json, "params")),
+                      "wants", matrix_wants(phases, entry)));
         return;
     }
     if (entry->member_count == 0)

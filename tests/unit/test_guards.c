@@ -224,6 +224,28 @@ static void until_sees_the_time_pass_without_metrics(void **state)
     text_fini(&told);
 }
 
+static void what_a_matrix_compares_by_is_missed_in_its_members(void **state)
+{
+    (void)state;
+    json_t *spec;
+    struct text told = {0}, message = {0};
+    struct guards *guards =
+        guards_of("{\"params\": {\"cap\": 20}, \"member\": {\"of\": \"ladder\", \"number\": 1, "
+                  "\"wants\": [\"min(valid_los)\", \"last(mem) < cap\"]}}",
+                  &spec);
+    char *missing = guards_missing(guards);
+    assert_string_equal(missing, "valid_los, mem");
+    free(missing);
+    (void)judge(guards, 1, "mem", 2, &told, &message);
+    missing = guards_missing(guards);
+    assert_string_equal(missing, "valid_los");
+    free(missing);
+    guards_free(guards);
+    json_decref(spec);
+    text_fini(&told);
+    text_fini(&message);
+}
+
 static void a_guard_that_is_none_is_refused_by_name(void **state)
 {
     (void)state;
@@ -245,6 +267,7 @@ int main(void)
         cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
         cmocka_unit_test(until_ends_a_run_well_unless_a_guard_fails),
         cmocka_unit_test(until_sees_the_time_pass_without_metrics),
+        cmocka_unit_test(what_a_matrix_compares_by_is_missed_in_its_members),
         cmocka_unit_test(a_guard_that_is_none_is_refused_by_name),
     };
     return cmocka_run_group_tests_name("guards", tests, NULL, NULL);

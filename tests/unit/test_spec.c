@@ -520,11 +520,28 @@ static void what_is_expected_is_a_range_of_each_phase_s_own(void **state)
     json_decref(json);
 }
 
+/* So that a node can tell early which metrics do not come. */
+static void members_know_what_they_are_compared_by(void **state)
+{
+    (void)state;
+    json_t *json;
+    char *data = corpus_read("good/matrix.yaml");
+    free(parse(data, NULL, &json));
+    const json_t *first = json_array_get(json_object_get(json, "phases"), 0);
+    const json_t *wants = json_object_get(json_object_get(first, "member"), "wants");
+    assert_int_equal(json_array_size(wants), 2);
+    assert_string_equal(json_string_value(json_array_get(wants, 0)), "mean(tokens_per_s)");
+    assert_string_equal(json_string_value(json_array_get(wants, 1)), "max(gpu_mem_gb) < 120");
+    json_decref(json);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_good_spec_is_taken_and_loads_as_phases),
         cmocka_unit_test(every_bad_spec_is_told_where_and_why),
+        cmocka_unit_test(members_know_what_they_are_compared_by),
         cmocka_unit_test(a_spec_resolves_to_just_this_document),
         cmocka_unit_test(what_is_no_workflow_file_is_one_clear_line),
         cmocka_unit_test(set_goes_over_all_else_and_derived_params_follow),

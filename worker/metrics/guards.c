@@ -167,6 +167,20 @@ static int guards_read_gate(struct guards *guards, const json_t *gate, struct er
     return 0;
 }
 
+/* What a matrix compares its members by, which the daemon does when all of them have ended. */
+static int guards_read_wants(struct guards *guards, const json_t *member, struct error *err)
+{
+    size_t i;
+    json_t *json;
+    json_array_foreach(json_object_get(member, "wants"), i, json)
+    {
+        int result = guards_note_names(guards, json_string_value(json), false, err);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
 int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guards,
                struct error *err)
 {
@@ -183,6 +197,8 @@ int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guard
         result = guards_read_until(guards, until, err);
     if (result == 0)
         result = guards_read_gate(guards, json_object_get(spec, "gate"), err);
+    if (result == 0)
+        result = guards_read_wants(guards, json_object_get(spec, "member"), err);
     json_decref(until);
     if (result < 0) {
         error_prefix(err, "guards");
