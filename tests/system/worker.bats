@@ -133,6 +133,20 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     grep -q 'syntax error' "$home/phase/1/log/rank-0.log"
 }
 
+@test "a run that succeeds and leaves no checkpoint, though it has a name for them, is told of" {
+    new_run 1 '{"run": "touch $PHASED_OUT/model.7.pt",
+        "checkpoint": {"path": "$PHASED_OUT/model_{step}.pt", "stop_signal": "TERM", "save_time_s": 5, "keep": 0}}'
+    start_lead 1
+    await_lead
+    [[ $(journal 1 lead 'select(.type == "warning") | .message') == \
+        "the run has succeeded and left no checkpoint: no file is called "*"/model_{step}.pt" ]]
+    new_run 2 '{"run": "touch $PHASED_OUT/model_7.pt",
+        "checkpoint": {"path": "$PHASED_OUT/model_{step}.pt", "stop_signal": "TERM", "save_time_s": 5, "keep": 0}}'
+    start_lead 2
+    await_lead
+    [ "$(journal 2 lead 'select(.type == "warning") | .message')" = "" ]
+}
+
 @test "100 MB of output fill neither memory nor the disk, and no metric is lost" {
     new_run 1 "{\"run\": $(script 'line=$(printf "x%.0s" {1..1000})
         for block in {1..100}; do echo "step=$block loss=$block.5"; head -n 1000 < <(yes "$line"); done')}"

@@ -391,6 +391,20 @@ static void lead_run_check_outputs(struct lead_run *run)
     }
 }
 
+/* Says of a run that has succeeded when no file came of the name that checkpoints are to have: a
+ * misspelt path is better known now than after the first preemption. */
+static void lead_run_check_checkpoint(struct lead_run *run)
+{
+    const struct assignment *assignment = run->assignment;
+    if (!assignment->checkpoint_path || run->saved_step >= 0 || assignment->resume)
+        return;
+    json_t *members = json_pack("{s:o}", "message",
+                                json_sprintf("the run has succeeded and left no checkpoint: no "
+                                             "file is called %s",
+                                             assignment->checkpoint_path));
+    lead_run_tell(run, "warning", members);
+}
+
 void lead_run_end(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
@@ -399,6 +413,8 @@ void lead_run_end(struct lead_run *run)
     if (!run->is_decided || outcome->kind == OUTCOME_SUCCEEDED)
         lead_run_check_outputs(run);
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
+    if (outcome->kind == OUTCOME_SUCCEEDED)
+        lead_run_check_checkpoint(run);
     /* Also of a hang: who waits for a rank that is out of memory hangs. */
     bool is_open =
         outcome->cause == OUTCOME_CAUSE_EXIT ||
