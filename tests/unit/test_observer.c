@@ -42,7 +42,7 @@ static void nothing(void *context)
     (void)context;
 }
 
-static void world_init(struct world *world, const char *spec)
+static void world_init_joined(struct world *world, const char *spec, const char *join)
 {
     struct error err;
     *world = (struct world){.folder = "/tmp/phased-test-XXXXXX"};
@@ -52,7 +52,7 @@ static void world_init(struct world *world, const char *spec)
     world->journal = journal_open(world->path);
     world->spec = json_loads(spec, 0, NULL);
     assert_non_null(world->spec);
-    world->assignment = (struct assignment){.spec = world->spec, .nodes = 1};
+    world->assignment = (struct assignment){.spec = world->spec, .nodes = 1, .join = join};
     const struct observer_options options = {
         .assignment = &world->assignment,
         .environment = &world->environment,
@@ -62,6 +62,11 @@ static void world_init(struct world *world, const char *spec)
         .urgent = nothing,
     };
     assert_int_equal(observer_new(&options, &world->observer, &err), 0);
+}
+
+static void world_init(struct world *world, const char *spec)
+{
+    world_init_joined(world, spec, NULL);
 }
 
 static void world_fini(struct world *world)
@@ -149,10 +154,29 @@ static void a_shorter_run_is_told_of_at_its_end_if_that_was_good(void **state)
     }
 }
 
+static void what_joins_may_tell_all_that_the_groups_do_not(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init_joined(&world, ASKS_FOR_LOSS, "join");
+    world_print(&world, "nothing to see\n");
+    world_pass(&world, 600);
+    observer_look_last(world.observer, OBSERVER_ENDED_WELL);
+    expect_warnings(&world, "");
+    observer_join(world.observer);
+    world_pass(&world, 1);
+    world_print(&world, "step 1 | loss: 2.5 | lss: 2\n");
+    observer_look_last(world.observer, OBSERVER_ENDED_WELL);
+    expect_warnings(&world, "from its start to its end no row came of: accuracy; rows came of: "
+                            "loss, lss; ");
+    world_fini(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_that_do_not_come_are_told_after_three_minutes_and_once),
+        cmocka_unit_test(what_joins_may_tell_all_that_the_groups_do_not),
         cmocka_unit_test(a_shorter_run_is_told_of_at_its_end_if_that_was_good),
     };
     return cmocka_run_group_tests_name("observer", tests, NULL, NULL);

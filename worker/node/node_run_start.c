@@ -478,6 +478,7 @@ void node_run_join(struct node_run *run)
         return;
     run->joined = run->crew;
     run->crew = NULL;
+    observer_join(run->observer);
     run->place.groups = NULL; /* it has the node to itself */
     run->place.shards = NULL;
     environment_fini(&run->environment);

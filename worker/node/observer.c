@@ -52,6 +52,7 @@ struct observer {
     int64_t other_step; /* the newest one, of a node that is not the first */
     bool is_stopped;    /* the owner was told to stop the run */
     bool has_looked_for_missing;
+    bool awaits_join;
     bool has_told_of_speed; /* why MFU is not told */
 };
 
@@ -284,6 +285,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     if (!observer)
         abort();
     observer->options = *options;
+    observer->awaits_join = options->assignment->join != NULL;
     observer->file.fd = observer->channel.fd = -1;
     observer->channel_lines.size_max = OBSERVER_LINE_MAX;
     const struct assignment *assignment = options->assignment;
@@ -402,7 +404,8 @@ void observer_look(struct observer *observer)
     rows_flush(&observer->rows);
     observer_judge(observer);
     if (now_ms - observer->rows.began_ms >= OBSERVER_MISSING_MS) {
-        observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
+        if (!observer->options.assignment->join)
+            observer_look_for_missing(observer, OBSERVER_MISSING_WHEN);
         observer_look_for_proof(observer);
         if (!observer->has_told_of_speed)
             observer_look_for_speed(observer);
@@ -422,11 +425,17 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
     observer_end_watch(observer, fate);
     observer_look_for_speed(observer);
     if (fate == OBSERVER_ENDED_WELL) { /* else what came first is what matters */
-        observer_look_for_missing(observer, "from its start to its end");
+        if (!observer->awaits_join)
+            observer_look_for_missing(observer, "from its start to its end");
         observer_look_for_proof(observer);
     }
     rows_flush(&observer->rows);
     observer_judge(observer);
+}
+
+void observer_join(struct observer *observer)
+{
+    observer->awaits_join = false;
 }
 
 void observer_end(struct observer *observer, enum checkpoints_end end)

@@ -67,6 +67,10 @@ enum observer_fate {
 /* All processes of this node have ended: the same once more, with what had no line end yet. */
 void observer_look_last(struct observer *observer, enum observer_fate fate);
 
+/* The groups have ended, and what joins their results begins: metrics may come of that alone, so
+ * that before it none is said to be missing. */
+void observer_join(struct observer *observer);
+
 /* All processes of the run have ended: the last look at checkpoints. */
 void observer_end(struct observer *observer, enum checkpoints_end end);
 
