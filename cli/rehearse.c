@@ -309,7 +309,9 @@ static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *
     rehearse_line(report, "cost", false, said);
     free(said);
     report->lacks_seconds = report->lacks_seconds || isnan(real_s);
-    report->lacks_dollars = report->lacks_dollars || isnan(real_usd);
+    if (field_integer(json_object_get(phase->spec, "resources"), "gpus") >
+        0) /* CPUs have no price */
+        report->lacks_dollars = report->lacks_dollars || isnan(real_usd);
     report->run_s += isnan(real_s) ? 0 : real_s;
     report->cost_usd += isnan(real_usd) ? 0 : real_usd;
 }

@@ -532,9 +532,11 @@ YAML
     run -1 phasectl rehearse dies.yaml --steps 6
     grep -Eq '^train failed' <<<"$output"
     grep -Eq '^  resume +the run that went on from step [0-9]+ failed$' <<<"$output"
-    resuming 'from=${PHASED_RESUME##*_}' >well.yaml
+    resuming 'from=${PHASED_RESUME##*_}' | sed 's/^phases:/price: {per_gpu_hour: 20}\n&\n  prepare: {resources: {cpus: 1, time: 5m}, run: echo}/' >well.yaml
     run -0 phasectl rehearse well.yaml --steps 6
     grep -Eq '^  resume +a run went on from step ' <<<"$output"
+    # CPUs have no price, which does not make the GPUs' one unknown.
+    grep -Eq '^the real workflow: .* of running, <?\$[0-9.]+$' <<<"$output"
 }
 
 @test "a rehearsal of a matrix runs its first member, and counts all of them" {
