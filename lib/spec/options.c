@@ -214,3 +214,45 @@ json_t *options_read_budget(struct scope *scope, const struct node *node, const 
                          "there is no price to count by, such as price: {per_gpu_hour: 2.5}");
     return budget;
 }
+
+static void options_check_type(struct spec_problems *problems, const struct node *node,
+                               const char *type, const json_t *prices, bool counts_dollars)
+{
+    const char *words[32] = {0}, *key;
+    size_t count = 0;
+    json_t *item;
+    if (type && json_object_get(prices, type))
+        return;
+    json_object_foreach((json_t *)prices, key, item)
+    {
+        if (count < sizeof words / sizeof *words)
+            words[count++] = key;
+    }
+    const char *nearest = type ? text_nearest(type, words, count) : NULL;
+    char *hint = nearest ? text_format(" (`price` has %s)", nearest) : text_format("%s", "");
+    char *what = type ? text_format("there is no price for %s%s", type, hint)
+                      : text_format("of any type, but the price is by type");
+    (counts_dollars ? node_key_problem : node_key_warning)(
+        problems, node, "%s: %s", what,
+        counts_dollars ? "the budget could not be counted" : "its cost is not known");
+    free(what);
+    free(hint);
+}
+
+void options_check_price(struct spec_problems *problems, const struct node *node,
+                         const json_t *resources, const json_t *price, bool counts_dollars)
+{
+    const json_t *prices = json_object_get(price, "by_gpu"), *alternative;
+    const json_t *alternatives = json_object_get(resources, "alternatives");
+    const struct node *gpus = node_get(node, "gpus");
+    size_t i;
+    if (!prices || !gpus || json_integer_value(json_object_get(resources, "gpus")) == 0)
+        return;
+    json_array_foreach(alternatives, i, alternative) options_check_type(
+        problems, gpus, json_string_value(json_object_get(alternative, "gpu_type")), prices,
+        counts_dollars);
+    if (json_array_size(alternatives) == 0)
+        options_check_type(problems, gpus,
+                           json_string_value(json_object_get(resources, "gpu_type")), prices,
+                           counts_dollars);
+}

@@ -3,9 +3,11 @@
 #define PHASED_LIB_SPEC_OPTIONS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct node;
 struct scope;
+struct spec_problems;
 
 /* The options of the map `node` (NULL: none) under the names of lib/spec/slurm_options.h, the
  * caller's. `resources` has been read. */
@@ -18,5 +20,10 @@ json_t *options_read_price(struct scope *scope, const struct node *node);
 json_t *options_read_amounts(struct scope *scope, const struct node *node);
 /* Likewise; dollars need a price. */
 json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);
+
+/* Whether GPUs that a phase may get have a price: its `resources`, as they were read from `node`.
+ * An error where dollars are counted, which would be none; else a warning. */
+void options_check_price(struct spec_problems *problems, const struct node *node,
+                         const json_t *resources, const json_t *price, bool counts_dollars);
 
 #endif

@@ -41,6 +41,7 @@ struct spec_reader {
     const struct node *variants; /* or NULL */
     struct phases phases;
     const json_t *price; /* or NULL */
+    bool counts_dollars; /* there is a budget of them */
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
     json_t **resolved;          /* of each phase, or NULL */
@@ -146,6 +147,8 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     };
     colocate_take_over(entry, beside, &sections);
     sections_read(&sections, json);
+    options_check_price(reader->problems, node_get(entry->node, "resources"),
+                        json_object_get(json, "resources"), reader->price, reader->counts_dollars);
     json_t *expect = expect_read(&scope, node_get(entry->node, "expect"), reader->price);
     if (expect)
         (void)json_object_set_new(json, "expect", expect);
@@ -264,13 +267,14 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
         (void)json_object_set_new(workflow, "expect", expect);
     if (json_object_size(budget))
         (void)json_object_set(workflow, "budget", budget);
-    json_decref(budget);
     if (overrides && json_array_size(overrides->variants))
         (void)json_object_set(workflow, "variants", overrides->variants);
     if (is_frozen)
         (void)json_object_set_new(workflow, "code", json_string("snapshot"));
     (void)json_object_set_new(workflow, "phases", phases);
     reader->price = price;
+    reader->counts_dollars = json_object_get(budget, "usd") != NULL;
+    json_decref(budget);
     if (phases_init(&reader->phases, &reader->arena, reader->root,
                     overrides && overrides->rehearsal_steps, reader->problems) < 0)
         return workflow;
