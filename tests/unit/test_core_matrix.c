@@ -168,6 +168,28 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
                         "ladder.1: deciding -> succeeded\ntell-end ladder.1#1\n");
 }
 
+/* Else each that stops would let the next one begin. */
+static void a_matrix_holds_its_members_in_one_step(void **state)
+{
+    struct world *world = *state;
+    matrix_begins(world, 1, 1);
+    matrix_runs(world, "ladder.1");
+    (void)world_trace(world);
+    world_command(world, "ladder", COMMAND_HOLD);
+    assert_string_equal(world_trace(world),
+                        "ladder.1#1: running -> stopping\ntell-stop ladder.1#1\n"
+                        "ladder.2: blocked -> held\n"
+                        "ladder.3: blocked -> held\n");
+    world_ended(world, "ladder.1", OUTCOME_CANCELLED, CAUSE_NONE, 10);
+    assert_int_equal(world_phase(world, "ladder.1")->state, PHASE_HELD);
+    assert_int_equal(world_phase(world, "ladder")->state, PHASE_BLOCKED);
+    (void)world_trace(world);
+    world_command(world, "ladder", COMMAND_RELEASE);
+    assert_string_equal(world_trace(world), "ladder.1: held -> queued\nsubmit ladder.1#2\n"
+                                            "ladder.2: held -> blocked\n"
+                                            "ladder.3: held -> blocked\n");
+}
+
 /* Whose program failed by itself is retried: in the part that is free, not in the first one. */
 static void a_member_that_comes_back_gets_the_free_slot(void **state)
 {
@@ -403,6 +425,7 @@ int main(void)
         CLAIM(known_results_of_a_rung_are_not_run_again),
         CLAIM(packed_members_follow_each_other_in_one_job),
         CLAIM(members_side_by_side_share_a_job_and_have_a_slot_each),
+        CLAIM(a_matrix_holds_its_members_in_one_step),
         CLAIM(a_member_that_comes_back_gets_the_free_slot),
         CLAIM(a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait),
         CLAIM(a_member_for_which_no_time_is_left_is_submitted),
