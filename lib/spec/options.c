@@ -246,7 +246,8 @@ void options_check_price(struct spec_problems *problems, const struct node *node
     const json_t *alternatives = json_object_get(resources, "alternatives");
     const struct node *gpus = node_get(node, "gpus");
     size_t i;
-    if (!prices || !gpus || json_integer_value(json_object_get(resources, "gpus")) == 0)
+    if (json_object_size(prices) == 0 || !gpus ||
+        json_integer_value(json_object_get(resources, "gpus")) == 0)
         return;
     json_array_foreach(alternatives, i, alternative) options_check_type(
         problems, gpus, json_string_value(json_object_get(alternative, "gpu_type")), prices,
