@@ -260,6 +260,20 @@ static void plan_write_sum_expected(const json_t *expect, struct text *text)
     text_fini(&expected);
 }
 
+/* Slurm knows of no phase before another. */
+static void plan_write_note(const json_t *plan, struct text *text)
+{
+    const json_t *phase;
+    size_t i, starts = 0;
+    json_array_foreach(json_object_get(plan, "phases"), i, phase)
+    {
+        if (!isnan(field_number(phase, "start")))
+            starts++;
+    }
+    if (starts > 1)
+        text_add(text, "START: of a job that is submitted now, not after the phases before it\n");
+}
+
 /* "at most 2h of time without the queue, 16h of GPUs, $98.00" */
 static void plan_write_sum(const json_t *plan, struct text *text)
 {
@@ -307,6 +321,7 @@ static int plan_show(const struct cli *cli, const char *file, const json_t *plan
     } else {
         problems_print(file, json_object_get(plan, "warnings"));
         plan_write_table(cli, json_object_get(plan, "phases"), &text);
+        plan_write_note(plan, &text);
         plan_write_sum(plan, &text);
         plan_write_dangers(cli, plan, &text);
         (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */

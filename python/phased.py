@@ -42,6 +42,7 @@ _watching = None  # the process that has our handler
 def metric(step=None, **values):
     """Tells values of a step; without a step they belong to the newest one.
 
+    Let one rank tell, the first: of a step's values of one name the last one counts.
     Values are numbers, or tensors of one element; NaN and infinities are told as they are. Names
     are letters, digits and _, in lower case. Raises ValueError for anything else.
     """
