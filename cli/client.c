@@ -150,13 +150,16 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
     if (code < 0)
         return code;
     const json_t *run = client_newest_run(json);
-    const char *best = field_text(json, "best"), *at = address_text(address, text);
+    const char *best = field_text(json, "best");
     if (json_is_object(run))
         code = address_parse(field_text(run, "address"), address, err);
+    else if (members_is_matrix(json) && best[0])
+        code =
+            error_set(err, -ENOENT, "a matrix has no runs, its members have: the best is %llu/%s",
+                      (unsigned long long)address->workflow, best);
     else if (members_is_matrix(json))
-        code = error_set(err, -ENOENT, "%s is a matrix, its runs are those of its members: %s%s%s",
-                         at, best[0] ? "the best is " : "such as ", best[0] ? "" : at,
-                         best[0] ? best : ".1");
+        code = error_set(err, -ENOENT, "a matrix has no runs, its members have, such as %s.1",
+                         address_text(address, text));
     else
         code = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));
     json_decref(json);

@@ -246,7 +246,8 @@ struct node *node_merge(struct node_arena *arena, struct node *base, struct node
     for (size_t i = 0; i < overlay->count; i++) {
         struct node *item = overlay->items[i];
         struct node *old = node_get(base, item->key);
-        if (item->kind == NODE_NULL && !old && !item->takes_away)
+        const struct node *any = node_get_any(base, item->key); /* a variant may have been first */
+        if (item->kind == NODE_NULL && !old && !item->takes_away && !(any && any->takes_away))
             node_problem(problems, item,
                          "no value (null takes away what extends or defaults give, and they give "
                          "none)");

@@ -203,10 +203,11 @@ SPEC
     [[ $output == *"of 200"*" succeeded, "*" waiting"* && $output != *sweep.1* ]]
     [[ $(phasectl why 1) == "1/sweep is active"*" succeeded, "* ]]
     run phasectl logs 1/sweep
-    [[ $status -ne 0 && $output == *"1/sweep is a matrix"*"such as 1/sweep.1"* ]]
+    [[ $status -ne 0 && $output == *"a matrix has no runs"*"such as 1/sweep.1"* ]]
     eventually 200 state 1 succeeded
     [ "$(given)" = '7 3' ]
     [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]
+    [[ $(phasectl logs 1/sweep 2>&1) == *"the best is 1/sweep.74" ]]
     [ "$(cut -d' ' -f1,2 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" = 200 ]
     [ "$(cut -d' ' -f3 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" -le 8 ]
     [ "$(phasectl status 1/sweep | sed -n '/^MEMBER/,$p' | sed -n 2p | cut -d' ' -f1)" = sweep.74 ]

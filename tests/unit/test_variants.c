@@ -113,6 +113,10 @@ static const struct {
     {"[\"big\"]", "  big: {phases: {a: {params: {m: 2}}}}\n",
      "F:6:31: warning: variants.big.phases.a.params.m: nothing uses it: run has no $m\n"},
     {"[\"big\"]", "  big: {phases: {a: {run: y}}}\n", ""},
+    {"[\"gone\", \"more\"]", /* whom another variant was faster than */
+     "  gone: {phases: {a: {run: x, params: null}}}\n"
+     "  more: {phases: {b: {extends: a, params: null}}}\n",
+     ""},
     {"[\"big\"]", "  big: {phases: {a: {runs: y}}}\n",
      "F:6:22: variants.big.phases.a.runs: unknown key (did you mean run?)\n"},
 };
