@@ -42,7 +42,8 @@ time.monotonic = lambda: clock[0]
 block = types.SimpleNamespace(forward=lambda x: x)
 module = types.SimpleNamespace(is_bad=False,
     backbone=types.SimpleNamespace(blocks=[block]),
-    config=types.SimpleNamespace(lr_scheduler=types.SimpleNamespace(num_warmup_steps=5000)))
+    config=types.SimpleNamespace(lr_scheduler=types.SimpleNamespace(num_warmup_steps=5000),
+                                 loader=types.SimpleNamespace(batch_size=128, num_workers=16)))
 def save(path):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     open(path, "w").close()
@@ -187,7 +188,12 @@ def the_callback_tells_what_is_watched(folder, file):
     assert all(2 < row["loss"] < 3 for row in case.rows if "loss" in row), case.rows
     equal([row["val_nll"] for row in case.rows if "val_nll" in row], [3.5])
     equal(os.listdir(case.out + "/checkpoints"), ["stop-31.ckpt"])
-    assert "GRAD_ACCUM: 4 LR: 0.0006 WARMUP_STEPS: 5000" in case.printed
+    # A remedy is proven by what the program has.
+    seen = subprocess.run([BIN + "/phase-worker", "extract"], input=case.printed,
+                          capture_output=True, text=True, check=True).stdout
+    for name in "BATCH_SIZE GRAD_ACCUM NUM_WORKERS LR WARMUP_STEPS".split():
+        told = '"%s": %g' % (name.lower(), case.phase["params"][name])
+        assert told in seen, (told, seen)
     assert "block: 7" in case.printed
     assert "checkpointing.resume_ckpt_path=null" in case.arguments
 
