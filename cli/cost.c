@@ -69,6 +69,17 @@ static void cost_add_expected(struct table *table, const json_t *range, enum amo
         table_addf(table, spent > to ? COLOUR_YELLOW : COLOUR_PLAIN, "%.0f %%", 100 * spent / to);
 }
 
+/* "$0.02", "7.0s", "27s of GPUs" */
+static void cost_add_took(struct table *table, enum amount amount, double took)
+{
+    char buffer[FORMAT_SIZE];
+    if (amount == AMOUNT_USD)
+        table_add(table, COLOUR_PLAIN, format_cost(took, buffer));
+    else
+        table_addf(table, COLOUR_PLAIN, "%s%s", format_duration(took * 3600, buffer),
+                   amount == AMOUNT_GPU_HOURS ? " of GPUs" : "");
+}
+
 /* A row for each phase, and the whole, and each kind that is expected of it. */
 static void cost_write_expected(const struct cli *cli, const json_t *list, const char *phase,
                                 struct text *text)
@@ -82,7 +93,6 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
     struct table table;
     const json_t *one;
     size_t i;
-    char took[AMOUNT_SIZE];
     table_init(&table, columns, sizeof columns / sizeof *columns);
     json_array_foreach((json_t *)list, i, one)
     {
@@ -93,8 +103,7 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
             if (!range || (*phase && !text_equal(phase, name)))
                 continue;
             table_add(&table, *name ? COLOUR_PLAIN : COLOUR_BOLD, *name ? name : "total");
-            table_add(&table, COLOUR_PLAIN,
-                      isnan(spent) ? "-" : amount_format_counted(j, spent, took));
+            cost_add_took(&table, j, spent);
             cost_add_expected(&table, range, j, spent);
         }
     }

@@ -2,7 +2,10 @@
 #include "lib/amount.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *key, *before, *after;
@@ -18,11 +21,25 @@ const char *amount_key(enum amount amount)
     return amounts[amount].key;
 }
 
+enum { AMOUNT_DIGITS_SIZE = 32 };
+
+/* Dollars with cents, or none: "$2.50", "$15"; else all digits. */
+static void amount_digits(enum amount amount, double value, char digits[AMOUNT_DIGITS_SIZE])
+{
+    bool has_cents = amount == AMOUNT_USD && value != floor(value);
+    (void)snprintf(digits, AMOUNT_DIGITS_SIZE, has_cents ? "%.2f" : "%.15g", value);
+}
+
 const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZE])
 {
+    char digits[AMOUNT_DIGITS_SIZE];
     assert(amount < AMOUNT_COUNT);
-    (void)snprintf(text, AMOUNT_SIZE, "%s%.15g%s", amounts[amount].before, value,
+    amount_digits(amount, value, digits);
+    (void)snprintf(text, AMOUNT_SIZE, "%s%s%s", amounts[amount].before, digits,
                    amounts[amount].after);
+    size_t size = strlen(text);
+    if (value == 1 && text[size - 1] == 's')
+        text[size - 1] = '\0'; /* 1 hour */
     return text;
 }
 
@@ -47,12 +64,14 @@ const char *amount_format_share(enum amount amount, double counted, double of,
 const char *amount_format_range(enum amount amount, double from, double to,
                                 char text[AMOUNT_SHARE_SIZE])
 {
-    char last[AMOUNT_SIZE];
-    (void)amount_format(amount, to, last);
+    char first[AMOUNT_DIGITS_SIZE], last[AMOUNT_DIGITS_SIZE];
+    assert(amount < AMOUNT_COUNT);
+    amount_digits(amount, from, first);
+    amount_digits(amount, to, last);
     if (from < to)
-        (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s%.15g to %s", amounts[amount].before, from,
-                       last);
+        (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s%s to %s%s%s", amounts[amount].before, first,
+                       amounts[amount].before, last, amounts[amount].after);
     else
-        (void)snprintf(text, AMOUNT_SHARE_SIZE, "%s", last);
+        (void)amount_format(amount, to, text);
     return text;
 }

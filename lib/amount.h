@@ -21,7 +21,8 @@ enum { AMOUNT_SIZE = 48, AMOUNT_SHARE_SIZE = 100 };
 
 const char *amount_key(enum amount amount);
 
-/* As a person would write it, with all digits that were given: "$1200000", "2.5 GPU hours". */
+/* As a person would write it, with all digits that were given: "$1200000", "2.5 GPU hours",
+ * "1 hour". */
 const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZE]);
 
 /* What is counted, to a hundredth: "$7.02", "3.10 GPU hours". */

@@ -23,7 +23,7 @@ QUERIES = \
 	schema/queries/evidence_answer.sql \
 	schema/queries/evidence_put.sql \
 	schema/queries/expected_answer.sql \
-	schema/queries/expected_load.sql \
+	schema/queries/expected_whole.sql \
 	schema/queries/failure_answer.sql \
 	schema/queries/failure_put.sql \
 	schema/queries/gate_answer.sql \

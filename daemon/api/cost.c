@@ -29,7 +29,7 @@ void cost_get(struct call *call)
         answer_costs(store, workflow, (int64_t)(since_s % INT32_MAX) * 1000,
                      (int64_t)(until_s > INT32_MAX ? INT32_MAX : until_s) * 1000, &json, &err);
     if (status == 0 && workflow)
-        status = answer_expected(store, workflow, loop_now_ms(), &expected, &err);
+        status = answer_expected(store, workflow, &expected, &err);
     if (status < 0)
         json_decref(json);
     else if (workflow)

@@ -149,45 +149,25 @@ int store_month_save(struct store *store, const char *month, const json_t *budge
     return stmt_run(stmt, err);
 }
 
-/* The workflow itself; nothing where it is not expected to take anything. */
-static int expected_add_whole(struct store *store, uint64_t workflow, int64_t now_ms, json_t *list,
-                              struct error *err)
+int answer_expected(struct store *store, uint64_t workflow, json_t **ret_list, struct error *err)
 {
-    struct stmt *stmt = store_stmt(store, Q_EXPECTED_LOAD);
-    struct store_spending spent;
-    stmt_bind_id(stmt, ":workflow", workflow);
-    int result = stmt_step(stmt, err);
-    if (result <= 0)
-        return result;
-    json_t *expect = stmt_next_json(stmt);
-    stmt_reset(stmt);
-    if (!expect)
-        return 0;
-    result = store_spending(store, workflow, now_ms, &spent, err);
-    if (result == 0)
-        (void)json_array_append_new(
-            list, json_pack("{s:n, s:O, s:f, s:f, s:o}", "phase", "expect", expect, "hours",
-                            spent.hours, "gpu_hours", spent.gpu_hours, "usd",
-                            isnan(spent.usd) ? json_null() : json_real(spent.usd)));
-    json_decref(expect);
-    return result;
-}
-
-int answer_expected(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_list,
-                    struct error *err)
-{
-    struct stmt *stmt = store_stmt(store, Q_EXPECTED_ANSWER);
-    json_t *list;
-    stmt_bind_id(stmt, ":workflow", workflow);
-    int result = row_json_list(stmt, &list, err);
+    struct stmt *phases = store_stmt(store, Q_EXPECTED_ANSWER);
+    struct stmt *whole = store_stmt(store, Q_EXPECTED_WHOLE);
+    json_t *list, *last;
+    stmt_bind_id(phases, ":workflow", workflow);
+    int result = row_json_list(phases, &list, err);
     if (result < 0)
         return result;
-    result = expected_add_whole(store, workflow, now_ms, list, err);
-    if (result < 0)
+    stmt_bind_id(whole, ":workflow", workflow);
+    result = row_json_list(whole, &last, err);
+    if (result < 0) {
         json_decref(list);
-    else
-        *ret_list = list;
-    return result;
+        return result;
+    }
+    (void)json_array_extend(list, last);
+    json_decref(last);
+    *ret_list = list;
+    return 0;
 }
 
 int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64_t until_ms,

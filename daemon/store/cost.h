@@ -53,8 +53,7 @@ int store_month_save(struct store *store, const char *month, const json_t *budge
 /* [{"phase": its name, null: the whole, "expect": {"hours": [3, 5]}, "hours", "gpu_hours", "usd"}]:
  * of those phases of the workflow that are expected to take something, and of it, what they took.
  */
-int answer_expected(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_list,
-                    struct error *err);
+int answer_expected(struct store *store, uint64_t workflow, json_t **ret_list, struct error *err);
 
 /* {"costs": [{"workflow", "name", "budget", "expect", "phase", "cause", "seconds", "gpu_seconds",
  * "cost_usd"}]} of runs that began in this time; workflow 0: of all. */

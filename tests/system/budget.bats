@@ -77,7 +77,7 @@ goes_on() {
     [[ $(phasectl cost "$workflow") =~ budget:\ 0\.[0-9]+\ of\ 48\ GPU\ hours ]]
     # Beside what it was expected to take: a second costs $1, so it was more than $2.
     [[ $(phasectl cost) =~ $workflow\ +recovery\ .*\$1\ to\ \$2\ +[0-9]+\ % ]]
-    phasectl cost "$workflow" | grep -E '^train +0\.[0-9]+ hours +100 hours +0 %$'
+    phasectl cost "$workflow" | grep -E '^train +[0-9.ms]+ +100 hours +0 %$'
     phasectl cost "$workflow" | grep -E '^total +\$[0-9.]+ +\$1 to \$2 +[0-9]{3,} %$'
     # Nothing is counted twice: runs and waiting make up the allocations.
     [ "$(record "SELECT abs((SELECT sum(usd) FROM v_cost WHERE cause <> 'waiting') - (SELECT sum(usd) FROM v_run)) < 0.01")" = 1 ]
@@ -95,7 +95,7 @@ planned() {
         sed 's/5000/40/; s/^price:.*/&\nexpect: {usd: [50, 98]}/; s/launch: rank/&\n    expect: {usd: [0.1, 0.2]}/' \
             >"$PHASED_HOME/spec.yaml"
     phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
-    grep -E '^train +h100:1 +preempt \(2 of 2 idle\) +at once +<= 30m00s +<= \$1800.00 +\$0.1 to \$0.2$' "$PHASED_HOME/plan"
+    grep -E '^train +h100:1 +preempt \(2 of 2 idle\) +at once +<= 30m00s +<= \$1800.00 +\$0.10 to \$0.20$' "$PHASED_HOME/plan"
     grep -E 'at most .*\$1800.00 \(expected: \$50 to \$98\)' "$PHASED_HOME/plan"
     grep 'warning: train: partition preempt: .* get 5 s (GraceTime), and saving may take 10 s' "$PHASED_HOME/plan"
     grep -F 'warning: it may cost $1800.00, and its budget is $100' "$PHASED_HOME/plan"
@@ -106,7 +106,7 @@ planned() {
     eventually 60 state "$workflow" succeeded
     [ "$(planned similar)" = 1 ]
     [ "$(planned 'seconds | . > 0 and . < 100')" = true ]
-    [[ $(planned 'dangers[]') = *'similar runs took $'*', more than the $0.1 to $0.2 that are expected'* ]]
+    [[ $(planned 'dangers[]') = *'similar runs took $'*', more than the $0.10 to $0.20 that are expected'* ]]
 
     # What costs nothing leaves the sum known.
     sed 's/^phases:.*/&\n  fetch: {resources: {cpus: 1, time: 5m}, run: "true"}/' "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/free.yaml"

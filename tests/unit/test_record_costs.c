@@ -149,7 +149,7 @@ static void what_is_expected_is_answered_beside_what_it_took(void **state)
         record_commit(&record);
         for (unsigned i = 0; i < 2; i++)
             add_attempt(&record, &workflow->phases[0], i, &attempts[i]);
-        assert_int_equal(answer_expected(record.store, 1, record_now_ms(), &list, &err), 0);
+        assert_int_equal(answer_expected(record.store, 1, &list, &err), 0);
         json_t *expected =
             json_pack("[{s:s, s:O, s:f, s:f, s:f}, {s:n, s:{s:[i, i]}, s:f, s:f, s:f}]", "phase",
                       is_member ? "train" : "validate", "expect", expect, "hours", 2.0, "gpu_hours",

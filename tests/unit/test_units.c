@@ -172,10 +172,9 @@ static void amounts_keep_the_digits_that_were_written(void **state)
         double value;
         const char *text;
     } rows[] = {
-        {AMOUNT_USD, 1234567, "$1234567"},
-        {AMOUNT_USD, 1200000.5, "$1200000.5"},
-        {AMOUNT_GPU_HOURS, 0.1, "0.1 GPU hours"},
-        {AMOUNT_HOURS, 5, "5 hours"},
+        {AMOUNT_USD, 1234567, "$1234567"},        {AMOUNT_USD, 1200000.5, "$1200000.50"},
+        {AMOUNT_GPU_HOURS, 0.1, "0.1 GPU hours"}, {AMOUNT_HOURS, 5, "5 hours"},
+        {AMOUNT_GPU_HOURS, 1, "1 GPU hour"},
     };
     char text[AMOUNT_SIZE], share[AMOUNT_SHARE_SIZE];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -1,1 +1,0 @@
-SELECT json_extract(resolved, '$.expect') FROM workflow WHERE id = :workflow
