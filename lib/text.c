@@ -148,10 +148,10 @@ static size_t text_distance(const char *a, const char *b)
     return rows[i % 3][b_size];
 }
 
-const char *text_nearest(const char *name, const char *const *names, size_t count)
+/* The nearest of the names whose distance is `least` at most; NULL when there is none. */
+static const char *text_near(const char *name, const char *const *names, size_t count, size_t least)
 {
     const char *nearest = NULL;
-    size_t least = strlen(name) / 3 + 1;
     if (strlen(name) > TEXT_NAME_MAX)
         return NULL;
     for (size_t i = 0; i < count; i++) {
@@ -164,4 +164,14 @@ const char *text_nearest(const char *name, const char *const *names, size_t coun
         }
     }
     return nearest;
+}
+
+const char *text_nearest(const char *name, const char *const *names, size_t count)
+{
+    return text_near(name, names, count, strlen(name) / 3 + 1);
+}
+
+const char *text_next_to(const char *name, const char *const *names, size_t count)
+{
+    return text_near(name, names, count, 1);
 }

@@ -10,6 +10,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/model_size.c lib/spec/model_size.h \
 	lib/spec/matrix.c lib/spec/matrix.h \
+	lib/spec/names.c lib/spec/names.h \
 	lib/spec/node.c lib/spec/node.h \
 	lib/spec/notify.c lib/spec/notify.h \
 	lib/spec/options.c lib/spec/options.h \
@@ -29,6 +30,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/slurm_options.c lib/spec/slurm_options.h \
 	lib/spec/spec.c lib/spec/spec.h \
 	lib/spec/trial.c lib/spec/trial.h \
+	lib/spec/variables.c lib/spec/variables.h \
 	lib/spec/variants.c lib/spec/variants.h \
 	lib/spec/watch.c lib/spec/watch.h \
 	lib/spec/yaml.c lib/spec/yaml.h

@@ -137,15 +137,40 @@ void node_problem(struct spec_problems *problems, const struct node *node, const
     va_end(args);
 }
 
+/* The node as if it began at byte `offset` of its text, where that can be told. */
+static struct node node_at(const struct node *node, size_t offset)
+{
+    struct node place = *node;
+    if (node->is_block)
+        place.column = node->indent + 1;
+    for (size_t i = 0; (node->is_exact || node->is_block) && i < offset && node->text[i]; i++) {
+        bool is_end = node->text[i] == '\n';
+        place.line += is_end;
+        if (is_end)
+            place.column = node->indent + 1;
+        else
+            place.column += ((unsigned char)node->text[i] & 0xc0) != 0x80; /* of characters */
+    }
+    return place;
+}
+
 void node_problem_at(struct spec_problems *problems, const struct node *node, size_t offset,
                      const char *format, ...)
 {
-    struct node place = *node;
-    for (size_t i = 0; node->is_exact && i < offset && node->text[i]; i++)
-        place.column += ((unsigned char)node->text[i] & 0xc0) != 0x80; /* columns are characters */
+    const struct node place = node_at(node, offset);
     va_list args;
     va_start(args, format);
     node_report(problems, SPEC_ERROR, &place, NULL, NODE_VALUE, format, args);
+    va_end(args);
+}
+
+void node_warning_at(struct spec_problems *problems, const struct node *node, size_t offset,
+                     const char *format, ...)
+{
+    const struct node place = node_at(node, offset);
+    va_list args;
+    va_start(args, format);
+    node_report(problems, SPEC_WARNING, &place, NULL, NODE_VALUE, format, args);
     va_end(args);
 }
 

@@ -29,9 +29,11 @@ struct node {
     bool is_plain;   /* a scalar without quotes: its text tells its type */
     bool is_flow;    /* a list in [ ] or a map in { } */
     bool is_exact;   /* a plain scalar on one line: its text stands in the file as it is */
+    bool is_block;   /* a text of `|`, whose lines are those of the file, behind `indent` spaces */
     bool is_cut;     /* a scalar that a comma ended too early, which has been told */
     bool takes_away; /* a null that has taken away what a variant was put over */
     bool is_used;    /* a param that something refers to; set by lib/spec/scope.c */
+    unsigned indent;
     unsigned line, column;
     unsigned key_line, key_column; /* of its key; 0: it has none */
     const char *key;               /* in `parent`; NULL for the root and in lists */
@@ -70,6 +72,8 @@ void node_problem(struct spec_problems *problems, const struct node *node, const
     __attribute__((format(printf, 3, 4)));
 /* The same, pointing at byte `offset` of the text where that can be told. */
 void node_problem_at(struct spec_problems *problems, const struct node *node, size_t offset,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+void node_warning_at(struct spec_problems *problems, const struct node *node, size_t offset,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same, pointing at the key. */
 void node_key_problem(struct spec_problems *problems, const struct node *node, const char *format,

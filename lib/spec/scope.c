@@ -7,6 +7,7 @@
 #include "lib/spec/scalar.h"
 #include "lib/spec/script.h"
 #include "lib/spec/spec.h"
+#include "lib/spec/variables.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -39,17 +40,7 @@ static const char *const scope_taken_names[] = {
     "HOME",    "SHELL",       "IFS",         "GROUP_RANK",       "CUDA_VISIBLE_DEVICES",
 };
 
-/* What the worker gives to every phase; PHASED_IN_ and PHASED_CHECKPOINT_ go by phase. */
-static const char *const scope_variables[] = {
-    "PHASED_OUT", "PHASED_RESUME", "PHASED_RESUME_STEP", "PHASED_PHASE", "PHASED_PARAMS",
-};
-static const char *const scope_prefixes[] = {"PHASED_IN_", "PHASED_CHECKPOINT_"};
-
-enum {
-    SCOPE_TAKEN_NAMES = sizeof scope_taken_names / sizeof scope_taken_names[0],
-    SCOPE_VARIABLES = sizeof scope_variables / sizeof scope_variables[0],
-    SCOPE_PREFIXES = sizeof scope_prefixes / sizeof scope_prefixes[0],
-};
+enum { SCOPE_TAKEN_NAMES = sizeof scope_taken_names / sizeof scope_taken_names[0] };
 
 bool scope_is_name(const char *name)
 {
@@ -173,23 +164,12 @@ static const struct scope_before *scope_ask_before(struct scope *scope, const st
 
 /* --- References in strings ---------------------------------------------------------------------*/
 
-/* The phase that a variable such as PHASED_IN_generate is of; NULL when it is no such variable. */
-static const char *scope_variable_phase(const char *name)
-{
-    for (size_t i = 0; i < SCOPE_PREFIXES; i++)
-        if (text_starts(name, scope_prefixes[i]))
-            return name + strlen(scope_prefixes[i]);
-    return NULL;
-}
-
 /* Whether the worker will know the variable PHASED_...; when not, says so. */
 static bool scope_check_variable(struct scope *scope, const struct node *node, const char *name)
 {
-    const char *phase = scope_variable_phase(name);
-    for (size_t i = 0; i < SCOPE_VARIABLES; i++) {
-        if (text_equal(name, scope_variables[i]))
-            return true;
-    }
+    const char *phase = variables_phase(name);
+    if (variables_has(VARIABLES_OF_TEXTS, name))
+        return true;
     if (phase && scope_find_before(scope, phase))
         return scope_ask_before(scope, node, phase) != NULL;
     if (phase && scope->lacks_before)
@@ -199,8 +179,7 @@ static bool scope_check_variable(struct scope *scope, const struct node *node, c
                      name, phase);
         return false;
     }
-    const char *nearest =
-        spec_problems_nearest(scope->problems, name, scope_variables, SCOPE_VARIABLES);
+    const char *nearest = variables_nearest(name, scope->problems);
     if (nearest)
         node_problem(scope->problems, node, "nothing defines $%s (did you mean $%s?)", name,
                      nearest);
@@ -519,20 +498,36 @@ void scope_report_param(struct scope *scope, const struct node *node)
     free(names);
 }
 
-/* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
-/* Variables of phases that do not come before; others may be of the user's environment. One that
- * has another value in that case (`${NAME:-...}`) serves several phases. */
+/* Variables that the worker gives: nothing else has names that begin so, but for what the script
+ * sets itself. One that has another value in that case (`${NAME:-...}`) serves several phases. */
 static void scope_check_run_variable(struct scope *scope, const struct node *run, const char *name,
                                      const char *rest)
 {
-    const char *phase = scope_variable_phase(name);
-    bool has_other = strchr("-+", rest[0]) || text_starts(rest, ":-") || text_starts(rest, ":+");
-    if (phase && !(rest[0] && has_other) && !scope->lacks_before &&
-        !scope_find_before(scope, phase))
-        node_key_warning(scope->problems, run,
-                         "nothing defines $%s: no phase before this one is %s", name, phase);
+    const char *phase = variables_phase(name), *nearest;
+    bool has_other = rest[0] && (strchr("-+", rest[0]) || text_starts(rest, ":-") ||
+                                 text_starts(rest, ":+") || text_starts(rest, ":="));
+    size_t offset = (size_t)(rest - run->text) - strlen(name);
+    if (!text_starts(name, "PHASED_") || has_other || script_assigns(run->text, name) ||
+        variables_has(VARIABLES_OF_SCRIPTS, name))
+        return;
+    const struct scope_before *before = phase ? scope_find_before(scope, phase) : NULL;
+    if (before && before->lacks_checkpoint && variables_is_checkpoint(name))
+        node_warning_at(scope->problems, run, offset, "nothing defines $%s: %s has no checkpoint",
+                        name, phase);
+    else if (phase && !before && !scope->lacks_before)
+        node_warning_at(scope->problems, run, offset,
+                        "nothing defines $%s: no phase before this one is %s", name, phase);
+    if (phase)
+        return;
+    nearest = variables_next_to(name);
+    if (nearest)
+        node_problem_at(scope->problems, run, offset, "nothing defines $%s (did you mean $%s?)",
+                        name, nearest);
+    else
+        node_warning_at(scope->problems, run, offset, "phased gives no $%s to programs", name);
 }
 
+/* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
 static void scope_check_references(struct scope *scope, const struct node *run)
 {
     char name[SCRIPT_NAME_MAX + 1];

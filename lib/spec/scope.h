@@ -26,6 +26,7 @@ struct scope_before {
     const struct node *params_node; /* or NULL; its entries are marked when they are used */
     const json_t *params;           /* computed */
     const json_t *varying;          /* names of those that depend on the GPU it gets */
+    bool lacks_checkpoint;          /* nothing says what its checkpoints are called */
     bool lacks_best;                /* a matrix: none of its members is more than the others */
 };
 

@@ -7,6 +7,7 @@
 #include "lib/spec/expect.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
+#include "lib/spec/names.h"
 #include "lib/spec/node.h"
 #include "lib/spec/notify.h"
 #include "lib/spec/options.h"
@@ -105,6 +106,7 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
             .params_node = reader->params[i],
             .params = json_object_get(reader->resolved[i], "params"),
             .varying = reader->varying[i],
+            .lacks_checkpoint = json_is_null(json_object_get(reader->resolved[i], "checkpoint")),
             .lacks_best = reader->phases.entries[i].member_count > 0 &&
                           !node_get(reader->phases.entries[i].node, "best"),
         };
@@ -154,6 +156,8 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
         (void)json_object_set_new(json, "expect", expect);
     colocate_settle(entry, json, beside, reader->problems);
     matrix_read(&scope, &reader->phases, entry, json);
+    if (!entry->matrix) /* a member's checks are those of its matrix */
+        names_check(reader->problems, entry->node, json);
     reader->params[index] = params;
     reader->resolved[index] = json;
     scope_fini(&scope);

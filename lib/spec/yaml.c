@@ -16,6 +16,8 @@ enum { YAML_BLANK_LINES_MAX = 1000 };
 struct yaml_reader {
     struct node_arena *arena;
     struct spec_problems *problems;
+    const char *data;
+    size_t size;
     struct node *root;
     struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that we are in */
     size_t depth;
@@ -152,6 +154,27 @@ static const char *yaml_text(struct yaml_reader *reader, struct fy_token *token)
     return copy;
 }
 
+/* Notes how far the lines of a text of `|` are indented in the file: its first line that is not
+ * empty stands there with as many spaces more. `begin` is where its first line begins. */
+static void yaml_measure_block(const struct yaml_reader *reader, size_t begin, struct node *node)
+{
+    const char *text = node->text;
+    size_t at = begin;
+    while (*text == '\n') {
+        const char *end =
+            at < reader->size ? memchr(reader->data + at, '\n', reader->size - at) : NULL;
+        if (!end)
+            return;
+        at = (size_t)(end - reader->data) + 1;
+        text++;
+    }
+    size_t spaces = 0, own = strspn(text, " ");
+    while (at + spaces < reader->size && reader->data[at + spaces] == ' ')
+        spaces++;
+    node->is_block = *text && spaces >= own;
+    node->indent = node->is_block ? (unsigned)(spaces - own) : 0;
+}
+
 static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
 {
     struct fy_token *token = event->scalar.value;
@@ -181,6 +204,8 @@ static int yaml_scalar(struct yaml_reader *reader, struct fy_event *event)
     const struct fy_mark *begin = fy_event_start_mark(event), *end = fy_event_end_mark(event);
     node->is_exact = is_plain && begin && end && begin->line == end->line;
     node->text = text;
+    if (begin && token && fy_token_scalar_style(token) == FYSS_LITERAL)
+        yaml_measure_block(reader, begin->input_pos, node);
     return yaml_place(reader, node);
 }
 
@@ -328,7 +353,7 @@ out:
 int yaml_read(struct node_arena *arena, const char *data, size_t size,
               struct spec_problems *problems, struct node **ret_root)
 {
-    struct yaml_reader reader = {.arena = arena, .problems = problems};
+    struct yaml_reader reader = {.arena = arena, .problems = problems, .data = data, .size = size};
     int result = yaml_check_text(data, size, problems);
     if (result == 0 && size)
         result = yaml_read_events(&reader, data, size);

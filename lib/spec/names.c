@@ -1,0 +1,168 @@
+/* Comparing names with those that a phase will have. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "lib/spec/names.h"
+
+#include "lib/expr/expr.h"
+#include "lib/spec/node.h"
+#include "lib/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pcre2.h>
+
+/* What a run has without printing it: worker/telemetry's, and the facts. */
+static const char *const names_measured[] = {
+    "gpu_util",     "gpu_util_min",  "gpu_mem_gb", "gpu_power_w", "mfu",
+    "tokens_per_s", "samples_per_s", "elapsed",    "step",
+};
+
+enum { NAMES_MEASURED = sizeof names_measured / sizeof names_measured[0], NAMES_OF_GPUS = 5 };
+
+struct names {
+    struct spec_problems *problems;
+    const json_t *params;
+    bool has_gpus, has_pattern;
+    json_t *groups; /* of the pattern: an object with these names */
+    const char **known;
+    size_t known_count;
+};
+
+/* --- What is known -----------------------------------------------------------------------------*/
+
+static json_t *names_of_groups(const char *pattern)
+{
+    json_t *groups = json_object();
+    int code;
+    PCRE2_SIZE offset;
+    PCRE2_SPTR table = NULL;
+    uint32_t count = 0, size = 0;
+    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                                         PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
+    if (!compiled)
+        return groups;                                                /* told where it was read */
+    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMECOUNT, &count); /* none of them can fail */
+    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMEENTRYSIZE, &size);
+    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMETABLE, &table);
+    for (uint32_t i = 0; i < count; i++) /* the name stands behind its number */
+        (void)json_object_set_new(groups, (const char *)table + (size_t)i * size + 2, json_true());
+    pcre2_code_free(compiled);
+    return groups;
+}
+
+static void names_init(struct names *names, struct spec_problems *problems, const json_t *json)
+{
+    const json_t *metrics = json_object_get(json, "metrics");
+    const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
+    const char *pattern = json_string_value(json_object_get(metrics, "pattern")), *name;
+    json_t *value;
+    *names = (struct names){
+        .problems = problems,
+        .params = json_object_get(json, "params"),
+        .has_gpus = json_integer_value(gpus) > 0,
+        .has_pattern = pattern != NULL,
+        .groups = pattern ? names_of_groups(pattern) : json_object(),
+    };
+    names->known = calloc(NAMES_MEASURED + json_object_size(names->groups), sizeof *names->known);
+    if (!names->known)
+        abort();
+    for (size_t i = 0; i < NAMES_MEASURED; i++)
+        names->known[names->known_count++] = names_measured[i];
+    json_object_foreach(names->groups, name, value) names->known[names->known_count++] = name;
+}
+
+static void names_fini(struct names *names)
+{
+    json_decref(names->groups);
+    free(names->known);
+}
+
+static bool names_is_measured(const char *name, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(name, names_measured[i]))
+            return true;
+    return false;
+}
+
+/* --- What is asked for -------------------------------------------------------------------------*/
+
+static void names_judge(const struct names *names, const struct node *node, size_t offset,
+                        const char *name)
+{
+    const char *nearest;
+    if (json_object_get(names->params, name) || json_object_get(names->groups, name))
+        return;
+    if (!names->has_gpus && names_is_measured(name, NAMES_OF_GPUS)) {
+        node_warning_at(names->problems, node, offset,
+                        "there are no gpus: %s comes only if the program tells it", name);
+        return;
+    }
+    if (names_is_measured(name, NAMES_MEASURED))
+        return;
+    if (!names->has_pattern) {
+        nearest = text_next_to(name, names_measured, NAMES_MEASURED);
+        if (nearest && strlen(name) > 2)
+            node_warning_at(names->problems, node, offset,
+                            "phased measures no %s (did you mean %s?)", name, nearest);
+        return;
+    }
+    nearest = spec_problems_nearest(names->problems, name, names->known, names->known_count);
+    if (nearest)
+        node_problem_at(names->problems, node, offset,
+                        "the pattern of metrics has no group %s (did you mean %s?)", name, nearest);
+    else
+        node_warning_at(names->problems, node, offset,
+                        "the pattern of metrics has no group %s: it comes only if the program "
+                        "sends it",
+                        name);
+}
+
+static void names_look_into(const struct names *names, const struct node *node)
+{
+    struct expr_name *found = NULL;
+    if (!node || node->kind != NODE_SCALAR || node->is_cut)
+        return;
+    int count = expr_list_names(node->text, &found, NULL);
+    for (int i = 0; i < count; i++)
+        if (!found[i].phase[0])
+            names_judge(names, node, found[i].column ? found[i].column - 1 : 0, found[i].name);
+    if (count >= 0)
+        free(found);
+}
+
+static void names_look_into_check(const struct names *names, const struct node *check)
+{
+    names_look_into(names, check);
+    names_look_into(names, node_get(check, "condition"));
+    names_look_into(names, node_get(check, "value"));
+}
+
+static void names_look_at_progress(const struct names *names, const struct node *phase,
+                                   const json_t *json)
+{
+    const struct node *node = node_get(node_get(phase, "progress"), "step");
+    const char *step =
+        json_string_value(json_object_get(json_object_get(json, "progress"), "step"));
+    if (node && node->kind == NODE_SCALAR && step && names->has_pattern &&
+        !text_equal(step, "step"))
+        names_judge(names, node, 0, step);
+}
+
+void names_check(struct spec_problems *problems, const struct node *phase, const json_t *json)
+{
+    static const char *const checks[] = {"gate", "guards"}, *const best[] = {"max", "min", "where"};
+    struct names names;
+    names_init(&names, problems, json);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        const struct node *map = node_get(phase, checks[i]);
+        for (size_t j = 0; map && map->kind == NODE_MAP && j < map->count; j++)
+            names_look_into_check(&names, map->items[j]);
+    }
+    names_look_into_check(&names, node_get(phase, "until"));
+    for (size_t i = 0; i < sizeof best / sizeof best[0]; i++)
+        names_look_into(&names, node_get(node_get(phase, "best"), best[i]));
+    names_look_at_progress(&names, phase, json);
+    names_fini(&names);
+}
