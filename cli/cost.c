@@ -85,10 +85,10 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
                                 struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, false},
-        {"TOOK", TABLE_RIGHT, false},
-        {"EXPECTED", TABLE_LEFT, false},
-        {"OF IT", TABLE_RIGHT, false},
+        {"PHASE", TABLE_LEFT, TABLE_GIVES},
+        {"TOOK", TABLE_RIGHT, TABLE_WHOLE},
+        {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
+        {"OF IT", TABLE_RIGHT, TABLE_WHOLE},
     };
     struct table table;
     const json_t *one;
@@ -168,11 +168,11 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_p
 {
     static const struct cost_sum nothing = {0};
     static const struct table_column columns[] = {
-        {"WORKFLOW", TABLE_RIGHT, false}, {"NAME", TABLE_LEFT, true},
-        {"GPU TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
-        {"USEFUL", TABLE_RIGHT, false},   {"LOST", TABLE_RIGHT, false},
-        {"WAITING", TABLE_RIGHT, false},  {"EXPECTED", TABLE_LEFT, false},
-        {"OF IT", TABLE_RIGHT, false},
+        {"WORKFLOW", TABLE_RIGHT, TABLE_WHOLE}, {"NAME", TABLE_LEFT, TABLE_REST},
+        {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE}, {"COST", TABLE_RIGHT, TABLE_WHOLE},
+        {"USEFUL", TABLE_RIGHT, TABLE_WHOLE},   {"LOST", TABLE_RIGHT, TABLE_WHOLE},
+        {"WAITING", TABLE_RIGHT, TABLE_WHOLE},  {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
+        {"OF IT", TABLE_RIGHT, TABLE_WHOLE},
     };
     bool has_expected = !is_part && cost_has_expected(costs);
     size_t column_count = sizeof columns / sizeof *columns - (has_expected ? 0 : 2);
@@ -228,9 +228,9 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
                            struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, false}, {"SPENT ON", TABLE_LEFT, false},
-        {"TIME", TABLE_RIGHT, false}, {"GPU TIME", TABLE_RIGHT, false},
-        {"COST", TABLE_RIGHT, false}, {"SHARE", TABLE_RIGHT, false},
+        {"PHASE", TABLE_LEFT, TABLE_GIVES}, {"SPENT ON", TABLE_LEFT, TABLE_WHOLE},
+        {"TIME", TABLE_RIGHT, TABLE_WHOLE}, {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE},
+        {"COST", TABLE_RIGHT, TABLE_WHOLE}, {"SHARE", TABLE_RIGHT, TABLE_WHOLE},
     };
     struct cost_sum total = {0};
     struct table table;

@@ -24,10 +24,10 @@ static void evidence_write_processes(const struct terminal *out, const json_t *n
                                      struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PID", TABLE_RIGHT, false},     {"RANK", TABLE_RIGHT, false},
-        {"STATE", TABLE_LEFT, false},    {"CPU", TABLE_RIGHT, false},
-        {"THREADS", TABLE_RIGHT, false}, {"SOCKETS", TABLE_RIGHT, false},
-        {"IN", TABLE_LEFT, false},       {"COMMAND", TABLE_LEFT, true},
+        {"PID", TABLE_RIGHT, TABLE_WHOLE},     {"RANK", TABLE_RIGHT, TABLE_WHOLE},
+        {"STATE", TABLE_LEFT, TABLE_WHOLE},    {"CPU", TABLE_RIGHT, TABLE_WHOLE},
+        {"THREADS", TABLE_RIGHT, TABLE_WHOLE}, {"SOCKETS", TABLE_RIGHT, TABLE_WHOLE},
+        {"IN", TABLE_LEFT, TABLE_WHOLE},       {"COMMAND", TABLE_LEFT, TABLE_REST},
     };
     const json_t *processes = json_object_get(node, "processes"), *process;
     size_t i, count = json_array_size(processes);

@@ -34,8 +34,9 @@ static int failures_print_problems(const struct spec_problems *problems)
 static void failures_list(const struct cli *cli, const json_t *catalogue)
 {
     static const struct table_column columns[] = {
-        {"NAME", TABLE_LEFT, false},  {"CAUSE", TABLE_LEFT, false}, {"BLAME", TABLE_LEFT, false},
-        {"TELLS", TABLE_LEFT, false}, {"TITLE", TABLE_LEFT, true},
+        {"NAME", TABLE_LEFT, TABLE_WHOLE},  {"CAUSE", TABLE_LEFT, TABLE_WHOLE},
+        {"BLAME", TABLE_LEFT, TABLE_WHOLE}, {"TELLS", TABLE_LEFT, TABLE_WHOLE},
+        {"TITLE", TABLE_LEFT, TABLE_REST},
     };
     const json_t *entry;
     size_t i;

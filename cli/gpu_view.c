@@ -211,10 +211,12 @@ static void gpu_view_note_cell(struct table *table, const struct gpu_view *view,
 void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"NODE", TABLE_LEFT, false},  {"STEP", TABLE_RIGHT, false},   {"TAKES", TABLE_RIGHT, false},
-        {"GPUS", TABLE_RIGHT, false}, {"BUSY", TABLE_RIGHT, false},   {"LEAST", TABLE_RIGHT, false},
-        {"IDLE", TABLE_RIGHT, false}, {"MEMORY", TABLE_RIGHT, false}, {"POWER", TABLE_RIGHT, false},
-        {"TEMP", TABLE_RIGHT, false}, {"NOTE", TABLE_LEFT, true},
+        {"NODE", TABLE_LEFT, TABLE_WHOLE},   {"STEP", TABLE_RIGHT, TABLE_WHOLE},
+        {"TAKES", TABLE_RIGHT, TABLE_WHOLE}, {"GPUS", TABLE_RIGHT, TABLE_WHOLE},
+        {"BUSY", TABLE_RIGHT, TABLE_WHOLE},  {"LEAST", TABLE_RIGHT, TABLE_WHOLE},
+        {"IDLE", TABLE_RIGHT, TABLE_WHOLE},  {"MEMORY", TABLE_RIGHT, TABLE_WHOLE},
+        {"POWER", TABLE_RIGHT, TABLE_WHOLE}, {"TEMP", TABLE_RIGHT, TABLE_WHOLE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
     };
     struct table table;
     size_t count;
@@ -245,12 +247,12 @@ void gpu_view_nodes(const struct terminal *terminal, const json_t *reply, struct
 void gpu_view_each(const struct terminal *terminal, const json_t *reply, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"NODE", TABLE_LEFT, false},    {"GPU", TABLE_RIGHT, false},
-        {"MODEL", TABLE_LEFT, false},   {"BUSY", TABLE_RIGHT, false},
-        {"TENSOR", TABLE_RIGHT, false}, {"IDLE", TABLE_RIGHT, false},
-        {"MEMORY", TABLE_RIGHT, false}, {"POWER", TABLE_RIGHT, false},
-        {"TEMP", TABLE_RIGHT, false},   {"CLOCK", TABLE_RIGHT, false},
-        {"NOTE", TABLE_LEFT, true},
+        {"NODE", TABLE_LEFT, TABLE_WHOLE},    {"GPU", TABLE_RIGHT, TABLE_WHOLE},
+        {"MODEL", TABLE_LEFT, TABLE_WHOLE},   {"BUSY", TABLE_RIGHT, TABLE_WHOLE},
+        {"TENSOR", TABLE_RIGHT, TABLE_WHOLE}, {"IDLE", TABLE_RIGHT, TABLE_WHOLE},
+        {"MEMORY", TABLE_RIGHT, TABLE_WHOLE}, {"POWER", TABLE_RIGHT, TABLE_WHOLE},
+        {"TEMP", TABLE_RIGHT, TABLE_WHOLE},   {"CLOCK", TABLE_RIGHT, TABLE_WHOLE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
     };
     struct table table;
     const json_t *gpu;

@@ -175,12 +175,12 @@ static void members_add(struct table *table, const json_t *member,
 
 void members_write(const struct terminal *terminal, const json_t *matrix, struct text *text)
 {
-    static const struct table_column first = {"MEMBER", TABLE_LEFT, false};
+    static const struct table_column first = {"MEMBER", TABLE_LEFT, TABLE_WHOLE};
     static const struct table_column rest[] = {
-        {"STATE", TABLE_LEFT, false},  {"STEP", TABLE_RIGHT, false},
-        {"VALUE", TABLE_RIGHT, false}, {"STANDING", TABLE_LEFT, false},
-        {"RUNS", TABLE_RIGHT, false},  {"GPU TIME", TABLE_RIGHT, false},
-        {"NOTE", TABLE_LEFT, true},
+        {"STATE", TABLE_LEFT, TABLE_WHOLE},  {"STEP", TABLE_RIGHT, TABLE_WHOLE},
+        {"VALUE", TABLE_RIGHT, TABLE_WHOLE}, {"STANDING", TABLE_LEFT, TABLE_WHOLE},
+        {"RUNS", TABLE_RIGHT, TABLE_WHOLE},  {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
     };
     enum { REST = sizeof rest / sizeof rest[0] };
     const json_t *members = json_object_get(matrix, "members");
@@ -192,7 +192,7 @@ void members_write(const struct terminal *terminal, const json_t *matrix, struct
     json_object_foreach(params, name, value)
     {
         if (count + 1 + REST < TABLE_COLUMNS_MAX)
-            columns[++count] = (struct table_column){name, TABLE_RIGHT, false};
+            columns[++count] = (struct table_column){name, TABLE_RIGHT, TABLE_WHOLE};
     }
     memcpy(columns + 1 + count, rest, sizeof rest);
     table_init(&table, columns, 1 + count + REST);

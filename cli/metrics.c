@@ -36,7 +36,7 @@ static bool metrics_is_name(const char *name)
 
 static void metrics_write(const struct cli *cli, const json_t *reply, struct text *text)
 {
-    struct table_column columns[TABLE_COLUMNS_MAX] = {{"STEP", TABLE_RIGHT, false}};
+    struct table_column columns[TABLE_COLUMNS_MAX] = {{"STEP", TABLE_RIGHT, TABLE_WHOLE}};
     const json_t *series[METRICS_COLUMNS_MAX];
     const json_t *steps = json_object_get(reply, "steps");
     size_t count = 0, all = json_object_size(json_object_get(reply, "series"));
@@ -48,7 +48,7 @@ static void metrics_write(const struct cli *cli, const json_t *reply, struct tex
         if (count == METRICS_COLUMNS_MAX)
             break;
         series[count++] = values;
-        columns[count] = (struct table_column){name, TABLE_RIGHT, false};
+        columns[count] = (struct table_column){name, TABLE_RIGHT, TABLE_WHOLE};
     }
     table_init(&table, columns, count + 1);
     for (size_t row = 0; row < json_array_size(steps); row++) {

@@ -264,8 +264,9 @@ static void oldlog_write_metrics(const struct oldlog *log, const struct terminal
                                  struct text *text)
 {
     static const struct table_column columns[] = {
-        {"METRIC", TABLE_LEFT, true}, {"ROWS", TABLE_RIGHT, false},  {"FROM", TABLE_RIGHT, false},
-        {"TO", TABLE_RIGHT, false},   {"FIRST", TABLE_RIGHT, false}, {"LAST", TABLE_RIGHT, false},
+        {"METRIC", TABLE_LEFT, TABLE_REST},  {"ROWS", TABLE_RIGHT, TABLE_WHOLE},
+        {"FROM", TABLE_RIGHT, TABLE_WHOLE},  {"TO", TABLE_RIGHT, TABLE_WHOLE},
+        {"FIRST", TABLE_RIGHT, TABLE_WHOLE}, {"LAST", TABLE_RIGHT, TABLE_WHOLE},
     };
     struct table table;
     table_init(&table, columns, sizeof columns / sizeof *columns);

@@ -130,9 +130,10 @@ static bool plan_has_expected(const json_t *phases)
 static void plan_write_table(const struct cli *cli, const json_t *phases, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, false},    {"GPUS", TABLE_LEFT, false},  {"WHERE", TABLE_LEFT, true},
-        {"START", TABLE_LEFT, false},    {"TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
-        {"EXPECTED", TABLE_LEFT, false},
+        {"PHASE", TABLE_LEFT, TABLE_WHOLE},    {"GPUS", TABLE_LEFT, TABLE_WHOLE},
+        {"WHERE", TABLE_LEFT, TABLE_REST},     {"START", TABLE_LEFT, TABLE_WHOLE},
+        {"TIME", TABLE_RIGHT, TABLE_WHOLE},    {"COST", TABLE_RIGHT, TABLE_WHOLE},
+        {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
     };
     struct table table;
     const json_t *phase;

@@ -97,7 +97,8 @@ static void show_choices(const json_t *source, struct table *table)
 
 static void show_write(const struct cli *cli, const json_t *source, struct text *text)
 {
-    static const struct table_column columns[] = {{"", TABLE_LEFT, false}, {"", TABLE_LEFT, false}};
+    static const struct table_column columns[] = {{"", TABLE_LEFT, TABLE_WHOLE},
+                                                  {"", TABLE_LEFT, TABLE_WHOLE}};
     struct table table;
     char buffer[FORMAT_SIZE];
     text_addf(text, "workflow %lld  %s  submitted %s\n", field_integer(source, "workflow"),

@@ -88,11 +88,11 @@ static void status_write_rest(const json_t *reply, bool all, struct text *text)
 static void status_write_all(const struct cli *cli, const json_t *reply, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"WORKFLOW", TABLE_RIGHT, false}, {"NAME", TABLE_LEFT, false},
-        {"STATE", TABLE_LEFT, false},     {"PHASE", TABLE_LEFT, false},
-        {"STEP", TABLE_RIGHT, false},     {"ETA", TABLE_RIGHT, false},
-        {"AGE", TABLE_RIGHT, false},      {"GPU TIME", TABLE_RIGHT, false},
-        {"COST", TABLE_RIGHT, false},     {"NOTE", TABLE_LEFT, true},
+        {"WORKFLOW", TABLE_RIGHT, TABLE_WHOLE}, {"NAME", TABLE_LEFT, TABLE_GIVES},
+        {"STATE", TABLE_LEFT, TABLE_WHOLE},     {"PHASE", TABLE_LEFT, TABLE_GIVES},
+        {"STEP", TABLE_RIGHT, TABLE_WHOLE},     {"ETA", TABLE_RIGHT, TABLE_WHOLE},
+        {"AGE", TABLE_RIGHT, TABLE_WHOLE},      {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE},
+        {"COST", TABLE_RIGHT, TABLE_WHOLE},     {"NOTE", TABLE_LEFT, TABLE_REST},
     };
     const json_t *workflows = json_object_get(reply, "workflows"), *workflow;
     struct table table;
@@ -264,8 +264,8 @@ static void status_add_projection(struct table *table, const json_t *phase)
 }
 
 static const struct table_column status_row_columns[] = {
-    {NULL, TABLE_LEFT, false},
-    {NULL, TABLE_LEFT, true},
+    {NULL, TABLE_LEFT, TABLE_WHOLE},
+    {NULL, TABLE_LEFT, TABLE_REST},
 };
 
 static int status_write_phase(struct cli *cli, const struct address *address, const json_t *phase,

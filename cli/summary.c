@@ -58,10 +58,10 @@ static void summary_table(const struct terminal *terminal, const json_t *workflo
                           const json_t *runs, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, false},     {"STATE", TABLE_LEFT, false},
-        {"RUNS", TABLE_RIGHT, false},     {"TOOK", TABLE_RIGHT, false},
-        {"GPU TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
-        {"PROMOTED", TABLE_LEFT, false},
+        {"PHASE", TABLE_LEFT, TABLE_WHOLE},     {"STATE", TABLE_LEFT, TABLE_WHOLE},
+        {"RUNS", TABLE_RIGHT, TABLE_WHOLE},     {"TOOK", TABLE_RIGHT, TABLE_WHOLE},
+        {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE}, {"COST", TABLE_RIGHT, TABLE_WHOLE},
+        {"PROMOTED", TABLE_LEFT, TABLE_WHOLE},
     };
     const json_t *phases = json_object_get(workflow, "phases"), *phase;
     struct table table;

@@ -10,11 +10,26 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { TABLE_GAP = 2, TABLE_FLEXIBLE_MIN = 8 };
+enum {
+    TABLE_GAP = 2,
+    TABLE_GIVES_MIN = 8, /* a name of which less is left tells nothing */
+    TABLE_CUT_MIN = 8,   /* the same of the rest, where it is cut */
+    TABLE_FOLD_MIN = 24, /* sentences in a narrower column are hard to read */
+    TABLE_BELOW = 4,     /* how much further in the lines below a row begin */
+};
 
 struct table_cell {
     char *string;
     enum colour colour;
+};
+
+/* Where things stand on this terminal. */
+struct table_layout {
+    size_t columns, indent, gap;
+    size_t widths[TABLE_COLUMNS_MAX]; /* 0: the column is left out */
+    size_t rest;                      /* the column with the rest of the line; or past the last */
+    bool folds;                       /* it continues on further lines */
+    bool below;                       /* all of them below the row; its width is 0 */
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_count)
@@ -58,11 +73,11 @@ void table_addf(struct table *table, enum colour colour, const char *format, ...
     text_fini(&text);
 }
 
-static void table_measure(const struct table *table, size_t widths[TABLE_COLUMNS_MAX])
+static void table_measure(const struct table *table, bool has_titles, size_t *widths)
 {
     for (size_t column = 0; column < table->column_count; column++) {
         const char *title = table->columns[column].title;
-        widths[column] = title ? terminal_columns(title) : 0;
+        widths[column] = has_titles && title ? terminal_columns(title) : 0;
     }
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t columns = terminal_columns(table->cells[i].string);
@@ -71,37 +86,109 @@ static void table_measure(const struct table *table, size_t widths[TABLE_COLUMNS
     }
 }
 
-/* Makes the flexible column fit what the terminal has left for it. */
-static void table_fit(const struct table *table, const struct terminal *terminal, unsigned indent,
-                      size_t widths[TABLE_COLUMNS_MAX])
+/* How far the line is too long. */
+static size_t layout_excess(const struct table_layout *layout, size_t column_count)
 {
-    size_t flexible = table->column_count - 1, used = indent;
-    size_t columns = (size_t)terminal_width(terminal);
-    for (size_t column = 0; column < table->column_count; column++) {
-        if (table->columns[column].flexible)
-            flexible = column;
+    size_t used = layout->indent;
+    bool is_first = true;
+    for (size_t column = 0; column < column_count; column++) {
+        if (!layout->widths[column])
+            continue;
+        used += layout->widths[column] + (is_first ? 0 : layout->gap);
+        is_first = false;
     }
-    for (size_t column = 0; column < table->column_count; column++)
-        used += (column == flexible ? 0 : widths[column]) + (column ? TABLE_GAP : 0);
-    size_t left = columns > used + TABLE_FLEXIBLE_MIN ? columns - used : TABLE_FLEXIBLE_MIN;
-    if (widths[flexible] > left)
-        widths[flexible] = left;
+    return used > layout->columns ? used - layout->columns : 0;
+}
+
+/* Takes from the widest columns that give, until the line fits or they have given what they can. */
+static size_t layout_give(struct table_layout *layout, const struct table *table)
+{
+    size_t excess = layout_excess(layout, table->column_count);
+    for (; excess; excess--) {
+        size_t *widest = NULL;
+        for (size_t column = 0; column < table->column_count; column++) {
+            if (table->columns[column].fit == TABLE_GIVES &&
+                (!widest || layout->widths[column] > *widest))
+                widest = &layout->widths[column];
+        }
+        if (!widest || *widest <= TABLE_GIVES_MIN)
+            break;
+        --*widest;
+    }
+    return excess;
+}
+
+/* Puts the rest below the rows, which makes room for the other columns. */
+static void layout_fold_below(struct table_layout *layout, const struct table *table)
+{
+    layout->below = true;
+    layout->widths[layout->rest] = 0;
+    if (layout_excess(layout, table->column_count))
+        layout->gap = 1;
+    (void)layout_give(layout, table); /* a terminal too narrow for numbers breaks the line */
+}
+
+/* The most that the rest can have when the other columns are as wide as they are. */
+static void layout_take_rest(struct table_layout *layout, size_t whole, size_t column_count)
+{
+    size_t *rest = &layout->widths[layout->rest];
+    *rest = whole;
+    *rest -= layout_excess(layout, column_count); /* which is less: it fits with the least */
+}
+
+static void layout_init(struct table_layout *layout, const struct table *table,
+                        const struct terminal *terminal, unsigned indent)
+{
+    size_t count = table->column_count, filled[TABLE_COLUMNS_MAX];
+    *layout = (struct table_layout){
+        .columns = (size_t)terminal_width(terminal),
+        .indent = indent,
+        .gap = TABLE_GAP,
+        .rest = count,
+    };
+    table_measure(table, true, layout->widths);
+    if (!layout_excess(layout, count))
+        return;
+    table_measure(table, false, filled);
+    for (size_t column = 0; column < count; column++) {
+        if (!filled[column])
+            layout->widths[column] = 0;
+        else if (table->columns[column].fit == TABLE_REST)
+            layout->rest = column;
+    }
+    layout->folds = layout->rest + 1 == count;
+    struct table_layout whole = *layout;
+    if (layout->rest < count) {
+        size_t *rest = &layout->widths[layout->rest];
+        size_t least = layout->folds ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
+        *rest = *rest < least ? *rest : least;
+    }
+    size_t excess = layout_give(layout, table);
+    if (layout->rest < count && !excess) {
+        layout_take_rest(layout, whole.widths[layout->rest], count);
+    } else if (layout->folds) {
+        *layout = whole;
+        layout_fold_below(layout, table);
+    }
 }
 
 static void table_write_cell(const struct table *table, const struct terminal *terminal,
-                             size_t column, size_t width, const struct table_cell *cell,
-                             struct text *text)
+                             const struct table_layout *layout, size_t column,
+                             const struct table_cell *cell, struct text *text)
 {
     struct text cut = {0};
-    terminal_add_cut(&cut, cell->string, width);
+    size_t width = layout->widths[column];
+    if (table->columns[column].fit == TABLE_GIVES)
+        terminal_add_middle(&cut, cell->string, width);
+    else
+        terminal_add_cut(&cut, cell->string, width);
     size_t blanks = width - terminal_columns(text_string(&cut));
     bool right = table->columns[column].align == TABLE_RIGHT;
-    bool last = column + 1 == table->column_count;
     if (right)
         text_addf(text, "%*s", (int)blanks, "");
     terminal_colour(terminal, text, cell->colour, text_string(&cut));
-    if (!last)
-        text_addf(text, "%*s", (int)(right ? 0 : blanks) + TABLE_GAP, "");
+    if (!right)
+        text_addf(text, "%*s", (int)blanks, "");
     text_fini(&cut);
 }
 
@@ -111,24 +198,70 @@ static void table_trim(struct text *text)
         text->data[--text->size] = '\0';
 }
 
+/* Writes lines of at most `width` columns; the first begins where the text ends now. */
+static void table_write_folded(const struct terminal *terminal, const struct table_cell *cell,
+                               size_t indent, size_t width, struct text *text)
+{
+    const char *at = cell->string;
+    while (*at) {
+        size_t size = terminal_fold(at, width);
+        struct text line = {0};
+        text_add_bytes(&line, at, size);
+        terminal_colour(terminal, text, cell->colour, text_string(&line));
+        text_fini(&line);
+        at += size;
+        at += strspn(at, " ");
+        if (*at)
+            text_addf(text, "\n%*s", (int)indent, "");
+    }
+}
+
+/* The last cell of a row, in the rest of its line or below it. */
+static void table_write_rest(const struct terminal *terminal, const struct table_layout *layout,
+                             const struct table_cell *cell, struct text *text)
+{
+    size_t width = layout->widths[layout->rest], indent = layout->columns - width;
+    if (layout->below && cell->string[0]) {
+        indent = layout->indent + TABLE_BELOW;
+        width = layout->columns - indent;
+        table_trim(text);
+        text_addf(text, "\n%*s", (int)indent, "");
+    }
+    table_write_folded(terminal, cell, indent, width, text);
+}
+
+static void table_write_row(const struct table *table, const struct terminal *terminal,
+                            const struct table_layout *layout, const struct table_cell *cells,
+                            struct text *text)
+{
+    bool is_first = true;
+    text_addf(text, "%*s", (int)layout->indent, "");
+    for (size_t column = 0; column < table->column_count; column++) {
+        if (layout->widths[column] && !is_first)
+            text_addf(text, "%*s", (int)layout->gap, "");
+        if (layout->folds && column == layout->rest)
+            table_write_rest(terminal, layout, &cells[column], text);
+        else if (layout->widths[column])
+            table_write_cell(table, terminal, layout, column, &cells[column], text);
+        is_first = is_first && !layout->widths[column];
+    }
+    table_trim(text);
+    text_add(text, "\n");
+}
+
 void table_write(const struct table *table, const struct terminal *terminal, unsigned indent,
                  struct text *text)
 {
     assert(table->cell_count % table->column_count == 0);
-    size_t widths[TABLE_COLUMNS_MAX];
-    table_measure(table, widths);
-    table_fit(table, terminal, indent, widths);
-    bool titles = table->columns[0].title != NULL;
-    size_t rows = table->cell_count / table->column_count;
-    for (size_t line = titles ? 0 : 1; line <= rows; line++) {
-        text_addf(text, "%*s", (int)indent, "");
-        for (size_t column = 0; column < table->column_count; column++) {
-            struct table_cell title = {(char *)table->columns[column].title, COLOUR_DIM};
-            const struct table_cell *cell =
-                line ? &table->cells[(line - 1) * table->column_count + column] : &title;
-            table_write_cell(table, terminal, column, widths[column], cell, text);
-        }
-        table_trim(text);
-        text_add(text, "\n");
-    }
+    struct table_layout layout;
+    struct table_cell titles[TABLE_COLUMNS_MAX];
+    layout_init(&layout, table, terminal, indent);
+    for (size_t column = 0; column < table->column_count; column++)
+        titles[column] = (struct table_cell){(char *)table->columns[column].title, COLOUR_DIM};
+    if (layout.below)
+        titles[layout.rest].string = "";
+    if (table->columns[0].title)
+        table_write_row(table, terminal, &layout, titles, text);
+    for (size_t i = 0; i < table->cell_count; i += table->column_count)
+        table_write_row(table, terminal, &layout, &table->cells[i], text);
 }

@@ -1,11 +1,12 @@
 /* Aligned columns of text. A table is filled cell by cell and then printed. Where it would leave
- * the terminal, its flexible column (without one: the last) is cut. */
+ * the terminal, columns that nothing stands in are left out, those that may give are cut in their
+ * middle, the widest first, and the rest of the line belongs to one column: the last continues on
+ * further lines, below the row where too little is left beside it; any other one is cut. */
 #ifndef PHASED_CLI_TABLE_H
 #define PHASED_CLI_TABLE_H
 
 #include "cli/terminal.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct text;
@@ -14,10 +15,13 @@ enum { TABLE_COLUMNS_MAX = 16 };
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
+/* What becomes of a column where the line is too short. At most one gets the rest. */
+enum table_fit { TABLE_WHOLE, TABLE_GIVES, TABLE_REST };
+
 struct table_column {
     const char *title; /* borrowed; a table without titles has only NULL ones */
     enum table_align align;
-    bool flexible;
+    enum table_fit fit;
 };
 
 struct table_cell;

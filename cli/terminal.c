@@ -121,3 +121,37 @@ void terminal_add_cut(struct text *text, const char *string, size_t columns)
     if (cut && columns)
         text_add(text, ".");
 }
+
+/* Where the column begins that `columns` stand before. */
+static const char *terminal_skip(const char *string, size_t columns)
+{
+    for (; *string; string++) {
+        if (!terminal_is_continuation(*string) && columns-- == 0)
+            break;
+    }
+    return string;
+}
+
+void terminal_add_middle(struct text *text, const char *string, size_t columns)
+{
+    size_t all = terminal_columns(string);
+    if (all <= columns || columns < 4) {
+        terminal_add_cut(text, string, columns);
+        return;
+    }
+    size_t left = (columns - 1) / 2, right = columns - 2 - left;
+    text_add_bytes(text, string, (size_t)(terminal_skip(string, left) - string));
+    text_addf(text, "..%s", terminal_skip(string, all - right));
+}
+
+size_t terminal_fold(const char *string, size_t columns)
+{
+    const char *end = terminal_skip(string, columns ? columns : 1);
+    if (!*end)
+        return strlen(string);
+    for (const char *at = end; at > string; at--) {
+        if (*at == ' ')
+            return (size_t)(at - string);
+    }
+    return (size_t)(end - string);
+}

@@ -49,4 +49,12 @@ size_t terminal_columns(const char *string);
  */
 void terminal_add_cut(struct text *text, const char *string, size_t columns);
 
+/* Adds at most `columns` of a `string` that has no colours and control characters; where something
+ * was cut, it is from the middle, and two dots tell of it: names differ at their ends. */
+void terminal_add_middle(struct text *text, const char *string, size_t columns);
+
+/* The size of the longest beginning of such a `string` that fills at most `columns` and ends with
+ * a word; within a word only where the first is longer. 0 for an empty one alone. */
+size_t terminal_fold(const char *string, size_t columns);
+
 #endif

@@ -168,11 +168,11 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
                  struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, false},     {"STATE", TABLE_LEFT, false},
-        {"STEP", TABLE_RIGHT, false},     {"METRIC", TABLE_LEFT, false},
-        {"ETA", TABLE_RIGHT, false},      {"RUNS", TABLE_RIGHT, false},
-        {"GPU TIME", TABLE_RIGHT, false}, {"COST", TABLE_RIGHT, false},
-        {"NOTE", TABLE_LEFT, true},
+        {"PHASE", TABLE_LEFT, TABLE_GIVES},     {"STATE", TABLE_LEFT, TABLE_WHOLE},
+        {"STEP", TABLE_RIGHT, TABLE_WHOLE},     {"METRIC", TABLE_LEFT, TABLE_WHOLE},
+        {"ETA", TABLE_RIGHT, TABLE_WHOLE},      {"RUNS", TABLE_RIGHT, TABLE_WHOLE},
+        {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE}, {"COST", TABLE_RIGHT, TABLE_WHOLE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
     };
     struct table table;
     const json_t *phase;
@@ -237,9 +237,11 @@ static void view_message(const json_t *run, struct text *text)
 void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"RUN", TABLE_LEFT, false},   {"STATE", TABLE_LEFT, false},  {"OUTCOME", TABLE_LEFT, false},
-        {"JOB", TABLE_RIGHT, false},  {"NODES", TABLE_LEFT, false},  {"STARTED", TABLE_LEFT, false},
-        {"TOOK", TABLE_RIGHT, false}, {"STEPS", TABLE_RIGHT, false}, {"MESSAGE", TABLE_LEFT, true},
+        {"RUN", TABLE_LEFT, TABLE_GIVES},     {"STATE", TABLE_LEFT, TABLE_WHOLE},
+        {"OUTCOME", TABLE_LEFT, TABLE_GIVES}, {"JOB", TABLE_RIGHT, TABLE_WHOLE},
+        {"NODES", TABLE_LEFT, TABLE_GIVES},   {"STARTED", TABLE_LEFT, TABLE_WHOLE},
+        {"TOOK", TABLE_RIGHT, TABLE_WHOLE},   {"STEPS", TABLE_RIGHT, TABLE_WHOLE},
+        {"MESSAGE", TABLE_LEFT, TABLE_REST},
     };
     struct table table;
     const json_t *run;
@@ -274,9 +276,10 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
 void view_nodes(const struct terminal *terminal, const json_t *nodes, double now, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"NODE", TABLE_LEFT, false},   {"CAUSE", TABLE_LEFT, false}, {"RUN", TABLE_LEFT, false},
-        {"SINCE", TABLE_LEFT, false},  {"LEFT", TABLE_RIGHT, false}, {"COUNT", TABLE_RIGHT, false},
-        {"MESSAGE", TABLE_LEFT, true},
+        {"NODE", TABLE_LEFT, TABLE_WHOLE},   {"CAUSE", TABLE_LEFT, TABLE_WHOLE},
+        {"RUN", TABLE_LEFT, TABLE_WHOLE},    {"SINCE", TABLE_LEFT, TABLE_WHOLE},
+        {"LEFT", TABLE_RIGHT, TABLE_WHOLE},  {"COUNT", TABLE_RIGHT, TABLE_WHOLE},
+        {"MESSAGE", TABLE_LEFT, TABLE_REST},
     };
     struct table table;
     const json_t *node;
@@ -343,8 +346,9 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
                struct text *text)
 {
     static const struct table_column columns[] = {
-        {"CHECK", TABLE_LEFT, false},  {"VALUE", TABLE_RIGHT, false},  {"BOUNDS", TABLE_LEFT, true},
-        {"WINDOW", TABLE_LEFT, false}, {"VERDICT", TABLE_LEFT, false},
+        {"CHECK", TABLE_LEFT, TABLE_WHOLE},   {"VALUE", TABLE_RIGHT, TABLE_WHOLE},
+        {"BOUNDS", TABLE_LEFT, TABLE_REST},   {"WINDOW", TABLE_LEFT, TABLE_WHOLE},
+        {"VERDICT", TABLE_LEFT, TABLE_WHOLE},
     };
     const json_t *checks = json_object_get(gate, "checks"), *verdict;
     struct table table;

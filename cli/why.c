@@ -195,9 +195,10 @@ static void why_add_steps(struct table *table, const json_t *run)
 static void why_write_runs(const struct why *why, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"RUN", TABLE_LEFT, false},    {"OUTCOME", TABLE_LEFT, false}, {"EXIT", TABLE_LEFT, false},
-        {"JOB", TABLE_LEFT, false},    {"NODE", TABLE_LEFT, false},    {"FROM", TABLE_RIGHT, false},
-        {"STEPS", TABLE_RIGHT, false}, {"MESSAGE", TABLE_LEFT, true},
+        {"RUN", TABLE_LEFT, TABLE_WHOLE},    {"OUTCOME", TABLE_LEFT, TABLE_WHOLE},
+        {"EXIT", TABLE_LEFT, TABLE_WHOLE},   {"JOB", TABLE_LEFT, TABLE_WHOLE},
+        {"NODE", TABLE_LEFT, TABLE_WHOLE},   {"FROM", TABLE_RIGHT, TABLE_WHOLE},
+        {"STEPS", TABLE_RIGHT, TABLE_WHOLE}, {"MESSAGE", TABLE_LEFT, TABLE_REST},
     };
     const json_t *runs = json_object_get(why->phase, "runs"), *run;
     size_t count = json_array_size(runs), i;

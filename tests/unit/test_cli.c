@@ -143,8 +143,9 @@ static void a_cut_text_shows_that_it_was_cut(void **state)
 static void a_table_lines_up(void **state)
 {
     (void)state;
-    static const struct table_column columns[] = {
-        {"NAME", TABLE_LEFT, false}, {"N", TABLE_RIGHT, false}, {"NOTE", TABLE_LEFT, true}};
+    static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_WHOLE},
+                                                  {"N", TABLE_RIGHT, TABLE_WHOLE},
+                                                  {"NOTE", TABLE_LEFT, TABLE_REST}};
     struct table table;
     struct text text = {0};
     table_init(&table, columns, 3);
@@ -165,8 +166,9 @@ static void a_table_lines_up(void **state)
 static void a_table_fits_the_terminal(void **state)
 {
     (void)state;
-    static const struct table_column columns[] = {
-        {"A", TABLE_LEFT, false}, {"BOUNDS", TABLE_LEFT, true}, {"C", TABLE_LEFT, false}};
+    static const struct table_column columns[] = {{"A", TABLE_LEFT, TABLE_WHOLE},
+                                                  {"BOUNDS", TABLE_LEFT, TABLE_REST},
+                                                  {"C", TABLE_LEFT, TABLE_WHOLE}};
     const struct terminal output = {.fd = -1, .live = true}; /* 80 columns when nobody knows */
     char wide[200];
     struct table table;
@@ -183,6 +185,58 @@ static void a_table_fits_the_terminal(void **state)
     assert_true(text_ends(row, "xx.  passed\n"));
     text_fini(&text);
     table_fini(&table);
+}
+
+static void what_a_narrow_terminal_cannot_hold_gives_way(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {
+        {"ID", TABLE_RIGHT, TABLE_WHOLE},   {"NAME", TABLE_LEFT, TABLE_GIVES},
+        {"ETA", TABLE_RIGHT, TABLE_WHOLE},  {"PHASE", TABLE_LEFT, TABLE_GIVES},
+        {"STEP", TABLE_RIGHT, TABLE_WHOLE}, {"NOTE", TABLE_LEFT, TABLE_REST},
+    };
+    static const struct {
+        int columns;
+        const char *text;
+    } rows[] = {
+        {0, "ID  NAME                  ETA  PHASE        STEP  NOTE\n"
+            " 7  distil-large-student       pretraining   120  limits.yaml allows one job at a "
+            "time\n"
+            " 8  a                          b               3\n"},
+        {64, "ID  NAME             PHASE        STEP  NOTE\n" /* nothing stands in ETA */
+             " 7  distil-..tudent  pretraining   120  limits.yaml allows one\n"
+             "                                        job at a time\n"
+             " 8  a                b               3\n"},
+        {40, "ID NAME                 PHASE       STEP\n"
+             " 7 distil-large-student pretraining  120\n"
+             "    limits.yaml allows one job at a time\n"
+             " 8 a                    b              3\n"},
+        {25, "ID NAME     PHASE    STEP\n"
+             " 7 dis..ent pre..ing  120\n"
+             "    limits.yaml allows\n"
+             "    one job at a time\n"
+             " 8 a        b           3\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
+        struct table table;
+        struct text text = {0};
+        table_init(&table, columns, sizeof columns / sizeof columns[0]);
+        static const char *const cells[] = {
+            "7",   "distil-large-student",
+            "",    "pretraining",
+            "120", "limits.yaml allows one job at a time",
+            "8",   "a",
+            "",    "b",
+            "3",   "",
+        };
+        for (size_t cell = 0; cell < sizeof cells / sizeof cells[0]; cell++)
+            table_add(&table, COLOUR_PLAIN, cells[cell]);
+        table_write(&table, &output, 0, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        table_fini(&table);
+    }
 }
 
 static void a_gate_explains_what_did_not_pass(void **state)
@@ -291,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
         cmocka_unit_test(a_table_lines_up),
         cmocka_unit_test(a_table_fits_the_terminal),
+        cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
