@@ -252,7 +252,8 @@ YAML
         run -0 phasectl why "$address"
         [[ ${lines[0]} == "$id/only is held: "* ]]
         [[ $output == *"$id/only#1  failed: exit  code 3 "*"n1 "*"start "*" 2  "*"exited with code 3"* ]]
-        [[ $output == *"line 12"*"line 20"*"the ?[31mend"* ]]
+        [[ $output == *"line 12"*"line 20"*"the end"* ]]
+        [[ $output != *$'\033'* ]]
         [[ $output != *"line 11"* ]]
         [[ $output == *"phasectl retry $id/only"* ]]
         [ ${#lines[@]} -le 24 ]
