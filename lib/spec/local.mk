@@ -3,6 +3,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/by_gpu.c lib/spec/by_gpu.h \
 	lib/spec/checks.c lib/spec/checks.h \
 	lib/spec/colocate.c lib/spec/colocate.h \
+	lib/spec/dependency.c lib/spec/dependency.h \
 	lib/spec/expect.c lib/spec/expect.h \
 	lib/spec/gpus.c lib/spec/gpus.h \
 	lib/spec/keys.c lib/spec/keys.h \

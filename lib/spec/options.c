@@ -2,6 +2,7 @@
 #include "lib/spec/options.h"
 
 #include "lib/error.h"
+#include "lib/spec/dependency.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/phase.h"
@@ -70,12 +71,6 @@ static int options_find(struct spec_problems *problems, const struct node *node)
     return option < 0 ? -1 : option;
 }
 
-/* Whether a dependency is one on jobs outside of the workflow. */
-static bool options_names_jobs(const char *text)
-{
-    return text_equal(text, "singleton") || strpbrk(text, "0123456789");
-}
-
 /* The option's value, or NULL after a problem. Relative times start from any moment here: the form
  * is all that can be checked before the submission. */
 static json_t *options_value(struct scope *scope, const struct node *node, enum slurm_option option)
@@ -93,10 +88,11 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
     int result = slurm_option_read(option, text_string(&text), 0, NULL, &err);
     if (result == 0 && option == SLURM_OPTION_GRES && strstr(text_string(&text), "gpu"))
         result = error_set(&err, -1, "not for slurm: resources.gpus says it");
-    if (result == 0 && option == SLURM_OPTION_DEPENDENCY && !options_names_jobs(text_string(&text)))
+    if (result == 0 && option == SLURM_OPTION_DEPENDENCY &&
+        !dependency_is_slurms(text_string(&text)))
         result = error_set(&err, -1,
-                           "not for slurm: after says it; jobs that are no phases have "
-                           "numbers (afterok:1234)");
+                           "Slurm knows jobs by their numbers (afterok:1234); for phases there "
+                           "is after");
     if (result < 0) {
         node_problem(scope->problems, node, "%s", err.message);
         json_decref(value);

@@ -1,0 +1,94 @@
+/* Reading --dependency as Slurm does. */
+#include "lib/spec/dependency.h"
+
+#include "lib/text.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static const char ends[] = ":,?";
+
+/* A kind that is too long is none, cut or not. */
+static void set_kind(struct dependency_part *part, const char *word, size_t size)
+{
+    size_t kept = size < sizeof part->kind ? size : sizeof part->kind - 1;
+    for (size_t i = 0; i < kept; i++)
+        part->kind[i] = (char)tolower((unsigned char)word[i]);
+    part->kind[kept] = '\0';
+}
+
+bool dependency_next(struct dependency_part *part)
+{
+    bool is_first = !part->word;
+    if (!is_first && *part->at == '\0')
+        return false;
+    if (is_first || *part->at != ':') {
+        const char *word = part->at + !is_first; /* behind the comma */
+        size_t size = strcspn(word, ends);
+        bool has_jobs = word[size] == ':';
+        set_kind(part, word, has_jobs ? size + !size : 0); /* of ":7" it is ':', which is none */
+        part->at = word + size;
+        part->word = word;
+        part->size = size;
+        if (!has_jobs)
+            return true;
+    }
+    part->word = part->at + 1;
+    part->size = strcspn(part->word, ends);
+    part->at = part->word + part->size;
+    return true;
+}
+
+bool dependency_has_kind(const struct dependency_part *part)
+{
+    static const char *const kinds[] = {"after",     "afterany",   "afterburstbuffer",
+                                        "aftercorr", "afternotok", "afterok"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (text_equal(part->kind, kinds[i]))
+            return true;
+    return false;
+}
+
+bool dependency_is_singleton(const struct dependency_part *part)
+{
+    return !part->kind[0] && part->size == strlen("singleton") &&
+           strncasecmp(part->word, "singleton", part->size) == 0;
+}
+
+static size_t count_digits(const char *at)
+{
+    return strspn(at, "0123456789");
+}
+
+bool dependency_is_job(const struct dependency_part *part)
+{
+    const char *at = part->word, *end = part->word + part->size;
+    if (!count_digits(at))
+        return false;
+    at += count_digits(at);
+    if (*at == '_') { /* of an array: one, or all */
+        size_t size = at[1] == '*' ? 1 : count_digits(at + 1);
+        if (!size)
+            return false;
+        at += 1 + size;
+    }
+    if (*at == '+') { /* so many minutes later */
+        if (!count_digits(at + 1))
+            return false;
+        at += 1 + count_digits(at + 1);
+    }
+    return at == end;
+}
+
+bool dependency_is_slurms(const char *text)
+{
+    struct dependency_part part = {.at = text};
+    while (dependency_next(&part)) {
+        bool is_old = !part.kind[0]; /* a number alone: afterany */
+        if (!dependency_is_singleton(&part) &&
+            !(dependency_is_job(&part) && (is_old || dependency_has_kind(&part))))
+            return false;
+    }
+    return !(strchr(text, ',') && strchr(text, '?'));
+}
