@@ -54,7 +54,7 @@ static int import_sources(const struct arguments *files, struct sbatch_source *s
             sources[i].data = data;
         problems[i].file = text_format("%s", files->items[i]);
     }
-    if (status == CLI_OK && sbatch_import(sources, files->count, spec, problems) < 0)
+    if (status == CLI_OK && sbatch_import(sources, files->count, environ, spec, problems) < 0)
         status = CLI_FAILED;
     for (size_t i = 0; i < files->count; i++)
         problems_print_all(&problems[i]);

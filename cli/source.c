@@ -12,13 +12,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int source_import(const char *file, struct source *source, struct error *err)
 {
     struct sbatch_source script = {.file = file, .data = source->text, .size = source->size};
     struct spec_problems problems = {.file = text_format("%s", file)};
     struct text text = {0};
-    int code = sbatch_import(&script, 1, &text, &problems);
+    int code = sbatch_import(&script, 1, environ, &text, &problems);
     problems_print_all(&problems);
     if (code < 0) {
         error_set(err, code, "%s: this script cannot be made a workflow", file);

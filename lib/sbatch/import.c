@@ -2,8 +2,10 @@
 #include "lib/sbatch/import.h"
 
 #include "lib/error.h"
+#include "lib/sbatch/dependency.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
+#include "lib/sbatch/variable.h"
 #include "lib/sbatch/write.h"
 #include "lib/spec/problems.h"
 #include "lib/spec/scope.h"
@@ -16,6 +18,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 enum { NAME_MAX_SIZE = 48, TIME_DEFAULT_MIN = 24 * 60 };
@@ -24,6 +27,8 @@ enum { NAME_MAX_SIZE = 48, TIME_DEFAULT_MIN = 24 * 60 };
 struct import {
     struct sbatch_script script;
     struct sbatch_shape shape;
+    struct sbatch_dependency dependency;
+    char *title;        /* what people call the script */
     char *name;         /* of the phase */
     const char *before; /* the phase before, or NULL */
     struct text env;    /* lines of `env:` */
@@ -35,23 +40,45 @@ static const char *value_of(const struct import *import, const char *option)
     return sbatch_given(&import->script, option)->value;
 }
 
+/* What --signal asks for, as a `stop_signal`; NULL where that has no such. */
+static const char *signal_of(const struct import *import)
+{
+    static const struct {
+        const char *name, *number;
+    } signals[] = {{"TERM", "15"}, {"USR1", "10"}, {"USR2", "12"}, {"INT", "2"}};
+    const char *given = value_of(import, "signal");
+    const char *colon = strchr(given, ':');
+    const char *word = colon ? colon + 1 : given;
+    word += strncasecmp(word, "SIG", 3) == 0 ? 3 : 0;
+    size_t size = strcspn(word, "@");
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if ((strlen(signals[i].name) == size && strncasecmp(word, signals[i].name, size) == 0) ||
+            (strlen(signals[i].number) == size && strncmp(word, signals[i].number, size) == 0))
+            return signals[i].name;
+    return NULL;
+}
+
 /* --- Names -------------------------------------------------------------------------------------*/
 
-/* What a script is called: its --job-name, or its file without folders and ending. */
-static char *title_of(const struct sbatch_script *script)
+/* Its file without folders and ending. */
+static char *title_of_file(const struct sbatch_script *script)
 {
-    const char *job = sbatch_given(script, "job-name")->value;
     const char *slash = strrchr(script->file, '/');
     const char *base = slash ? slash + 1 : script->file;
-    if (job && *job)
-        return text_format("%s", job);
     const char *dot = strrchr(base, '.');
     return text_format("%.*s", (int)(dot && dot > base ? (size_t)(dot - base) : strlen(base)),
                        base);
 }
 
-/* As names of phases may be: letters, digits and `_`. Frees the title. */
-static char *name_from(char *title)
+/* What a script is called: its --job-name, or its file. */
+static char *title_of(const struct sbatch_script *script)
+{
+    const char *job = sbatch_given(script, "job-name")->value;
+    return job && *job ? text_format("%s", job) : title_of_file(script);
+}
+
+/* As names of phases may be: letters, digits and `_`. Empty when the title has none. */
+static char *name_from(const char *title)
 {
     struct text text = {0};
     for (const char *at = title; *at && text.size < NAME_MAX_SIZE; at++) {
@@ -65,10 +92,23 @@ static char *name_from(char *title)
     }
     while (text.size && text.data[text.size - 1] == '_')
         text.data[--text.size] = '\0';
-    if (!text.size)
-        text_add(&text, "job");
-    free(title);
     return text_steal(&text);
+}
+
+/* A --job-name of other letters than names may have gives way to the name of the file. */
+static char *name_of(const struct import *import)
+{
+    char *name = name_from(import->title);
+    if (*name)
+        return name;
+    free(name);
+    char *title = title_of_file(&import->script);
+    name = name_from(title);
+    free(title);
+    if (*name)
+        return name;
+    free(name);
+    return text_format("job");
 }
 
 static char *name_among(const struct import *imports, size_t count, char *name)
@@ -111,21 +151,21 @@ static void keep_env(struct import *import, const char *name, const char *value)
     text_add(&import->env, "\n");
 }
 
+/* What names phases is written as `after:`. */
 static void take_dependency(struct import *import)
 {
-    const char *value = value_of(import, "dependency");
-    bool has_number = strpbrk(value, "0123456789") != NULL;
-    bool is_singleton = text_equal(value, "singleton");
-    if (import->before && !has_number && !is_singleton)
-        return; /* that is the phase before */
-    if (import->before)
+    const struct sbatch_dependency *dependency = &import->dependency;
+    if (!dependency->kept.size)
+        return;
+    if (import->before && !dependency->after.size)
         sbatch_warn(&import->script, "dependency",
                     "begins when %s has succeeded; '%s' is kept beside that", import->before,
-                    value);
-    if (has_number || is_singleton)
-        keep_slurm(import, "dependency", value);
-    else
-        sbatch_refuse(&import->script, "dependency", "'%s' names no job", value);
+                    text_string(&dependency->kept));
+    if (strstr(text_string(&dependency->kept), "singleton"))
+        sbatch_warn(
+            &import->script, "dependency",
+            "singleton: waits for jobs that are called as this one will be, WORKFLOW.PHASE");
+    keep_slurm(import, "dependency", text_string(&dependency->kept));
 }
 
 /* "ALL,A=1,B": the whole environment is taken anyway, so only what has a value matters. */
@@ -166,11 +206,42 @@ static void take_nice(struct import *import)
     keep_slurm(import, "nice", *value ? value : "100");
 }
 
+/* Slurm's signal is not asked for: phased has its own way to tell programs to stop, which is the
+ * same before a preemption, and there only TERM goes without a `checkpoint`. */
 static void take_signal(struct import *import)
 {
-    sbatch_warn(&import->script, "signal",
-                "'%s': say under `checkpoint:` what the program saves, and it is told in time",
-                value_of(import, "signal"));
+    const char *value = value_of(import, "signal");
+    if (signal_of(import))
+        sbatch_warn(&import->script, "signal",
+                    "'%s' is not sent: before the time limit and at a preemption all that the "
+                    "script has started gets TERM, and 10s; for another signal or more time take "
+                    "the file that `phasectl import` writes and say its `checkpoint:`",
+                    value);
+    else
+        sbatch_warn(&import->script, "signal",
+                    "'%s' is not sent: before the time limit and at a preemption all that the "
+                    "script has started gets TERM, and 10s; TERM, INT, USR1 and USR2 are possible",
+                    value);
+}
+
+static void take_output(struct import *import, const char *option)
+{
+    const char *value = value_of(import, option);
+    if (!text_equal(value, "/dev/null"))
+        sbatch_warn(&import->script, option,
+                    "'%s' is not written: `phasectl logs` shows what the script prints", value);
+}
+
+static void take_stdout(struct import *import)
+{
+    take_output(import, "output");
+}
+
+/* One line says it for both. */
+static void take_stderr(struct import *import)
+{
+    if (!value_of(import, "output"))
+        take_output(import, "error");
 }
 
 static void take_share(struct import *import)
@@ -191,8 +262,8 @@ static const struct {
     const char *name;
     void (*take)(struct import *import);
 } own_options[] = {
-    {"dependency", take_dependency}, {"exclusive", take_exclusive},
-    {"export", take_export},         {"nice", take_nice},
+    {"dependency", take_dependency}, {"error", take_stderr},  {"exclusive", take_exclusive},
+    {"export", take_export},         {"nice", take_nice},     {"output", take_stdout},
     {"share", take_share},           {"signal", take_signal},
 };
 
@@ -235,6 +306,13 @@ static void take_options(struct import *import)
         keep_slurm(import, "gres", text_string(&import->shape.gres));
 }
 
+/* sbatch has more than one word for no limit at all. */
+static bool is_endless(const char *time)
+{
+    return strcasecmp(time, "UNLIMITED") == 0 || strcasecmp(time, "INFINITE") == 0 ||
+           text_equal(time, "-1") || (*time && strspn(time, "0:-") == strlen(time));
+}
+
 static int64_t minutes_of(const struct import *import)
 {
     const char *value = value_of(import, "time");
@@ -243,8 +321,14 @@ static int64_t minutes_of(const struct import *import)
     if (!value)
         spec_problems_add(import->script.problems, SPEC_WARNING, 1, 1, "time",
                           "not given: 24h, or less where the partition allows no more");
+    else if (is_endless(value))
+        sbatch_refuse(&import->script, "time",
+                      "'%s' is no limit: phased stops a phase in time to save, and says what it "
+                      "can cost, so it needs one, such as --time=7-00:00:00",
+                      value);
     else if (slurm_option_read(SLURM_OPTION_TIME_MIN, value, 0, &minutes, &err) < 0)
-        sbatch_refuse(&import->script, "time", "%s", err.message);
+        sbatch_refuse(&import->script, "time",
+                      "'%s' is no time, such as 90 (minutes), 1:30:00 or 2-12:00:00", value);
     return minutes;
 }
 
@@ -292,19 +376,15 @@ static void add_logs(const struct import *import, struct text *spec)
 static void add_checkpoint(const struct import *import, struct text *spec)
 {
     const char *given = value_of(import, "signal");
-    if (!given)
+    const char *signal = given ? signal_of(import) : NULL;
+    if (!signal)
         return;
-    const char *signal = strchr(given, ':') ? strchr(given, ':') + 1 : given;
-    const char *at = strchr(signal, '@');
-    if (text_starts(signal, "SIG"))
-        signal += strlen("SIG");
-    char *name = text_format("%.*s", (int)strcspn(signal, "@"), signal);
-    text_add(spec, "    # checkpoint: {path: \"$PHASED_OUT/*_{step}*\", stop_signal: ");
-    write_comment(spec, name);
-    text_add(spec, ", save_time: ");
+    const char *at = strchr(given, '@');
+    text_addf(
+        spec,
+        "    # checkpoint: {path: \"$PHASED_OUT/*_{step}*\", stop_signal: %s, save_time: ", signal);
     write_comment(spec, at ? at + 1 : "60");
     text_add(spec, "s}\n");
-    free(name);
 }
 
 static void add_run(const struct import *import, struct text *spec)
@@ -322,7 +402,9 @@ static void add_phase(struct import *import, struct text *spec)
     text_addf(spec, "  %s: # ", import->name);
     write_comment(spec, import->script.file);
     text_add(spec, "\n");
-    if (import->before)
+    if (import->dependency.after.size)
+        text_addf(spec, "    after: [%s]\n", text_string(&import->dependency.after));
+    else if (import->before)
         text_addf(spec, "    after: %s\n", import->before);
     add_resources(import, spec);
     take_options(import);
@@ -340,10 +422,34 @@ static void add_phase(struct import *import, struct text *spec)
     add_run(import, spec);
 }
 
+/* Whether a line says `word` before its comment begins: what only looks like one, in quotes, is
+ * taken for one. */
+static bool line_says(const char *line, size_t size, const char *word)
+{
+    for (size_t i = 0; i < size; i++) {
+        bool is_first = i == 0 || strchr(" \t;&|(`\"'", line[i - 1]);
+        if (is_first && line[i] == '#')
+            return false;
+        if (is_first && strlen(word) <= size - i && memcmp(line + i, word, strlen(word)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool body_says(const char *body, const char *word)
+{
+    for (const char *at = body; *at;) {
+        size_t size = strcspn(at, "\n");
+        if (line_says(at, size, word))
+            return true;
+        at += size + (at[size] == '\n');
+    }
+    return false;
+}
+
 /* What a script does to go on by itself, and phased does for it. */
 static void warn_of_body(const struct import *import)
 {
-    const char *body = text_string(&import->script.body);
     static const struct {
         const char *word, *message;
     } words[] = {
@@ -351,7 +457,7 @@ static void warn_of_body(const struct import *import)
         {"sbatch ", "submits jobs that phased knows nothing of: make them phases"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(body, words[i].word))
+        if (body_says(text_string(&import->script.body), words[i].word))
             spec_problems_add(import->script.problems, SPEC_WARNING, 0, 0, "", "%s",
                               words[i].message);
 }
@@ -360,9 +466,24 @@ static void import_fini(struct import *import)
 {
     sbatch_script_fini(&import->script);
     sbatch_shape_fini(&import->shape);
+    sbatch_dependency_fini(&import->dependency);
     text_fini(&import->env);
     text_fini(&import->slurm);
+    free(import->title);
     free(import->name);
+}
+
+/* What was not in the scripts, so that whoever reads the file knows where it comes from. */
+static void add_variables(const struct import *import, struct text *spec)
+{
+    for (size_t i = 0; i < sbatch_option_count; i++) {
+        const struct sbatch_given *given = &import->script.given[i];
+        if (!given->variable)
+            continue;
+        text_addf(spec, "# %s was ", given->variable);
+        write_comment(spec, *given->value ? given->value : "set");
+        text_add(spec, " where it was imported.\n");
+    }
 }
 
 /* The workflow's name may have `-` and `.` too, but what is a phase's name will do. */
@@ -370,31 +491,57 @@ static void add_head(const struct import *first, size_t count, struct text *spec
 {
     text_addf(spec, "# Written by `phasectl import` from %s.\n",
               count == 1 ? "an sbatch script" : "sbatch scripts");
+    add_variables(first, spec);
     text_addf(spec, "name: %s\nphases:\n", first->name);
 }
 
-int sbatch_import(const struct sbatch_source *sources, size_t count, struct text *spec,
-                  struct spec_problems *problems)
+static void read_dependency(struct import *imports, size_t index)
+{
+    struct sbatch_earlier *earlier = calloc(index + 1, sizeof *earlier);
+    size_t count = 0;
+    if (!earlier)
+        abort();
+    for (size_t i = 0; i < index; i++)
+        if (imports[i].name) /* else it was no script */
+            earlier[count++] = (struct sbatch_earlier){imports[i].title, imports[i].name};
+    sbatch_dependency_read(&imports[index].script, earlier, count, &imports[index].dependency);
+    free(earlier);
+}
+
+/* False when it is no script at all. */
+static bool import_read(struct import *imports, size_t index, const struct sbatch_source *source,
+                        char *const *environment, struct spec_problems *problems)
+{
+    struct import *import = &imports[index];
+    sbatch_script_read(&import->script, source->file, source->data, source->size, problems);
+    if (!import->script.interpreter)
+        return false;
+    if (environment)
+        sbatch_variables_read(&import->script, environment);
+    sbatch_shape_read(&import->script, &import->shape);
+    import->title = title_of(&import->script);
+    import->name = name_among(imports, index, name_of(import));
+    import->before = index ? imports[index - 1].name : NULL; /* NULL where that was no script */
+    read_dependency(imports, index);
+    return true;
+}
+
+int sbatch_import(const struct sbatch_source *sources, size_t count, char *const *environment,
+                  struct text *spec, struct spec_problems *problems)
 {
     struct import *imports = calloc(count, sizeof *imports);
     int result = 0;
     if (!imports)
         abort();
     for (size_t i = 0; i < count; i++) {
-        struct import *import = &imports[i];
-        sbatch_script_read(&import->script, sources[i].file, sources[i].data, sources[i].size,
-                           &problems[i]);
-        if (!import->script.interpreter) { /* no script at all */
+        if (!import_read(imports, i, &sources[i], environment, &problems[i])) {
             result = -EINVAL;
             continue;
         }
-        sbatch_shape_read(&import->script, &import->shape);
-        import->name = name_among(imports, i, name_from(title_of(&import->script)));
-        import->before = i ? imports[i - 1].name : NULL; /* NULL where that was no script */
         if (i == 0)
-            add_head(import, count, spec);
-        add_phase(import, spec);
-        warn_of_body(import);
+            add_head(&imports[i], count, spec);
+        add_phase(&imports[i], spec);
+        warn_of_body(&imports[i]);
         spec_problems_sort(&problems[i]);
         if (problems[i].error_count)
             result = -EINVAL;

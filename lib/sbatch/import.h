@@ -14,9 +14,10 @@ struct sbatch_source {
 };
 
 /* Adds the workflow to `spec`, and what is wrong with `sources[i]`, or worth a warning, to
- * `problems[i]`. -EINVAL when one of them has errors; the text means nothing then. `count` is 1 or
- * more. */
-int sbatch_import(const struct sbatch_source *sources, size_t count, struct text *spec,
-                  struct spec_problems *problems);
+ * `problems[i]`. `environment` (as environ, or NULL) is that of whoever imports: sbatch reads
+ * variables of it. -EINVAL when one of them has errors; the text means nothing then. `count` is 1
+ * or more. */
+int sbatch_import(const struct sbatch_source *sources, size_t count, char *const *environment,
+                  struct text *spec, struct spec_problems *problems);
 
 #endif

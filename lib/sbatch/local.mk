@@ -1,8 +1,10 @@
 # lib/sbatch: sbatch scripts as workflows.
 lib_libphased_a_SOURCES += \
+	lib/sbatch/dependency.c lib/sbatch/dependency.h \
 	lib/sbatch/import.c lib/sbatch/import.h \
 	lib/sbatch/option.c lib/sbatch/option.h \
 	lib/sbatch/script.c lib/sbatch/script.h \
 	lib/sbatch/shape.c lib/sbatch/shape.h \
+	lib/sbatch/variable.c lib/sbatch/variable.h \
 	lib/sbatch/write.c lib/sbatch/write.h
 EXTRA_DIST += lib/sbatch/README.md

@@ -19,9 +19,29 @@ struct reader {
     bool has_command; /* sbatch reads no options any more */
 };
 
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+static bool begins_with(const char *data, size_t size, const char *word)
+{
+    return size >= strlen(word) && memcmp(data, word, strlen(word)) == 0;
+}
+
+static bool has_line(const char *data, size_t size, const char *begin)
+{
+    for (const char *at = data, *end = data + size; at && at < end;) {
+        if (begins_with(at, (size_t)(end - at), begin))
+            return true;
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    return false;
+}
+
 bool sbatch_is_script(const char *data, size_t size)
 {
-    return size > 2 && memcmp(data, "#!", 2) == 0;
+    size_t mark = begins_with(data, size, byte_order_mark) ? strlen(byte_order_mark) : 0;
+    return begins_with(data + mark, size - mark, "#!") ||
+           (has_line(data, size, directive) && !has_line(data, size, "phases:"));
 }
 
 static size_t index_of(const struct sbatch_option *option)
@@ -70,17 +90,24 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
     return true;
 }
 
+void sbatch_give(struct sbatch_script *script, const struct sbatch_option *option,
+                 const struct sbatch_given *given)
+{
+    struct sbatch_given *place = &script->given[index_of(option)];
+    free(place->value);
+    *place = *given;
+}
+
 static void give(struct reader *reader, const struct sbatch_option *option, const char *value,
                  const char *begin)
 {
-    struct sbatch_given *given = &reader->script->given[index_of(option)];
     if (strchr(value, '$'))
         complain(reader, SPEC_ERROR, begin, option->name,
                  "sbatch expands no variables in #SBATCH lines: write the value");
-    free(given->value);
-    *given = (struct sbatch_given){.value = text_format("%s", value),
-                                   .line = reader->number,
-                                   .column = (unsigned)(begin - reader->line) + 1};
+    const struct sbatch_given given = {.value = text_format("%s", value),
+                                       .line = reader->number,
+                                       .column = (unsigned)(begin - reader->line) + 1};
+    sbatch_give(reader->script, option, &given);
 }
 
 /* An option whose name is known; `joined` is the value that was written with it, or NULL. */
@@ -165,9 +192,10 @@ static void take_directive(struct reader *reader)
 
 static void read_line(struct reader *reader)
 {
-    size_t size = (size_t)(reader->end - reader->line), prefix = strlen(directive);
-    bool is_directive = size >= prefix && memcmp(reader->line, directive, prefix) == 0 &&
-                        (size == prefix || is_blank(reader->line[prefix]));
+    size_t size = (size_t)(reader->end - reader->line);
+    const char *behind = reader->line + strlen(directive);
+    bool is_directive = begins_with(reader->line, size, directive) &&
+                        (behind == reader->end || is_blank(*behind) || *behind == '-');
     if (is_directive && !reader->has_command) {
         take_directive(reader);
         return;
@@ -192,9 +220,16 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
     assert(sbatch_option_count <= SBATCH_OPTIONS_MAX);
     json_t *text = json_stringn(data, size);
     json_decref(text);
-    if (!sbatch_is_script(data, size) || !text || memchr(data, '\0', size)) {
-        spec_problems_add(problems, SPEC_ERROR, 1, 1, "", "not a script: %s",
-                          text ? "its first line does not begin with #!" : "it is not UTF-8 text");
+    const char *reason = !text || memchr(data, '\0', size) ? "it is not UTF-8 text"
+                         : begins_with(data, size, byte_order_mark)
+                             ? "a mark of byte order (BOM) stands before its first line: save it "
+                               "as UTF-8 without one"
+                         : size < 3 || !begins_with(data, size, "#!")
+                             ? "its first line must begin with #! and the path of an interpreter, "
+                               "such as #!/bin/bash"
+                             : NULL;
+    if (reason) {
+        spec_problems_add(problems, SPEC_ERROR, 1, 1, "", "not a batch script: %s", reason);
         return;
     }
     struct reader reader = {.script = script};
@@ -235,8 +270,8 @@ void sbatch_refuse(const struct sbatch_script *script, const char *name, const c
     const struct sbatch_given *given = sbatch_given(script, name);
     va_list args;
     va_start(args, format);
-    spec_problems_addv(script->problems, SPEC_ERROR, given->line, given->column, name, format,
-                       args);
+    spec_problems_addv(script->problems, SPEC_ERROR, given->line, given->column,
+                       given->variable ? given->variable : name, format, args);
     va_end(args);
 }
 
@@ -245,7 +280,7 @@ void sbatch_warn(const struct sbatch_script *script, const char *name, const cha
     const struct sbatch_given *given = sbatch_given(script, name);
     va_list args;
     va_start(args, format);
-    spec_problems_addv(script->problems, SPEC_WARNING, given->line, given->column, name, format,
-                       args);
+    spec_problems_addv(script->problems, SPEC_WARNING, given->line, given->column,
+                       given->variable ? given->variable : name, format, args);
     va_end(args);
 }

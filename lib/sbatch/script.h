@@ -17,6 +17,7 @@ struct spec_problems;
 struct sbatch_given {
     char *value; /* NULL: not given; empty: given without one */
     unsigned line, column;
+    const char *variable; /* of the environment that said so; NULL: a line did */
 };
 
 struct sbatch_script {
@@ -27,19 +28,23 @@ struct sbatch_script {
     struct spec_problems *problems;                /* borrowed */
 };
 
-/* Whether a file is a script and no workflow: it begins with `#!`. */
+/* Whether a file is meant as a script and not as a workflow: it begins with `#!`, be it after a
+ * mark of byte order, or has #SBATCH lines, and no `phases:`. It may be a bad one. */
 bool sbatch_is_script(const char *data, size_t size);
 
 /* Reads the script; what is wrong with it goes to `problems`. */
 void sbatch_script_read(struct sbatch_script *script, const char *file, const char *data,
                         size_t size, struct spec_problems *problems);
+/* Replaces what was said of the option; takes over the value. */
+void sbatch_give(struct sbatch_script *script, const struct sbatch_option *option,
+                 const struct sbatch_given *given);
 void sbatch_script_fini(struct sbatch_script *script);
 
 /* What was given for the option of this name, which is in the table; its value is NULL if nothing
  * was. */
 const struct sbatch_given *sbatch_given(const struct sbatch_script *script, const char *name);
 
-/* Adds a problem at the place where the option was given. */
+/* Adds a problem at the place where the option was given, or of the variable that gave it. */
 void sbatch_refuse(const struct sbatch_script *script, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sbatch_warn(const struct sbatch_script *script, const char *name, const char *format, ...)

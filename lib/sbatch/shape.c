@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPE_NUMBER_MAX = 1000000 };
+/* As many GPUs as nodes have that most people know: more need a word about nodes. */
+enum { SHAPE_NUMBER_MAX = 1000000, SHAPE_GPUS_KNOWN = 8 };
 
 /* A number of GPUs as one option says it. */
 struct gpus {
@@ -119,6 +120,16 @@ static void take_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
         (void)snprintf(shape->gpu_type, sizeof shape->gpu_type, "%s", type);
 }
 
+/* sbatch would look for nodes that have so many in all; a phase wants to know how many nodes. */
+static void check_total(const struct sbatch_script *script, const char *name, uint32_t total)
+{
+    if (!sbatch_given(script, "nodes")->value && total > SHAPE_GPUS_KNOWN &&
+        !sbatch_given(script, "ntasks-per-node")->value &&
+        !sbatch_given(script, "gpus-per-node")->value)
+        sbatch_refuse(script, name, "%u GPUs on how many nodes? Say --nodes, such as --nodes=%u",
+                      total, divided(total, SHAPE_GPUS_KNOWN));
+}
+
 /* After the nodes and the tasks are known. */
 static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *script)
 {
@@ -128,6 +139,7 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
     gpus = gpus_of(script, "gpus-per-node");
     take_gpus(shape, script, "gpus-per-node", gpus.count, gpus.type);
     gpus = gpus_of(script, "gpus");
+    check_total(script, "gpus", gpus.count);
     if (gpus.count % shape->nodes)
         sbatch_refuse(script, "gpus",
                       "%u GPUs on %u nodes are not the same number on each: say --gpus-per-node",
@@ -136,18 +148,34 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
     gpus = gpus_of(script, "gpus-per-task");
     if (gpus.count && !shape->tasks_per_node)
         sbatch_refuse(script, "gpus-per-task", "say how many tasks: --ntasks-per-node");
+    check_total(script, "gpus-per-task", gpus.count * shape->tasks_per_node);
     take_gpus(shape, script, "gpus-per-task", gpus.count * shape->tasks_per_node, gpus.type);
     shape->cpus_per_gpu = shape->gpus ? number_of(script, "cpus-per-gpu") : 0;
 }
 
 /* --- Nodes, tasks and CPUs ---------------------------------------------------------------------*/
 
+/* How many nodes there must be, from what is wanted in all and on each; 0: nothing says it. */
+static uint32_t nodes_by_parts(const struct sbatch_script *script, uint32_t tasks)
+{
+    uint32_t tasks_per_node = number_of(script, "ntasks-per-node");
+    uint32_t gpus_per_node = gpus_of(script, "gpus-per-node").count;
+    uint32_t gpus = gpus_of(script, "gpus").count;
+    if (!gpus)
+        gpus = gpus_of(script, "gpus-per-task").count * tasks;
+    if (tasks && tasks_per_node)
+        return divided(tasks, tasks_per_node);
+    return gpus && gpus_per_node ? divided(gpus, gpus_per_node) : 0;
+}
+
 static void read_tasks(struct sbatch_shape *shape, const struct sbatch_script *script)
 {
     uint32_t nodes = nodes_of(script), tasks = number_of(script, "ntasks");
     uint32_t per_node = number_of(script, "ntasks-per-node");
-    shape->nodes = nodes ? nodes : tasks && per_node ? divided(tasks, per_node) : 1;
-    if (!nodes && tasks > 1 && !per_node)
+    if (!nodes)
+        nodes = nodes_by_parts(script, tasks);
+    shape->nodes = nodes ? nodes : 1;
+    if (!nodes && tasks > 1)
         sbatch_warn(script, "ntasks", "all %u tasks on one node: say --nodes for more", tasks);
     shape->tasks = tasks ? tasks : per_node * shape->nodes;
     shape->tasks_per_node = per_node ? per_node : divided(tasks, shape->nodes);

@@ -1,12 +1,15 @@
 /* Writing the parts of a phase that came from a script. */
 #include "lib/sbatch/write.h"
 
+#include "lib/error.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
 #include "lib/spec/script.h"
+#include "lib/spec/slurm_options.h"
 #include "lib/text.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -130,33 +133,99 @@ static void write_tasks_per_node(struct text *run, const struct sbatch_shape *sh
     text_add(run, "\"");
 }
 
+static void write_variable(struct text *run, const char *name, const char *value)
+{
+    text_addf(run, " %s=", name);
+    if (is_plain(value))
+        text_add(run, value);
+    else
+        text_add_quoted(run, value);
+}
+
+/* What srun inside the script reads as its own options, as it was said. */
+static void write_wishes(struct text *run, const struct sbatch_script *script,
+                         const struct sbatch_shape *shape)
+{
+    static const struct {
+        const char *option, *variable;
+    } wishes[] = {
+        {"cpus-per-gpu", "SLURM_CPUS_PER_GPU"},
+        {"cpus-per-task", "SLURM_CPUS_PER_TASK"},
+        {"gpu-freq", "SLURM_GPU_FREQ"},
+        {"gpus-per-node", "SLURM_GPUS_PER_NODE"},
+        {"gpus-per-task", "SLURM_GPUS_PER_TASK"},
+        {"ntasks-per-gpu", "SLURM_NTASKS_PER_GPU"},
+        {"ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+        {"threads-per-core", "SLURM_THREADS_PER_CORE"},
+    };
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        const char *value = sbatch_given(script, wishes[i].option)->value;
+        if (value)
+            write_variable(run, wishes[i].variable, value);
+    }
+    const char *gpus = sbatch_given(script, "gpus")->value;
+    if (gpus && shape->nodes == 1)
+        write_variable(run, "SLURM_GPUS", gpus);
+    const char *memory = sbatch_given(script, "mem-per-gpu")->value;
+    int64_t megabytes;
+    struct error err;
+    if (memory && slurm_option_read(SLURM_OPTION_MEM_PER_GPU, memory, 0, &megabytes, &err) == 0)
+        text_addf(run, " SLURM_MEM_PER_GPU=%" PRId64, megabytes);
+}
+
+/* Without a number of tasks sbatch names as many as fit, and leaves the number to srun. */
+static void write_tasks(struct text *run, const struct sbatch_script *script,
+                        const struct sbatch_shape *shape)
+{
+    bool is_full = sbatch_given(script, "ntasks-per-node")->value;
+    if (shape->tasks) {
+        text_addf(run, " SLURM_NTASKS=%u SLURM_NPROCS=%u", shape->tasks, shape->tasks);
+        write_tasks_per_node(run, shape, is_full);
+        return;
+    }
+    if (shape->cpus_per_task > 1)
+        text_addf(run, " SLURM_TASKS_PER_NODE=\"$((SLURM_CPUS_ON_NODE / %u))",
+                  shape->cpus_per_task);
+    else
+        text_add(run, " SLURM_TASKS_PER_NODE=\"$SLURM_CPUS_ON_NODE");
+    if (shape->nodes > 1)
+        text_addf(run, "(x%u)", shape->nodes);
+    text_add(run, "\"");
+}
+
+/* A job of phased has its GPUs by node: of a number in all srun would make one GPU of the first
+ * node and the rest of the others. So that is a variable of the script alone. */
+static void write_all_gpus(struct text *run, const struct sbatch_script *script,
+                           const struct sbatch_shape *shape)
+{
+    const char *gpus = sbatch_given(script, "gpus")->value;
+    if (!gpus || shape->nodes == 1)
+        return;
+    text_add(run, "declare +x");
+    write_variable(run, "SLURM_GPUS", gpus);
+    text_add(run, " # srun knows how many each node has\n");
+}
+
 /* What sbatch would have set, for the script and for srun inside it, in the place of what phased's
  * own step has. */
 static void write_environment(struct text *run, const struct sbatch_script *script,
                               const struct sbatch_shape *shape)
 {
-    const char *body = text_string(&script->body);
-    bool is_full = sbatch_given(script, "ntasks-per-node")->value;
+    const char *name = sbatch_given(script, "job-name")->value;
+    const char *slash = strrchr(script->file, '/');
     text_add(run, "unset WORLD_SIZE LOCAL_WORLD_SIZE NODE_RANK NNODES MASTER_ADDR MASTER_PORT\n"
-                  "unset ${!PET_*} ${!SLURM_CPU_BIND*} ${!SLURM_STEP*}\n"
+                  "unset ${!PET_*} ${!SLURM_CPU_BIND*} ${!SLURM_STEP*} ${!SLURM_NTASKS*} "
+                  "SLURM_NPROCS\n"
+                  "export SLURM_RESTART_COUNT=$((${PHASED_ADDRESS##*#} - 1))\n"
+                  "((SLURM_RESTART_COUNT)) || unset SLURM_RESTART_COUNT\n"
                   "export SLURM_OVERLAP=1"); /* srun beside phased's own step */
-    if (shape->tasks) {
-        text_addf(run, " SLURM_NTASKS=%u SLURM_NPROCS=%u", shape->tasks, shape->tasks);
-        write_tasks_per_node(run, shape, is_full);
-    }
-    if (is_full)
-        text_addf(run, " SLURM_NTASKS_PER_NODE=%u", shape->tasks_per_node);
-    if (shape->cpus_per_task)
-        text_addf(run, " SLURM_CPUS_PER_TASK=%u", shape->cpus_per_task);
-    if (script_uses(body, "SLURM_JOB_NAME")) {
-        const char *name = sbatch_given(script, "job-name")->value;
-        const char *slash = strrchr(script->file, '/');
-        text_add(run, " SLURM_JOB_NAME=");
-        text_add_quoted(run, name && *name ? name : slash ? slash + 1 : script->file);
-    }
-    if (script_uses(body, "SLURM_SUBMIT_DIR"))
+    write_variable(run, "SLURM_JOB_NAME", name && *name ? name : slash ? slash + 1 : script->file);
+    write_tasks(run, script, shape);
+    write_wishes(run, script, shape);
+    if (script_uses(text_string(&script->body), "SLURM_SUBMIT_DIR"))
         text_add(run, " SLURM_SUBMIT_DIR=\"$PWD\"");
     text_add(run, "\n");
+    write_all_gpus(run, script, shape);
 }
 
 /* A word that is no line of the script. */

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sbatch_source source = {.file = "a.sh", .data = (const char *)data, .size = size};
     struct spec_problems problems = {0};
     struct text text = {0};
-    if (sbatch_import(&source, 1, &text, &problems) == 0)
+    if (sbatch_import(&source, 1, NULL, &text, &problems) == 0)
         fuzz_check_workflow(&text, source.data, size);
     else
         assert(problems.error_count);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What `phasectl import` makes of scripts of many habits, and what it says: for one/NAME.sh, and for
 # the scripts of the folder several/NAME in their order, NAME.out holds the messages and then the
-# workflow. What is written must pass `phasectl check`. With --write the expectations are written
+# workflow. NAME.env holds variables of the shell where that is done. What is written must pass `phasectl check`. With --write the expectations are written
 # anew. Prints TAP.
 set -u
 cd "${SRC:-$(dirname "$0")/../..}" || exit 1
@@ -10,10 +10,12 @@ cd tests/sbatch || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=0
+unset "${!SBATCH_@}" "${!SLURM_@}" # of whoever runs this
+
 
 # import SCRIPT...: the messages, the workflow if there is one, and whether it is good.
 import() {
-    "$phasectl" import "$@" >"$work/workflow.yaml" 2>"$work/messages"
+    env "${variables[@]}" "$phasectl" import "$@" >"$work/workflow.yaml" 2>"$work/messages"
     local status=$?
     cat "$work/messages"
     [ $status = 0 ] || { echo "exits with $status"; return; }
@@ -23,6 +25,8 @@ import() {
 
 # compare NAME SCRIPT...
 compare() {
+    variables=()
+    [ ! -e "$1.env" ] || mapfile -t variables <"$1.env"
     if [ "$write" ]; then
         import "${@:2}" >"$1.out"
         return

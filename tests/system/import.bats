@@ -47,6 +47,66 @@ BODY
     diff <(echo "$under_sbatch") <(printed_by_phased)
 }
 
+# asks_like_sbatch OPTION...: the variables, and what srun makes of them, are the same.
+asks_like_sbatch() {
+    script /bin/bash --time=10 "$@" <<'BODY'
+env | grep -E '^SLURM_(GPUS|N|TASKS|CPUS|MEM|JOB_NAME|RESTART|THREADS)' | grep -v NODELIST | sort
+echo "$SLURM_GPUS"
+srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $(echo "$CUDA_VISIBLE_DEVICES" | tr , "\n" | wc -w)"' 2>&1 | sort
+srun sh -c 'echo "$CUDA_VISIBLE_DEVICES"' 2>/dev/null | sort -u | wc -l
+BODY
+    under_sbatch=$(printed_by_sbatch)
+    diff <(echo "$under_sbatch") <(printed_by_phased)
+}
+
+@test "however GPUs and tasks are asked for, a script sees what it sees under sbatch" {
+    phasectl daemon start
+    asks_like_sbatch '--nodes=1 --ntasks=4 --gpus-per-task=1'
+    [[ $under_sbatch == *'3/4 3 1'*4 ]] # a GPU of its own for each
+    asks_like_sbatch '--nodes=1 --gpus-per-node=4 --cpus-per-gpu=1 --mem-per-gpu=10M -J "a name"'
+    [[ $under_sbatch == *'SLURM_MEM_PER_GPU=10'* ]]
+    asks_like_sbatch '--nodes=2 --cpus-per-task=2'
+    [[ $under_sbatch != *SLURM_NTASKS* && $under_sbatch == *'1/2 0 0'* ]]
+    asks_like_sbatch '--nodes=1 --gpus=h100:2'
+    [[ $under_sbatch == *'SLURM_GPUS=h100:2'* ]]
+}
+
+@test "all GPUs of several nodes are for srun, and the script knows their number" {
+    phasectl daemon start
+    script /bin/bash --time=10 --nodes=2 --gpus=16 --ntasks-per-node=1 <<'BODY'
+echo "$SLURM_GPUS"
+srun sh -c 'echo "$SLURM_PROCID $CUDA_VISIBLE_DEVICES"' | sort
+srun --nodes=1 --ntasks=1 --gpus=4 sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
+BODY
+    under_sbatch=$(printed_by_sbatch)
+    [[ $under_sbatch == *'1 0,1,2,3,4,5,6,7'* ]]
+    diff <(echo "$under_sbatch") <(printed_by_phased)
+}
+
+@test "a script that has itself requeued knows that it begins again" {
+    phasectl daemon start
+    script /bin/bash --time=10 <<'BODY'
+echo "${SLURM_RESTART_COUNT-none}" >>runs
+[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || { scontrol requeue "$SLURM_JOB_ID"; sleep 60; }
+BODY
+    cd "$PHASED_HOME/work"
+    phasectl submit train.sh
+    eventually 90 state 1 succeeded
+    diff <(printf 'none\n1\n') runs
+}
+
+@test "variables that sbatch reads count more than the lines of a script" {
+    phasectl daemon start
+    script /bin/bash --time=10 --partition=preempt '-o %j.out' <<<'echo "in $SLURM_JOB_PARTITION"'
+    cd "$PHASED_HOME/work"
+    SBATCH_PARTITION=prod phasectl submit train.sh 2>said
+    eventually 60 state 1 succeeded
+    phasectl logs 1 | grep 'in prod$'
+    grep -F "train.sh:4:9: warning: output: '%j.out' is not written: \`phasectl logs\`" said
+    SBATCH_ARRAY_INX=1-3 run phasectl submit train.sh
+    [[ $status = 1 && $output == *'train.sh: SBATCH_ARRAY_INX: a job array'* ]]
+}
+
 @test "an interpreter, a folder and an input are what they are under sbatch" {
     phasectl daemon start
     script '/usr/bin/env python3' '-D inner -i ../train.sh -t 10 -J "a name"' <<'BODY'
@@ -101,4 +161,7 @@ BODY
     phasectl check "$PHASED_HOME/work/train.sh" >"$PHASED_HOME/said" 2>&1
     grep -F 'train.sh:3:9: warning: hold: left out' "$PHASED_HOME/said"
     grep -F 'train.sh is good: 1 phase' "$PHASED_HOME/said"
+    printf '#SBATCH --time=10\ntrue\n' >"$PHASED_HOME/work/train.sh"
+    run phasectl submit "$PHASED_HOME/work/train.sh"
+    [[ $status = 1 && $output == *'train.sh:1:1: not a batch script: its first line must begin with #!'* ]]
 }

@@ -1,0 +1,3 @@
+# Train it.
+#SBATCH --time=60
+./train

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --gpus=h100:12 --time=60
+torchrun train.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -t 9 -J last
+echo last

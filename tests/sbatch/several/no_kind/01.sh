@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -t 9 -J prep
+echo prep
