@@ -41,9 +41,9 @@ a matrix does not wait for all of its members|matrix.c|        if (!phase_state_
 more members run at once than there are lanes|matrix.c|return count < matrix->lanes;|return true;
 a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
 a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(step, next, "submitted");|
-those that go on to the next rung do not run again|matrix.c|        phase_move(step, member, PHASE_BLOCKED, reason);\n    }|    }
+those that go on to the next rung do not run again|matrix.c|            phase_move(step, member, PHASE_BLOCKED, reason);|            (void)reason;
 results of an earlier rung are chosen from|matrix.c|left += member->state == PHASE_SUCCEEDED \&\& member->rung == matrix->rung;|left += member->state == PHASE_SUCCEEDED;
-what an earlier rung has left is lost by a retry|command.c| \&\&\n                      phase->run->rung == phase->rung;|;
+what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (phase->is_matrix \&\& matrix_command(step, phase))\n        return;|    if (phase->is_matrix) {\n        (void)matrix_command(step, phase);\n        return;\n    }
 members side by side have the same GPUs|beside.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
 '
