@@ -85,6 +85,41 @@ bool matrix_hand_over(struct step *step, struct phase *member)
     return true;
 }
 
+bool matrix_keeps(const struct phase *member)
+{
+    const struct phase *matrix = member->matrix;
+    const struct workflow *workflow = member->workflow;
+    if (!matrix || matrix->lanes == 0 || matrix->is_parallel || matrix->state != PHASE_BLOCKED)
+        return false;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (phase_is_member(&workflow->phases[i], matrix) &&
+            !phase_state_is_final(workflow->phases[i].state))
+            return false;
+    return true;
+}
+
+struct run *matrix_donor(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    struct run *donor = NULL;
+    bool is_serial = matrix->lanes > 0 && !matrix->is_parallel;
+    for (size_t i = 0; is_serial && i < matrix->index; i++) {
+        const struct phase *member = &workflow->phases[i];
+        struct run *run = phase_is_member(member, matrix) ? member->run : NULL;
+        if (run && run->state == RUN_ENDED && !run->is_let_go && !run->job->ended &&
+            (!donor || run->ended_ms > donor->ended_ms))
+            donor = run;
+    }
+    return donor;
+}
+
+void matrix_let_go(struct step *step, struct phase *matrix)
+{
+    struct run *donor = matrix_donor(matrix);
+    if (donor)
+        phase_let_go(step, donor->phase);
+}
+
 /* --- Choosing ----------------------------------------------------------------------------------
  */
 
@@ -135,6 +170,7 @@ static void matrix_decide(struct step *step, struct phase *matrix)
 static void matrix_end_empty(struct step *step, struct phase *matrix, const unsigned *counts)
 {
     char reason[REASON_MAX];
+    matrix_let_go(step, matrix);
     if (counts[PHASE_FAILED]) {
         (void)snprintf(reason, sizeof reason, "none of its members is left: %u failed%s",
                        counts[PHASE_FAILED],
@@ -206,6 +242,12 @@ static void matrix_climb(struct step *step, struct phase *matrix, const struct c
             phase_move(step, member, PHASE_BLOCKED, reason);
     }
     phase_move(step, matrix, PHASE_BLOCKED, message); /* and is settled after this event */
+    struct run *donor = matrix_donor(matrix);
+    struct phase *next = matrix_next(matrix);
+    if (donor && next && phase_fits(next, donor, step->now_ms))
+        (void)phase_start_in_job(step, next, donor, RUN_STARTING, "in place");
+    else
+        matrix_let_go(step, matrix);
 }
 
 void matrix_on_judged(struct step *step, struct phase *matrix)
@@ -216,6 +258,7 @@ void matrix_on_judged(struct step *step, struct phase *matrix)
     if (event->gate != GATE_PASSED) {
         matrix->best = NULL; /* what a person wanted cannot be */
         matrix->is_overridden = false;
+        matrix_let_go(step, matrix);
         phase_fail(step, matrix, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
         return;
     }
@@ -228,10 +271,12 @@ void matrix_on_judged(struct step *step, struct phase *matrix)
     matrix->best = choice->best;
     if (event->plan)
         phase_adopt_plan(step, matrix, event->plan);
-    if (matrix->promote_manual)
+    if (matrix->promote_manual) {
+        matrix_let_go(step, matrix);
         phase_move_held(step, matrix, HOLD_MANUAL, message);
-    else
+    } else {
         phase_promote(step, matrix, "");
+    }
 }
 
 /* --- Commands ----------------------------------------------------------------------------------

@@ -291,7 +291,7 @@ void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, co
         return;
     }
     phase_move(step, phase, PHASE_FAILED, reason);
-    if (may_hand_over && !matrix_hand_over(step, phase))
+    if (may_hand_over && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
         phase_let_go(step, phase);
     phase_skip_after(step, phase);
 }
@@ -300,6 +300,8 @@ void phase_cancel(struct step *step, struct phase *phase, const char *reason)
 {
     remedy_forget(step, phase);
     phase_let_go(step, phase);
+    if (phase->is_matrix)
+        matrix_let_go(step, phase);
     phase_move(step, phase, PHASE_CANCELLED, reason);
     phase_skip_after(step, phase);
 }
@@ -307,7 +309,7 @@ void phase_cancel(struct step *step, struct phase *phase, const char *reason)
 void phase_promote(struct step *step, struct phase *phase, const char *who)
 {
     struct workflow *workflow = phase->workflow;
-    struct run *donor = phase->run, *begun = NULL;
+    struct run *donor = phase->is_matrix ? matrix_donor(phase) : phase->run, *begun = NULL;
     char reason[REASON_MAX];
     if (phase->is_matrix && !*who)
         (void)snprintf(reason, sizeof reason, "%s", step->event->message);
@@ -326,8 +328,8 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
         promotion->phase = phase;
         (void)snprintf(promotion->message, sizeof promotion->message, "%s", who);
     }
-    if (!begun && !matrix_hand_over(step, phase))
-        phase_let_go(step, phase);
+    if (!begun && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
+        phase_let_go(step, donor ? donor->phase : phase);
 }
 
 void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan)

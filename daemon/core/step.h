@@ -218,6 +218,13 @@ int64_t matrix_needs_s(const struct phase *member);
 /* Begins the next member in the allocation that this one, which is through, still keeps. False:
  * there is none, or it does not fit. */
 bool matrix_hand_over(struct step *step, struct phase *member);
+/* Whether the allocation of this member, the last one of a packed matrix to come to its end, is
+ * kept for what the matrix will decide: another rung, or the phase after it. */
+bool matrix_keeps(const struct phase *member);
+/* The run that keeps it; NULL: there is none. */
+struct run *matrix_donor(const struct phase *matrix);
+/* It is not needed any more. */
+void matrix_let_go(struct step *step, struct phase *matrix);
 /* Begins members that may, and lets matrices decide whose members are through. */
 void matrix_settle(struct step *step, struct workflow *workflow);
 void matrix_on_judged(struct step *step, struct phase *matrix);

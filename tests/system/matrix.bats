@@ -79,6 +79,8 @@ jobs_of_members() {
     [ "$(cut -d' ' -f1 "$PHASED_HOME/runs/1/executed" | paste -sd' ')" = '192 64 256 128' ]
     [ "$(jobs_of_members)" = 1 ]
     [ "$(standings)" = '1:failed:out 2:succeeded:best 3:failed:out 4:succeeded:out' ]
+    [ "$(phasectl status 1 --json | jq -r '.phases[] | select(.phase == "ladder").promoted')" = in_place ]
+    [ "$(record 'SELECT count(*) FROM job')" = 1 ] # what follows is in it, too
     [ "$(given)" = '64 128 64 step_5.ckpt' ]
 }
 
@@ -313,6 +315,7 @@ judged() {
     phasectl daemon start
     ladder '{BATCH_SIZE: [16, 64, 32]}' "$rungs" | submit # 16 is cut
     eventually 90 state 1 succeeded
+    [ "$(record 'SELECT count(*) FROM job')" = 1 ] # both rungs, and what follows
     ladder '{BATCH_SIZE: [64, 16, 128]}' "$rungs" | submit
     ladder '{BATCH_SIZE: [16, 8, 4]}' "$rungs" | submit
     eventually 90 state 2 succeeded

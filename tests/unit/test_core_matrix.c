@@ -112,7 +112,7 @@ static void known_results_of_a_rung_are_not_run_again(void **state)
     matrix_chooses(world, true, 1, (const char *const[]){"ladder.3"});
     assert_string_equal(world_trace(world), "ladder.3: succeeded -> blocked\n"
                                             "ladder: deciding -> blocked\n"
-                                            "ladder.3: blocked -> queued\nsubmit ladder.3#1\n");
+                                            "ladder.3: blocked -> queued\ntell-next ladder.3#1\n");
 }
 
 static void packed_members_follow_each_other_in_one_job(void **state)
@@ -238,6 +238,48 @@ static void a_member_for_which_no_time_is_left_is_submitted(void **state)
     assert_string_equal(world_trace(world), "ladder.1: deciding -> succeeded\n"
                                             "tell-end ladder.1#1\n"
                                             "ladder.2: blocked -> queued\nsubmit ladder.2#1\n");
+}
+
+/* The last one's allocation is kept while the matrix decides. */
+static void the_next_rung_of_packed_members_begins_in_their_job(void **state)
+{
+    struct world *world = *state;
+    matrix_begins(world, 1, 2);
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.2");
+    const struct job *job = world_phase(world, "ladder.3")->run->job;
+    matrix_runs(world, "ladder.3");
+    (void)world_trace(world);
+    world_ended(world, "ladder.3", OUTCOME_FAILED, CAUSE_OOM, 10);
+    assert_string_equal(world_trace(world), "ladder.3#1: running -> ended\n"
+                                            "ladder.3: active -> failed\n"
+                                            "ladder: blocked -> deciding\njudge ladder\n");
+    matrix_chooses(world, true, 2, (const char *const[]){"ladder.2", "ladder.1"});
+    assert_string_equal(world_trace(world), "ladder.2: succeeded -> blocked\n"
+                                            "ladder.1: succeeded -> blocked\n"
+                                            "ladder: deciding -> blocked\n"
+                                            "ladder.1: blocked -> queued\ntell-next ladder.1#2\n");
+    assert_ptr_equal(world_phase(world, "ladder.1")->run->job, job);
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.2");
+    (void)world_trace(world);
+    matrix_chooses(world, false, 1, (const char *const[]){"ladder.2"}); /* train wants more GPUs */
+    assert_string_equal(world_trace(world), "ladder: deciding -> succeeded\n"
+                                            "train: blocked -> queued\nsubmit train#1\n"
+                                            "promotion of ladder by its gate\n"
+                                            "tell-end ladder.2#2\n");
+}
+
+static void a_matrix_that_waits_for_a_person_keeps_no_allocation(void **state)
+{
+    struct world *world = *state;
+    matrix_begins(world, 1, 1);
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.2");
+    matrix_succeeds(world, "ladder.3");
+    (void)world_trace(world);
+    matrix_is_judged(world, GATE_FAILED);
+    assert_string_equal(world_trace(world), "tell-end ladder.3#1\nladder: deciding -> held\n");
 }
 
 static void the_better_ones_go_on_to_the_next_rung(void **state)
@@ -429,6 +471,8 @@ int main(void)
         CLAIM(a_member_that_comes_back_gets_the_free_slot),
         CLAIM(a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait),
         CLAIM(a_member_for_which_no_time_is_left_is_submitted),
+        CLAIM(the_next_rung_of_packed_members_begins_in_their_job),
+        CLAIM(a_matrix_that_waits_for_a_person_keeps_no_allocation),
         CLAIM(the_better_ones_go_on_to_the_next_rung),
         cmocka_unit_test(the_best_come_first_and_a_part_is_cut),
         cmocka_unit_test(any_event_in_any_order_keeps_the_invariants),
