@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/oldlog.h"
 #include "cli/options.h"
+#include "cli/probe.h"
 #include "cli/problems.h"
 #include "cli/source.h"
 #include "cli/verbs.h"
@@ -75,7 +76,10 @@ int check_verb(struct cli *cli, char **words)
         json_decref(overrides.variants);
         return cli_fail(&err);
     }
+    struct spec_probe probe = probe_begin();
+    overrides.probe = &probe;
     int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
+    probe_end(&probe);
     check_print_problems(source.name, &problems);
     status = code < 0 ? CLI_FAILED : check_show(cli, file, json, print, &logs);
     json_decref(json);

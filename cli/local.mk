@@ -15,6 +15,7 @@ bin_phasectl_SOURCES = \
 	cli/nodes.c \
 	cli/oldlog.c cli/oldlog.h \
 	cli/plan.c \
+	cli/probe.c cli/probe.h \
 	cli/program.c cli/program.h \
 	cli/provenance.c cli/provenance.h \
 	cli/rehearse.c \

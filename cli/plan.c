@@ -4,12 +4,14 @@
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/options.h"
+#include "cli/probe.h"
 #include "cli/problems.h"
 #include "cli/source.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "lib/amount.h"
 #include "lib/error.h"
+#include "lib/spec/spec.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -356,11 +358,15 @@ int plan_verb(struct cli *cli, char **words)
         return cli_fail(&err);
     }
     json_t *names = options_texts(&variants);
+    const struct spec_overrides overrides = {
+        .variants = names, .texts = list.items, .count = list.count};
+    bool is_good = probe_print(&source, &overrides);
     if (plan_ask(cli, &source, set, names, &plan, &problems, &err) < 0) {
         problems_print(source.name, problems);
         status = cli_fail(&err);
     } else {
         status = plan_show(cli, source.name, plan, as_json);
+        status = is_good ? status : CLI_FAILED;
     }
     json_decref(names);
     json_decref(set);

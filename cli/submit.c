@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/options.h"
+#include "cli/probe.h"
 #include "cli/problems.h"
 #include "cli/provenance.h"
 #include "cli/source.h"
@@ -157,6 +158,17 @@ static bool submit_wants_snapshot(const struct source *source, const struct subm
     return wants;
 }
 
+/* Tells what this machine knows of the file, where the daemon may not run. */
+static bool submit_probe(const struct source *source, const struct submit_options *options)
+{
+    const struct spec_overrides overrides = {
+        .variants = options->variants,
+        .texts = options->sets->items,
+        .count = options->sets->count,
+    };
+    return probe_print(source, &overrides);
+}
+
 /* The phases' programs are started in the copy, as if submit had been called there. */
 static int submit_freeze(const struct cli *cli, const struct submit_options *options, json_t *item,
                          struct error *err)
@@ -185,8 +197,13 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     mac_random(key, sizeof key);
     json_t *item = json_pack("{s:s, s:s%, s:s}", "file", source.name, "spec", source.text,
                              source.size, "key", key);
-    bool is_frozen = item && submit_wants_snapshot(&source, options);
+    bool is_good = submit_probe(&source, options);
+    bool is_frozen = item && is_good && submit_wants_snapshot(&source, options);
     source_fini(&source);
+    if (!is_good) {
+        json_decref(item);
+        return error_set_at(err, -EINVAL, file, 0, 0, "bash cannot read its scripts");
+    }
     if (is_frozen && (code = submit_freeze(cli, options, item, err)) < 0) {
         json_decref(item);
         return code;

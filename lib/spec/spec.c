@@ -13,6 +13,7 @@
 #include "lib/spec/options.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
+#include "lib/spec/probe.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/remedies.h"
 #include "lib/spec/scalar.h"
@@ -41,8 +42,9 @@ struct spec_reader {
     struct node *root;           /* with the variants that are wanted */
     const struct node *variants; /* or NULL */
     struct phases phases;
-    const json_t *price; /* or NULL */
-    bool counts_dollars; /* there is a budget of them */
+    const json_t *price;            /* or NULL */
+    bool counts_dollars;            /* there is a budget of them */
+    const struct spec_probe *probe; /* or NULL */
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
     json_t **resolved;          /* of each phase, or NULL */
@@ -156,8 +158,10 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
         (void)json_object_set_new(json, "expect", expect);
     colocate_settle(entry, json, beside, reader->problems);
     matrix_read(&scope, &reader->phases, entry, json);
-    if (!entry->matrix) /* a member's checks are those of its matrix */
+    if (!entry->matrix) { /* a member's checks are those of its matrix */
         names_check(reader->problems, entry->node, json);
+        probe_phase(reader->probe, reader->problems, entry->node, json);
+    }
     reader->params[index] = params;
     reader->resolved[index] = json;
     scope_fini(&scope);
@@ -289,12 +293,14 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
 }
 
 /* Resolves the file with each variant; their errors are added to the problems. */
-static void spec_try_variants(const struct node *variants, const char *data, size_t size,
-                              struct spec_problems *problems)
+static void spec_try_variants(const struct spec_reader *reader, const char *data, size_t size)
 {
+    const struct node *variants = reader->variants;
+    struct spec_problems *problems = reader->problems;
     for (size_t i = 0; variants && i < variants->count; i++) {
         const char *name = variants->items[i]->key;
-        const struct spec_overrides overrides = {.variants = json_pack("[s]", name)};
+        const struct spec_overrides overrides = {.variants = json_pack("[s]", name),
+                                                 .probe = reader->probe};
         struct spec_problems tried = {0};
         json_t *json = NULL;
         if (spec_parse(problems->file, data, size, &overrides, &json, &tried) == 0)
@@ -335,7 +341,8 @@ int spec_parse(const char *file, const char *data, size_t size,
     unsigned rehearsal_steps = overrides ? overrides->rehearsal_steps : 0;
     if (rehearsal_steps && spec_check_rehearsed(file, data, size, overrides, problems) < 0)
         return -EINVAL;
-    struct spec_reader reader = {.problems = problems};
+    struct spec_reader reader = {.problems = problems,
+                                 .probe = overrides ? overrides->probe : NULL};
     json_t *workflow = NULL;
     free(problems->file);
     problems->file = text_format("%s", file);
@@ -344,7 +351,7 @@ int spec_parse(const char *file, const char *data, size_t size,
     else if (yaml_read(&reader.arena, data, size, problems, &reader.root) == 0)
         workflow = spec_read(&reader, overrides);
     if (workflow && !problems->error_count && overrides && overrides->try_variants)
-        spec_try_variants(reader.variants, data, size, problems);
+        spec_try_variants(&reader, data, size);
     if (workflow && !problems->error_count && rehearsal_steps)
         rehearsal_apply(workflow, rehearsal_steps, problems);
     spec_reader_fini(&reader);

@@ -21,6 +21,8 @@ enum {
     SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of it */
 };
 
+struct spec_probe;
+
 /* What is put over the file. Later ones win. */
 struct spec_overrides {
     /* The names of its variants that are wanted (`--with`): an array of texts; or NULL. */
@@ -37,6 +39,8 @@ struct spec_overrides {
     /* Not 0: a rehearsal with so many steps of each phase is made of it (lib/spec/rehearsal.h). It
      * has no remedies and no matrices, so it is never resolved with `changes`. */
     unsigned rehearsal_steps;
+    /* What tells of the machine (lib/spec/probe.h); NULL: nothing is asked. */
+    const struct spec_probe *probe;
 };
 
 /* Checks and resolves the `size` bytes of `data`; `file` names them in messages. `overrides` may

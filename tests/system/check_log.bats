@@ -173,3 +173,43 @@ nanochat() {
     [[ $output =~ mfu\ +79.5 ]]                    # by its size; 31.2 is what it says itself
     [[ $output =~ converges.*'<= 3.5'.*warned ]] # 3.9 at step 1000
 }
+
+@test "check has bash read the scripts, and looks for paths, and points at their places" {
+    cat >"$work/p.yaml" <<SPEC
+name: probed
+variants:
+  broken: {phases: {pre: {run: "for"}}}
+phases:
+  pre:
+    resources: {time: 1h}
+    workdir: $work/none
+    run: |
+      shopt -s extglob
+      ls !(*.log)
+  train:
+    resources: {gpus: 2, time: 1h}
+    launch: group
+    parallel: {tensor: 1}
+    shard: {input: $work}
+    join: "echo 'x"
+    run: |
+
+      for x in 1 2; do
+        echo
+      fi
+SPEC
+    run --separate-stderr phasectl check "$work/p.yaml"
+    [ "$status" = 1 ]
+    # shellcheck disable=SC2154 # run --separate-stderr sets it
+    diff <(echo "$stderr") - <<SAID
+$work/p.yaml:7:14: warning: phases.pre.workdir: $work/none: is not there on this machine
+$work/p.yaml:15:20: warning: phases.train.shard.input: $work: is a folder on this machine
+$work/p.yaml:16:12: phases.train.join: bash, in line 1 of it: unexpected EOF while looking for matching \`''
+$work/p.yaml:21:7: phases.train.run: bash: syntax error near unexpected token \`fi'
+phasectl: $work/p.yaml has 2 problems
+SAID
+    sed -i -e '/join:/d' -e 's/^      fi/      done/' "$work/p.yaml"
+    run --separate-stderr phasectl check "$work/p.yaml"
+    [ "$status" = 1 ]
+    [[ $stderr == *"p.yaml:3:33: variants.broken.phases.pre.run: bash, in line 1 of it: syntax error"*"(with variant broken)"* ]]
+}

@@ -1,0 +1,159 @@
+/* Asking bash and the file system. */
+#include "cli/probe.h"
+
+#include "cli/problems.h"
+#include "cli/source.h"
+#include "lib/spec/spec.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROBE_SAID_MAX = 4096 };
+
+/* A file without a name that holds the text and is read from its beginning; -1: none. */
+static int probe_file(const char *text)
+{
+    size_t size = strlen(text);
+    int fd = memfd_create("script", MFD_CLOEXEC);
+    if (fd >= 0 && (write(fd, text, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Has bash read `script` without executing anything; what it says goes into `said`. Returns how it
+ * ended, or -1. extglob is on since a script may turn it on itself; BASH_ENV must not be read. */
+static int probe_bash(int script, int said)
+{
+    static char *const words[] = {"bash", "-O", "extglob", "-n", NULL};
+    static char *const environment[] = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
+    posix_spawn_file_actions_t actions;
+    int status = -1;
+    pid_t pid;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, said, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
+    int failure = posix_spawn(&pid, "/bin/bash", &actions, NULL, words, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failure)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
+/* "bash: line 3: syntax error near unexpected token `fi'", and a second line. */
+static char *probe_parse(const char *said, unsigned *ret_line)
+{
+    const char *line = strstr(said, "line ");
+    char *end;
+    if (!line)
+        return NULL;
+    unsigned long number = strtoul(line + strlen("line "), &end, 10);
+    if (number == 0 || !text_starts(end, ": "))
+        return NULL;
+    *ret_line = number < 1u << 30 ? (unsigned)number : 1;
+    return text_format("%.*s", (int)strcspn(end + 2, "\n"), end + 2);
+}
+
+static char *probe_ask_bash(const char *text, unsigned *ret_line)
+{
+    char said[PROBE_SAID_MAX + 1] = "", *message = NULL;
+    int script = probe_file(text), answer = probe_file("");
+    int status = script >= 0 && answer >= 0 ? probe_bash(script, answer) : -1;
+    ssize_t size = status > 0 ? pread(answer, said, PROBE_SAID_MAX, 0) : 0;
+    if (size > 0)
+        message = probe_parse(said, ret_line);
+    if (script >= 0)
+        close(script);
+    if (answer >= 0)
+        close(answer);
+    return message;
+}
+
+static char *probe_script_ask(void *context, const char *script, unsigned *ret_line)
+{
+    json_t *known = context, *before = json_object_get(known, script);
+    if (!before) {
+        char *message = probe_ask_bash(script, ret_line);
+        before = message ? json_pack("{s:s, s:i}", "message", message, "line", (int)*ret_line)
+                         : json_null();
+        (void)json_object_set_new(known, script, before); /* fails where it is no UTF-8 */
+        return message;
+    }
+    const char *message = json_string_value(json_object_get(before, "message"));
+    *ret_line = (unsigned)json_integer_value(json_object_get(before, "line"));
+    return message ? text_format("%s", message) : NULL;
+}
+
+static const char *probe_path_ask(void *context, const char *path, bool is_folder)
+{
+    struct stat status;
+    (void)context;
+    if (stat(path, &status) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? "is not there" : NULL;
+    if (is_folder != (S_ISDIR(status.st_mode) != 0))
+        return is_folder ? "is no folder" : "is a folder";
+    return NULL;
+}
+
+struct spec_probe probe_begin(void)
+{
+    return (struct spec_probe){
+        .script = probe_script_ask, .path = probe_path_ask, .context = json_object()};
+}
+
+void probe_end(struct spec_probe *probe)
+{
+    json_decref(probe->context);
+    *probe = (struct spec_probe){0};
+}
+
+static bool probe_is_among(const struct spec_problem *problem, const struct spec_problems *others)
+{
+    for (size_t i = 0; i < others->count; i++) {
+        const struct spec_problem *other = &others->items[i];
+        if (problem->line == other->line && problem->column == other->column &&
+            text_equal(problem->path, other->path) && text_equal(problem->message, other->message))
+            return true;
+    }
+    return false;
+}
+
+bool probe_print(const struct source *source, const struct spec_overrides *overrides)
+{
+    struct spec_probe probe = probe_begin();
+    struct spec_overrides asking = *overrides;
+    struct spec_problems all = {0}, known = {0}, own = {0};
+    json_t *json = NULL;
+    asking.probe = &probe;
+    if (spec_parse(source->name, source->text, source->size, overrides, &json, &known) == 0)
+        json_decref(json);
+    json = NULL;
+    if (spec_parse(source->name, source->text, source->size, &asking, &json, &all) == 0)
+        json_decref(json);
+    own.file = text_format("%s", source->name);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct spec_problem *problem = &all.items[i];
+        if (!probe_is_among(problem, &known))
+            spec_problems_add(&own, problem->severity, problem->line, problem->column,
+                              problem->path, "%s", problem->message);
+    }
+    problems_print_all(&own);
+    bool is_good = own.error_count == 0;
+    spec_problems_fini(&own);
+    spec_problems_fini(&known);
+    spec_problems_fini(&all);
+    probe_end(&probe);
+    return is_good;
+}
