@@ -61,8 +61,7 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
     table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
     table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
     const json_t *run = json_object_get(phase, "run");
-    bool is_new = strcmp(field_text(run, "state"), "submitting") == 0;
-    if (!is_new || !wait_write(run, now, &note))
+    if (!wait_write_new(phase, now, &note))
         text_add(&note, field_text(phase, "reason"));
     if (!text_string(&note)[0])
         (void)wait_write(run, now, &note); /* whether it says anything */

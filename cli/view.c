@@ -133,7 +133,7 @@ static void view_note(const json_t *phase, double now, struct text *text)
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes");
     const char *reason = field_text(phase, "reason");
-    if (strcmp(field_text(run, "state"), "submitting") == 0 && wait_write(run, now, text)) {
+    if (wait_write_new(phase, now, text)) {
         return;
     } else if (members_is_matrix(phase) && strcmp(field_text(phase, "state"), "blocked") == 0) {
         members_note(phase, text); /* the reason is that of a rung before */

@@ -11,5 +11,7 @@ struct text;
  * False, and nothing, when there is no such reason. `run` may be null; `now` is seconds since 1970.
  */
 bool wait_write(const json_t *run, double now, struct text *text);
+/* The same of a phase whose run is not submitted yet, with what came before that. */
+bool wait_write_new(const json_t *phase, double now, struct text *text);
 
 #endif

@@ -466,6 +466,30 @@ static void why_write_gate(const struct why *why, struct text *text)
 /* --- What follows ------------------------------------------------------------------------------
  */
 
+/* "7/b begins when a and c have succeeded" */
+static void why_write_before(const json_t *phase, struct text *text)
+{
+    const json_t *after = json_object_get(phase, "after");
+    size_t count = json_array_size(after);
+    const char *address = field_text(phase, "address"), *matrix = field_text(phase, "matrix");
+    if (matrix[0]) {
+        text_addf(text, "%s waits for its turn in %s\n", address, matrix);
+        return;
+    }
+    if (count == 0 || members_is_matrix(phase)) {
+        text_addf(text, "%s is blocked\n", address);
+        return;
+    }
+    text_addf(text, "%s begins when ", address);
+    for (size_t i = 0; i < count; i++)
+        text_addf(text, "%s%s",
+                  i == 0          ? ""
+                  : i + 1 < count ? ", "
+                                  : " and ",
+                  json_string_value(json_array_get(after, i)));
+    text_addf(text, " %s succeeded\n", count == 1 ? "has" : "have");
+}
+
 /* What phased has done about it, or waits for. */
 static void why_write_next(const struct why *why, struct text *text)
 {
@@ -483,6 +507,8 @@ static void why_write_next(const struct why *why, struct text *text)
         json_t *held = json_pack("{s:[O]}", "phases", why->phase);
         view_held(&why->cli->out, held, text);
         json_decref(held);
+    } else if (strcmp(phase_state, "blocked") == 0) {
+        why_write_before(why->phase, text);
     } else if (wait_write(run, (double)time(NULL), &wait)) {
         text_addf(text, "%s: %s\n", address, text_string(&wait));
     } else if (strcmp(state, "submitting") == 0) {

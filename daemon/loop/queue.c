@@ -144,7 +144,9 @@ static bool is_after(struct loop *loop, struct workflow *workflow, char reason[R
     unsigned long long id = workflow->after;
     if (text_equal(state, "succeeded"))
         return true;
-    (void)snprintf(reason, REASON_MAX, "workflow %llu, which it comes after, is %s", id, state);
+    bool is_over = text_equal(state, "failed") || text_equal(state, "cancelled");
+    (void)snprintf(reason, REASON_MAX, "workflow %llu, which it comes after, is %s%s", id, state,
+                   is_over ? ": retry that, or cancel this one" : "");
     return false;
 }
 

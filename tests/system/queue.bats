@@ -40,7 +40,8 @@ reason_is() { [ "$(reason "$1")" = "$2" ]; }
     eventually 30 reason_is "$second" 'limits.yaml allows 1 job in Slurm at a time'
     eventually 30 reason_is "$third" 'limits.yaml allows 1 job in Slurm at a time'
     [ "$(squeue -h -o %i | wc -l)" = 1 ]
-    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job'* ]]
+    [[ $(phasectl status "$second") = *'limits.yaml allows 1 job'* ]] || false
+    [[ $(phasectl status) = *'not submitted yet: limits.yaml allows 1 job in Slurm at a time'* ]] || false
     touch "$PHASED_HOME/go"
     for workflow in "$first" "$second" "$third"; do
         eventually 60 state "$workflow" succeeded
@@ -106,7 +107,7 @@ SPEC
     )
     second=$(held_up --after "$first")
     touch "$PHASED_HOME/go"
-    eventually 30 reason_is "$second" "workflow $first, which it comes after, is failed"
+    eventually 30 reason_is "$second" "workflow $first, which it comes after, is failed: retry that, or cancel this one"
     touch "$PHASED_HOME/fixed"
     phasectl retry "$first"
     eventually 60 state "$second" succeeded
@@ -128,6 +129,19 @@ SPEC
     eventually 60 state "$open" succeeded
     run phasectl submit --window 8-20 "$PHASED_HOME/spec.yaml"
     [ "$status" = 1 ] && [[ $output = *"'8-20' is no window of the day, such as 20:00-08:00"* ]]
+}
+
+@test "a phase that waits for others says for which" {
+    workflow=$(
+        submit --hold <<'SPEC'
+name: three
+phases:
+  a: {resources: {time: 1m}, run: "true"}
+  b: {resources: {time: 1m}, run: "true", after: []}
+  c: {resources: {time: 1m}, run: "true", after: [a, b]}
+SPEC
+    )
+    [[ $(phasectl why "$workflow/c") = *"$workflow/c begins when a and b have succeeded"* ]]
 }
 
 @test "what the site does not take yet waits, and plan and why say so" {

@@ -303,6 +303,12 @@ static void a_job_that_does_not_run_says_why(void **state)
         json_t *run = json_loads(text, JSON_DECODE_ANY, NULL);
         assert_non_null(run);
         struct text wait = {0};
+        bool is_new = text_starts(rows[i].text, "not submitted");
+        json_t *phase = json_pack("{s:s, s:O}", "reason", "retried", "run", run);
+        assert_int_equal(wait_write_new(phase, 1000, &wait), is_new);
+        assert_true(!is_new || strstr(text_string(&wait), "03:00; retried"));
+        text_clear(&wait);
+        json_decref(phase);
         assert_int_equal(wait_write(run, 1000, &wait), rows[i].text[0] != '\0');
         assert_string_equal(text_string(&wait), rows[i].text);
         text_fini(&wait);
