@@ -5,6 +5,7 @@
 #include "cli/format.h"
 #include "cli/table.h"
 #include "cli/view.h"
+#include "cli/wait.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -50,6 +51,24 @@ void members_note(const json_t *matrix, struct text *text)
         if (count > 0)
             text_addf(text, "%s%lld %s", comma, count, rows[i].word);
         comma = count > 0 ? ", " : comma;
+    }
+}
+
+void members_wait(const json_t *phases, const json_t *matrix, double now, struct text *text)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(phases, i, phase)
+    {
+        struct text wait = {0};
+        bool is_queued = text_equal(field_text(phase, "matrix"), field_text(matrix, "phase")) &&
+                         text_equal(field_text(phase, "state"), "queued");
+        if (is_queued && wait_write(json_object_get(phase, "run"), now, &wait)) {
+            text_addf(text, "; %s: %s", field_text(phase, "phase"), text_string(&wait));
+            text_fini(&wait);
+            return;
+        }
+        text_fini(&wait);
     }
 }
 
@@ -143,7 +162,7 @@ static json_t **members_sort(const json_t *members)
 }
 
 static void members_add(struct table *table, const json_t *member,
-                        const struct table_column *columns, size_t params)
+                        const struct table_column *columns, size_t params, double now)
 {
     const char *state = view_state(member), *reason = field_text(member, "out_reason");
     char buffer[FORMAT_SIZE];
@@ -170,10 +189,16 @@ static void members_add(struct table *table, const json_t *member,
     bool is_reused = field_text(member, "reused")[0] != '\0';
     if (!reason[0] && (is_reused || strcmp(state, "succeeded") != 0))
         reason = field_text(member, "reason");
-    table_add(table, COLOUR_PLAIN, reason);
+    struct text note = {0};
+    text_add(&note, reason);
+    if (!reason[0])
+        (void)wait_write(json_object_get(member, "run"), now, &note); /* whether it says anything */
+    table_add(table, COLOUR_PLAIN, text_string(&note));
+    text_fini(&note);
 }
 
-void members_write(const struct terminal *terminal, const json_t *matrix, struct text *text)
+void members_write(const struct terminal *terminal, const json_t *matrix, double now,
+                   struct text *text)
 {
     static const struct table_column first = {"MEMBER", TABLE_LEFT, TABLE_WHOLE};
     static const struct table_column rest[] = {
@@ -198,7 +223,7 @@ void members_write(const struct terminal *terminal, const json_t *matrix, struct
     table_init(&table, columns, 1 + count + REST);
     json_t **sorted = members_sort(members);
     for (size_t i = 0; i < json_array_size(members); i++)
-        members_add(&table, sorted[i], columns + 1, count);
+        members_add(&table, sorted[i], columns + 1, count, now);
     free(sorted);
     table_write(&table, terminal, 0, text);
     table_fini(&table);

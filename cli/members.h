@@ -22,9 +22,14 @@ long long members_in_state(const json_t *matrix, const char *state);
 /* Adds "rung 2 of 3: 150 succeeded, 40 out, 10 blocked". */
 void members_note(const json_t *matrix, struct text *text);
 
+/* Adds "; sweep.1: not submitted yet: ...": what the first of the members that are queued waits
+ * for, or nothing. `phases` are those of the workflow, the members among them. */
+void members_wait(const json_t *phases, const json_t *matrix, double now, struct text *text);
+
 /* Adds why members are out, a line a reason with how many there are and one that has it. */
 void members_reasons(const json_t *matrix, struct text *text);
 /* A table of the members of a matrix, the best first. */
-void members_write(const struct terminal *terminal, const json_t *matrix, struct text *text);
+void members_write(const struct terminal *terminal, const json_t *matrix, double now,
+                   struct text *text);
 
 #endif

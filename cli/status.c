@@ -17,6 +17,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,6 +42,23 @@ static const json_t *status_current_phase(const json_t *workflow)
     return open ? open : json_array_get(phases, json_array_size(phases) - 1);
 }
 
+/* Why the phase that it is at stands where it stands. */
+static void status_write_note(const json_t *workflow, const json_t *phase, double now,
+                              struct text *text)
+{
+    bool is_over = view_is_final(field_text(phase, "state"));
+    if (members_is_matrix(phase) && !is_over && !field_text(phase, "hold")[0]) {
+        members_note(phase, text);
+        members_wait(json_object_get(workflow, "phases"), phase, now, text);
+    } else if (!wait_write_new(phase, now, text)) {
+        text_add(text, field_text(phase, "reason"));
+    }
+    if (!text->size)
+        (void)wait_write(json_object_get(phase, "run"), now, text); /* whether it says anything */
+    if (!text->size && field_text(phase, "warning")[0])
+        text_addf(text, "warning: %s", field_text(phase, "warning"));
+}
+
 static void status_add_workflow(struct table *table, const json_t *workflow, double now)
 {
     const char *state = field_text(workflow, "state");
@@ -60,13 +78,7 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
               format_duration((isnan(ended) ? now : ended) - submitted, buffer));
     table_add(table, COLOUR_PLAIN, format_duration(field_number(workflow, "gpu_seconds"), buffer));
     table_add(table, COLOUR_PLAIN, format_cost(field_number(workflow, "cost_usd"), buffer));
-    const json_t *run = json_object_get(phase, "run");
-    if (!wait_write_new(phase, now, &note))
-        text_add(&note, field_text(phase, "reason"));
-    if (!text_string(&note)[0])
-        (void)wait_write(run, now, &note); /* whether it says anything */
-    if (!text_string(&note)[0] && field_text(phase, "warning")[0])
-        text_addf(&note, "warning: %s", field_text(phase, "warning"));
+    status_write_note(workflow, phase, now, &note);
     table_add(table, COLOUR_PLAIN, text_string(&note));
     text_fini(&note);
     text_fini(&progress);
@@ -302,7 +314,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     text_fini(&progress);
     if (members_is_matrix(phase)) {
         text_add(text, "\n");
-        members_write(&cli->out, phase, text);
+        members_write(&cli->out, phase, (double)time(NULL), text);
     }
     if (json_array_size(json_object_get(phase, "runs"))) {
         text_add(text, "\n");
@@ -339,6 +351,23 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
     table_fini(&table);
 }
 
+/* What holds up everything. A daemon that does not tell has been complained of before. */
+static void status_write_slurm(struct cli *cli, struct text *text)
+{
+    json_t *ping;
+    if (client_get(cli, "/v1/ping", &ping, NULL) < 0)
+        return;
+    const json_t *cluster = json_object_get(ping, "cluster");
+    const char *message = field_text(cluster, "message");
+    if (!field_is_true(cluster, "answering") && message[0]) {
+        char *line = text_format("Slurm does not answer, so that nothing begins: %s", message);
+        terminal_colour(&cli->out, text, COLOUR_YELLOW, line);
+        text_add(text, "\n");
+        free(line);
+    }
+    json_decref(ping);
+}
+
 static int status_one(struct cli *cli, const struct address *address, bool as_json)
 {
     struct error err;
@@ -354,6 +383,8 @@ static int status_one(struct cli *cli, const struct address *address, bool as_js
         status_write_phase(cli, address, json, &text);
     else
         status_write_run(cli, json, &text);
+    if (!as_json)
+        status_write_slurm(cli, &text);
     (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
     text_fini(&text);
     json_decref(json);
@@ -375,6 +406,7 @@ static int status_all(struct cli *cli, bool all, bool as_json)
     } else {
         status_write_all(cli, json, &text);
         status_write_rest(json, all, &text);
+        status_write_slurm(cli, &text);
     }
     (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
     text_fini(&text);

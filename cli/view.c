@@ -128,7 +128,7 @@ static void view_beside(const json_t *run, struct text *text)
 }
 
 /* What is worth saying about a phase: why it stands where it stands, or where it runs. */
-static void view_note(const json_t *phase, double now, struct text *text)
+static void view_note(const json_t *phases, const json_t *phase, double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     const json_t *nodes = json_object_get(run, "nodes");
@@ -137,6 +137,7 @@ static void view_note(const json_t *phase, double now, struct text *text)
         return;
     } else if (members_is_matrix(phase) && strcmp(field_text(phase, "state"), "blocked") == 0) {
         members_note(phase, text); /* the reason is that of a rung before */
+        members_wait(phases, phase, now, text);
     } else if (reason[0]) {
         text_add(text, reason);
     } else if (wait_write(run, now, text)) {
@@ -175,11 +176,11 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
         {"NOTE", TABLE_LEFT, TABLE_REST},
     };
     struct table table;
-    const json_t *phase;
+    const json_t *phases = json_object_get(workflow, "phases"), *phase;
     size_t i;
     char buffer[FORMAT_SIZE];
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
-    json_array_foreach(json_object_get(workflow, "phases"), i, phase)
+    json_array_foreach(phases, i, phase)
     {
         const char *state = view_state(phase);
         const json_t *total = members_total(phase);
@@ -196,7 +197,7 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
                   format_duration(field_number(total, "gpu_seconds"), buffer));
         table_add(&table, COLOUR_PLAIN, format_cost(field_number(total, "cost_usd"), buffer));
         struct text note = {0};
-        view_note(phase, now, &note);
+        view_note(phases, phase, now, &note);
         table_add(&table, COLOUR_PLAIN, text_string(&note));
         text_fini(&note);
     }

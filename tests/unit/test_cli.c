@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "cli/format.h"
+#include "cli/members.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/view.h"
@@ -317,6 +318,21 @@ static void a_job_that_does_not_run_says_why(void **state)
     }
 }
 
+static void a_matrix_waits_for_what_its_first_queued_member_waits_for(void **state)
+{
+    (void)state;
+    json_t *phases =
+        json_pack("[{s:s, s:s, s:s, s:{s:s}}, {s:s, s:s, s:s, s:{s:s, s:s}}, {s:s}]", "phase",
+                  "lr.1", "matrix", "lr", "state", "active", "run", "state", "running", "phase",
+                  "lr.2", "matrix", "lr", "state", "queued", "run", "state", "submitting",
+                  "job_reason", "its window opens at 01:00", "phase", "lr");
+    struct text text = {0};
+    members_wait(phases, json_array_get(phases, 2), 0, &text);
+    assert_string_equal(text_string(&text), "; lr.2: not submitted yet: its window opens at 01:00");
+    text_fini(&text);
+    json_decref(phases);
+}
+
 static void a_phase_whose_run_stops_is_stopping(void **state)
 {
     (void)state;
@@ -353,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_table_fits_the_terminal),
         cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
+        cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
     };
