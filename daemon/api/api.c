@@ -126,6 +126,7 @@ void api_close(struct api *api, void (*closed)(void *arg), void *arg)
     assert(!api->is_closing);
     api->is_closing = true;
     plan_forget_all(api);
+    nodes_forget_all(api);
     api->closed = closed;
     api->closed_arg = arg;
     waiters_close(&api->events, on_timer_closed);

@@ -10,6 +10,7 @@
 #include "lib/address.h"
 #include "lib/mac.h"
 
+struct node_call;
 struct plan_call;
 struct submit_item;
 
@@ -19,6 +20,7 @@ struct api {
     struct waiters events, commands;
     struct submit_item *submitting; /* posted, not yet committed: their keys */
     struct plan_call *planning;     /* waiting for the cluster */
+    struct node_call *naming;       /* likewise */
     unsigned handles_open;
     bool is_closing;
     void (*closed)(void *arg);
@@ -83,6 +85,7 @@ call_handler submit_post;
 call_handler plan_post;
 /* At the end: those who wait get no answer any more. */
 void plan_forget_all(struct api *api);
+void nodes_forget_all(struct api *api);
 call_handler control_post;
 call_handler nodes_get, nodes_post, nodes_delete;
 call_handler cost_get, budget_post;

@@ -2,6 +2,8 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
+#include "daemon/slurm/cluster.h"
+#include "daemon/slurm/survey.h"
 #include "daemon/store/answers.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -73,13 +75,77 @@ static struct node_item *node_item_new(const struct call *call)
     return item;
 }
 
-/* Slurm refuses every job that leaves out what is no node. That this is one of the cluster it
- * alone knows, but it can look like one. */
+/* Slurm refuses every job that leaves out what is no node. */
 static bool is_node_name(const char *name)
 {
     static const char characters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     return name[strspn(name, characters)] == '\0' && name[0] != '-' && name[0] != '.';
+}
+
+/* --- Adding --------------------------------------------------------------------------------------
+ */
+
+/* A request that waits for the cluster to tell its nodes. */
+struct node_call {
+    struct node_call *next;
+    struct api *api; /* NULL: it is closed, and has answered the request */
+    struct node_item *item;
+};
+
+void nodes_forget_all(struct api *api)
+{
+    while (api->naming) {
+        struct node_call *naming = api->naming;
+        api->naming = naming->next;
+        naming->api = NULL;
+    }
+}
+
+/* A node without a name is one that this user may not see: then nothing is known of names. */
+static bool may_be_node(const struct cluster_survey *survey, const char *name)
+{
+    bool may_be = survey->node_count == 0;
+    for (size_t i = 0; i < survey->node_count && !may_be; i++)
+        may_be = !survey->nodes[i].name[0] || text_equal(survey->nodes[i].name, name);
+    return may_be;
+}
+
+/* Where Slurm does not tell, a person is believed: a name that is none is left out when a job is
+ * submitted. */
+static void node_surveyed(void *arg, const struct cluster_result *result)
+{
+    struct node_call *naming = arg;
+    struct node_item *item = naming->item;
+    if (!naming->api) {
+        node_free(&item->item);
+        free(naming);
+        return;
+    }
+    struct node_call **at = &naming->api->naming;
+    while (*at != naming)
+        at = &(*at)->next;
+    *at = naming->next;
+    bool is_known = result && result->outcome == CLUSTER_DONE && result->survey;
+    if (is_known && !may_be_node(result->survey, item->node)) {
+        request_reply_error(item->request, API_BAD_REQUEST, item->node, "Slurm knows no node %s",
+                            item->node);
+        node_free(&item->item);
+    } else {
+        loop_post_item(naming->api->config.loop, &item->item, NULL);
+    }
+    free(naming);
+}
+
+static void node_add(struct api *api, struct node_item *item)
+{
+    struct node_call *naming = calloc(1, sizeof *naming);
+    if (!naming)
+        abort();
+    *naming = (struct node_call){.next = api->naming, .api = api, .item = item};
+    api->naming = naming;
+    if (loop_survey(api->config.loop, NULL, 0, node_surveyed, naming, NULL) < 0)
+        node_surveyed(naming, NULL);
 }
 
 void nodes_post(struct call *call)
@@ -109,7 +175,7 @@ void nodes_post(struct call *call)
     item->item.write = node_write_exclusion;
     item->message = message ? text_format("%s", message) : NULL;
     item->until_ms = is_for_good ? 0 : item->now_ms + 1000 * (int64_t)time_s;
-    loop_post_item(call->api->config.loop, &item->item, NULL);
+    node_add(call->api, item);
     json_decref(body);
 }
 

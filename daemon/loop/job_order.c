@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WARN_MARGIN_S = 15,    /* beyond the time a stop takes: for the lead's own end */
@@ -58,6 +59,8 @@ static void options_fill(struct job_order *order, const json_t *spec, const char
     if (excluded) {
         const char *own = json_string_value(json_object_get(slurm, "exclude"));
         order->owned[owned] = text_format("%s%s%s", own ? own : "", own ? "," : "", excluded);
+        order->description.excluded =
+            order->owned[owned] + strlen(order->owned[owned]) - strlen(excluded);
         order->options[count++] =
             (struct cluster_option){.name = "exclude", .value = order->owned[owned++]};
     }

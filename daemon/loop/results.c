@@ -171,6 +171,8 @@ static enum core_event_kind answer_kind(const struct cluster_result *result)
 
 static void take_submit(struct loop *loop, struct duty *duty, const struct cluster_result *result)
 {
+    if (result->has_dropped)
+        loop_warn(loop, duty->effect.run, "%s", result->message);
     post_answer(loop, duty, answer_kind(result), result);
     if (result->kind == CLUSTER_LOOKUP && result->outcome == CLUSTER_DONE && result->job_count == 1)
         post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);

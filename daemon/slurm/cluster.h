@@ -136,6 +136,9 @@ struct cluster_description {
     bool requeue;    /* Slurm may requeue it: on preemption and node failure */
     bool hold;       /* submitted held, until somebody releases it */
 
+    /* With commas, the end of the option `exclude`: nodes that nobody has written into the spec, so
+     * that those of them that Slurm knows no more are dropped. NULL: none. */
+    const char *excluded;
     const struct cluster_option *options; /* the spec's `slurm:` map */
     size_t option_count;
 };
@@ -145,6 +148,7 @@ struct cluster_result {
     uint64_t key;
     enum cluster_kind kind;
     enum cluster_outcome outcome;
+    bool has_dropped;  /* of submissions: excluded nodes that are none; the message says which */
     uint32_t job_id;   /* 0: none */
     char message[256]; /* of REFUSED, LIMITED and UNREACHABLE: the reason, in Slurm's words */
     char cluster[64];  /* of polls and found lookups: its name; empty until learned */

@@ -9,6 +9,7 @@
 #include "daemon/slurm/survey.h"
 #include "daemon/slurm/surveyor.h"
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -117,10 +118,42 @@ static void answer_change(struct cluster_result *result, int slurm_result)
         answer_failure(result, slurm_error_of(slurm_result));
 }
 
+static bool is_node(void *context, const char *name)
+{
+    const node_info_msg_t *loaded = context;
+    for (uint32_t i = 0; i < loaded->record_count; i++)
+        if (loaded->node_array[i].name && text_equal(loaded->node_array[i].name, name))
+            return true;
+    return false;
+}
+
+/* Submits the job. One that is refused for a node that is none goes once more, without those of the
+ * excluded nodes that Slurm does not know; which they are goes into `dropped`. */
+static int submit_job(struct submission *submission, submit_response_msg_t **ret_response,
+                      struct text *dropped)
+{
+    node_info_msg_t *loaded = NULL;
+    int result = slurm_submit_batch_job(&submission->job, ret_response);
+    int code = result == SLURM_SUCCESS ? 0 : slurm_error_of(result);
+    if (code != ESLURM_INVALID_NODE_NAME || !submission->excluded ||
+        slurm_load_node(0, &loaded, SHOW_ALL) != SLURM_SUCCESS)
+        return code;
+    if (submission_drop_nodes(submission, is_node, loaded, dropped)) {
+        if (*ret_response)
+            slurm_free_submit_response_response_msg(*ret_response);
+        *ret_response = NULL;
+        result = slurm_submit_batch_job(&submission->job, ret_response);
+        code = result == SLURM_SUCCESS ? 0 : slurm_error_of(result);
+    }
+    slurm_free_node_info_msg(loaded);
+    return code;
+}
+
 static void carry_out_submit(struct slurm_cluster *slurm, struct request *request)
 {
     struct cluster_result *result = &request->result;
     submit_response_msg_t *response = NULL;
+    struct text dropped = {0};
     struct error err;
     const char *names = request->submission->job.partition;
     uint32_t limit = partitions_limit(&slurm->partitions, names, time(NULL));
@@ -131,14 +164,20 @@ static void carry_out_submit(struct slurm_cluster *slurm, struct request *reques
         request->submission = NULL;
         return;
     }
-    int slurm_result = slurm_submit_batch_job(&request->submission->job, &response);
+    int slurm_result = submit_job(request->submission, &response, &dropped);
     answer_change(result, slurm_result);
     if (slurm_result == SLURM_SUCCESS && response) {
         result->job_id = response->job_id;
         if (response->job_submit_user_msg)
             (void)snprintf(result->message, sizeof result->message, "%s",
                            response->job_submit_user_msg);
+        result->has_dropped = dropped.size > 0;
+        if (result->has_dropped)
+            (void)snprintf(result->message, sizeof result->message,
+                           "Slurm knows no node %s, which was to be left out",
+                           text_string(&dropped));
     }
+    text_fini(&dropped);
     if (response)
         slurm_free_submit_response_response_msg(response);
     submission_free(request->submission);

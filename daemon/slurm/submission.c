@@ -386,6 +386,9 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
     }
     if (description->hold)
         submission->job.priority = 0;
+    if (description->excluded && submission->job.exc_nodes)
+        submission->excluded = submission->job.exc_nodes + strlen(submission->job.exc_nodes) -
+                               strlen(description->excluded);
     *ret_submission = submission;
     return 0;
 }
@@ -408,6 +411,35 @@ int submission_fit(struct submission *submission, uint32_t limit_minutes, struct
     if (job->warn_time > half_s)
         job->warn_time = (uint16_t)half_s;
     return 0;
+}
+
+bool submission_drop_nodes(struct submission *submission,
+                           bool (*is_node)(void *context, const char *name), void *context,
+                           struct text *dropped)
+{
+    const char *at = submission->excluded;
+    if (!at)
+        return false;
+    struct text kept = {0};
+    bool has_dropped = false;
+    text_add_bytes(&kept, submission->job.exc_nodes, (size_t)(at - submission->job.exc_nodes));
+    size_t own = kept.size;
+    for (size_t size; *at; at += size + (at[size] == ',')) {
+        size = strcspn(at, ",");
+        char *name = text_format("%.*s", (int)size, at);
+        bool stays = is_node(context, name);
+        struct text *list = stays ? &kept : dropped;
+        text_addf(list, "%s%s", list->size > (stays ? own : 0) ? "," : "", name);
+        has_dropped = has_dropped || !stays;
+        free(name);
+    }
+    if (kept.size == own && own) /* the comma behind the spec's own */
+        kept.data[--kept.size] = '\0';
+    bool is_empty = kept.size == 0;
+    char *names = keep(submission, text_steal(&kept));
+    submission->job.exc_nodes = is_empty ? NULL : names;
+    submission->excluded = is_empty || own > strlen(names) ? NULL : names + own;
+    return has_dropped;
 }
 
 void submission_free(struct submission *submission)

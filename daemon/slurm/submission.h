@@ -12,10 +12,12 @@
 
 struct cluster_description;
 struct error;
+struct text;
 
 struct submission {
     job_desc_msg_t job;
     bool can_chain;
+    const char *excluded; /* the end of job.exc_nodes, or NULL: see cluster.h */
     char **environment;
     char *strings[128]; /* what `job` points to beside the environment; NULL-terminated */
 };
@@ -28,6 +30,11 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
  * asks for no more, any other is refused, since Slurm would let it wait for ever. A job with a QOS
  * is left alone, as that may have the right to more. */
 int submission_fit(struct submission *submission, uint32_t limit_minutes, struct error *err);
+/* Drops those of the excluded nodes that are none, and appends their names, with commas between, to
+ * `dropped`. Returns whether there was one. */
+bool submission_drop_nodes(struct submission *submission,
+                           bool (*is_node)(void *context, const char *name), void *context,
+                           struct text *dropped);
 void submission_free(struct submission *submission);
 
 #endif

@@ -53,6 +53,23 @@ nodes_are() {
     nodes_are "$workflow" n1
 }
 
+@test "a name that is no node is refused, and one that is none any more drops no other" {
+    phasectl daemon start
+    run phasectl nodes add nope
+    [ "$status" -eq 1 ]
+    [ "$output" = 'phasectl: Slurm knows no node nope' ]
+    phasectl nodes add n1
+    phasectl daemon stop
+    sqlite3 "$PHASED_HOME/phased.db" \
+        "INSERT INTO node_health (node, message, since, until, count) SELECT 'nope', 'gone', since, until, count FROM node_health WHERE node = 'n1'"
+    phasectl daemon start
+    workflow=$(sleeper 0 | submit)
+    eventually 60 state "$workflow" succeeded
+    nodes_are "$workflow" n2 # n1 is still left out
+    [ "$(record "SELECT message FROM event WHERE workflow = $workflow AND type = 'warning' LIMIT 1")" = \
+        'Slurm knows no node nope, which was to be left out' ]
+}
+
 @test "a person leaves nodes out; with none left, a job takes any and says so" {
     phasectl daemon start
     phasectl nodes add n1 --for 2h --because 'fan noise'

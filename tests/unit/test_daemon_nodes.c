@@ -74,17 +74,18 @@ static void a_node_that_failed_is_left_out_of_what_follows(void **state)
 static void a_person_excludes_and_clears_nodes(void **state)
 {
     struct world *world = *state;
-    json_decref(world_expect(world, 200, "POST", "/v1/nodes/n3", exclusion("noise", 0)));
+    json_decref(world_expect(world, 200, "POST", "/v1/nodes/n2", exclusion("noise", 0)));
     json_decref(world_expect(world, 200, "POST", "/v1/nodes/n1", exclusion("fan", 3600)));
+    json_decref(world_expect(world, 400, "POST", "/v1/nodes/n3", exclusion("no such", 0)));
     json_t *json = world_expect(world, 200, "GET", "/v1/nodes", NULL);
     assert_string_equal(world_member(json, "nodes.0.message"), "fan");
     assert_string_equal(world_member(json, "nodes.1.until"), "null");
     assert_string_equal(world_member(json, "nodes.1.cause"), "null");
     json_decref(json);
     submit(world, 1);
-    assert_excluded(world, "101 n7,n1,n3\n");
-    json_decref(world_expect(world, 200, "DELETE", "/v1/nodes/n3", NULL));
-    json_decref(world_expect(world, 404, "DELETE", "/v1/nodes/n3", NULL));
+    assert_excluded(world, "101 n7,n1,n2\n");
+    json_decref(world_expect(world, 200, "DELETE", "/v1/nodes/n2", NULL));
+    json_decref(world_expect(world, 404, "DELETE", "/v1/nodes/n2", NULL));
     json_decref(world_expect(world, 400, "POST", "/v1/nodes/n[1-2]", exclusion("all", 0)));
     json_decref(world_expect(world, 400, "POST", "/v1/nodes/n1", exclusion("long", -1)));
     json_decref(world_expect(world, 405, "PUT", "/v1/nodes/n1", NULL));

@@ -4,6 +4,7 @@
 #include "daemon/slurm/answer.h"
 #include "daemon/slurm/submission.h"
 #include "lib/error.h"
+#include "lib/text.h"
 #include "lib/spec/slurm_options.h"
 
 #include <errno.h>
@@ -231,6 +232,47 @@ static void options_go_where_sbatch_puts_them(void **state)
     submission_free(submission);
 }
 
+static bool is_not_nope(void *context, const char *name)
+{
+    (void)context;
+    return !text_starts(name, "nope");
+}
+
+static void excluded_nodes_that_are_none_are_dropped_but_not_the_spec_s_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *all, *excluded, *left, *dropped;
+    } rows[] = {
+        {"n1,nope", "n1,nope", "n1", "nope"},
+        {"nope", "nope", NULL, "nope"},
+        {"nope1,nope2,n[1-2],nope3", "nope3", "nope1,nope2,n[1-2]", "nope3"},
+        {"n7,nope1,n3,nope2,n4", "nope1,n3,nope2,n4", "n7,n3,n4", "nope1,nope2"},
+        {"n1,n2", "n1,n2", "n1,n2", ""},
+        {"nope", NULL, "nope", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct cluster_option option = {"exclude", rows[i].all};
+        struct cluster_description description = plain;
+        struct text dropped = {0};
+        description.options = &option;
+        description.option_count = 1;
+        description.excluded = rows[i].excluded;
+        struct submission *submission = submission_of(&description);
+        for (int j = 0; j < 2; j++) /* nothing is left to be dropped the second time */
+            assert_int_equal(submission_drop_nodes(submission, is_not_nope, NULL, &dropped),
+                             j == 0 && rows[i].dropped[0]);
+        assert_string_equal(text_string(&dropped), rows[i].dropped);
+        const char *left = submission->job.exc_nodes;
+        if (!left || !rows[i].left)
+            assert_ptr_equal(left, rows[i].left);
+        else
+            assert_string_equal(left, rows[i].left);
+        submission_free(submission);
+        text_fini(&dropped);
+    }
+}
+
 static void a_held_job_has_priority_0_whatever_the_options_say(void **state)
 {
     (void)state;
@@ -456,6 +498,7 @@ int main(void)
         cmocka_unit_test(the_environment_is_the_users_and_sbatchs),
         cmocka_unit_test(each_option_changes_the_job),
         cmocka_unit_test(options_go_where_sbatch_puts_them),
+        cmocka_unit_test(excluded_nodes_that_are_none_are_dropped_but_not_the_spec_s_own),
         cmocka_unit_test(a_held_job_has_priority_0_whatever_the_options_say),
         cmocka_unit_test(what_cannot_be_submitted_anywhere_is_refused_by_name),
         cmocka_unit_test(slurms_errors_have_one_meaning_each),
