@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +92,10 @@ static int options_set(const struct cli *cli, const struct option_rule *rule, co
     return CLI_OK;
 }
 
-/* Reads the option at `*at` with its value, and leaves `*at` at its last word. */
-static int options_read(const struct cli *cli, char ***at, const struct option_rule *rules)
+/* Reads the option at `*at` with its value, and leaves `*at` at its last word. `given` has a bit for
+ * each rule whose value was given: a second one must not replace it without a word. */
+static int options_read(const struct cli *cli, char ***at, const struct option_rule *rules,
+                        uint64_t *given)
 {
     char *word = **at;
     const char *value = NULL;
@@ -121,6 +124,10 @@ static int options_read(const struct cli *cli, char ***at, const struct option_r
         --*at;
         return cli_usage(cli, "--%s wants a value: %s", rule->name, rule->value);
     }
+    uint64_t bit = UINT64_C(1) << (rule - rules);
+    if (*given & bit && !rule->list)
+        return cli_usage(cli, "--%s is given twice", rule->name);
+    *given |= bit;
     return options_set(cli, rule, value);
 }
 
@@ -136,6 +143,7 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
                    struct arguments *arguments, int *ret_status)
 {
     bool only_arguments = false;
+    uint64_t given = 0;
     for (char **at = words; *at; at++) {
         int status = CLI_OK;
         if (!only_arguments && strcmp(*at, "--") == 0) {
@@ -145,7 +153,7 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
             *ret_status = CLI_OK;
             return false;
         } else if (!only_arguments && (*at)[0] == '-' && (*at)[1]) {
-            status = options_read(cli, &at, rules);
+            status = options_read(cli, &at, rules, &given);
         } else if (arguments->count == arguments->max) {
             status = cli_usage(cli, "one word too many: '%s'", *at);
         } else {

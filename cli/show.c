@@ -79,7 +79,20 @@ static void show_code(const json_t *source, struct table *table)
     text_fini(&text);
 }
 
-/* "--with stand_in --set validate.iterations=10" */
+/* When it may begin, as it was asked for. */
+static void show_turn(const json_t *source, struct text *text)
+{
+    long long priority = field_integer(source, "priority"), after = field_integer(source, "after");
+    const char *window = field_text(source, "window");
+    if (priority)
+        text_addf(text, "%s--priority %lld", text->size ? " " : "", priority);
+    if (after)
+        text_addf(text, "%s--after %lld", text->size ? " " : "", after);
+    if (window[0])
+        text_addf(text, "%s--window %s", text->size ? " " : "", window);
+}
+
+/* "--with stand_in --set validate.iterations=10 --after 44" */
 static void show_choices(const json_t *source, struct table *table)
 {
     struct text text = {0};
@@ -91,6 +104,7 @@ static void show_choices(const json_t *source, struct table *table)
         text_addf(&text, "%s--with %s", text.size ? " " : "", json_string_value(variant));
     json_object_foreach(json_object_get(source, "set"), name, value)
         text_addf(&text, "%s--set %s=%s", text.size ? " " : "", name, json_string_value(value));
+    show_turn(source, &text);
     show_row(table, "options", text_string(&text));
     text_fini(&text);
 }

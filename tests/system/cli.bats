@@ -86,6 +86,8 @@ submit a.yaml b.yaml --watch
 submit a.yaml --wacth
 submit a.yaml --set iterations
 submit a.yaml --watch=yes
+submit a.yaml --after 44 --after 36
+metrics 7 --last 3 --last=4
 status seven
 status 7/
 logs 7 --rank -1
@@ -100,6 +102,8 @@ WORDS
     [[ $output == *"did you mean 'submit'"* ]]
     run -2 phasectl submit a.yaml --wacth
     [[ $output == *"did you mean --watch"* ]]
+    run -2 phasectl submit a.yaml --after 44 --after 36
+    [[ $output == *"--after is given twice"* ]]
 }
 
 @test "without a daemon each question is one line that says how to start it" {

@@ -106,6 +106,7 @@ phases:
 SPEC
     )
     second=$(held_up --after "$first")
+    [[ $(phasectl show "$second") = *"options  --after $first"* ]] || false
     touch "$PHASED_HOME/go"
     eventually 30 reason_is "$second" "workflow $first, which it comes after, is failed: retry that, or cancel this one"
     touch "$PHASED_HOME/fixed"
@@ -120,7 +121,9 @@ SPEC
 @test "outside of its window nothing is submitted, inside it is" {
     now=$((10#$(date +%H) * 60 + 10#$(date +%M)))
     at() { printf '%02d:%02d' $((($1 + 1440) % 1440 / 60)) $((($1 + 1440) % 60)); }
-    closed=$(held_up --window "$(at $((now + 120)))-$(at $((now + 180)))")
+    window=$(at $((now + 120)))-$(at $((now + 180)))
+    closed=$(held_up --priority 7 --window "$window")
+    [[ $(phasectl show "$closed") = *"options  --priority 7 --window $window"* ]] || false
     open=$(held_up --window "$(at $((now - 60)))-$(at $((now + 60)))")
     eventually 30 state "$open/wait" active
     eventually 30 reason_is "$closed" "its window opens at $(at $((now + 120)))"
