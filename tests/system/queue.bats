@@ -173,7 +173,7 @@ SPEC
     limits 'month: {usd: 0.5}'
     workflow=$(held_up)
     eventually 90 state "$workflow/wait" held
-    [[ $(phasectl status "$workflow/wait" --json | jq -r .reason) = "held by this month's budget, of which \$"*' of $0.5 is spent' ]]
+    [[ $(phasectl status "$workflow/wait" --json | jq -r .reason) = "held by this month's budget, of which \$"*' of $0.50 is spent' ]]
     phasectl release "$workflow"
     eventually 60 state "$workflow/wait" held
     rm "$PHASED_HOME/limits.yaml"
