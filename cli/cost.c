@@ -223,6 +223,52 @@ static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, 
     text_add(text, *between == ',' ? "\n" : "it has no budget\n");
 }
 
+/* Adds what the row says to the one of this phase and cause. */
+static void cost_fold_row(json_t *folded, const json_t *row, const char *phase)
+{
+    json_t *sum = NULL, *one;
+    size_t i;
+    json_array_foreach(folded, i, one)
+    {
+        if (text_equal(field_text(one, "phase"), phase) &&
+            text_equal(field_text(one, "cause"), field_text(row, "cause")))
+            sum = one;
+    }
+    if (!sum) {
+        sum = json_copy((json_t *)row);
+        (void)json_object_set_new(sum, "phase", json_string(phase));
+        (void)json_array_append_new(folded, sum);
+        return;
+    }
+    static const char *const names[] = {"seconds", "gpu_seconds", "cost_usd"};
+    for (size_t at = 0; at < sizeof names / sizeof *names; at++) {
+        double amount = field_number(row, names[at]), before = field_number(sum, names[at]);
+        if (!isnan(amount))
+            (void)json_object_set_new(sum, names[at],
+                                      json_real(isnan(before) ? amount : before + amount));
+    }
+}
+
+/* The rows of a phase, or of the members of a matrix; of all phases members are in the row of their
+ * matrix. */
+static json_t *cost_fold(const json_t *costs, const char *phase)
+{
+    json_t *folded = json_array();
+    const json_t *row;
+    size_t i;
+    json_array_foreach(costs, i, row)
+    {
+        const char *name = field_text(row, "phase");
+        char *matrix = text_format("%.*s", (int)strcspn(name, "."), name); /* of sweep.12 */
+        if (!*phase)
+            cost_fold_row(folded, row, matrix);
+        else if (text_equal(phase, name) || text_equal(phase, matrix))
+            cost_fold_row(folded, row, name);
+        free(matrix);
+    }
+    return folded;
+}
+
 /* A row for each phase and what came of its time. */
 static void cost_write_one(const struct cli *cli, const json_t *costs, const char *phase,
                            struct text *text)
@@ -237,13 +283,11 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
     const json_t *row;
     size_t i;
     char buffer[FORMAT_SIZE];
-    json_array_foreach(costs, i, row) if (!*phase || text_equal(phase, field_text(row, "phase")))
-        cost_add(&total, row);
+    json_t *folded = cost_fold(costs, phase);
+    json_array_foreach(folded, i, row) cost_add(&total, row);
     table_init(&table, columns, sizeof columns / sizeof *columns);
-    json_array_foreach(costs, i, row)
+    json_array_foreach(folded, i, row)
     {
-        if (*phase && !text_equal(phase, field_text(row, "phase")))
-            continue;
         double seconds = field_number(row, "seconds");
         table_add(&table, COLOUR_PLAIN, field_text(row, "phase"));
         table_add(&table, COLOUR_PLAIN, field_text(row, "cause"));
@@ -260,6 +304,7 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
     table_add(&table, COLOUR_PLAIN, "");
     table_write(&table, &cli->out, 0, text);
     table_fini(&table);
+    json_decref(folded);
     if (!*phase)
         cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &total, text);
 }

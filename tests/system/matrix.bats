@@ -210,6 +210,9 @@ SPEC
     [ "$(given)" = '7 3' ]
     [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]
     [[ $(phasectl logs 1/sweep 2>&1) == *"the best is 1/sweep.74" ]]
+    run phasectl cost 1
+    [[ $output == *$'\nsweep '* && $output != *sweep.1* ]]
+    [[ $(phasectl cost 1/sweep) == *sweep.74* ]]
     [ "$(cut -d' ' -f1,2 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" = 200 ]
     [ "$(cut -d' ' -f3 "$PHASED_HOME/runs/1/executed" | sort -u | wc -l)" -le 8 ]
     [ "$(phasectl status 1/sweep | sed -n '/^MEMBER/,$p' | sed -n 2p | cut -d' ' -f1)" = sweep.74 ]
