@@ -92,8 +92,8 @@ static int options_set(const struct cli *cli, const struct option_rule *rule, co
     return CLI_OK;
 }
 
-/* Reads the option at `*at` with its value, and leaves `*at` at its last word. `given` has a bit for
- * each rule whose value was given: a second one must not replace it without a word. */
+/* Reads the option at `*at` with its value, and leaves `*at` at its last word. `given` has a bit
+ * for each rule whose value was given: a second one must not replace it without a word. */
 static int options_read(const struct cli *cli, char ***at, const struct option_rule *rules,
                         uint64_t *given)
 {
