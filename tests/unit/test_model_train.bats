@@ -274,3 +274,9 @@ near() {
     [[ $output == *'--matrix-lr X '*'[0.01]'* ]]
     [ "$(grep -c '^  --' <<<"$output")" -ge 20 ]
 }
+
+@test "what a remedy may set is printed as the run has it" {
+    train out 2 --matrix-lr 0.003 --weight-base 7 >"$DIR/log"
+    run "$BIN/phase-worker" extract <"$DIR/log"
+    [ "${lines[0]}" = '{"device_batch_size": 4, "iterations": 2, "matrix_lr": 0.003, "weight_base": 7}' ]
+}

@@ -298,6 +298,11 @@ static void print_begin(const struct train *train)
     for (size_t i = 0; i < options->loops; i++)
         printf(" %.4f", (double)train->loop_weights[i]);
     putchar('\n');
+    /* What a remedy may set, by the names that params have: it is seen to have been taken up. */
+    printf("device_batch_size: %" PRIu64 " iterations: %" PRIu64
+           " matrix_lr: %.6g weight_base: %.6g\n",
+           options->device_batch_size, options->iterations, options->matrix_lr,
+           options->weight_base);
 }
 
 static int train_all(struct train *train, struct error *err)
