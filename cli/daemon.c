@@ -107,6 +107,9 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
     else
         printf("%s%s\n", message[0] ? "Slurm does not answer: " : "Slurm has not answered yet",
                message);
+    if (field_text(ping, "trouble")[0])
+        printf("the record cannot be written, so that nothing new begins: %s\n",
+               field_text(ping, "trouble"));
 }
 
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)

@@ -358,7 +358,14 @@ static void status_write_slurm(struct cli *cli, struct text *text)
     if (client_get(cli, "/v1/ping", &ping, NULL) < 0)
         return;
     const json_t *cluster = json_object_get(ping, "cluster");
-    const char *message = field_text(cluster, "message");
+    const char *message = field_text(cluster, "message"), *trouble = field_text(ping, "trouble");
+    if (trouble[0]) {
+        char *line =
+            text_format("the record cannot be written, so that nothing new begins: %s", trouble);
+        terminal_colour(&cli->out, text, COLOUR_RED, line);
+        text_add(text, "\n");
+        free(line);
+    }
     if (!field_is_true(cluster, "answering") && message[0]) {
         char *line = text_format("Slurm does not answer, so that nothing begins: %s", message);
         terminal_colour(&cli->out, text, COLOUR_YELLOW, line);

@@ -476,7 +476,13 @@ static void why_write_before(const json_t *phase, struct text *text)
         text_addf(text, "%s waits for its turn in %s\n", address, matrix);
         return;
     }
-    if (count == 0 || members_is_matrix(phase)) {
+    if (members_is_matrix(phase) && (count == 0 || !text_equal(view_state(phase), "blocked"))) {
+        text_addf(text, "%s waits for its members, of which ", address);
+        view_progress(phase, text);
+        text_add(text, " have ended\n");
+        return;
+    }
+    if (count == 0) {
         text_addf(text, "%s is blocked\n", address);
         return;
     }

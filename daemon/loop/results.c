@@ -144,11 +144,15 @@ static void take_poll(struct loop *loop, const struct cluster_result *result)
 static void post_answer(struct loop *loop, const struct duty *duty, enum core_event_kind kind,
                         const struct cluster_result *result)
 {
+    char message[sizeof result->message];
+    bool is_away = result->outcome == CLUSTER_UNREACHABLE; /* its words alone tell nobody that */
+    (void)snprintf(message, sizeof message, "%s%.220s", is_away ? "Slurm does not answer: " : "",
+                   result->message);
     struct core_event event = {.kind = kind,
                                .workflow = duty->effect.workflow,
                                .job = duty->effect.job,
                                .slurm_id = result->job_id,
-                               .message = result->message};
+                               .message = message};
     loop_post(loop, &event);
 }
 

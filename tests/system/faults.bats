@@ -145,6 +145,8 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     run phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
     [ "$status" = 1 ]
     [[ "$output" = *full* || "$output" = *space* ]]
+    [[ $(phasectl daemon status) == *'the record cannot be written, so that nothing new begins: '*full* ]]
+    [[ $(phasectl status) == *'the record cannot be written, so that nothing new begins: '*full* ]]
     rm "$PHASED_HOME/ballast"
     [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
     eventually 30 phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"

@@ -217,6 +217,8 @@ static void a_submission_waits_for_slurm(void **state)
     world_slurm_write(world, "mode", "down");
     submit(world);
     world_await(world, "/v1/ping", "cluster.answering", "false");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_reason",
+                "Slurm does not answer: Unable to contact the controller");
     world_kill(world);
     world_start(world, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.run.state", "submitting");
