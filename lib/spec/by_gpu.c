@@ -56,6 +56,12 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
     if (!by_gpu_is_name(member->key))
         node_key_problem(problems, member,
                          "neither the model of a GPU (h100) nor its memory (80GB)");
+    else if (strlen(member->key) <= 3 && !member->key[strspn(member->key, "0123456789")])
+        node_key_problem(problems, member, "%.20s of what? Memory has a unit (%.20sGB)",
+                         member->key, member->key);
+    else if (!strpbrk(member->key, "0123456789"))
+        node_key_warning(problems, member,
+                         "is %.64s a model of GPUs? Nearly all of them have a number", member->key);
     if (member->kind != NODE_MAP) {
         node_problem(problems, member, "not a map of what differs, such as {params: {batch: 64}}");
         return false;

@@ -273,6 +273,9 @@ static void layout_add_output(const struct sections *sections, const struct node
     if (name && !layout_is_below(name))
         node_problem(sections->scope->problems, node,
                      "not a path below $PHASED_OUT (such as data.jsonl)");
+    else if (name && strpbrk(name, "*?["))
+        node_problem(sections->scope->problems, node,
+                     "a file is looked for by its name: *, ? and [ stand for nothing here");
     else if (name)
         (void)json_array_append_new(outputs, json_string(name));
     free(name);

@@ -41,6 +41,7 @@ struct spec_reader {
     size_t expanded;             /* see scope_init() */
     struct node *root;           /* with the variants that are wanted */
     const struct node *variants; /* or NULL */
+    size_t variants_errors;      /* that they have as such, which hide nothing of the others */
     struct phases phases;
     const json_t *price;            /* or NULL */
     bool counts_dollars;            /* there is a budget of them */
@@ -254,8 +255,10 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     }
     keys_check(reader->problems, reader->root, &keys_workflow);
     reader->variants = node_get(reader->root, "variants");
+    size_t error_count = reader->problems->error_count;
     reader->root = variants_apply(&reader->arena, reader->root,
                                   overrides ? overrides->variants : NULL, reader->problems);
+    reader->variants_errors = reader->problems->error_count - error_count;
     json_t *workflow = json_object(), *phases = json_array();
     scope_init(&outside, reader->problems, &reader->expanded, NULL, NULL, 0);
     json_t *name = spec_read_name(reader);
@@ -350,7 +353,8 @@ int spec_parse(const char *file, const char *data, size_t size,
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "larger than %d bytes", SPEC_SIZE_MAX);
     else if (yaml_read(&reader.arena, data, size, problems, &reader.root) == 0)
         workflow = spec_read(&reader, overrides);
-    if (workflow && !problems->error_count && overrides && overrides->try_variants)
+    if (workflow && problems->error_count == reader.variants_errors && overrides &&
+        overrides->try_variants)
         spec_try_variants(&reader, data, size);
     if (workflow && !problems->error_count && rehearsal_steps)
         rehearsal_apply(workflow, rehearsal_steps, problems);

@@ -40,6 +40,30 @@ static struct node *variants_null(struct node_arena *arena, const struct node *n
     return copy;
 }
 
+/* Whether what a variant says of a phase that the file does not have makes no phase either: then
+ * its name is misspelt. */
+static bool variants_is_misspelt(const struct node *phases, const struct node *item)
+{
+    const struct node *defaults = node_get(phases->parent, "defaults");
+    return item->kind == NODE_MAP && !node_get(item, "run") && !node_get(item, "extends") &&
+           !node_get(defaults, "run");
+}
+
+static void variants_report_phase(const struct node *phases, const struct node *item,
+                                  struct spec_problems *problems)
+{
+    const char **names = calloc(phases->count + 1, sizeof *names);
+    if (!names)
+        abort();
+    for (size_t i = 0; i < phases->count; i++)
+        names[i] = phases->items[i]->key;
+    const char *nearest = spec_problems_nearest(problems, item->key, names, phases->count);
+    node_key_problem(problems, item, "no phase is called so%s%s%s",
+                     nearest ? " (did you mean " : ", and to be one it lacks run",
+                     nearest ? nearest : "", nearest ? "?)" : "");
+    free(names);
+}
+
 static struct node *variants_merge(struct node_arena *arena, struct node *base,
                                    const struct node *overlay, enum variants_map map,
                                    struct spec_problems *problems)
@@ -51,6 +75,10 @@ static struct node *variants_merge(struct node_arena *arena, struct node *base,
             if (!old)
                 node_key_problem(problems, item, "no phase is called so: nothing to take away");
             node_remove(merged, item->key);
+            continue;
+        }
+        if (map == VARIANTS_PHASES && !old && variants_is_misspelt(base, item)) {
+            variants_report_phase(base, item, problems);
             continue;
         }
         enum variants_map inner = VARIANTS_INNER;

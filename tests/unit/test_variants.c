@@ -152,11 +152,34 @@ static void variants_that_are_not_asked_for_can_be_tried(void **state)
     free(problems);
 }
 
+static void a_mistake_in_one_variant_hides_none_of_another(void **state)
+{
+    (void)state;
+    static const char data[] = TWO "  key: {phase: {}}\n"
+                                   "  name: {phases: {aa: {params: {n: 2}}}}\n"
+                                   "  new: {phases: {c: {extends: a}, d: {params: {n: 2}}}}\n"
+                                   "  rank: {phases: {a: {launch: rank}}}\n";
+    json_t *json;
+    char *problems = parse(data, "[]", true, &json);
+    assert_null(json);
+    assert_string_equal(
+        problems,
+        "F:6:9: variants.key.phase: unknown key (did you mean phases?)\n"
+        "F:7:19: variants.name.phases.aa: no phase is called so (did you mean a?) (with variant "
+        "name)\n"
+        "F:8:35: variants.new.phases.d: no phase is called so (did you mean a?) (with variant "
+        "new)\n"
+        "F:9:31: variants.rank.phases.a.launch: rank starts one process per GPU, and resources has "
+        "no gpus (with variant rank)\n");
+    free(problems);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_variant_goes_over_the_file),
         cmocka_unit_test(what_is_wrong_with_a_variant_is_told_at_its_place),
+        cmocka_unit_test(a_mistake_in_one_variant_hides_none_of_another),
         cmocka_unit_test(variants_that_are_not_asked_for_can_be_tried),
     };
     return cmocka_run_group_tests_name("variants", tests, NULL, NULL);
