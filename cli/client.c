@@ -173,6 +173,7 @@ bool client_may_retry(int code)
 
 void client_print_json(const json_t *json)
 {
-    (void)json_dumpf(json, stdout, JSON_INDENT(2)); /* main() looks at standard output's errors */
+    /* 129.36, not 129.36000000000001. main() looks at standard output's errors. */
+    (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     (void)putchar('\n');
 }

@@ -358,7 +358,8 @@ void request_reply_take(struct request *request, unsigned status, char *body, si
 
 void request_reply_json(struct request *request, unsigned status, json_t *json)
 {
-    char *body = json_dumps(json, JSON_COMPACT);
+    /* All decimals of 15 digits come back as they were: 129.36, not 129.36000000000001. */
+    char *body = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!body)
         abort(); /* no memory, or a value that the API must not have made */
     json_decref(json);

@@ -198,6 +198,8 @@ PHASED
     [[ $output == *"low"*"at most 20"*"passed"* ]]
     [[ $output == *"workflow $id (small) succeeded after "* ]]
     [[ $output == *"record  $PHASED_HOME/phased.db" ]]
+    # Decimals come back as they went in: no 1795267270.8289999.
+    [[ $(phasectl status "$id" --json) =~ \"submitted\":\ [0-9]+\.[0-9]{1,3}, ]]
     [[ $output != *$'\033'* ]]
     [ -z "$stderr" ]
 
