@@ -29,7 +29,7 @@
 #include <uv.h>
 
 static const char usage[] =
-    "Usage: phased [--home DIR] [--host NAME]\n"
+    "usage: phased [--home DIR] [--host NAME]\n"
     "The daemon of phased: runs the workflows of one user on Slurm. It stays in the foreground;\n"
     "`phasectl daemon start` starts it in the background.\n"
     "\n"

@@ -41,7 +41,7 @@ SPEC
 
 @test "options: help and version to standard output, anything unknown is exit 2" {
     run phased --help
-    [ "$status" = 0 ] && [[ $output == Usage:* ]]
+    [ "$status" = 0 ] && [[ $output == usage:* ]]
     run phased --version
     [ "$status" = 0 ] && [[ $output == phased\ [0-9]* ]]
     run phased --elephant

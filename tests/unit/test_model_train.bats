@@ -248,7 +248,7 @@ near() {
     }
     usage() {
         run -2 "$BIN/phase-model" "$@"
-        [[ $output == *'Usage: phase-model '* ]]
+        [[ $output == *'usage: phase-model '* ]]
     }
     bad_value --iterations 0
     bad_value --iterations 1.5

@@ -85,7 +85,7 @@ int generate_parse(struct generate_options *options, int count, char **arguments
 
 void generate_print_help(FILE *stream)
 {
-    fputs("Usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
+    fputs("usage: phase-model generate --model FILE --input FILE --output FILE [OPTION VALUE]...\n"
           "\n"
           "Goes on writing where each line ends, on CPUs. Options, with their defaults in\n"
           "brackets:\n\n",

@@ -16,7 +16,7 @@
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "Usage: phase-model train|generate [OPTION VALUE]... | --help | --version\n"
+    "usage: phase-model train|generate [OPTION VALUE]... | --help | --version\n"
     "`phase-model train --help` and `phase-model generate --help` list the options.\n";
 
 static int fail(const struct error *err, int status)

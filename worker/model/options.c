@@ -97,7 +97,7 @@ int options_parse(struct options *options, int count, char **arguments, struct e
 void options_print_help(FILE *stream)
 {
     fputs(
-        "Usage: phase-model train [OPTION VALUE]...\n"
+        "usage: phase-model train [OPTION VALUE]...\n"
         "\n"
         "Trains a small byte-level transformer, whose blocks are applied in refinement loops, on\n"
         "CPUs. Options, with their defaults in brackets:\n\n",

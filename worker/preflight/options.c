@@ -14,7 +14,7 @@
 enum { DEADLINE_MS = 4000, DEADLINE_MS_MAX = 60000 };
 
 static const char usage[] =
-    "Usage: phase-preflight [OPTION]...\n"
+    "usage: phase-preflight [OPTION]...\n"
     "Says whether this node is fit for a run: 0 passed, 1 failed, 3 could not tell.\n\n"
     "  --level LEVEL      quick (the default), or full: measures too, for up to a minute\n"
     "  --gpus N           GPUs that are allocated here; default SLURM_GPUS_ON_NODE\n"
