@@ -227,8 +227,8 @@ static void judge_partition(const struct fit_wish *wish, const struct survey_par
         add_danger(dangers, &text);
     }
     if (count->nodes < phase->nodes)
-        text_addf(&text, "partition %s: the phase has to wait: it needs %u nodes, and %u would do",
-                  partition->name, phase->nodes, count->nodes);
+        text_addf(&text, "partition %s: the phase has to wait: it needs %u node%s, and %u would do",
+                  partition->name, phase->nodes, phase->nodes == 1 ? "" : "s", count->nodes);
     else if (count->excluded)
         text_addf(&text, "partition %s: nodes that would do: %u", partition->name, count->nodes);
     if (text.size && count->away)

@@ -184,7 +184,7 @@ static void dangers_are_those_of_the_partitions_it_goes_to(void **state)
     }
 }
 
-#define WAITS "partition short: the phase has to wait: it needs 1 nodes, and 0 would do"
+#define WAITS "partition short: the phase has to wait: it needs 1 node, and 0 would do"
 
 static void nodes_that_are_not_there_now_are_a_danger(void **state)
 {
