@@ -11,7 +11,7 @@ _phasectl_nodes() {
 }
 
 _phasectl() {
-    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-}
+    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]-} before=${COMP_WORDS[COMP_CWORD - 1]-}
     COMPREPLY=()
     if [ "$COMP_CWORD" = 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
@@ -19,6 +19,10 @@ _phasectl() {
     elif [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W \
             "$(phasectl "$verb" --help 2>/dev/null | grep -oE -- '--[a-z-]+')" -- "$word")
+    elif [[ $before == --after ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_phasectl_addresses | grep -v /)" -- "$word")
+    elif [[ $before =~ ^--(set|with|priority|window|rank|last|name|steps|nodes|for|because|from|month|usd|gpu-hours|hours)$ ]]; then
+        compopt +o default 2>/dev/null # what only the user knows; no file
     else
         case $verb in
         submit | check | plan | rehearse | import | failures) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
