@@ -50,9 +50,9 @@ static void main_help(void)
         "Runs staged GPU training on Slurm: each phase waits for the gate of the one before.\n\n");
     for (size_t i = 0; i < verb_count; i++)
         printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
-    printf(
-        "\n'phasectl VERB --help' tells more. An ADDRESS is 7 (a workflow), 7/validate (a phase) "
-        "or\n7/validate#2 (a run). Everything lies under $PHASED_HOME, or ~/.phased.\n");
+    printf("\n'phasectl VERB --help' tells more, 'phasectl help' this. An ADDRESS is 7 (a "
+           "workflow), 7/validate (a phase) "
+           "or\n7/validate#2 (a run). Everything lies under $PHASED_HOME, or ~/.phased.\n");
 }
 
 static int main_run(struct cli *cli, char **words)

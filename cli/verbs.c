@@ -45,7 +45,7 @@ const struct verb verbs[] = {
     {"gpus", gpus_verb, "ADDRESS [options]", "print what the GPUs of a run do",
      "Means of ten seconds or a minute, the newest. For a phase its newest run is meant, for a\n"
      "workflow the newest run of all.\n"},
-    {"gate", gate_verb, "ADDRESS", "explain each check of a phase's gate", NULL},
+    {"gate", gate_verb, "ADDRESS [options]", "explain each check of a phase's gate", NULL},
     {"promote", action_verb, "ADDRESS", "let the next phases start, whatever the gate says",
      "Recorded as your decision, beside the verdict of the gate.\n"},
     {"hold", action_verb, "ADDRESS", "stop after a checkpoint and keep for later",
@@ -81,7 +81,9 @@ const struct verb verbs[] = {
      "With a sandbox in the home and no SLURM_CONF, `start` uses the sandbox.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",
      "start or stop a private Slurm with pretend GPUs",
-     "It lies in the home, runs as you and disturbs no other Slurm.\n"},
+     "It lies in the home, runs as you and disturbs no other Slurm. `status` exits with 3 where "
+     "not\n"
+     "all of it runs.\n"},
 };
 
 const size_t verb_count = sizeof verbs / sizeof verbs[0];
