@@ -157,9 +157,14 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     long long job = field_integer(run, "job_id");
     bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
     bool says_more = reason[0] && strcmp(reason, "None") != 0;
+    /* A job fails with any of the runs in it: that is told of those that did. */
+    bool is_of_others =
+        strcmp(state, "failed") == 0 && strcmp(field_text(run, "outcome"), "succeeded") == 0;
     if (job && goes_on) /* in the same allocation, or after Slurm has given it another */
         table_addf(table, COLOUR_PLAIN, "%lld %s", job,
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
+    else if (job && is_of_others)
+        table_addf(table, COLOUR_PLAIN, "%lld", job);
     else if (job)
         table_addf(table, COLOUR_PLAIN, "%lld %s%s%s", job, state, says_more ? ", " : "",
                    says_more ? reason : "");
