@@ -369,12 +369,12 @@ static int rehearse_phase(struct rehearse *report, const json_t *spec, const jso
 static void rehearse_conclude(struct rehearse *report)
 {
     char seconds[FORMAT_SIZE], dollars[FORMAT_SIZE];
+    /* "More than <$0.01" would be no bound. */
+    bool is_unknown = report->lacks_dollars && report->cost_usd < 0.01;
     text_addf(&report->text, "\nthe real workflow: %s%s of running, %s%s\n",
               report->lacks_seconds ? "more than " : "", format_duration(report->run_s, seconds),
-              report->lacks_dollars && report->cost_usd > 0 ? "more than " : "",
-              report->lacks_dollars && !(report->cost_usd > 0)
-                  ? "at an unknown cost"
-                  : format_cost(report->cost_usd, dollars));
+              report->lacks_dollars && !is_unknown ? "more than " : "",
+              is_unknown ? "at an unknown cost" : format_cost(report->cost_usd, dollars));
     if (report->problems)
         text_addf(&report->text, "%u problem%s\n", report->problems,
                   report->problems == 1 ? "" : "s");
