@@ -329,9 +329,12 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
     json_array_foreach(checks, i, verdict)
     {
         const char *reason = field_text(verdict, "reason"), *advice = field_text(verdict, "advice");
+        const char *outcome = field_text(verdict, "outcome");
         struct text line = {0};
-        if (strcmp(field_text(verdict, "outcome"), "passed") == 0)
+        if (strcmp(outcome, "passed") == 0)
             continue;
+        if (strcmp(outcome, "failed") != 0)
+            advice = ""; /* it is about a value, and there is none */
         text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
         terminal_add_cut(&safe, text_string(&line), SIZE_MAX);
@@ -377,11 +380,13 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
 static void view_ways_out(const json_t *phase, struct text *text)
 {
     const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
+    const char *reason = field_text(phase, "reason");
     bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
     bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
     bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
     bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
     bool is_matrix = members_is_matrix(phase);
+    bool is_refused = by_failure && strstr(reason, "refused by Slurm");
     bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
     const struct {
         bool is_shown;
@@ -395,13 +400,15 @@ static void view_ways_out(const json_t *phase, struct text *text)
          : is_matrix ? "choose without `where`"
                      : "go on all the same"},
         {has_results && !by_user, "promote", ".N", "go on with this member"},
-        {by_gate || by_failure, "retry", "",
+        {is_refused, "cancel", "", "end it, and submit what it takes"},
+        {(by_gate || by_failure) && !is_refused, "retry", "",
          has_results ? "judge its members again"
          : is_matrix ? "run them again"
                      : "run it again"},
         {!is_matrix && by_gate && has_checkpoint, "resume", "", "go on from its last checkpoint"},
         {by_user, "release", "", has_run ? "let it go on" : "let it start"},
-        {true, "cancel", "", "end it"},
+        {is_refused, "retry", "", "ask again, once it would take it"},
+        {!is_refused, "cancel", "", "end it"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int width = 29 - (int)strlen(rows[i].verb); /* the help stands in one column */

@@ -250,7 +250,10 @@ static void a_gate_explains_what_did_not_pass(void **state)
         " {\"name\": \"falling\", \"outcome\": \"failed\", \"warn\": true, \"value\": \"nan\","
         " \"bounds\": \"below 0\", \"window\": {\"first_step\": 50, \"last_step\": 60, \"rows\": "
         "11},"
-        " \"reason\": \"falling nan is not below 0\", \"advice\": \"lower the rate\"}]}",
+        " \"reason\": \"falling nan is not below 0\", \"advice\": \"lower the rate\"},"
+        " {\"name\": \"late\", \"outcome\": \"insufficient\", \"warn\": false, \"value\": null,"
+        " \"bounds\": \"below 9\", \"window\": null, \"reason\": \"late has no rows\","
+        " \"advice\": \"lower the rate\"}]}",
         0, NULL);
     struct text text = {0};
     assert_non_null(gate);
@@ -259,9 +262,28 @@ static void a_gate_explains_what_did_not_pass(void **state)
                         "CHECK    VALUE  BOUNDS             WINDOW       VERDICT\n"
                         "order           last(a) > last(b)               passed\n"
                         "falling    nan  below 0            steps 50-60  warned\n"
-                        "falling nan is not below 0; lower the rate\n");
+                        "late            below 9                         insufficient\n"
+                        "falling nan is not below 0; lower the rate\n"
+                        "late has no rows\n");
     text_fini(&text);
     json_decref(gate);
+}
+
+static void what_slurm_refuses_is_not_asked_again_at_once(void **state)
+{
+    (void)state;
+    json_t *workflow =
+        json_pack("{s:[{s:s, s:s, s:s, s:s}]}", "phases", "state", "held", "address", "7/a", "hold",
+                  "failure", "reason", "refused by Slurm: Invalid account");
+    struct text text = {0};
+    view_held(&pipe_output, workflow, &text);
+    assert_string_equal(
+        text_string(&text),
+        "7/a is held: refused by Slurm: Invalid account\n"
+        "  phasectl cancel 7/a                     end it, and submit what it takes\n"
+        "  phasectl retry 7/a                      ask again, once it would take it\n");
+    text_fini(&text);
+    json_decref(workflow);
 }
 
 static void a_job_that_does_not_run_says_why(void **state)
@@ -372,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
+        cmocka_unit_test(what_slurm_refuses_is_not_asked_again_at_once),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }
