@@ -42,17 +42,9 @@ static void nothing(void *context)
     (void)context;
 }
 
-static void world_init_joined(struct world *world, const char *spec, const char *join)
+static void world_observe(struct world *world)
 {
     struct error err;
-    *world = (struct world){.folder = "/tmp/phased-test-XXXXXX"};
-    assert_non_null(mkdtemp(world->folder));
-    world->path = text_format("%s/n1.jsonl", world->folder);
-    world->channel = text_format("%s/channel", world->folder);
-    world->journal = journal_open(world->path);
-    world->spec = json_loads(spec, 0, NULL);
-    assert_non_null(world->spec);
-    world->assignment = (struct assignment){.spec = world->spec, .nodes = 1, .join = join};
     const struct observer_options options = {
         .assignment = &world->assignment,
         .environment = &world->environment,
@@ -62,6 +54,19 @@ static void world_init_joined(struct world *world, const char *spec, const char 
         .urgent = nothing,
     };
     assert_int_equal(observer_new(&options, &world->observer, &err), 0);
+}
+
+static void world_init_joined(struct world *world, const char *spec, const char *join)
+{
+    *world = (struct world){.folder = "/tmp/phased-test-XXXXXX"};
+    assert_non_null(mkdtemp(world->folder));
+    world->path = text_format("%s/n1.jsonl", world->folder);
+    world->channel = text_format("%s/channel", world->folder);
+    world->journal = journal_open(world->path);
+    world->spec = json_loads(spec, 0, NULL);
+    assert_non_null(world->spec);
+    world->assignment = (struct assignment){.spec = world->spec, .nodes = 1, .join = join};
+    world_observe(world);
 }
 
 static void world_init(struct world *world, const char *spec)
@@ -172,10 +177,34 @@ static void what_joins_may_tell_all_that_the_groups_do_not(void **state)
     world_fini(&world);
 }
 
+static bool world_step(void *context, const json_t *entry)
+{
+    text_addf(context, "%lld ", json_integer_value(json_object_get(entry, "step")));
+    return true;
+}
+
+/* Else a run that goes on would look as if it had begun anew. */
+static void what_comes_before_the_first_step_counts_from_the_checkpoint(void **state)
+{
+    (void)state;
+    struct world world;
+    world_init(&world, "{}");
+    observer_free(world.observer);
+    world.assignment.resume_step = 12;
+    world_observe(&world);
+    world_print(&world, "lr: 0.1\nstep 14 | loss: 2.5\nlr: 0.2\n");
+    observer_look_last(world.observer, OBSERVER_ENDED_WELL);
+    journal_flush(world.journal);
+    journal_visit(world.path, "metric", world_step, &world.told);
+    assert_string_equal(text_string(&world.told), "13 14 ");
+    world_fini(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_that_do_not_come_are_told_after_three_minutes_and_once),
+        cmocka_unit_test(what_comes_before_the_first_step_counts_from_the_checkpoint),
         cmocka_unit_test(what_joins_may_tell_all_that_the_groups_do_not),
         cmocka_unit_test(a_shorter_run_is_told_of_at_its_end_if_that_was_good),
     };

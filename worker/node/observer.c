@@ -301,6 +301,7 @@ int observer_new(const struct observer_options *options, struct observer **ret_o
     tail_init(&observer->channel, options->channel, TAIL_FROM_END);
     observer->rows.journal = options->journal;
     observer->rows.guards = observer->guards;
+    observer->rows.begin_step = assignment->resume_step;
     observer->rows.began_ms = observer->checkpoints_ms = clock_steady_ms();
     speed_init(&observer->speed, assignment->spec, assignment->nodes * assignment->gpus);
     observer->gpus = (struct gpu_metrics){

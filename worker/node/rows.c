@@ -64,7 +64,9 @@ void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract
 
 void rows_add(struct rows *rows, const struct extract_row *row)
 {
-    int64_t step = row->has_step || !rows->has_step ? row->step : rows->last_step;
+    int64_t step = row->step;
+    if (!row->has_step) /* counted from where the run begins: settings, which are printed first */
+        step = rows->has_step ? rows->last_step : rows->begin_step + row->step;
     double time_s = (double)(clock_steady_ms() - rows->began_ms) / 1000;
     rows->has_row = true;
     rows->has_step |= row->has_step;

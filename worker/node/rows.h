@@ -17,6 +17,7 @@ struct rows {
     struct journal *journal; /* borrowed */
     struct guards *guards;   /* borrowed */
     int64_t began_ms;        /* when the ranks started, on the steady clock */
+    int64_t begin_step;      /* of the checkpoint that the run goes on from, or 0 */
     bool has_row;            /* any came */
     bool has_step;           /* with a step */
     int64_t last_step;       /* the newest step seen */
