@@ -4,7 +4,7 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
-#include "daemon/loop/plan.h"
+#include "daemon/loop/model_of.h"
 #include "daemon/loop/reuse.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

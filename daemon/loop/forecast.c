@@ -8,7 +8,7 @@
 #include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/job_order.h"
-#include "daemon/loop/plan.h"
+#include "daemon/loop/model_of.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/survey.h"
 #include "daemon/store/cost.h"

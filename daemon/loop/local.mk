@@ -17,7 +17,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/notify.c daemon/loop/notify.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
-	daemon/loop/plan.c daemon/loop/plan.h \
+	daemon/loop/model_of.c daemon/loop/model_of.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/replan.c daemon/loop/replan.h \
 	daemon/loop/matrix.c daemon/loop/matrix.h \

@@ -2,7 +2,7 @@
 #include "daemon/loop/replan.h"
 
 #include "daemon/core/model.h"
-#include "daemon/loop/plan.h"
+#include "daemon/loop/model_of.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/spec/spec.h"

@@ -1,6 +1,6 @@
 /* From a resolved workflow (lib/spec/spec.h) to the core's model of it. */
-#ifndef PHASED_DAEMON_LOOP_PLAN_H
-#define PHASED_DAEMON_LOOP_PLAN_H
+#ifndef PHASED_DAEMON_LOOP_MODEL_OF_H
+#define PHASED_DAEMON_LOOP_MODEL_OF_H
 
 #include <jansson.h>
 

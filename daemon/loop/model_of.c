@@ -1,5 +1,5 @@
 /* What the core must know of each phase. */
-#include "daemon/loop/plan.h"
+#include "daemon/loop/model_of.h"
 
 #include "daemon/core/model.h"
 #include "lib/error.h"
