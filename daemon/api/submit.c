@@ -278,7 +278,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
     json_t *resolved = resolve(batch, body, warnings);
     int status = resolved ? check_copy(body, resolved, err) : 0;
     if (resolved && status == 0)
-        status = plan_workflow(resolved, &workflow, err);
+        status = model_of_workflow(resolved, &workflow, err);
     if (resolved && status == 0 && (status = complete(batch, body, resolved, workflow, err)) < 0)
         workflow_free(workflow);
     if (!resolved || status < 0) {

@@ -427,7 +427,7 @@ int forecast_ask(struct loop *loop, json_t *resolved, const struct store_launch 
                  forecast_done *done, void *arg, struct error *err)
 {
     struct workflow *workflow;
-    int status = plan_workflow(resolved, &workflow, err);
+    int status = model_of_workflow(resolved, &workflow, err);
     if (status < 0)
         return status;
     struct forecast *forecast = calloc(1, sizeof *forecast);

@@ -14,8 +14,8 @@ enum {
 };
 
 /* The phase of that name that stands before this one; NULL: there is none. */
-static struct phase *plan_find(const struct workflow *workflow, const struct phase *phase,
-                               const char *name)
+static struct phase *model_of_find(const struct workflow *workflow, const struct phase *phase,
+                                   const char *name)
 {
     for (unsigned i = 0; i < phase->index; i++)
         if (text_equal(workflow->phases[i].name, name))
@@ -23,26 +23,26 @@ static struct phase *plan_find(const struct workflow *workflow, const struct pha
     return NULL;
 }
 
-static int plan_beside(const struct workflow *workflow, struct phase *phase,
-                       const struct phase_spec *spec, struct error *err)
+static int model_of_beside(const struct workflow *workflow, struct phase *phase,
+                           const struct phase_spec *spec, struct error *err)
 {
     if (!spec->colocate)
         return 0;
-    phase->beside = plan_find(workflow, phase, spec->colocate);
+    phase->beside = model_of_find(workflow, phase, spec->colocate);
     if (!phase->beside || phase->beside->beside)
         return error_set(err, -EINVAL, "phase %s is beside %s, which does not stand before it",
                          spec->name, spec->colocate);
     return 0;
 }
 
-static int plan_after(struct workflow *workflow, struct phase *phase, const struct phase_spec *spec,
-                      struct error *err)
+static int model_of_after(struct workflow *workflow, struct phase *phase,
+                          const struct phase_spec *spec, struct error *err)
 {
     phase->after = calloc(spec->after_count + 1, sizeof *phase->after);
     if (!phase->after)
         abort();
     for (size_t i = 0; i < spec->after_count; i++) {
-        const struct phase *before = plan_find(workflow, phase, spec->after[i]);
+        const struct phase *before = model_of_find(workflow, phase, spec->after[i]);
         if (!before)
             return error_set(err, -EINVAL, "phase %s is after %s, which does not stand before it",
                              spec->name, spec->after[i]);
@@ -52,7 +52,7 @@ static int plan_after(struct workflow *workflow, struct phase *phase, const stru
 }
 
 /* Their types with commas between, the caller's; NULL: there is no choice. */
-static char *plan_alternatives(const json_t *alternatives)
+static char *model_of_alternatives(const json_t *alternatives)
 {
     struct text types = {0};
     json_t *alternative;
@@ -67,7 +67,7 @@ static char *plan_alternatives(const json_t *alternatives)
     return text_steal(&types);
 }
 
-static void plan_resources(struct phase *phase, const struct phase_spec *spec)
+static void model_of_resources(struct phase *phase, const struct phase_spec *spec)
 {
     const struct phase_resources *resources = &spec->resources;
     phase->nodes = resources->nodes;
@@ -75,12 +75,12 @@ static void plan_resources(struct phase *phase, const struct phase_spec *spec)
     phase->cpus_per_node =
         resources->cpus ? resources->cpus : resources->cpus_per_gpu * resources->gpus;
     phase->gpu_type = resources->gpu_type ? text_format("%s", resources->gpu_type) : NULL;
-    phase->alternatives = plan_alternatives(resources->alternatives);
+    phase->alternatives = model_of_alternatives(resources->alternatives);
     phase->time_s = resources->time_s;
 }
 
 /* What allocations must have alike, so that one fits the other. */
-static char *plan_slurm_options(const struct phase_spec *spec)
+static char *model_of_slurm_options(const struct phase_spec *spec)
 {
     json_t *options = json_copy((json_t *)spec->slurm);
     if (spec->resources.mem_mb)
@@ -92,7 +92,7 @@ static char *plan_slurm_options(const struct phase_spec *spec)
     return text;
 }
 
-static void plan_remedies(struct phase *phase, const struct phase_spec *spec)
+static void model_of_remedies(struct phase *phase, const struct phase_spec *spec)
 {
     const char *cause;
     json_t *list, *remedy;
@@ -117,7 +117,7 @@ static void plan_remedies(struct phase *phase, const struct phase_spec *spec)
 }
 
 /* A member shares the job of its matrix, which is as large as all that run at once. */
-static void plan_parts(struct phase *member)
+static void model_of_parts(struct phase *member)
 {
     unsigned parts = phase_parts(member);
     json_t *options = json_loads(member->slurm_options, 0, NULL);
@@ -135,8 +135,8 @@ static void plan_parts(struct phase *member)
 }
 
 /* Members come before their matrix, so that these pointers are to phases that are made. */
-static int plan_matrix(struct workflow *workflow, struct phase *matrix, const json_t *json,
-                       struct error *err)
+static int model_of_matrix(struct workflow *workflow, struct phase *matrix, const json_t *json,
+                           struct error *err)
 {
     const json_t *pack = json_object_get(json, "pack"), *name;
     size_t rungs = json_array_size(json_object_get(json_object_get(json, "rungs"), "values")), i;
@@ -158,39 +158,39 @@ static int plan_matrix(struct workflow *workflow, struct phase *matrix, const js
                              json_string_value(name), matrix->name);
         workflow->phases[index].matrix = matrix;
         if (matrix->is_parallel)
-            plan_parts(&workflow->phases[index]);
+            model_of_parts(&workflow->phases[index]);
     }
     return 0;
 }
 
-static int plan_phase(struct workflow *workflow, struct phase *phase, json_t *json,
-                      struct error *err)
+static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t *json,
+                          struct error *err)
 {
     struct phase_spec spec = {0};
     int status = phase_spec_init(&spec, json, err);
     if (status < 0)
         return status;
     phase->name = text_format("%s", spec.name);
-    plan_resources(phase, &spec);
+    model_of_resources(phase, &spec);
     phase->has_checkpoint = spec.checkpoint.path != NULL;
     phase->stop_s = phase->has_checkpoint ? spec.checkpoint.save_time_s : STOP_S;
     phase->linger_s = spec.linger_s;
     phase->promote_manual = spec.promote == PHASE_PROMOTE_MANUAL;
     phase->fail_finally = spec.on_fail == PHASE_ON_FAIL_FAIL;
-    phase->slurm_options = plan_slurm_options(&spec);
+    phase->slurm_options = model_of_slurm_options(&spec);
     phase->must_resume = json_object_get(json, "until_resumed") != NULL;
-    plan_remedies(phase, &spec);
-    status = plan_after(workflow, phase, &spec, err);
+    model_of_remedies(phase, &spec);
+    status = model_of_after(workflow, phase, &spec, err);
     if (status == 0)
-        status = plan_beside(workflow, phase, &spec, err);
+        status = model_of_beside(workflow, phase, &spec, err);
     if (status == 0)
-        status = plan_matrix(workflow, phase, json_object_get(json, "matrix"), err);
+        status = model_of_matrix(workflow, phase, json_object_get(json, "matrix"), err);
     phase_spec_fini(&spec);
     return status;
 }
 
 /* Whoever shares a job knows which one it is. */
-static int plan_check_choice(const struct phase *phase, struct error *err)
+static int model_of_check_choice(const struct phase *phase, struct error *err)
 {
     if (phase->alternatives && (phase_shares(phase) || phase_parts(phase) > 1))
         return error_set(err, -EINVAL, "phase %s shares jobs, and has a choice of GPUs (|)",
@@ -198,7 +198,7 @@ static int plan_check_choice(const struct phase *phase, struct error *err)
     return 0;
 }
 
-int plan_workflow(const json_t *resolved, struct workflow **ret_workflow, struct error *err)
+int model_of_workflow(const json_t *resolved, struct workflow **ret_workflow, struct error *err)
 {
     const json_t *phases = json_object_get(resolved, "phases");
     const char *name = json_string_value(json_object_get(resolved, "name"));
@@ -215,10 +215,10 @@ int plan_workflow(const json_t *resolved, struct workflow **ret_workflow, struct
         struct phase *phase = &workflow->phases[i];
         phase->workflow = workflow;
         phase->index = (unsigned)i;
-        status = plan_phase(workflow, phase, json_array_get(phases, i), err);
+        status = model_of_phase(workflow, phase, json_array_get(phases, i), err);
     }
     for (size_t i = 0; status == 0 && i < workflow->phase_count; i++)
-        status = plan_check_choice(&workflow->phases[i], err);
+        status = model_of_check_choice(&workflow->phases[i], err);
     if (status < 0)
         workflow_free(workflow);
     else

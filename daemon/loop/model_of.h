@@ -8,6 +8,6 @@ struct error;
 struct workflow;
 
 /* A new workflow without ids, the caller's to workflow_free() or core_add(). */
-int plan_workflow(const json_t *resolved, struct workflow **ret_workflow, struct error *err);
+int model_of_workflow(const json_t *resolved, struct workflow **ret_workflow, struct error *err);
 
 #endif

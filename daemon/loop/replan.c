@@ -70,7 +70,7 @@ int replan(const struct store_source *source, const struct workflow *workflow,
     int status = resolve(source, &resolved, err);
     if (status < 0)
         return status;
-    status = plan_workflow(resolved, &plan, err);
+    status = model_of_workflow(resolved, &plan, err);
     if (status == 0 && plan->phase_count != workflow->phase_count) {
         workflow_free(plan);
         status = error_set(err, -EINVAL, "the workflow is read as another one now");
