@@ -87,17 +87,6 @@ static bool journal_find_end(void *context, const char *line, size_t size, off_t
     return true;
 }
 
-uint64_t journal_last_of(const char *path)
-{
-    struct journal_end end = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    journal_scan(fd, 0, journal_find_end, &end);
-    close(fd);
-    return end.last;
-}
-
 struct journal_visit {
     const char *type;
     journal_entry_found *found;

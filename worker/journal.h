@@ -57,8 +57,4 @@ typedef bool journal_entry_found(void *context, const json_t *entry);
  * NULL. A file that is not there has none. */
 void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context);
 
-/* The number of the last whole entry in the journal file at `path`; 0 when there is none or the
- * file cannot be read. For the journals of nodes that are gone. */
-uint64_t journal_last_of(const char *path);
-
 #endif

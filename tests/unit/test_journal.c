@@ -34,6 +34,20 @@ static int remove_folder(void **state)
     return 0;
 }
 
+static bool last_found(void *context, const json_t *entry)
+{
+    *(uint64_t *)context = (uint64_t)json_integer_value(json_object_get(entry, "seq"));
+    return true;
+}
+
+/* The number of the last whole entry in the file. */
+static uint64_t last_in(const char *file)
+{
+    uint64_t last = 0;
+    journal_visit(file, NULL, last_found, &last);
+    return last;
+}
+
 static void add(struct journal *journal, int step)
 {
     journal_add(journal, JOURNAL_FACT, "metric", json_pack("{s:i}", "step", step));
@@ -140,16 +154,17 @@ static void an_opened_journal_goes_on_after_a_line_that_was_cut_short(void **sta
     };
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         unlink(path);
-        append("{\"seq\": 1, \"step\": 1}\n{\"seq\": 2, \"step\": 2}\n");
+        append("{\"seq\": 1, \"type\": \"metric\", \"step\": 1}\n"
+               "{\"seq\": 2, \"type\": \"metric\", \"step\": 2}\n");
         append(cuts[i]);
-        assert_int_equal(journal_last_of(path), 2);
+        assert_int_equal(last_in(path), 2);
         struct journal *journal = journal_open(path);
         assert_int_equal(journal_last(journal), 2);
         add(journal, 3);
         journal_flush(journal);
         assert_steps(journal, 0, "1 2 3");
         journal_close(journal);
-        assert_int_equal(journal_last_of(path), 3);
+        assert_int_equal(last_in(path), 3);
     }
 }
 
@@ -173,14 +188,14 @@ static void a_full_disk_delays_entries_and_they_are_readable_meanwhile(void **st
     limit_file_size((rlim_t)status.st_size + 10);
     add(journal, 2);
     journal_flush(journal);
-    assert_int_equal(journal_last_of(path), 1);
+    assert_int_equal(last_in(path), 1);
     assert_steps(journal, 0, "1 2");
     add(journal, 3);
     journal_flush(journal);
     assert_steps(journal, 1, "2 3");
     limit_file_size(RLIM_INFINITY);
     journal_flush(journal);
-    assert_int_equal(journal_last_of(path), 3);
+    assert_int_equal(last_in(path), 3);
     assert_steps(journal, 0, "1 2 3");
     journal_close(journal);
 }
@@ -223,7 +238,7 @@ static void a_journal_that_cannot_be_opened_yet_loses_nothing(void **state)
     journal_flush(journal);
     assert_steps(journal, 0, "1 2");
     journal_close(journal);
-    assert_int_equal(journal_last_of(there), 2);
+    assert_int_equal(last_in(there), 2);
     unlink(there);
     rmdir(deep);
     free(there);
