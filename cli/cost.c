@@ -18,9 +18,10 @@
 #include <string.h>
 #include <time.h>
 
-/* Of one workflow, phase, or all: GPU seconds and dollars by what came of them. */
+/* Of one workflow, phase, or all: dollars, and time of allocations by what came of it. */
 struct cost_sum {
-    double gpu_s, usd, useful_s, waiting_s, lost_s, seconds;
+    double gpu_s, usd, useful_s, waiting_s, lost_s;
+    double seconds, paid_s; /* all runs', and of allocations */
     bool has_usd;
 };
 
@@ -28,12 +29,13 @@ static void cost_add(struct cost_sum *sum, const json_t *row)
 {
     const char *cause = field_text(row, "cause");
     double gpu_s = field_number(row, "gpu_seconds"), usd = field_number(row, "cost_usd");
-    double seconds = field_number(row, "seconds");
+    double paid_s = field_number(row, "paid_seconds");
     sum->gpu_s += gpu_s;
-    sum->seconds += seconds;
+    sum->seconds += field_number(row, "seconds");
+    sum->paid_s += paid_s;
     *(text_equal(cause, "useful")    ? &sum->useful_s
       : text_equal(cause, "waiting") ? &sum->waiting_s
-                                     : &sum->lost_s) += seconds;
+                                     : &sum->lost_s) += paid_s;
     if (!isnan(usd)) {
         sum->usd += usd;
         sum->has_usd = true;
@@ -45,7 +47,7 @@ static void cost_amounts(const struct cost_sum *sum, double amounts[AMOUNT_COUNT
 {
     amounts[AMOUNT_USD] = sum->has_usd ? sum->usd : NAN;
     amounts[AMOUNT_GPU_HOURS] = sum->gpu_s / 3600;
-    amounts[AMOUNT_HOURS] = sum->seconds / 3600;
+    amounts[AMOUNT_HOURS] = sum->paid_s / 3600;
 }
 
 /* --- What is expected --------------------------------------------------------------------------*/
@@ -132,9 +134,9 @@ static void cost_add_row(struct table *table, const char *first, const char *sec
     table_add(table, COLOUR_PLAIN, second);
     table_add(table, COLOUR_PLAIN, format_duration(sum->gpu_s, buffer));
     table_add(table, COLOUR_PLAIN, format_cost(sum->has_usd ? sum->usd : NAN, buffer));
-    cost_add_part(table, sum->useful_s, sum->seconds);
-    cost_add_part(table, sum->lost_s, sum->seconds);
-    cost_add_part(table, sum->waiting_s, sum->seconds);
+    cost_add_part(table, sum->useful_s, sum->paid_s);
+    cost_add_part(table, sum->lost_s, sum->paid_s);
+    cost_add_part(table, sum->waiting_s, sum->paid_s);
 }
 
 /* The first kind that is expected of a workflow and can be told: dollars where there are some. */
@@ -240,7 +242,7 @@ static void cost_fold_row(json_t *folded, const json_t *row, const char *phase)
         (void)json_array_append_new(folded, sum);
         return;
     }
-    static const char *const names[] = {"seconds", "gpu_seconds", "cost_usd"};
+    static const char *const names[] = {"seconds", "paid_seconds", "gpu_seconds", "cost_usd"};
     for (size_t at = 0; at < sizeof names / sizeof *names; at++) {
         double amount = field_number(row, names[at]), before = field_number(sum, names[at]);
         if (!isnan(amount))
@@ -294,7 +296,7 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
         table_add(&table, COLOUR_PLAIN, format_duration(seconds, buffer));
         table_add(&table, COLOUR_PLAIN, format_duration(field_number(row, "gpu_seconds"), buffer));
         table_add(&table, COLOUR_PLAIN, format_cost(field_number(row, "cost_usd"), buffer));
-        cost_add_part(&table, seconds, total.seconds);
+        cost_add_part(&table, field_number(row, "paid_seconds"), total.paid_s);
     }
     table_add(&table, COLOUR_BOLD, "total");
     table_add(&table, COLOUR_PLAIN, "");

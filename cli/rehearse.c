@@ -300,8 +300,10 @@ static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *
 {
     char took[FORMAT_SIZE], paid[FORMAT_SIZE], real[FORMAT_SIZE], price[FORMAT_SIZE];
     double cost = field_number(phase->shown, "cost_usd");
-    double real_s = rehearse_project(report, phase) * rehearse_times(report, phase);
-    double real_usd = cost / phase->seconds * real_s;
+    double times = rehearse_times(report, phase);
+    double real_s = rehearse_project(report, phase) * times;
+    double more_s = real_s - phase->seconds * times; /* waiting does not grow with the steps */
+    double real_usd = cost * times + field_number(phase->shown, "usd_per_hour") * more_s / 3600;
     char *said = text_format("%s, %s; the real run: %s, %s", format_duration(phase->seconds, took),
                              format_cost(cost, paid),
                              isnan(real_s) ? "unknown" : format_duration(real_s, real),

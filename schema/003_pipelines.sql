@@ -102,9 +102,104 @@ CREATE TABLE month (
     told   INTEGER NOT NULL  -- 1: it was said that most of it is spent
 ) STRICT;
 
+DROP VIEW v_run;
+CREATE VIEW v_run AS
+    -- Runs, with their addresses and what they cost so far. Members of a matrix side by side pay for
+    -- their parts of the allocation each; of other runs in one the first pays for the time in which
+    -- it is there. `paid_seconds` is what a run pays for as time of the whole allocation.
+    SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
+           run.state, run.outcome, run.cause, run.message,
+           job.slurm_id AS job_id, job.state AS job_state, ifnull(run.nodes, job.nodes) AS nodes,
+           datetime(run.submitted / 1000, 'unixepoch') AS submitted,
+           datetime(run.started / 1000, 'unixepoch') AS started,
+           datetime(run.ended / 1000, 'unixepoch') AS ended,
+           run.resume_step AS first_step, run.last_step, run.in_place,
+           run.lasted / 1000.0 AS seconds,
+           run.paid / 1000.0 AS paid_seconds,
+           run.paid / 3600000.0 * job.node_count * job.gpus_per_node AS gpu_hours,
+           run.paid / 3600000.0 * job.node_count
+               * coalesce(phase.usd_per_node_hour, job.gpus_per_node
+                   * CASE WHEN job.gpu_type IS NULL THEN phase.usd_per_gpu_hour
+                          ELSE job.usd_per_gpu_hour END)
+               AS usd,
+           phase.workflow, phase.id AS phase, run.id AS run
+      FROM (SELECT run.*,
+                   CASE WHEN run.lanes IS NOT NULL THEN run.lasted * 1.0 / run.lanes ELSE
+                   -- The time in which another run of the allocation was there, of a lower id: theirs
+                   -- one after the other, each from where those before it have ended.
+                   run.lasted -
+                   (SELECT total(max(until - max(since, ifnull(before, since)), 0))
+                      FROM (SELECT since, until,
+                                   max(until) OVER (ORDER BY since, id
+                                                    ROWS BETWEEN UNBOUNDED PRECEDING
+                                                             AND 1 PRECEDING) AS before
+                              FROM (SELECT other.id, max(run.started, other.started) AS since,
+                                           min(ifnull(run.ended, run.now),
+                                               ifnull(other.ended, run.now),
+                                               ifnull(job.absent_since, run.now)) AS until
+                                      FROM job AS its
+                                      JOIN run AS other ON other.job = its.id
+                                     WHERE (its.id = ifnull(job.host, job.id)
+                                            OR its.host = ifnull(job.host, job.id))
+                                       AND other.id < run.id)
+                             WHERE until > since)) END AS paid
+              FROM (SELECT run.*, matrix.lanes, now.ms AS now,
+                           max(min(ifnull(run.ended, now.ms), ifnull(job.absent_since, now.ms))
+                               - run.started, 0) AS lasted
+                      FROM run
+                      JOIN job ON job.id = run.job
+                      JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now
+                      LEFT JOIN member ON member.phase = run.phase
+                      LEFT JOIN matrix ON matrix.phase = member.matrix AND matrix.parallel) AS run
+              JOIN job ON job.id = run.job) AS run
+      JOIN phase ON phase.id = run.phase
+      JOIN job ON job.id = run.job;
+
+CREATE VIEW v_waiting AS
+    -- What allocations cost so far that no run pays for: nothing was there, or in a part of it. It
+    -- counts for the first run.
+    SELECT job.workflow, phase.id AS phase, first.id AS run,
+           phase.workflow || '/' || phase.name || '#' || first.attempt AS address,
+           ifnull(first.started, job.started) AS began,
+           idle.ms / 1000.0 AS seconds,
+           idle.ms / 3600000.0 * job.node_count * job.gpus_per_node AS gpu_hours,
+           idle.ms / 3600000.0 * job.node_count
+               * coalesce(phase.usd_per_node_hour, job.gpus_per_node
+                   * CASE WHEN job.gpu_type IS NULL THEN phase.usd_per_gpu_hour
+                          ELSE job.usd_per_gpu_hour END) AS usd
+      FROM (SELECT job.id AS job, (SELECT min(run.id) FROM run WHERE run.job = job.id) AS run,
+                   max(CASE WHEN job.over THEN ifnull(job.ended, job.started)
+                            ELSE ifnull(job.absent_since, now.ms) END
+                       - job.started
+                       - (SELECT total(v_run.paid_seconds) * 1000
+                            FROM job AS its
+                            JOIN run AS inside ON inside.job = its.id
+                            JOIN v_run ON v_run.run = inside.id
+                           WHERE (its.id = job.id OR its.host = job.id)
+                             AND inside.started >= job.started), 0) AS ms
+              FROM job
+              JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now
+             WHERE job.started IS NOT NULL AND job.host IS NULL) AS idle
+      JOIN job ON job.id = idle.job
+      JOIN run AS first ON first.id = idle.run
+      JOIN phase ON phase.id = first.phase
+     WHERE idle.ms > 0;
+
+CREATE VIEW v_paid AS
+    -- What allocations cost so far: what runs paid for, and what none did. All that is said of costs
+    -- is the sum of these.
+    SELECT v_run.workflow, v_run.phase, v_run.run, run.started AS began, v_run.paid_seconds,
+           v_run.gpu_hours, v_run.usd
+      FROM v_run
+      JOIN run ON run.id = v_run.run
+     WHERE run.started IS NOT NULL
+    UNION ALL
+    SELECT workflow, phase, run, began, seconds, gpu_hours, usd
+      FROM v_waiting;
+
 CREATE VIEW v_cost AS
     -- What allocations cost so far, and what came of it: useful (steps that were gone on from),
-    -- waiting (no run was there), repeated (it succeeded, and its steps were made again), or else
+    -- waiting (no run was there, or in a part of it), repeated (it succeeded, and its steps were made again), or else
     -- the outcome of the run that lost it.
     WITH RECURSIVE used(run, until) AS (
         -- The newest run of each phase, which may be gone on from as far as it has saved, and those
@@ -131,7 +226,7 @@ CREATE VIEW v_cost AS
          WHERE later.resume_path IS NOT NULL
     ),
     share AS (
-        SELECT v_run.*,
+        SELECT v_run.*, run.started AS began,
                CASE
                    WHEN v_run.outcome = 'succeeded' AND member.phase IS NOT NULL
                        THEN 1.0 -- its matrix has judged by it
@@ -151,46 +246,19 @@ CREATE VIEW v_cost AS
           LEFT JOIN member ON member.phase = v_run.phase
          WHERE run.started IS NOT NULL
     )
-    SELECT workflow, phase, run, address, 'useful' AS cause,
-           seconds * kept AS seconds, gpu_hours * kept AS gpu_hours, usd * kept AS usd
+    SELECT workflow, phase, run, address, began, 'useful' AS cause, seconds * kept AS seconds,
+           paid_seconds * kept AS paid_seconds, gpu_hours * kept AS gpu_hours, usd * kept AS usd
       FROM share
      WHERE kept > 0
     UNION ALL
-    SELECT workflow, phase, run, address,
+    SELECT workflow, phase, run, address, began,
            CASE ifnull(outcome, 'succeeded') WHEN 'succeeded' THEN 'repeated' ELSE outcome END,
-           seconds * (1 - kept), gpu_hours * (1 - kept), usd * (1 - kept)
+           seconds * (1 - kept), paid_seconds * (1 - kept), gpu_hours * (1 - kept), usd * (1 - kept)
       FROM share
      WHERE kept < 1
     UNION ALL
-    SELECT job.workflow, phase.id, first.id,
-           phase.workflow || '/' || phase.name || '#' || first.attempt, 'waiting',
-           idle.ms / 1000.0,
-           idle.ms / 3600000.0 * job.node_count * job.gpus_per_node,
-           idle.ms / 3600000.0 * job.node_count
-               * coalesce(phase.usd_per_node_hour, job.gpus_per_node
-                   * CASE WHEN job.gpu_type IS NULL THEN phase.usd_per_gpu_hour
-                          ELSE job.usd_per_gpu_hour END)
-      FROM (SELECT job.id AS job, min(run.id) AS run,
-                   max(CASE WHEN job.over THEN ifnull(job.ended, job.started)
-                            ELSE ifnull(job.absent_since, now.ms) END
-                       - job.started
-                       - CASE WHEN EXISTS (SELECT 1 FROM job AS guest WHERE guest.host = job.id)
-                              THEN (SELECT max(ifnull(inside.ended, now.ms)) - min(inside.started)
-                                      FROM run AS inside
-                                      JOIN job AS its ON its.id = inside.job
-                                     WHERE job.id IN (its.id, its.host))
-                              ELSE total(CASE WHEN run.started >= job.started
-                                              THEN ifnull(run.ended, now.ms) - run.started END)
-                              END, 0) AS ms
-              FROM job
-              JOIN run ON run.job = job.id
-              JOIN (SELECT CAST(strftime('%s') AS INTEGER) * 1000 AS ms) AS now
-             WHERE job.started IS NOT NULL AND job.host IS NULL
-             GROUP BY job.id) AS idle
-      JOIN job ON job.id = idle.job
-      JOIN run AS first ON first.id = idle.run
-      JOIN phase ON phase.id = first.phase
-     WHERE idle.ms > 0;
+    SELECT workflow, phase, run, address, began, 'waiting', seconds, seconds, gpu_hours, usd
+      FROM v_waiting;
 
 -- Provenance.
 

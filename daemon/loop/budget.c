@@ -113,14 +113,14 @@ bool budget_hold(struct loop *loop, struct workflow *workflow, enum budget_of of
     return has_held;
 }
 
-static void budget_judge(struct loop *loop, const json_t *row, int64_t now_ms)
+static void budget_judge(struct loop *loop, const json_t *row)
 {
     uint64_t id = (uint64_t)json_integer_value(json_object_get(row, "workflow"));
     struct workflow *workflow = core_workflow(loop->core, id);
     struct store_spending spent;
     struct error err;
     char text[BUDGET_TEXT_SIZE];
-    if (!workflow || store_spending(loop->config.store, id, now_ms, &spent, &err) < 0)
+    if (!workflow || store_spending(loop->config.store, id, &spent, &err) < 0)
         return;
     double part = budget_part(json_object_get(row, "budget"), &spent, text);
     bool is_told = json_is_true(json_object_get(row, "told"));
@@ -145,7 +145,7 @@ void budget_look(struct loop *loop, int64_t now_ms)
         log_line("could not read the budgets: %s", err.message);
         return;
     }
-    json_array_foreach(rows, i, row) budget_judge(loop, row, now_ms);
+    json_array_foreach(rows, i, row) budget_judge(loop, row);
     json_decref(rows);
     month_judge(loop);
 }
@@ -161,7 +161,7 @@ static bool is_spent(struct loop *loop, const struct workflow *workflow,
     if (store_budgets(store, workflow->id, &rows, &err) < 0)
         return false; /* a record that cannot be read is told of elsewhere */
     const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
-    if (budget && store_spending(store, workflow->id, loop_now_ms(), &spent, &err) == 0)
+    if (budget && store_spending(store, workflow->id, &spent, &err) == 0)
         is_spent = budget_part(budget, &spent, text) >= 1;
     json_decref(rows);
     return is_spent;

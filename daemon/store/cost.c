@@ -83,12 +83,11 @@ int store_similar(struct store *store, const json_t *resolved, const struct phas
     return 0;
 }
 
-int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
-                   struct store_spending *ret_spending, struct error *err)
+int store_spending(struct store *store, uint64_t workflow, struct store_spending *ret_spending,
+                   struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_SPENDING);
     stmt_bind_id(stmt, ":workflow", workflow);
-    stmt_bind_int(stmt, ":now", now_ms);
     return spending_read(stmt, ret_spending, err);
 }
 

@@ -27,8 +27,8 @@ int store_similar(struct store *store, const json_t *resolved, const struct phas
                   unsigned *ret_count, double *ret_mean_s, struct error *err);
 
 /* Of all allocations of the workflow, with runs or without. */
-int store_spending(struct store *store, uint64_t workflow, int64_t now_ms,
-                   struct store_spending *ret_spending, struct error *err);
+int store_spending(struct store *store, uint64_t workflow, struct store_spending *ret_spending,
+                   struct error *err);
 
 /* Of runs that began since then, of all workflows. */
 int store_spending_since(struct store *store, int64_t since_ms, struct store_spending *ret_spending,

@@ -1,18 +1,15 @@
 -- Phases that are expected to take something, and what all their runs took; of a matrix its
 -- members'. Of members side by side the time in which several were there counts once.
 SELECT phase.name AS phase, json_extract(phase.spec, '$.expect') AS "expect{}",
-       total(CASE WHEN matrix.parallel AND runner.gpus_per_node > 0
-                  THEN cost.gpu_hours / runner.nodes / runner.gpus_per_node
-                  ELSE cost.seconds / 3600 END) AS hours,
+       total(CASE WHEN matrix.parallel THEN cost.paid_seconds ELSE cost.seconds END) / 3600 AS hours,
        total(cost.gpu_hours) AS gpu_hours, sum(cost.usd) AS usd
   FROM phase
   LEFT JOIN matrix ON matrix.phase = phase.id
-  LEFT JOIN (SELECT v_cost.phase AS runner, ifnull(member.matrix, v_cost.phase) AS phase,
-                    v_cost.seconds, v_cost.gpu_hours, v_cost.usd
+  LEFT JOIN (SELECT ifnull(member.matrix, v_cost.phase) AS phase, v_cost.seconds,
+                    v_cost.paid_seconds, v_cost.gpu_hours, v_cost.usd
                FROM v_cost
                LEFT JOIN member ON member.phase = v_cost.phase
               WHERE v_cost.workflow = :workflow) AS cost ON cost.phase = phase.id
-  LEFT JOIN phase AS runner ON runner.id = cost.runner
  WHERE phase.workflow = :workflow AND json_extract(phase.spec, '$.expect') IS NOT NULL
  GROUP BY phase.id
  ORDER BY phase.position

@@ -1,12 +1,9 @@
 -- What a workflow is expected to take, and what it took, counted as for its phases.
 SELECT NULL AS phase, json_extract(workflow.resolved, '$.expect') AS "expect{}",
-       total(CASE WHEN matrix.parallel AND runner.gpus_per_node > 0
-                  THEN v_cost.gpu_hours / runner.nodes / runner.gpus_per_node
-                  ELSE v_cost.seconds / 3600 END) AS hours,
+       total(CASE WHEN matrix.parallel THEN v_cost.paid_seconds ELSE v_cost.seconds END) / 3600 AS hours,
        total(v_cost.gpu_hours) AS gpu_hours, sum(v_cost.usd) AS usd
   FROM workflow
   LEFT JOIN v_cost ON v_cost.workflow = workflow.id
-  LEFT JOIN phase AS runner ON runner.id = v_cost.phase
   LEFT JOIN member ON member.phase = v_cost.phase
   LEFT JOIN matrix ON matrix.phase = member.matrix
  WHERE workflow.id = :workflow AND json_extract(workflow.resolved, '$.expect') IS NOT NULL

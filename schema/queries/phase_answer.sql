@@ -1,6 +1,7 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
 -- time is counted. Time in the allocation of another run counts for that one: a guest's hours cost
--- nothing. `warning` is the newest of a run that is at work.
+-- nothing. What is used is what v_paid says, at the time `now`. `warning` is the newest of a run that
+-- is at work.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -53,12 +54,12 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
             THEN (SELECT count(*) FROM member AS one WHERE one.matrix = phase.id) END AS members,
        best.name AS best, earlier.workflow || '/' || earlier.name AS reused
   FROM phase
-  JOIN (SELECT total(lasted_s * job.node_count / parts) AS node_seconds,
-               total(lasted_s * job.node_count * job.gpus_per_node / parts) AS gpu_seconds,
-               sum(lasted_s * job.node_count * job.gpus_per_node / parts
+  JOIN (SELECT total(paid_s * job.node_count) AS node_seconds,
+               total(paid_s * job.node_count * job.gpus_per_node) AS gpu_seconds,
+               sum(paid_s * job.node_count * job.gpus_per_node
                    * CASE WHEN job.gpu_type IS NULL THEN priced.usd_per_gpu_hour
                           ELSE job.usd_per_gpu_hour END) AS gpu_usd
-          FROM (SELECT run.job, ifnull(whole.lanes, 1) AS parts,
+          FROM (SELECT run.job,
                        (max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
                             - run.started, 0)
                         - (SELECT total(max(min(ifnull(run.ended, :now), ifnull(other.ended, :now),
@@ -66,12 +67,39 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                                             - max(run.started, other.started), 0))
                              FROM run AS other
                             WHERE other.job = job.host AND whole.phase IS NULL)) / 1000.0
-                           AS lasted_s
+                           / ifnull(whole.lanes, 1) AS paid_s
                   FROM run
                   JOIN job ON job.id = run.job
                   LEFT JOIN member ON member.phase = run.phase
                   LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
-                 WHERE run.phase = :phase) AS lasting
+                 WHERE run.phase = :phase
+                UNION ALL -- what no run pays for counts for the first
+                SELECT first.job,
+                       max(CASE WHEN job.over THEN ifnull(job.ended, job.started)
+                                ELSE ifnull(job.absent_since, :now) END - job.started
+                           - CASE WHEN whole.phase IS NULL AND EXISTS
+                                       (SELECT 1 FROM job AS guest WHERE guest.host = job.id)
+                                  THEN (SELECT max(min(ifnull(inside.ended, :now),
+                                                       ifnull(job.absent_since, :now)))
+                                               - min(inside.started)
+                                          FROM job AS its
+                                          JOIN run AS inside ON inside.job = its.id
+                                         WHERE (its.id = job.id OR its.host = job.id)
+                                           AND inside.started >= job.started)
+                                  ELSE (SELECT total(max(min(ifnull(inside.ended, :now),
+                                                             ifnull(job.absent_since, :now))
+                                                         - inside.started, 0))
+                                          FROM job AS its
+                                          JOIN run AS inside ON inside.job = its.id
+                                         WHERE (its.id = job.id OR its.host = job.id)
+                                           AND inside.started >= job.started)
+                                       / ifnull(whole.lanes, 1) END, 0) / 1000.0
+                  FROM run AS first
+                  JOIN job ON job.id = first.job
+                  LEFT JOIN member ON member.phase = first.phase
+                  LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
+                 WHERE first.phase = :phase AND job.started IS NOT NULL AND job.host IS NULL
+                   AND first.id = (SELECT min(run.id) FROM run WHERE run.job = job.id)) AS lasting
           JOIN job ON job.id = lasting.job
           JOIN phase AS priced ON priced.id = :phase) AS used
   JOIN (SELECT ifnull((SELECT matrix.lanes

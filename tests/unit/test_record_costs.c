@@ -2,10 +2,12 @@
  */
 #include "tests/unit/record.h"
 
+#include "daemon/store/answers.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/projection.h"
 #include "lib/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +124,111 @@ static void what_a_member_has_shown_is_useful(void **state)
     record_close(&record);
 }
 
+/* An allocation of an hour: when its runs were there, in minutes from its start. Of two the other
+ * is a guest. */
+static const struct {
+    const char *name;
+    unsigned lanes; /* 0: the phase is no member */
+    struct {
+        int from, until; /* -1: it never was */
+    } runs[2];
+    const char *minutes; /* of the allocation, by what came of them */
+} paid_rows[] = {
+    {"what no run has is waited", 0, {{10, 50}, {0, 0}}, "useful 40,waiting 20"},
+    {"a launch that never was is waited too", 0, {{-1, 0}, {0, 0}}, "waiting 60"},
+    {"a guest's time is not paid twice", 0, {{10, 40}, {20, 50}}, "failed 10,useful 30,waiting 20"},
+    {"side by side each pays for its part",
+     4,
+     {{0, 60}, {40, 60}},
+     "failed 5,useful 15,waiting 40"},
+    {"the first may be gone early", 4, {{0, 20}, {0, 60}}, "failed 15,useful 5,waiting 40"},
+    {"one after the other they fill it", 1, {{0, 20}, {20, 60}}, "failed 40,useful 20"},
+};
+
+static const int64_t paid_start_ms = 1790000000000 - 2 * (int64_t)HOUR_MS;
+
+static void add_paid_run(struct record *record, struct phase *phase, size_t row, unsigned number)
+{
+    struct job *job = workflow_add_job(phase->workflow);
+    struct run *run = workflow_add_run(phase->workflow, phase);
+    int from = paid_rows[row].runs[number].from;
+    job->id = 21 + number;
+    (void)snprintf(job->token, sizeof job->token, "%032u", number);
+    job->node_count = phase->nodes;
+    job->gpus_per_node = phase->gpus_per_node;
+    job->host = number > 0 ? phase->workflow->jobs[0] : NULL;
+    job->started_ms = number > 0 ? 0 : paid_start_ms;
+    job->ended_ms = paid_start_ms + HOUR_MS;
+    job->ended = true;
+    run->id = 11 + number;
+    run->attempt = ++phase->attempts;
+    run->job = job;
+    run->state = RUN_ENDED;
+    run->outcome = number == 0 && from >= 0 ? OUTCOME_SUCCEEDED : OUTCOME_FAILED;
+    run->last_step = 100;
+    if (from >= 0) {
+        run->started_ms = paid_start_ms + from * (int64_t)HOUR_MS / 60;
+        run->ended_ms = paid_start_ms + paid_rows[row].runs[number].until * (int64_t)HOUR_MS / 60;
+    }
+    record_save_run(record, run);
+}
+
+/* A member, or a phase and one beside it. */
+static struct workflow *paid_workflow(struct record *record, size_t row)
+{
+    struct workflow *workflow = record_workflow(1);
+    struct phase *first = &workflow->phases[0], *second = &workflow->phases[1];
+    bool is_member = paid_rows[row].lanes > 0;
+    if (is_member) {
+        first->matrix = second;
+        second->is_matrix = second->is_parallel = true;
+        second->lanes = paid_rows[row].lanes;
+        second->rung_count = 1;
+    } else {
+        second->beside = first;
+        second->nodes = first->nodes;
+    }
+    record_insert(record, workflow);
+    add_paid_run(record, first, row, 0);
+    if (paid_rows[row].runs[1].until > 0)
+        add_paid_run(record, is_member ? first : second, row, 1);
+    return workflow;
+}
+
+/* `status`, `cost`, budgets and the month's: 16 GPUs for an hour, whatever was there. */
+static void all_that_is_said_of_an_allocation_adds_up_to_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof paid_rows / sizeof *paid_rows; i++) {
+        struct record record;
+        struct store_spending spent, month, later;
+        json_t *json;
+        record_open(&record);
+        struct workflow *workflow = paid_workflow(&record, i);
+        char *minutes = record_ask(&record, "SELECT cause || ' ' ||"
+                                            "       CAST(round(paid_seconds / 60) AS INTEGER)"
+                                            "  FROM v_cost WHERE paid_seconds > 0 ORDER BY cause");
+        if (!text_equal(minutes, paid_rows[i].minutes))
+            fail_msg("%s: \"%s\", not \"%s\"", paid_rows[i].name, minutes, paid_rows[i].minutes);
+        free(minutes);
+        assert_int_equal(store_spending(record.store, 1, &spent, NULL), 0);
+        assert_int_equal(store_spending_since(record.store, paid_start_ms, &month, NULL), 0);
+        assert_int_equal(store_spending_since(record.store, paid_start_ms + HOUR_MS, &later, NULL),
+                         0);
+        assert_int_equal(answer_workflow(record.store, 1, record_now_ms(), &json, NULL), 0);
+        double status_s = json_number_value(json_object_get(json, "gpu_seconds"));
+        assert_float_equal(spent.gpu_hours, 16, 0.001);
+        assert_float_equal(spent.hours, 1, 0.001);
+        assert_float_equal(month.gpu_hours, 16, 0.001);
+        assert_float_equal(month.hours, 1, 0.001);
+        assert_float_equal(later.gpu_hours, 0, 0);
+        assert_float_equal(status_s / 3600, 16, 0.001);
+        json_decref(json);
+        workflow_free(workflow);
+        record_close(&record);
+    }
+}
+
 /* The first phase is expected to take something, or a matrix of which it is a member. */
 static void what_is_expected_is_answered_beside_what_it_took(void **state)
 {
@@ -196,6 +303,7 @@ int main(void)
         cmocka_unit_test(steps_are_useful_when_they_were_gone_on_from),
         cmocka_unit_test(what_a_member_has_shown_is_useful),
         cmocka_unit_test(without_a_price_gpu_hours_are_foretold),
+        cmocka_unit_test(all_that_is_said_of_an_allocation_adds_up_to_it),
         cmocka_unit_test(what_is_expected_is_answered_beside_what_it_took),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
