@@ -53,7 +53,7 @@ const char *format_cost(double dollars, char buffer[FORMAT_SIZE])
 
 const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE])
 {
-    time_t then = (time_t)seconds;
+    time_t then = isnan(seconds) ? 0 : (time_t)seconds; /* NaN is no number of any kind */
     struct tm then_parts, now_parts;
     if (isnan(seconds) || !localtime_r(&then, &then_parts) || !localtime_r(&now, &now_parts)) {
         (void)snprintf(buffer, FORMAT_SIZE, "-");
