@@ -16,12 +16,6 @@ static const char *const kind_names[] = {
 #undef X
 };
 
-static const char *const outcome_names[] = {
-#define X(symbol, name) [CLUSTER_##symbol] = name,
-    CLUSTER_OUTCOMES(X)
-#undef X
-};
-
 static const struct {
     const char *name;
     bool final;
@@ -95,12 +89,6 @@ const char *cluster_kind_name(enum cluster_kind kind)
 {
     assert((size_t)kind < sizeof kind_names / sizeof kind_names[0]);
     return kind_names[kind];
-}
-
-const char *cluster_outcome_name(enum cluster_outcome outcome)
-{
-    assert((size_t)outcome < sizeof outcome_names / sizeof outcome_names[0]);
-    return outcome_names[outcome];
 }
 
 const char *cluster_job_state_name(enum cluster_job_state state)

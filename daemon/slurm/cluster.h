@@ -46,18 +46,13 @@ enum cluster_kind {
 #undef X
 };
 
-#define CLUSTER_OUTCOMES(X)                                                                        \
-    X(DONE, "done")                                                                                \
-    X(UNCHANGED, "unchanged")     /* a poll: the same jobs as the last DONE poll gave */           \
-    X(ABSENT, "absent")           /* the controller answered, and knows no such job */             \
-    X(REFUSED, "refused")         /* for good: `message` says why; the same again fails again */   \
-    X(LIMITED, "limited")         /* by a limit of the site on jobs: nothing exists, try later */  \
-    X(UNREACHABLE, "unreachable") /* nobody answered: whether it was done is not known */
-
 enum cluster_outcome {
-#define X(symbol, name) CLUSTER_##symbol,
-    CLUSTER_OUTCOMES(X)
-#undef X
+    CLUSTER_DONE,
+    CLUSTER_UNCHANGED,   /* a poll: the same jobs as the last DONE poll gave */
+    CLUSTER_ABSENT,      /* the controller answered, and knows no such job */
+    CLUSTER_REFUSED,     /* for good: `message` says why; the same again fails again */
+    CLUSTER_LIMITED,     /* by a limit of the site on jobs: nothing exists, try later */
+    CLUSTER_UNREACHABLE, /* nobody answered: whether it was done is not known */
 };
 
 /* {symbol, name, whether the job has ended}. A job that Slurm has requeued is pending again. */
@@ -210,7 +205,6 @@ void cluster_result_fini(struct cluster_result *result);
 void cluster_free(struct cluster *cluster);
 
 const char *cluster_kind_name(enum cluster_kind kind);
-const char *cluster_outcome_name(enum cluster_outcome outcome);
 const char *cluster_job_state_name(enum cluster_job_state state);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
