@@ -7,6 +7,7 @@
 #include "cli/remedy.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "lib/amount.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -376,6 +377,20 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     view_gate_reasons(terminal, checks, indent, text);
 }
 
+/* What its budget holds is not released before it has more. */
+static void view_budget_first(const json_t *phase, struct text *text)
+{
+    const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
+    if (text_starts(reason, "held by its budget")) {
+        char *target =
+            text_format("%.*s %s N", (int)strcspn(address, "/"), address, amount_option(reason));
+        text_addf(text, "  phasectl budget %-23s give it more first\n", target);
+        free(target);
+    } else if (text_starts(reason, "held by this month's budget")) {
+        text_addf(text, "  limits.yaml: month %-20s give all more first\n", "");
+    }
+}
+
 /* What a person can do about a held phase: the core allows these, and no others (command.c). */
 static void view_ways_out(const json_t *phase, struct text *text)
 {
@@ -410,6 +425,7 @@ static void view_ways_out(const json_t *phase, struct text *text)
         {is_refused, "retry", "", "ask again, once it would take it"},
         {!is_refused, "cancel", "", "end it"},
     };
+    view_budget_first(phase, text);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int width = 29 - (int)strlen(rows[i].verb); /* the help stands in one column */
         char *target = text_format("%s%s", address, rows[i].suffix);
@@ -457,6 +473,7 @@ static void view_held_members(const struct terminal *terminal, const json_t *pha
         {by_user ? "release" : "retry", matrix, by_user ? "let them go on" : "run them again"},
         {"cancel", matrix, "end it"},
     };
+    view_budget_first(phase, text);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, 29 - (int)strlen(rows[i].verb),
                   rows[i].address, rows[i].help);

@@ -61,6 +61,11 @@ const char *amount_format_share(enum amount amount, double counted, double of,
     return text;
 }
 
+const char *amount_option(const char *share)
+{
+    return strchr(share, '$') ? "--usd" : strstr(share, " GPU ") ? "--gpu-hours" : "--hours";
+}
+
 const char *amount_format_range(enum amount amount, double from, double to,
                                 char text[AMOUNT_SHARE_SIZE])
 {

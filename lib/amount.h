@@ -28,6 +28,9 @@ const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZ
 /* What is counted, to a hundredth: "$7.02", "3.10 GPU hours". */
 const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE]);
 
+/* The option of `phasectl budget` for what such a share, alone or in a sentence, is of. */
+const char *amount_option(const char *share);
+
 /* "$245 to $490", "5 hours" */
 const char *amount_format_range(enum amount amount, double from, double to,
                                 char text[AMOUNT_SHARE_SIZE]);

@@ -2,13 +2,16 @@
  * phases of a workflow for which it makes sense. */
 #include "daemon/api/inside.h"
 
+#include "daemon/loop/budget.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/resume.h"
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Who asked, until the commit. */
 struct control_item {
@@ -143,6 +146,23 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
     return status == 0;
 }
 
+/* What is released while a budget is spent would be held again at once. False: that was answered.
+ */
+static bool can_pay(struct call *call, struct workflow *workflow)
+{
+    char reason[REASON_MAX];
+    if (call->command != COMMAND_RELEASE || budget_allows(call->api->config.loop, workflow, reason))
+        return true;
+    bool is_own = text_starts(reason, "its ");
+    char *advice = is_own ? text_format("phasectl budget %llu %s N",
+                                        (unsigned long long)workflow->id, amount_option(reason))
+                          : strdup("raise `month` in limits.yaml");
+    request_reply_error(call->request, API_CONFLICT, call->text, "cannot release %s: %s; first %s",
+                        call->text, reason, advice);
+    free(advice);
+    return false;
+}
+
 void control_post(struct call *call)
 {
     struct workflow *workflow;
@@ -168,6 +188,8 @@ void control_post(struct call *call)
     if (!chosen)
         abort();
     size_t count = choose(call, workflow, chosen, &err);
+    if (count > 0 && !can_pay(call, workflow))
+        goto out;
     if (count > 0)
         carry_out(call, workflow, chosen, json_string_value(json_object_get(body, "who")), from);
     else if (call->address.phase[0] || workflow->phase_count == 1)

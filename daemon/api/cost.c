@@ -1,6 +1,7 @@
 /* What workflows cost, and may cost. */
 #include "daemon/api/inside.h"
 
+#include "daemon/loop/budget.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
@@ -11,6 +12,7 @@
 /* Another budget, and who gave it, until the commit. */
 struct cost_item {
     struct loop_item item;
+    struct loop *loop;
     struct request *request;
     uint64_t workflow;
     json_t *budget;
@@ -46,6 +48,8 @@ static int cost_write(struct loop_item *base, struct store *store, struct error 
 static void cost_done(struct loop_item *base, const struct error *failure)
 {
     struct cost_item *item = (struct cost_item *)base;
+    if (!failure)
+        budget_lift(item->loop, item->workflow);
     if (failure)
         request_reply_error(item->request, API_UNAVAILABLE, NULL,
                             "the record cannot be written: %s", failure->message);
@@ -99,6 +103,7 @@ void budget_post(struct call *call)
         abort();
     *item = (struct cost_item){
         .item = {.write = cost_write, .done = cost_done, .free = cost_free},
+        .loop = call->api->config.loop,
         .request = call->request,
         .workflow = call->address.workflow,
         .budget = budget,

@@ -7,6 +7,7 @@
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,6 +130,97 @@ static void budget_judge(struct loop *loop, const json_t *row)
         budget_warn(loop, id, BUDGET_OF_WORKFLOW, part, text);
 }
 
+/* --- Taking holds back -------------------------------------------------------------------------*/
+
+struct budget_lift {
+    uint64_t workflow;
+    unsigned phase; /* its index */
+};
+
+void budget_lifts_fini(struct budget_lifts *lifts)
+{
+    free(lifts->items);
+}
+
+static bool is_spent(struct loop *loop, const struct workflow *workflow,
+                     char text[BUDGET_TEXT_SIZE])
+{
+    struct store *store = loop->config.store;
+    struct store_spending spent;
+    struct error err;
+    json_t *rows;
+    bool is_spent = false;
+    if (store_budgets(store, workflow->id, &rows, &err) < 0)
+        return false; /* a record that cannot be read is told of elsewhere */
+    const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
+    if (budget && store_spending(store, workflow->id, &spent, &err) == 0)
+        is_spent = budget_part(budget, &spent, text) >= 1;
+    json_decref(rows);
+    return is_spent;
+}
+
+/* Whether it, or a member of it, has still to stop before it is held. */
+static bool phase_is_being_held(const struct phase *phase)
+{
+    const struct workflow *workflow = phase->workflow;
+    const struct run *run = phase->run;
+    bool has_one = run && run->state != RUN_ENDED && run->wish == WISH_HOLD &&
+                   text_starts(phase->reason, "held by its budget");
+    for (unsigned i = 0; phase->is_matrix && !has_one && i < phase->index; i++)
+        has_one = workflow->phases[i].matrix == phase && phase_is_being_held(&workflow->phases[i]);
+    return has_one;
+}
+
+void budget_lift(struct loop *loop, uint64_t id)
+{
+    struct budget_lifts *lifts = &loop->lifts;
+    const struct workflow *workflow = core_workflow(loop->core, id);
+    size_t count = 0;
+    for (size_t i = 0; i < lifts->count; i++) /* the newest budget alone decides */
+        if (lifts->items[i].workflow != id)
+            lifts->items[count++] = lifts->items[i];
+    lifts->count = count;
+    for (unsigned i = 0; workflow && i < workflow->phase_count; i++) {
+        const struct phase *phase = &workflow->phases[i];
+        if (phase->matrix || !phase_is_being_held(phase))
+            continue;
+        lifts->items = reallocarray(lifts->items, lifts->count + 1, sizeof *lifts->items);
+        if (!lifts->items)
+            abort();
+        lifts->items[lifts->count++] = (struct budget_lift){.workflow = id, .phase = i};
+    }
+}
+
+/* False: it is over with this one. */
+static bool lift_is_under_way(struct loop *loop, const struct budget_lift *lift)
+{
+    char text[BUDGET_TEXT_SIZE];
+    struct workflow *workflow = core_workflow(loop->core, lift->workflow);
+    if (!workflow || is_spent(loop, workflow, text))
+        return false;
+    struct phase *phase = &workflow->phases[lift->phase];
+    if (phase_is_being_held(phase))
+        return true;
+    struct core_event event = {.kind = EV_COMMAND,
+                               .workflow = workflow,
+                               .phase = phase,
+                               .command = COMMAND_RELEASE,
+                               .message = "its new budget"};
+    if (core_command_check(phase, COMMAND_RELEASE, NULL) == 0)
+        loop_post(loop, &event);
+    return false;
+}
+
+static void budget_take_back(struct loop *loop)
+{
+    struct budget_lifts *lifts = &loop->lifts;
+    size_t count = 0;
+    for (size_t i = 0; i < lifts->count; i++)
+        if (lift_is_under_way(loop, &lifts->items[i]))
+            lifts->items[count++] = lifts->items[i];
+    lifts->count = count;
+}
+
 /* --- Looking -----------------------------------------------------------------------------------*/
 
 void budget_look(struct loop *loop, int64_t now_ms)
@@ -148,23 +240,7 @@ void budget_look(struct loop *loop, int64_t now_ms)
     json_array_foreach(rows, i, row) budget_judge(loop, row);
     json_decref(rows);
     month_judge(loop);
-}
-
-static bool is_spent(struct loop *loop, const struct workflow *workflow,
-                     char text[BUDGET_TEXT_SIZE])
-{
-    struct store *store = loop->config.store;
-    struct store_spending spent;
-    struct error err;
-    json_t *rows;
-    bool is_spent = false;
-    if (store_budgets(store, workflow->id, &rows, &err) < 0)
-        return false; /* a record that cannot be read is told of elsewhere */
-    const json_t *budget = json_object_get(json_array_get(rows, 0), "budget");
-    if (budget && store_spending(store, workflow->id, &spent, &err) == 0)
-        is_spent = budget_part(budget, &spent, text) >= 1;
-    json_decref(rows);
-    return is_spent;
+    budget_take_back(loop);
 }
 
 bool budget_allows(struct loop *loop, const struct workflow *workflow, char ret_reason[REASON_MAX])

@@ -10,11 +10,19 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct loop;
 struct store_spending;
 struct workflow;
+
+/* Phases whose hold is to be taken back. */
+struct budget_lifts {
+    struct budget_lift *items;
+    size_t count;
+};
+void budget_lifts_fini(struct budget_lifts *lifts);
 
 enum { BUDGET_EVERY_MS = 2000, BUDGET_TEXT_SIZE = AMOUNT_SHARE_SIZE };
 
@@ -36,6 +44,10 @@ enum budget_of { BUDGET_OF_WORKFLOW, BUDGET_OF_MONTH };
 /* Holds what is or will soon be at work; the others wait for that anyway. `text` says how much is
  * spent. False: there was nothing, or it is being held already. */
 bool budget_hold(struct loop *loop, struct workflow *workflow, enum budget_of of, const char *text);
+/* Its budget is another one now. What is being held for the old one, and has not stopped yet, is
+ * released when it has, if the new one allows it: a person would have to wait for that moment. A
+ * daemon that ends before it forgets this, and the phase stays held. */
+void budget_lift(struct loop *loop, uint64_t workflow);
 /* Says in the workflow's history that this part is spent. */
 void budget_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
                  const char *text);

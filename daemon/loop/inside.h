@@ -63,6 +63,7 @@ struct loop {
     struct failures failures;
     struct queue queued;
     struct month month;
+    struct budget_lifts lifts;
     struct notify notify;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */

@@ -466,6 +466,7 @@ static void loop_free(struct loop *loop)
     failures_fini(&loop->failures);
     queue_fini(&loop->queued);
     month_fini(&loop->month);
+    budget_lifts_fini(&loop->lifts);
     free(loop->finals);
     core_free(loop->core);
     free(loop);

@@ -31,8 +31,10 @@ spent() {
     [ "$(record 'SELECT count(*) FROM checkpoint')" -gt 0 ]
     [ "$(record 'SELECT outcome FROM run')" = cancelled ]
 
-    phasectl release "$workflow" # the budget is as it was
-    eventually 30 state "$workflow/train" held
+    run phasectl release "$workflow" # the budget is as it was
+    [ "$status" = 1 ]
+    [[ $output = *"cannot release $workflow: its budget is spent: "*"; first phasectl budget $workflow --usd N"* ]]
+    phasectl status "$workflow" | grep -E "^  phasectl budget $workflow --usd N +give it more first$"
     [ "$(record 'SELECT count(*) FROM run WHERE started IS NOT NULL')" = 1 ]
 
     [[ $(phasectl budget "$workflow" --usd 1234567 --gpu-hours 1000) = 'budget: $'*' of $1234567 (0 %), 0.'*' of 1000 GPU hours (0 %)' ]]
@@ -58,6 +60,10 @@ foretold_by_status() {
         phasectl status "$workflow/train" | grep -qE '^ *time left +[0-9]'
 }
 
+has_checkpoint() {
+    [ "$(record 'SELECT count(*) > 0 FROM checkpoint')" = 1 ]
+}
+
 goes_on() {
     [ "$(record 'SELECT count(*) FROM run WHERE resume_step > 0 AND last_step > resume_step')" = 1 ]
 }
@@ -68,6 +74,7 @@ goes_on() {
         sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/' |
         submit)
     eventually 60 past "$workflow/train" 45
+    eventually 30 has_checkpoint
     pkill -KILL -f "phase-model train.*$PHASED_HOME"
     eventually 60 state "$workflow/train" held
     phasectl resume "$workflow"

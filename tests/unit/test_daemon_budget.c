@@ -119,6 +119,55 @@ static void members_that_wait_are_held_with_the_one_that_runs(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
 }
 
+static void stop(struct world *world, const char *run_folder)
+{
+    long long now = (long long)time(NULL);
+    char *entry = text_format("{\"seq\":2,\"time\":%lld,\"type\":\"ended\",\"run\":1,"
+                              "\"outcome\":\"cancelled\",\"cause\":null,\"exit_code\":0,"
+                              "\"signal\":15,\"message\":\"\",\"started\":%lld,\"ended\":%lld,"
+                              "\"finals\":{},\"last_step\":null}",
+                              now, now - 3600, now);
+    assert_int_equal(world_push(world, run_folder, "lead", (const char *const[]){entry, NULL}), 2);
+    free(entry);
+}
+
+static void what_is_spent_is_not_released(void **state)
+{
+    struct world *world = *state;
+    limit(world, "month: {gpu_hours: 100}\n");
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 1)));
+    await_reason(world, "phases.0.reason", "held by its budget, of which 2.0");
+    stop(world, "runs/1/a/1");
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    json_t *refusal = world_expect(world, 409, "POST", "/v1/workflows/1/release", json_object());
+    char *text = json_dumps(refusal, JSON_COMPACT);
+    assert_non_null(strstr(text, "cannot release 1: its budget is spent: 2.0"));
+    assert_non_null(strstr(text, "; first phasectl budget 1 --gpu-hours N"));
+    free(text);
+    json_decref(refusal);
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 50)));
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/release", json_object()));
+    world_await_lines(world, "jobs", 2);
+}
+
+static void a_hold_under_way_is_judged_by_the_newest_budget(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    run_for_an_hour(world, "runs/1/a/1");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 1)));
+    await_reason(world, "phases.0.reason", "held by its budget, of which 2.0");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/budget",
+                             json_pack("{s:i}", "gpu_hours", 50)));
+    stop(world, "runs/1/a/1");
+    world_await_lines(world, "jobs", 2);
+}
+
 static void nothing_goes_on_in_place_when_the_month_is_spent(void **state)
 {
     struct world *world = *state;
@@ -168,6 +217,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
         TEST(members_that_wait_are_held_with_the_one_that_runs),
+        TEST(what_is_spent_is_not_released),
+        TEST(a_hold_under_way_is_judged_by_the_newest_budget),
         TEST(nothing_goes_on_in_place_when_the_month_is_spent),
         TEST(the_month_is_warned_of_once_even_over_a_restart),
         TEST(a_wrong_file_does_not_lift_the_month_s_budget),
