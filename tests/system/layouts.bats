@@ -377,14 +377,15 @@ message() {
     record "SELECT cause || ': ' || message FROM run WHERE phase = (SELECT id FROM phase WHERE workflow = $1) ORDER BY id LIMIT 1"
 }
 
-@test "an output that is not there fails the phase, and an input the launch: each is named" {
+@test "an output or an input that is not there fails the phase: each is named, and no node is blamed" {
     local without_input
     phasectl daemon start
     workflow=$(sharded 2 : 'rm $PHASED_OUT/all.txt' | submit)
     without_input=$(sharded 2 : | sed 's/input.txt}/no.txt}/' | submit)
     eventually 60 state "$workflow" held
     [[ $(message "$workflow") == "exit: outputs: no all.txt in $PHASED_HOME/"*": No such file or directory" ]]
-    eventually 60 eval '[[ $(message "$without_input") == "launch: "*"shard.input $PHASED_HOME/no.txt: No such file or directory" ]]'
+    eventually 60 eval '[[ $(message "$without_input") == "exit: "*"shard.input: $PHASED_HOME/no.txt: No such file or directory" ]]'
+    [ "$(record 'SELECT count(*) FROM node_health')" = 0 ]
 }
 
 @test "of two TP groups side by side one is killed: its shard alone is run again, and DP trains on both" {

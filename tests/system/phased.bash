@@ -49,7 +49,7 @@ home_down() {
     squeue -h -o '%i %k' 2>/dev/null | while read -r job _; do
         grep -qsF "$PHASED_HOME" <(scontrol show job "$job" 2>/dev/null) && scancel "$job"
     done || true
-    rm -rf "$PHASED_HOME"
+    eventually 30 rm -rf "$PHASED_HOME" # a job that is being cancelled may still write there
 }
 
 # eventually SECONDS COMMAND...: until it succeeds; fails when the time is over.
