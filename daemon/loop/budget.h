@@ -47,7 +47,7 @@ bool budget_hold(struct loop *loop, struct workflow *workflow, enum budget_of of
 /* Its budget is another one now. What is being held for the old one, and has not stopped yet, is
  * released when it has, if the new one allows it: a person would have to wait for that moment. A
  * daemon that ends before it forgets this, and the phase stays held. */
-void budget_lift(struct loop *loop, uint64_t workflow);
+void budget_lift(struct loop *loop, uint64_t id);
 /* Says in the workflow's history that this part is spent. */
 void budget_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
                  const char *text);

@@ -60,10 +60,6 @@ foretold_by_status() {
         phasectl status "$workflow/train" | grep -qE '^ *time left +[0-9]'
 }
 
-has_checkpoint() {
-    [ "$(record 'SELECT count(*) > 0 FROM checkpoint')" = 1 ]
-}
-
 goes_on() {
     [ "$(record 'SELECT count(*) FROM run WHERE resume_step > 0 AND last_step > resume_step')" = 1 ]
 }
@@ -74,7 +70,6 @@ goes_on() {
         sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/' |
         submit)
     eventually 60 past "$workflow/train" 45
-    eventually 30 has_checkpoint
     pkill -KILL -f "phase-model train.*$PHASED_HOME"
     eventually 60 state "$workflow/train" held
     phasectl resume "$workflow"
