@@ -60,7 +60,7 @@ daemon_is_gone() {
     # A phase that refers to the param was given what it became.
     [ "$(cat "$PHASED_HOME/runs/1/after/out/batch")" = 8 ]
     # It says nothing of what it runs with.
-    [[ $(record "SELECT run || ' ' || message FROM event WHERE type = 'warning'") == \
+    [[ $(record "SELECT run || ' ' || message FROM event WHERE message LIKE '%remedy set%'") == \
         "3 n"[12]": a remedy set micro_batch to 8, but nothing in the run's output shows micro_batch (it could print micro_batch=8)" ]]
     run phasectl why 1/train
     [[ $output == *": a remedy set micro_batch to 8, but nothing"* ]]
