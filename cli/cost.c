@@ -50,7 +50,7 @@ static void cost_amounts(const struct cost_sum *sum, double amounts[AMOUNT_COUNT
     amounts[AMOUNT_HOURS] = sum->paid_s / 3600;
 }
 
-/* --- What is expected --------------------------------------------------------------------------*/
+/* --- What is expected ------------------------------------------------------------------------- */
 
 /* Two cells: "$245 to $490", and how much of that at most is spent. */
 static void cost_add_expected(struct table *table, const json_t *range, enum amount amount,
@@ -116,7 +116,7 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
     table_fini(&table);
 }
 
-/* --- What was spent ----------------------------------------------------------------------------*/
+/* --- What was spent --------------------------------------------------------------------------- */
 
 static void cost_add_part(struct table *table, double part_s, double all_s)
 {
@@ -376,7 +376,7 @@ int cost_verb(struct cli *cli, char **words)
     return CLI_OK;
 }
 
-/* --- budget ------------------------------------------------------------------------------------*/
+/* --- budget ----------------------------------------------------------------------------------- */
 
 static int budget_show(struct cli *cli, uint64_t workflow)
 {

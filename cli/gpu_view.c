@@ -31,7 +31,7 @@ static double gpu_view_gb(double mib)
     return mib * 1048576 / 1e9;
 }
 
-/* --- Trouble --------------------------------------------------------------------------------- */
+/* --- Trouble ---------------------------------------------------------------------------------- */
 
 /* What a person should know of a GPU. A cap of its power is how a busy one works. */
 static void gpu_view_trouble(const json_t *gpu, struct text *text)
@@ -68,7 +68,7 @@ static void gpu_view_trouble(const json_t *gpu, struct text *text)
     }
 }
 
-/* --- Together -------------------------------------------------------------------------------- */
+/* --- Together --------------------------------------------------------------------------------- */
 
 static void gpu_view_add(struct gpu_view *view, const json_t *gpu)
 {
@@ -157,7 +157,7 @@ static const struct gpu_view *gpu_view_fastest(const struct gpu_view *views, siz
     return fastest;
 }
 
-/* --- Tables ---------------------------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
 /* Adds a cell such as 97%, blank for NaN. */
 static void gpu_view_cell(struct table *table, double number, const char *unit)
@@ -283,7 +283,7 @@ void gpu_view_each(const struct terminal *terminal, const json_t *reply, struct 
     table_fini(&table);
 }
 
-/* --- In a line ------------------------------------------------------------------------------- */
+/* --- In a line -------------------------------------------------------------------------------- */
 
 void gpu_view_summary(const json_t *reply, struct text *text)
 {

@@ -116,8 +116,7 @@ void members_reasons(const json_t *matrix, struct text *text)
         text_addf(text, "%zu out for other reasons\n", others);
 }
 
-/* --- The table ---------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 
 /* Those that may still be chosen before those that cannot. */
 static int members_rank(const json_t *member)

@@ -46,7 +46,7 @@ struct oldlog {
     int64_t stopped_step;
 };
 
-/* --- Reading -----------------------------------------------------------------------------------*/
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 static void oldlog_told(void *context, json_t *verdict)
 {
@@ -258,7 +258,7 @@ static void oldlog_fini(struct oldlog *log)
     free(log->stopped);
 }
 
-/* --- Writing -----------------------------------------------------------------------------------*/
+/* --- Writing ---------------------------------------------------------------------------------- */
 
 static void oldlog_write_metrics(const struct oldlog *log, const struct terminal *terminal,
                                  struct text *text)

@@ -55,7 +55,7 @@ static void rehearse_line(struct rehearse *report, const char *what, bool is_bad
     report->problems += is_bad;
 }
 
-/* --- Metrics -----------------------------------------------------------------------------------*/
+/* --- Metrics ---------------------------------------------------------------------------------- */
 
 static void rehearse_add_names(const json_t *phase, const char *expression, json_t *names)
 {
@@ -132,7 +132,7 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
     return 0;
 }
 
-/* --- Checkpoints -------------------------------------------------------------------------------*/
+/* --- Checkpoints ------------------------------------------------------------------------------ */
 
 /* The first step that the run told of, of any metric; NaN: it told of none. */
 static int rehearse_first_step(struct rehearse *report, const json_t *run, double *ret_step,
@@ -225,7 +225,7 @@ static int rehearse_checkpoint(struct rehearse *report, const struct rehearse_ph
     return 0;
 }
 
-/* --- The gate ----------------------------------------------------------------------------------*/
+/* --- The gate --------------------------------------------------------------------------------- */
 
 static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *phase,
                          struct error *err)
@@ -248,7 +248,7 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
     return 0;
 }
 
-/* --- Cost --------------------------------------------------------------------------------------*/
+/* --- Cost ------------------------------------------------------------------------------------- */
 
 /* Seconds of a step: as a node measured them, without what comes before the first one; else of the
  * run's whole time. */
@@ -318,7 +318,7 @@ static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *
     report->cost_usd += isnan(real_usd) ? 0 : real_usd;
 }
 
-/* --- The report --------------------------------------------------------------------------------*/
+/* --- The report ------------------------------------------------------------------------------- */
 
 /* Its runs are the newest first. */
 static void rehearse_choose(struct rehearse_phase *phase, double now)

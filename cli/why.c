@@ -38,8 +38,7 @@ struct why {
     json_t *logs, *gate;
 };
 
-/* --- Asking ------------------------------------------------------------------------------------
- */
+/* --- Asking ----------------------------------------------------------------------------------- */
 
 static bool why_is_failure(const json_t *run)
 {
@@ -133,8 +132,7 @@ static int why_ask(struct why *why, struct address *address, struct error *err)
     return code;
 }
 
-/* --- The runs ----------------------------------------------------------------------------------
- */
+/* --- The runs --------------------------------------------------------------------------------- */
 
 /* What ended its first failed rank. */
 static void why_add_code(struct table *table, const json_t *run)
@@ -276,8 +274,7 @@ static void why_write_hardware(const struct why *why, struct text *text)
     }
 }
 
-/* --- The failed one ----------------------------------------------------------------------------
- */
+/* --- The failed one --------------------------------------------------------------------------- */
 
 /* The end of a log. False: it cannot be read. */
 static bool why_read_tail(const json_t *log, char ret_data[WHY_TAIL_BYTES + 1])
@@ -468,8 +465,7 @@ static void why_write_gate(const struct why *why, struct text *text)
     view_gate(&why->cli->out, why->gate, 2, text);
 }
 
-/* --- What follows ------------------------------------------------------------------------------
- */
+/* --- What follows ----------------------------------------------------------------------------- */
 
 /* "7/b begins when a and c have succeeded" */
 static void why_write_before(const json_t *phase, struct text *text)

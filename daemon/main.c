@@ -58,8 +58,7 @@ struct daemon {
     bool is_stopping;
 };
 
-/* --- Command line -------------------------------------------------------------------------------
- */
+/* --- Command line ----------------------------------------------------------------------------- */
 
 /* Returns the exit status when there is nothing more to do, else -1. */
 static int read_options(int argc, char **argv, struct options *options)
@@ -98,8 +97,7 @@ static int read_options(int argc, char **argv, struct options *options)
     return 2;
 }
 
-/* --- Building -----------------------------------------------------------------------------------
- */
+/* --- Building --------------------------------------------------------------------------------- */
 
 /* phase-worker lies beside phased, on a file system that all nodes share. */
 static char *find_worker(void)
@@ -165,8 +163,7 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
     return api_open(&api_config, &daemon->api, err);
 }
 
-/* --- Stopping -----------------------------------------------------------------------------------
- */
+/* --- Stopping --------------------------------------------------------------------------------- */
 
 static void loop_is_closed(void *arg)
 {
@@ -215,8 +212,7 @@ static void daemon_fini(struct daemon *daemon)
         (void)close(daemon->lock); /* nothing is lost with it but the lock */
 }
 
-/* --- Running ------------------------------------------------------------------------------------
- */
+/* --- Running ---------------------------------------------------------------------------------- */
 
 static int serve(const struct options *options)
 {

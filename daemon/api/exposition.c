@@ -11,7 +11,7 @@
 
 enum { EXPOSITION_FRESH_S = 180 };
 
-/* --- The format ------------------------------------------------------------------------------ */
+/* --- The format ------------------------------------------------------------------------------- */
 
 static void exposition_begin(struct text *text, const char *name, const char *type,
                              const char *help)
@@ -48,7 +48,7 @@ static const char *exposition_text(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* --- GPUs ------------------------------------------------------------------------------------ */
+/* --- GPUs ------------------------------------------------------------------------------------- */
 
 static const struct exposition_family {
     const char *name;   /* of the metric */
@@ -108,7 +108,7 @@ static void exposition_gpus(const json_t *runs, const struct exposition_family *
         exposition_gpu(exposition_text(run, "address"), gpu, family, now_ms, text);
 }
 
-/* --- Runs ------------------------------------------------------------------------------------ */
+/* --- Runs ------------------------------------------------------------------------------------- */
 
 static void exposition_paces(const json_t *runs, struct text *text)
 {

@@ -40,14 +40,12 @@ struct call {
 
 typedef void call_handler(struct call *call);
 
-/* --- routes.c ----------------------------------------------------------------------------------
- */
+/* --- routes.c --------------------------------------------------------------------------------- */
 
 void routes_handle_person(struct request *request, void *api);
 void routes_handle_worker(struct request *request, void *api);
 
-/* --- For all handlers, in routes.c --------------------------------------------------------------
- */
+/* --- For all handlers, in routes.c ------------------------------------------------------------ */
 
 /* Answers by what went wrong: 404, 400, 503 or 500. */
 void call_fail(struct request *request, const char *where, const struct error *err);
@@ -62,8 +60,7 @@ bool call_number(struct call *call, const char *name, uint64_t otherwise, uint64
 /* Whether something can be recorded now; if not, that was answered. */
 bool call_can_record(struct call *call);
 
-/* --- Bodies that bring a spec, in submission.c --------------------------------------------------
- */
+/* --- Bodies that bring a spec, in submission.c ------------------------------------------------ */
 
 /* Whether it is one: -EINVAL says what is wrong with it. */
 int submission_check(const json_t *body, struct error *err);
@@ -74,8 +71,7 @@ void submission_fill(json_t *body);
 json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,
                            size_t *ret_error_count);
 
-/* --- Handlers -----------------------------------------------------------------------------------
- */
+/* --- Handlers --------------------------------------------------------------------------------- */
 
 call_handler read_ping, read_workflows, read_workflow, read_phase, read_run, read_metrics,
     read_gpus, read_exposition, read_gate, read_logs, read_runs, read_source;

@@ -83,8 +83,7 @@ static bool is_node_name(const char *name)
     return name[strspn(name, characters)] == '\0' && name[0] != '-' && name[0] != '.';
 }
 
-/* --- Adding --------------------------------------------------------------------------------------
- */
+/* --- Adding ----------------------------------------------------------------------------------- */
 
 /* A request that waits for the cluster to tell its nodes. */
 struct node_call {

@@ -166,8 +166,7 @@ void read_exposition(struct call *call)
     request_reply_take(call->request, 200, text_steal(&text), size);
 }
 
-/* --- Logs ---------------------------------------------------------------------------------------
- */
+/* --- Logs ------------------------------------------------------------------------------------- */
 
 static int by_rank(const void *a, const void *b)
 {

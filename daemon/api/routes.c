@@ -48,8 +48,7 @@ static const struct route worker_routes[] = {
     {NULL, NULL, NULL},
 };
 
-/* --- Matching -----------------------------------------------------------------------------------
- */
+/* --- Matching --------------------------------------------------------------------------------- */
 
 static bool number_parse(const char *text, size_t size, uint64_t max, uint64_t *ret_number)
 {
@@ -160,8 +159,7 @@ void routes_handle_worker(struct request *request, void *api)
     dispatch(worker_routes, request, api);
 }
 
-/* --- For all handlers ---------------------------------------------------------------------------
- */
+/* --- For all handlers ------------------------------------------------------------------------- */
 
 void call_fail(struct request *request, const char *where, const struct error *err)
 {

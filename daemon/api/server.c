@@ -56,8 +56,7 @@ static const struct {
 #undef X
 };
 
-/* --- Suspended requests ------------------------------------------------------------------------
- */
+/* --- Suspended requests ----------------------------------------------------------------------- */
 
 static void request_suspend(struct request *request)
 {
@@ -88,8 +87,7 @@ static void request_resume(struct request *request)
     (void)uv_timer_start(&server->due, on_due, 0, 0); /* fails for a closing timer only */
 }
 
-/* --- libmicrohttpd's callbacks -----------------------------------------------------------------
- */
+/* --- libmicrohttpd's callbacks ---------------------------------------------------------------- */
 
 static void *request_begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
@@ -194,8 +192,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     return MHD_YES;
 }
 
-/* --- The loop -----------------------------------------------------------------------------------
- */
+/* --- The loop --------------------------------------------------------------------------------- */
 
 static void server_run(struct server *server)
 {
@@ -272,8 +269,7 @@ void server_close(struct server *server, void (*closed)(void *arg), void *arg)
     uv_close((uv_handle_t *)&server->due, on_closed);
 }
 
-/* --- The request --------------------------------------------------------------------------------
- */
+/* --- The request ------------------------------------------------------------------------------ */
 
 const char *request_method(const struct request *request)
 {
@@ -330,8 +326,7 @@ const char *request_body(const struct request *request, size_t *ret_size)
     return text_string(&request->body);
 }
 
-/* --- The reply ----------------------------------------------------------------------------------
- */
+/* --- The reply -------------------------------------------------------------------------------- */
 
 void request_set_header(struct request *request, const char *name, const char *value)
 {

@@ -57,8 +57,7 @@ static void release_batch(struct submit_batch *batch)
     free(batch);
 }
 
-/* --- Answers ------------------------------------------------------------------------------------
- */
+/* --- Answers ---------------------------------------------------------------------------------- */
 
 static void refuse_specs(struct submit_batch *batch)
 {
@@ -99,8 +98,7 @@ static void fail_batch(struct submit_batch *batch, const char *where, const stru
     batch->is_answered = true;
 }
 
-/* --- The item -----------------------------------------------------------------------------------
- */
+/* --- The item --------------------------------------------------------------------------------- */
 
 static int submit_write(struct loop_item *base, struct store *store, struct error *err)
 {
@@ -152,8 +150,7 @@ static void post(struct submit_item *item)
     loop_post_item(loop, &item->item, &event);
 }
 
-/* --- The list -----------------------------------------------------------------------------------
- */
+/* --- The list --------------------------------------------------------------------------------- */
 
 /* What stands beside the list stands for all of its submissions that lack it. */
 static int read_list(struct submit_batch *batch, json_t *body, struct error *err)
@@ -216,8 +213,7 @@ static int answer_again(struct submit_batch *batch, size_t index, struct error *
     return 1;
 }
 
-/* --- Specs --------------------------------------------------------------------------------------
- */
+/* --- Specs ------------------------------------------------------------------------------------ */
 
 /* NULL: it has problems, which are added to the batch's. */
 static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *warnings)
@@ -317,8 +313,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
     return 0;
 }
 
-/* --- The request --------------------------------------------------------------------------------
- */
+/* --- The request ------------------------------------------------------------------------------ */
 
 /* One submission of the list, as far as it goes without recording anything. */
 static int prepare(struct submit_batch *batch, size_t index, struct submit_item **ret_item,

@@ -71,8 +71,7 @@ refused:
     return NULL;
 }
 
-/* --- Journals -----------------------------------------------------------------------------------
- */
+/* --- Journals --------------------------------------------------------------------------------- */
 
 static void journal_done(void *arg, uint64_t committed, const struct error *failure)
 {
@@ -110,8 +109,7 @@ void worker_journal(struct call *call)
     json_decref(json);
 }
 
-/* --- Commands -----------------------------------------------------------------------------------
- */
+/* --- Commands --------------------------------------------------------------------------------- */
 
 bool worker_answer(void *arg, const struct waiter *waiter, bool is_over)
 {

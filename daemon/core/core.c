@@ -132,7 +132,7 @@ struct workflow *core_workflow_at(const struct core *core, size_t index)
     return core->workflows[index];
 }
 
-/* --- Events ---------------------------------------------------------------------------------- */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 /* Nothing of it has to run, so that it would decide at once. */
 static bool matrix_is_reused(const struct phase *matrix)

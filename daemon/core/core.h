@@ -20,7 +20,7 @@
 struct core;
 struct error;
 
-/* --- Events ---------------------------------------------------------------------------------- */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 enum core_event_kind {
     EV_ADDED,       /* a workflow: it was given to core_add(), nothing has begun */
@@ -130,7 +130,7 @@ struct core_event {
     bool hold;                 /* ADDED: first phases are held */
 };
 
-/* --- Effects --------------------------------------------------------------------------------- */
+/* --- Effects ---------------------------------------------------------------------------------- */
 
 /* {symbol, stored name, whether it stands in the outbox until its result has come} */
 #define CORE_EFFECTS(X)                                                                            \
@@ -186,7 +186,7 @@ bool core_effect_is_kept(enum core_effect_kind kind);
 const char *core_command_name(enum core_command command);
 int core_command_parse(const char *name); /* -1: none */
 
-/* --- The core -------------------------------------------------------------------------------- */
+/* --- The core --------------------------------------------------------------------------------- */
 
 struct core_config {
     /* Fills in TOKEN_LENGTH random hexadecimal digits and a NUL. Of the daemon: libsodium; of a

@@ -57,8 +57,7 @@ int64_t matrix_needs_s(const struct phase *member)
     return longest_ms / 800 + member->stop_s; /* a quarter more */
 }
 
-/* --- Starting ----------------------------------------------------------------------------------
- */
+/* --- Starting --------------------------------------------------------------------------------- */
 
 /* The first member that waits for nothing but a lane; NULL: none. */
 static struct phase *matrix_next(const struct phase *matrix)
@@ -120,8 +119,7 @@ void matrix_let_go(struct step *step, struct phase *matrix)
         phase_let_go(step, donor->phase);
 }
 
-/* --- Choosing ----------------------------------------------------------------------------------
- */
+/* --- Choosing --------------------------------------------------------------------------------- */
 
 static int score_compare(const void *a, const void *b, bool is_min)
 {
@@ -157,8 +155,7 @@ size_t core_choose(struct core_score *scores, size_t count, bool is_min, double 
     return left > 0 && out >= left ? 1 : left - out;
 }
 
-/* --- Deciding ----------------------------------------------------------------------------------
- */
+/* --- Deciding --------------------------------------------------------------------------------- */
 
 static void matrix_decide(struct step *step, struct phase *matrix)
 {
@@ -279,8 +276,7 @@ void matrix_on_judged(struct step *step, struct phase *matrix)
     }
 }
 
-/* --- Commands ----------------------------------------------------------------------------------
- */
+/* --- Commands --------------------------------------------------------------------------------- */
 
 void matrix_revive(struct step *step, struct phase *matrix, const char *reason)
 {

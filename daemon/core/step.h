@@ -25,8 +25,7 @@ enum {
     RETRY_LAST_MS = 30 * 1000,    /* ... doubled up to this, as for submissions at a limit */
 };
 
-/* --- step.c: adding effects, and the only places that assign a state ---------------------------
- */
+/* --- step.c: adding effects, and the only places that assign a state -------------------------- */
 
 struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
                              struct workflow *workflow);
@@ -51,8 +50,7 @@ void phase_move_held(struct step *step, struct phase *phase, enum phase_hold hol
                      const char *reason);
 void run_move(struct step *step, struct run *run, enum run_state to, const char *message);
 
-/* --- phase.c: what follows for phases ----------------------------------------------------------
- */
+/* --- phase.c: what follows for phases --------------------------------------------------------- */
 
 bool phase_is_ready(const struct phase *phase);
 /* Whether the job, which `from` was made for, has the shape that the phase asks for. */
@@ -99,8 +97,7 @@ void phase_on_judged(struct step *step, struct phase *phase);
 /* Ends the workflow when all its phases are final, and opens it again when one is not. */
 void workflow_settle(struct step *step, struct workflow *workflow);
 
-/* --- run.c: what a run's worker tells ----------------------------------------------------------
- */
+/* --- run.c: what a run's worker tells --------------------------------------------------------- */
 
 /* Wants the run to stop; it is told, or its job cancelled, now or as soon as that is possible. Who
  * wants it is the phase's reason until then. */
@@ -119,8 +116,7 @@ int64_t run_deadline(const struct run *run);
 int64_t run_patience(const struct run *run);
 bool run_is_busy(const struct run *run, int64_t now_ms);
 
-/* --- job.c: what Slurm tells -------------------------------------------------------------------
- */
+/* --- job.c: what Slurm tells ------------------------------------------------------------------ */
 
 /* The run that the job serves or will serve: the newest of its runs, or, of a rival that has none,
  * the one that it was to serve; never NULL. */
@@ -144,8 +140,7 @@ void job_on_unknown(struct step *step, struct workflow *workflow, struct job *jo
 void job_on_seen(struct step *step, struct workflow *workflow, struct job *job);
 void job_on_absent(struct step *step, struct workflow *workflow, struct job *job);
 
-/* --- beside.c: jobs that share an allocation ----------------------------------------------------
- */
+/* --- beside.c: jobs that share an allocation -------------------------------------------------- */
 
 /* The job whose allocation the phase can share from now on; NULL: there is none. */
 struct job *job_to_join(const struct step *step, const struct phase *phase);
@@ -165,8 +160,7 @@ void job_withdraw(struct step *step, struct run *run);
 /* Lets all guests go the way of their hosts, after every event. */
 void job_settle(struct step *step, struct workflow *workflow);
 
-/* --- rival.c: several jobs for one run ---------------------------------------------------------
- */
+/* --- rival.c: several jobs for one run -------------------------------------------------------- */
 
 /* Whether a rival that was cancelled is still to be seen to go. */
 bool rival_is_going(const struct workflow *workflow);
@@ -192,8 +186,7 @@ void rival_withdraw(struct step *step, struct run *run, struct job *job, const c
 /* Cancels and forgets what is in vain, after every event. */
 void rival_settle(struct step *step, struct workflow *workflow);
 
-/* --- remedy.c ----------------------------------------------------------------------------------
- */
+/* --- remedy.c --------------------------------------------------------------------------------- */
 
 /* The phase's run has failed, or its gate: begins to work out the first remedy that is left for one
  * of `checks` (names with commas between; may be NULL) or for `cause` (likewise). False: none is,
@@ -206,8 +199,7 @@ bool remedy_is_used_up(const struct phase *phase, const char *checks, const char
 void remedy_forget(struct step *step, struct phase *phase);
 void remedy_on_remedied(struct step *step, struct phase *phase);
 
-/* --- matrix.c ----------------------------------------------------------------------------------
- */
+/* --- matrix.c --------------------------------------------------------------------------------- */
 
 /* Whether one more member may have an allocation. */
 bool matrix_has_lane(const struct phase *matrix);
@@ -240,13 +232,11 @@ bool matrix_judges_again(const struct phase *matrix);
  * the matrix itself, too. */
 bool matrix_command(struct step *step, struct phase *matrix);
 
-/* --- command.c ---------------------------------------------------------------------------------
- */
+/* --- command.c -------------------------------------------------------------------------------- */
 
 void command_carry_out(struct step *step, struct phase *phase);
 
-/* --- core.c ------------------------------------------------------------------------------------
- */
+/* --- core.c ----------------------------------------------------------------------------------- */
 
 uint64_t core_next_run(struct core *core);
 uint64_t core_next_job(struct core *core, char ret_token[TOKEN_LENGTH + 1]);

@@ -34,7 +34,7 @@ double budget_part(const json_t *budget, const struct store_spending *spent,
     return largest;
 }
 
-/* --- The warning -------------------------------------------------------------------------------*/
+/* --- The warning ------------------------------------------------------------------------------ */
 
 struct budget_item {
     struct loop_item item;
@@ -79,7 +79,7 @@ void budget_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double
     loop_post_item(loop, &item->item, NULL);
 }
 
-/* --- Holding -----------------------------------------------------------------------------------*/
+/* --- Holding ---------------------------------------------------------------------------------- */
 
 static bool phase_is_at_work(const struct phase *phase)
 {
@@ -130,7 +130,7 @@ static void budget_judge(struct loop *loop, const json_t *row)
         budget_warn(loop, id, BUDGET_OF_WORKFLOW, part, text);
 }
 
-/* --- Taking holds back -------------------------------------------------------------------------*/
+/* --- Taking holds back ------------------------------------------------------------------------ */
 
 struct budget_lift {
     uint64_t workflow;
@@ -221,7 +221,7 @@ static void budget_take_back(struct loop *loop)
     lifts->count = count;
 }
 
-/* --- Looking -----------------------------------------------------------------------------------*/
+/* --- Looking ---------------------------------------------------------------------------------- */
 
 void budget_look(struct loop *loop, int64_t now_ms)
 {

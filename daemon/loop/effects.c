@@ -21,8 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- With the transaction ----------------------------------------------------------------------
- */
+/* --- With the transaction --------------------------------------------------------------------- */
 
 static bool begins_a_run(const struct core_effect *effect)
 {
@@ -101,8 +100,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         outbox_apply(&loop->outbox, effect);
 }
 
-/* --- One effect each ---------------------------------------------------------------------------
- */
+/* --- One effect each -------------------------------------------------------------------------- */
 
 /* What carrying out came to. */
 enum carried {

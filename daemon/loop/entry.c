@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- Reading members, which a worker wrote ------------------------------------------------------
- */
+/* --- Reading members, which a worker wrote ---------------------------------------------------- */
 
 static const char *text_of(const json_t *entry, const char *name)
 {
@@ -45,8 +44,7 @@ uint64_t entry_sequence(const json_t *entry)
     return sequence > 0 ? (uint64_t)sequence : 0;
 }
 
-/* --- Rows ---------------------------------------------------------------------------------------
- */
+/* --- Rows ------------------------------------------------------------------------------------- */
 
 static int write_history(const json_t *entry, const struct entry_origin *origin,
                          enum store_event_type type, const char *message, struct store *store,
@@ -241,8 +239,7 @@ static int write_warning(const json_t *entry, const struct entry_origin *origin,
     return status;
 }
 
-/* --- Events -------------------------------------------------------------------------------------
- */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 /* "on n1, n2 (job 4711)", for people; cut where it would be too long. */
 static void write_place(const json_t *nodes, uint32_t job_id, char buffer[REASON_MAX])
@@ -325,8 +322,7 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     return true;
 }
 
-/* --- The table ----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -81,8 +81,7 @@ struct loop {
     void *closed_arg;
 };
 
-/* --- loop.c ------------------------------------------------------------------------------------
- */
+/* --- loop.c ----------------------------------------------------------------------------------- */
 
 /* One handle of it is closed; with the last one it is freed. */
 void loop_handle_closed(struct loop *loop);
@@ -90,8 +89,7 @@ void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *jo
 struct job *loop_job_by_token(const struct loop *loop, const char *token,
                               struct workflow **ret_workflow);
 
-/* --- effects.c ---------------------------------------------------------------------------------
- */
+/* --- effects.c -------------------------------------------------------------------------------- */
 
 /* Writes what an effect needs besides its own row: the secret of a run that will begin. */
 int effects_write_secret(struct loop *loop, const struct core_effect *effect, struct error *err);
@@ -100,22 +98,19 @@ void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Carries out what is due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
 
-/* --- warning.c ---------------------------------------------------------------------------------
- */
+/* --- warning.c -------------------------------------------------------------------------------- */
 
 /* Adds a warning about the run to the history, with the next transaction. */
 void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* --- survey.c ----------------------------------------------------------------------------------
- */
+/* --- survey.c --------------------------------------------------------------------------------- */
 
 void survey_take(struct loop *loop, const struct cluster_result *result);
 /* At the end: tells those who wait that there will be no answer. */
 void survey_forget_all(struct loop *loop);
 
-/* --- results.c ---------------------------------------------------------------------------------
- */
+/* --- results.c -------------------------------------------------------------------------------- */
 
 void results_take(struct loop *loop);
 /* Begins a poll when one is due; returns when the next one is. */

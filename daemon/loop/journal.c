@@ -36,8 +36,7 @@ struct journal_item {
     struct journal_waiter waiter;
 };
 
-/* --- The item -----------------------------------------------------------------------------------
- */
+/* --- The item --------------------------------------------------------------------------------- */
 
 static int item_write(struct loop_item *base, struct store *store, struct error *err)
 {
@@ -66,8 +65,7 @@ static void item_free(struct loop_item *base)
     free(item);
 }
 
-/* --- Ends ---------------------------------------------------------------------------------------
- */
+/* --- Ends ------------------------------------------------------------------------------------- */
 
 static void post_end(struct loop *loop, struct notes *notes, struct run *run, const json_t *outcome)
 {
@@ -99,8 +97,7 @@ static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_
     return true;
 }
 
-/* --- Taking -------------------------------------------------------------------------------------
- */
+/* --- Taking ----------------------------------------------------------------------------------- */
 
 /* The run has begun: from what, its run.json says, which a lead that was alone has written, or the
  * daemon when it looked at the files. */
@@ -218,8 +215,7 @@ static int take(struct loop *loop, struct notes *notes, const char *name, json_t
     return 0;
 }
 
-/* --- Files --------------------------------------------------------------------------------------
- */
+/* --- Files ------------------------------------------------------------------------------------ */
 
 /* Lines that were taken need not be parsed: every writer begins them so. */
 static bool is_taken(const char *line, uint64_t taken)
@@ -336,8 +332,7 @@ static void read_last_words(const char *folder, char *ret_words, size_t size)
     (void)snprintf(ret_words, size, "%s", line ? line + 1 : tail);
 }
 
-/* --- Public -------------------------------------------------------------------------------------
- */
+/* --- Public ----------------------------------------------------------------------------------- */
 
 int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
                  const struct journal_waiter *waiter, struct error *err)

@@ -29,7 +29,7 @@ int64_t loop_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* --- Posting --------------------------------------------------------------------------------- */
+/* --- Posting ---------------------------------------------------------------------------------- */
 
 void loop_post_item(struct loop *loop, struct loop_item *item, const struct core_event *event)
 {
@@ -41,8 +41,7 @@ void loop_post(struct loop *loop, const struct core_event *event)
     loop_post_item(loop, NULL, event);
 }
 
-/* --- Indexes -----------------------------------------------------------------------------------
- */
+/* --- Indexes ---------------------------------------------------------------------------------- */
 
 static uint64_t token_key(const char *token)
 {
@@ -89,8 +88,7 @@ static void drop_workflow(struct loop *loop, struct workflow *workflow)
     core_drop(loop->core, workflow);
 }
 
-/* --- Workflows that are over -------------------------------------------------------------------
- */
+/* --- Workflows that are over ------------------------------------------------------------------ */
 
 static void finals_add(struct loop *loop, struct workflow *workflow)
 {
@@ -125,8 +123,7 @@ static void finals_drop(struct loop *loop)
     loop->final_count = kept;
 }
 
-/* --- The turn ----------------------------------------------------------------------------------
- */
+/* --- The turn --------------------------------------------------------------------------------- */
 
 static int batch_write_rows(struct loop *loop, struct error *err)
 {
@@ -317,8 +314,7 @@ static void turn(struct loop *loop)
     loop->is_turning = false;
 }
 
-/* --- Time --------------------------------------------------------------------------------------
- */
+/* --- Time ------------------------------------------------------------------------------------- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -401,8 +397,7 @@ static void on_wake(uv_async_t *wake)
         loop->results_ms = loop_now_ms() + RESULTS_DELAY_MS;
 }
 
-/* --- Life --------------------------------------------------------------------------------------
- */
+/* --- Life ------------------------------------------------------------------------------------- */
 
 static void make_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
 {
@@ -544,8 +539,7 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
     uv_close((uv_handle_t *)&loop->alarm, on_closed);
 }
 
-/* --- Asking ------------------------------------------------------------------------------------
- */
+/* --- Asking ----------------------------------------------------------------------------------- */
 
 void loop_listen(struct loop *loop, const struct loop_listener *listener)
 {

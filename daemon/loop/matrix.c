@@ -51,8 +51,7 @@ static void decision_free(struct loop_item *item)
     free(decision);
 }
 
-/* --- Recording ---------------------------------------------------------------------------------
- */
+/* --- Recording -------------------------------------------------------------------------------- */
 
 static const char *standing(const struct decision *decision, const struct core_score *score)
 {
@@ -112,8 +111,7 @@ static int decision_write(struct loop_item *item, struct store *store, struct er
     return status;
 }
 
-/* --- Judging -----------------------------------------------------------------------------------
- */
+/* --- Judging ---------------------------------------------------------------------------------- */
 
 static void judge_where(const struct expr_scope *scope, const char *where, char **ret_reason)
 {
@@ -202,8 +200,7 @@ static int judge_members(struct decision *decision, struct store *store, struct 
     return status;
 }
 
-/* --- Concluding --------------------------------------------------------------------------------
- */
+/* --- Concluding ------------------------------------------------------------------------------- */
 
 /* "BATCH_SIZE=192, lr=0.1" */
 static void add_params(struct text *text, const json_t *params)

@@ -29,7 +29,7 @@ static int64_t month_begin_ms(char name[MONTH_NAME_SIZE])
     return begin_ms;
 }
 
-/* --- In the record -----------------------------------------------------------------------------*/
+/* --- In the record ---------------------------------------------------------------------------- */
 
 struct month_item {
     struct loop_item item;
@@ -66,7 +66,7 @@ static void month_save(struct loop *loop)
     loop_post_item(loop, &item->item, NULL);
 }
 
-/* --- What is spent -----------------------------------------------------------------------------*/
+/* --- What is spent ---------------------------------------------------------------------------- */
 
 /* Makes it that of the current month, by the file where that is right. */
 static int month_refresh(struct loop *loop, const char *name, struct error *err)

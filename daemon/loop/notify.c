@@ -59,7 +59,7 @@ static uint64_t notice_number(const json_t *notice, const char *key)
     return (uint64_t)json_integer_value(json_object_get(notice, key));
 }
 
-/* --- What came of it ---------------------------------------------------------------------------*/
+/* --- What came of it -------------------------------------------------------------------------- */
 
 struct notify_item {
     struct loop_item item;
@@ -116,7 +116,7 @@ static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_
     loop_post_item(loop, &item->item, NULL);
 }
 
-/* --- Telling -----------------------------------------------------------------------------------*/
+/* --- Telling ---------------------------------------------------------------------------------- */
 
 static void teller_closed(uv_handle_t *handle)
 {

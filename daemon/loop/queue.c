@@ -39,7 +39,7 @@ void queue_fini(struct queue *queue)
     json_decref(queue->limits);
 }
 
-/* --- limits.yaml -------------------------------------------------------------------------------*/
+/* --- limits.yaml ------------------------------------------------------------------------------ */
 
 const json_t *queue_limits(struct loop *loop)
 {
@@ -65,7 +65,7 @@ const json_t *queue_limits(struct loop *loop)
     return queue->limits;
 }
 
-/* --- What is in Slurm --------------------------------------------------------------------------*/
+/* --- What is in Slurm ------------------------------------------------------------------------- */
 
 /* Whether Slurm has the job, or may have it. */
 static bool is_in_slurm(const struct loop *loop, const struct job *job)
@@ -105,7 +105,7 @@ static void count_workflow(const struct loop *loop, const struct workflow *workf
     }
 }
 
-/* --- What each workflow waits for --------------------------------------------------------------*/
+/* --- What each workflow waits for ------------------------------------------------------------- */
 
 bool queue_is_open(unsigned window_from, unsigned window_to, unsigned minute)
 {
@@ -158,7 +158,7 @@ static enum turn_wait wait_of(struct loop *loop, struct workflow *workflow, char
     return is_in_window(workflow, reason) ? TURN_GOES : TURN_WINDOW;
 }
 
-/* --- A round -----------------------------------------------------------------------------------*/
+/* --- A round ---------------------------------------------------------------------------------- */
 
 /* All that wait for a turn are looked at together: one by one, each would have to be compared with
  * all of the others. */
@@ -264,7 +264,7 @@ static void round_hold(struct loop *loop)
     map_fini(&round.runs);
 }
 
-/* --- The answer --------------------------------------------------------------------------------*/
+/* --- The answer ------------------------------------------------------------------------------- */
 
 /* What limits.yaml lets a job wait for. The same for as long as it is true, since every change of
  * it is written to the record. */

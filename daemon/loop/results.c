@@ -25,8 +25,7 @@ static void note_answer(struct loop *loop, const struct cluster_result *result)
                    is_answering ? "" : result->message);
 }
 
-/* --- Jobs as Slurm has them --------------------------------------------------------------------
- */
+/* --- Jobs as Slurm has them ------------------------------------------------------------------- */
 
 static unsigned limit_s(const struct cluster_job *seen)
 {
@@ -138,8 +137,7 @@ static void take_poll(struct loop *loop, const struct cluster_result *result)
     map_fini(&seen);
 }
 
-/* --- Requests ----------------------------------------------------------------------------------
- */
+/* --- Requests --------------------------------------------------------------------------------- */
 
 static void post_answer(struct loop *loop, const struct duty *duty, enum core_event_kind kind,
                         const struct cluster_result *result)

@@ -64,8 +64,7 @@ static void mark(json_t *spec, const json_t *rungs, const json_t *submission)
     (void)json_object_set_new(member, "fingerprint", json_string(fingerprint));
 }
 
-/* --- GPUs --------------------------------------------------------------------------------------
- */
+/* --- GPUs ------------------------------------------------------------------------------------- */
 
 /* One may be the driver's name, the other a type of Slurm's. */
 static bool is_same_model(const char *model, const char *other)
@@ -92,8 +91,7 @@ static bool may_get(const json_t *spec, const char *model)
     return json_array_size(alternatives) == 0 && (!type || is_same_model(model, type));
 }
 
-/* --- Results -----------------------------------------------------------------------------------
- */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 /* What is known of a matrix: of each member several results, whose model has to be the same for
  * all, since they are compared. */

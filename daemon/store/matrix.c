@@ -6,8 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* --- Rows with the workflow --------------------------------------------------------------------
- */
+/* --- Rows with the workflow ------------------------------------------------------------------- */
 
 static int insert_matrix(struct store *store, const struct phase *matrix, struct error *err)
 {
@@ -150,8 +149,7 @@ int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, st
     return 0;
 }
 
-/* --- Decisions ---------------------------------------------------------------------------------
- */
+/* --- Decisions -------------------------------------------------------------------------------- */
 
 int store_member_set(struct store *store, const struct store_member *member, struct error *err)
 {

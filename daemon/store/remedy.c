@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Of a phase ------------------------------------------------------------------------------ */
+/* --- Of a phase ------------------------------------------------------------------------------- */
 
 json_t *rows_remedies(const struct phase *phase)
 {
@@ -64,8 +64,7 @@ int store_phase_replan(struct store *store, const struct phase *phase, const jso
     return stmt_run(stmt, err);
 }
 
-/* --- Of a workflow ----------------------------------------------------------------------------
- */
+/* --- Of a workflow ---------------------------------------------------------------------------- */
 
 int store_remedy_add(struct store *store, const struct store_remedy *remedy, int64_t time_ms,
                      struct error *err)

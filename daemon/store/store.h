@@ -30,7 +30,7 @@ struct phase;
 struct store;
 struct workflow;
 
-/* --- The file -------------------------------------------------------------------------------- */
+/* --- The file --------------------------------------------------------------------------------- */
 
 /* Opens the record at `path`, making it (mode 0600) or bringing it up to date where needed. `runs`
  * is the folder of runs, for paths in answers. Where the file system is a network's, whose memory
@@ -50,7 +50,7 @@ int store_commit(struct store *store, struct error *err);
 /* Fine without a transaction. */
 void store_rollback(struct store *store);
 
-/* --- Workflows ------------------------------------------------------------------------------- */
+/* --- Workflows -------------------------------------------------------------------------------- */
 
 /* What came with a workflow and the core does not need. All borrowed. */
 struct store_submission {
@@ -86,7 +86,7 @@ int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow,
 int store_apply(struct store *store, const struct core_effect *effect, int64_t now_ms,
                 struct error *err);
 
-/* --- At the start ---------------------------------------------------------------------------- */
+/* --- At the start ----------------------------------------------------------------------------- */
 
 /* Fills in the highest ids given out, of `config`. */
 int store_last_ids(struct store *store, struct core_config *config, struct error *err);
@@ -102,7 +102,7 @@ int store_outbox(struct store *store, const struct core *core,
                  int (*each)(void *arg, const struct core_effect *effect), void *arg,
                  struct error *err);
 
-/* --- What a run needs ------------------------------------------------------------------------ */
+/* --- What a run needs ------------------------------------------------------------------------- */
 
 /* The parts of run.json that the model does not have. */
 struct store_launch {
@@ -136,7 +136,7 @@ int store_run_nodes_set(struct store *store, uint64_t run, const char *nodes, st
 int store_run_hardware_set(struct store *store, uint64_t run, const char *gpu, const char *by_gpu,
                            struct error *err);
 
-/* --- What runs tell -------------------------------------------------------------------------- */
+/* --- What runs tell --------------------------------------------------------------------------- */
 
 /* The highest sequence number of this node's journal that is in the record; 0: none yet. It is set
  * in the transaction that writes what the entries say, so that a repeated entry is known. */
@@ -183,7 +183,7 @@ int store_evidence_put(struct store *store, uint64_t run, const char *node, cons
 int store_failure_put(struct store *store, uint64_t run, const json_t *failure, const char *cause,
                       struct error *err);
 
-/* --- Nodes ----------------------------------------------------------------------------------- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 
 enum {
     STORE_EXCLUSION_FIRST_S = 2 * 3600, /* of a node that failed; doubled for each repetition ... */
@@ -229,7 +229,7 @@ enum { STORE_PREFLIGHT_ROWS_MAX = 64 }; /* the rest is left out */
 int store_preflight_add(struct store *store, const struct store_preflight *preflight,
                         struct error *err);
 
-/* --- What GPUs did --------------------------------------------------------------------------- */
+/* --- What GPUs did ---------------------------------------------------------------------------- */
 
 /* Writes the GPUs of a run's node: the journal's `gpus` entry (doc/protocol.md). */
 int store_gpus_put(struct store *store, uint64_t run, const char *node, const json_t *devices,
@@ -245,7 +245,7 @@ int store_pace_put(struct store *store, uint64_t run, const char *node, const js
  * seconds are dropped. Some of them, where there are many: call it again later. */
 int store_samples_age(struct store *store, int64_t now_ms, struct error *err);
 
-/* --- Decisions ------------------------------------------------------------------------------- */
+/* --- Decisions -------------------------------------------------------------------------------- */
 
 /* Replaces the verdicts on a run's gate by this list of what verdict_to_json() makes. */
 int store_verdicts_set(struct store *store, uint64_t run, const json_t *verdicts, int64_t time_ms,

@@ -39,7 +39,7 @@ static bool catalogue_is_name(const char *name)
     return size && size <= 64 && !name[size] && !isdigit((unsigned char)name[0]);
 }
 
-/* --- One entry ------------------------------------------------------------------------------- */
+/* --- One entry -------------------------------------------------------------------------------- */
 
 /* The text at `key`, or `otherwise`; NULL with a problem. */
 static const char *catalogue_text(const struct node *entry, const char *key, size_t size_max,
@@ -178,7 +178,7 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
                      advice);
 }
 
-/* --- Files ----------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------ */
 
 /* A file that has nothing in it but comments: nothing of one's own, which is no mistake. */
 static bool catalogue_is_blank(const char *data, size_t size)

@@ -91,7 +91,7 @@ void recognizer_free(struct recognizer *recognizer)
     free(recognizer);
 }
 
-/* --- Lines ----------------------------------------------------------------------------------- */
+/* --- Lines ------------------------------------------------------------------------------------ */
 
 struct recognizer_line {
     const char *time; /* of a rank's log; NULL: it has none */
@@ -172,7 +172,7 @@ static const struct recognizer_entry *line_find(const struct recognizer *recogni
     return NULL;
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Looking ---------------------------------------------------------------------------------- */
 
 /* The best line so far that tells in one way. */
 struct recognizer_slot {

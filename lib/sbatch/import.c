@@ -58,7 +58,7 @@ static const char *signal_of(const struct import *import)
     return NULL;
 }
 
-/* --- Names -------------------------------------------------------------------------------------*/
+/* --- Names ------------------------------------------------------------------------------------ */
 
 /* Its file without folders and ending. */
 static char *title_of_file(const struct sbatch_script *script)
@@ -124,7 +124,7 @@ static char *name_among(const struct import *imports, size_t count, char *name)
     return unique;
 }
 
-/* --- Options -----------------------------------------------------------------------------------*/
+/* --- Options ---------------------------------------------------------------------------------- */
 
 static void keep_slurm(struct import *import, const char *option, const char *value)
 {
@@ -332,7 +332,7 @@ static int64_t minutes_of(const struct import *import)
     return minutes;
 }
 
-/* --- The phase ---------------------------------------------------------------------------------*/
+/* --- The phase -------------------------------------------------------------------------------- */
 
 static void add_duration(struct text *spec, int64_t minutes)
 {

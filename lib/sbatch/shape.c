@@ -57,7 +57,7 @@ static uint32_t divided(uint32_t number, uint32_t by)
     return (number + by - 1) / by;
 }
 
-/* --- GPUs --------------------------------------------------------------------------------------*/
+/* --- GPUs ------------------------------------------------------------------------------------- */
 
 static void gpus_read(const struct sbatch_script *script, const char *name, const char *text,
                       struct gpus *gpus)
@@ -153,7 +153,7 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
     shape->cpus_per_gpu = shape->gpus ? number_of(script, "cpus-per-gpu") : 0;
 }
 
-/* --- Nodes, tasks and CPUs ---------------------------------------------------------------------*/
+/* --- Nodes, tasks and CPUs -------------------------------------------------------------------- */
 
 /* How many nodes there must be, from what is wanted in all and on each; 0: nothing says it. */
 static uint32_t nodes_by_parts(const struct sbatch_script *script, uint32_t tasks)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Which phases ------------------------------------------------------------------------------*/
+/* --- Which phases ----------------------------------------------------------------------------- */
 
 static bool colocate_waits_for(const struct phases_entry *entry, size_t index)
 {
@@ -97,7 +97,7 @@ void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
     sections->slurm = has_slurm ? NULL : json_object_get(beside, "slurm");
 }
 
-/* --- Whether they can --------------------------------------------------------------------------*/
+/* --- Whether they can ------------------------------------------------------------------------- */
 
 /* What the file calls a member of the resolved phase, where that differs. */
 static const struct {

@@ -82,7 +82,7 @@ static bool layout_follow(const struct layout *written, struct layout *layout,
     return true;
 }
 
-/* --- parallel ----------------------------------------------------------------------------------*/
+/* --- parallel --------------------------------------------------------------------------------- */
 
 static void layout_report(const struct sections *sections, const struct node *map,
                           const struct layout *layout, const struct layout_nodes *nodes)
@@ -136,7 +136,7 @@ static bool layout_settle(const struct sections *sections, const struct node *ma
     return true;
 }
 
-/* --- launch ------------------------------------------------------------------------------------*/
+/* --- launch ----------------------------------------------------------------------------------- */
 
 static const char *layout_read_launch(const struct sections *sections, const struct node *node,
                                       const struct layout_nodes *nodes)
@@ -205,7 +205,7 @@ static json_t *layout_read_parallel(const struct sections *sections, const char 
                      (json_int_t)layout.pipeline, "data", (json_int_t)layout.data);
 }
 
-/* --- shard, join, outputs ----------------------------------------------------------------------*/
+/* --- shard, join, outputs --------------------------------------------------------------------- */
 
 /* The entry at `key`, which only groups can have; NULL when there is none. */
 static const struct node *layout_of_groups(const struct sections *sections, const char *key,

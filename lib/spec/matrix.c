@@ -21,7 +21,7 @@ struct matrix_cases {
     size_t count;
 };
 
-/* --- The cases ---------------------------------------------------------------------------------*/
+/* --- The cases -------------------------------------------------------------------------------- */
 
 /* A param as if it had been written in `params`; a problem with it points at its place in the
  * matrix. */
@@ -155,7 +155,7 @@ static void matrix_read_cases(struct node_arena *arena, const struct node *matri
     }
 }
 
-/* --- Members -----------------------------------------------------------------------------------*/
+/* --- Members ---------------------------------------------------------------------------------- */
 
 /* The param that rungs raise, a list of values; NULL: there are none. */
 static const struct node *matrix_rungs(const struct phases_entry *entry)
@@ -305,7 +305,7 @@ bool matrix_sets(const struct phases_entry *entry, const char *param)
     return node_get(entry->axes, param) || (entry->rung && text_equal(entry->rung->key, param));
 }
 
-/* --- Packing -----------------------------------------------------------------------------------*/
+/* --- Packing ---------------------------------------------------------------------------------- */
 
 /* Programs beside each other would be strangers to each other's preflight, and memory in Slurm's
  * words cannot be multiplied. */
@@ -365,7 +365,7 @@ static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *
     return matrix_pack(kind, lanes < count ? lanes : count);
 }
 
-/* --- The best ----------------------------------------------------------------------------------*/
+/* --- The best --------------------------------------------------------------------------------- */
 
 static json_t *matrix_expression(struct scope *scope, const struct node *node, const char *key)
 {
@@ -470,7 +470,7 @@ static json_t *matrix_read_best(struct scope *scope, const struct node *phase, j
                      matrix_read_reuse(scope, phase));
 }
 
-/* --- The resolved phase ------------------------------------------------------------------------*/
+/* --- The resolved phase ----------------------------------------------------------------------- */
 
 static json_t *matrix_values(const struct node *axes, const json_t *params)
 {

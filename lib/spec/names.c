@@ -29,7 +29,7 @@ struct names {
     size_t known_count;
 };
 
-/* --- What is known -----------------------------------------------------------------------------*/
+/* --- What is known ---------------------------------------------------------------------------- */
 
 static json_t *names_of_groups(const char *pattern)
 {
@@ -86,7 +86,7 @@ static bool names_is_measured(const char *name, size_t count)
     return false;
 }
 
-/* --- What is asked for -------------------------------------------------------------------------*/
+/* --- What is asked for ------------------------------------------------------------------------ */
 
 static void names_judge(const struct names *names, const struct node *node, size_t offset,
                         const char *name)

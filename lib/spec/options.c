@@ -126,7 +126,7 @@ json_t *options_read(struct scope *scope, const struct node *node, const json_t 
     return options;
 }
 
-/* --- Price -------------------------------------------------------------------------------------*/
+/* --- Price ------------------------------------------------------------------------------------ */
 
 static json_t *options_amount(struct scope *scope, const struct node *node)
 {

@@ -104,7 +104,7 @@ static int phases_list(struct phases *phases, const struct node *root,
     return phases->count ? 0 : -EINVAL;
 }
 
-/* --- Merging -----------------------------------------------------------------------------------*/
+/* --- Merging ---------------------------------------------------------------------------------- */
 
 static struct node *phases_common(struct node_arena *arena, const struct node *root,
                                   struct spec_problems *problems)
@@ -215,7 +215,7 @@ static int phases_merge_all(struct phases *phases, struct node_arena *arena,
     return merge.is_too_large ? -EINVAL : 0;
 }
 
-/* --- Order -------------------------------------------------------------------------------------*/
+/* --- Order ------------------------------------------------------------------------------------ */
 
 static void phases_add_after(struct phases *phases, struct phases_entry *entry,
                              const struct node *node, struct spec_problems *problems)

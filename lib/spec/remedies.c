@@ -27,7 +27,7 @@ enum {
     REMEDIES_RESUME_COUNT = sizeof remedies_resumes / sizeof remedies_resumes[0],
 };
 
-/* --- What they go by ---------------------------------------------------------------------------*/
+/* --- What they go by -------------------------------------------------------------------------- */
 
 static bool remedies_is_cause(const char *name)
 {
@@ -81,7 +81,7 @@ static void remedies_check_key(struct scope *scope, const struct node *node, con
         node_key_problem(scope->problems, node, "this check only warns (else: warn)");
 }
 
-/* --- One remedy --------------------------------------------------------------------------------*/
+/* --- One remedy ------------------------------------------------------------------------------- */
 
 /* Whether the text is an expression that can be computed; `slow` alone most likely is none. */
 static bool remedies_is_expression(struct scope *scope, const struct node *node)
@@ -194,7 +194,7 @@ json_t *remedies_read(struct scope *scope, const struct node *map, const json_t 
     return remedies;
 }
 
-/* --- Computing ---------------------------------------------------------------------------------*/
+/* --- Computing -------------------------------------------------------------------------------- */
 
 /* Whole results of whole params are whole, as in derived params. */
 static bool remedies_uses_real(const json_t *params, const char *expression)
@@ -255,7 +255,7 @@ int remedies_compute(const json_t *params, const json_t *set, json_t **ret_value
     return 0;
 }
 
-/* --- Trying ------------------------------------------------------------------------------------*/
+/* --- Trying ----------------------------------------------------------------------------------- */
 
 /* One remedy's place and what the params are by now. */
 struct remedies_step {

@@ -162,7 +162,7 @@ static const struct scope_before *scope_ask_before(struct scope *scope, const st
     return NULL;
 }
 
-/* --- References in strings ---------------------------------------------------------------------*/
+/* --- References in strings -------------------------------------------------------------------- */
 
 /* Whether the worker will know the variable PHASED_...; when not, says so. */
 static bool scope_check_variable(struct scope *scope, const struct node *node, const char *name)
@@ -304,7 +304,7 @@ json_t *scope_value(struct scope *scope, const struct node *node)
     return scope_scalar(scope, node, NULL);
 }
 
-/* --- Derived params ----------------------------------------------------------------------------*/
+/* --- Derived params --------------------------------------------------------------------------- */
 
 static void scope_report_cycle(struct scope *scope, const struct scope_param *param,
                                const struct scope_param *asked_by)
@@ -427,7 +427,7 @@ json_t *scope_params(struct scope *scope)
     return params;
 }
 
-/* --- Expressions and scripts -------------------------------------------------------------------*/
+/* --- Expressions and scripts ------------------------------------------------------------------ */
 
 bool scope_check_expression(struct scope *scope, const struct node *node)
 {

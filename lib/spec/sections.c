@@ -78,7 +78,7 @@ static json_t *sections_whole(const struct sections *sections, const struct node
     return json_integer(number);
 }
 
-/* --- resources ---------------------------------------------------------------------------------*/
+/* --- resources -------------------------------------------------------------------------------- */
 
 static void sections_read_memory(const struct sections *sections, const struct node *node,
                                  json_t *json)
@@ -136,7 +136,7 @@ static void sections_read_resources(const struct sections *sections, json_t *pha
     sections_set(phase, "resources", json);
 }
 
-/* --- run, workdir, env -------------------------------------------------------------------------*/
+/* --- run, workdir, env ------------------------------------------------------------------------ */
 
 static void sections_read_run(const struct sections *sections, json_t *phase)
 {
@@ -187,7 +187,7 @@ static void sections_read_env(const struct sections *sections, json_t *phase)
     sections_set(phase, "env", json);
 }
 
-/* --- metrics, progress, checkpoint -------------------------------------------------------------*/
+/* --- metrics, progress, checkpoint ------------------------------------------------------------ */
 
 /* Whether the worker will be able to use the pattern. It compiles it alike. */
 static bool sections_check_pattern(const struct sections *sections, const struct node *node)
@@ -347,7 +347,7 @@ static void sections_read_checkpoint(const struct sections *sections, json_t *ph
     free(path);
 }
 
-/* --- All of a phase ----------------------------------------------------------------------------*/
+/* --- All of a phase --------------------------------------------------------------------------- */
 
 static void sections_read_choice(const struct sections *sections, json_t *phase, const char *key,
                                  const char *const words[2])

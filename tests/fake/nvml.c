@@ -245,7 +245,7 @@ EXPORT int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *is_active)
     return SUCCESS;
 }
 
-/* --- What changes with time ------------------------------------------------------------------ */
+/* --- What changes with time ------------------------------------------------------------------- */
 
 struct utilization {
     unsigned gpu, memory;

@@ -51,8 +51,7 @@ void daemon_crash(struct sim *sim, int64_t away_s)
     daemon->up_at = sim->now + away_s;
 }
 
-/* --- Commit ------------------------------------------------------------------------------------
- */
+/* --- Commit ----------------------------------------------------------------------------------- */
 
 static bool is_about_job(enum core_effect_kind kind)
 {
@@ -106,8 +105,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     check_matrix(sim, sim->daemon.record);
 }
 
-/* --- Effects -----------------------------------------------------------------------------------
- */
+/* --- Effects ---------------------------------------------------------------------------------- */
 
 static int64_t submit_limit(const struct run *run)
 {
@@ -276,8 +274,7 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
     }
 }
 
-/* --- Events ------------------------------------------------------------------------------------
- */
+/* --- Events ----------------------------------------------------------------------------------- */
 
 /* What a remedy makes of the workflow, now and then for other nodes; NULL: it is impossible. */
 static struct workflow *remedy_plan(struct sim *sim, unsigned phase)
@@ -497,8 +494,7 @@ void daemon_end(struct sim *sim)
     workflow_free(sim->daemon.record);
 }
 
-/* --- Leads and persons -------------------------------------------------------------------------
- */
+/* --- Leads and persons ------------------------------------------------------------------------ */
 
 /* False where the lead must tell it again: the daemon is away, or the message or its answer lost.
  */

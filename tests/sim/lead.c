@@ -280,8 +280,7 @@ static void lead_tick(struct sim *sim, struct sim_lead *lead)
     }
 }
 
-/* --- The batch script --------------------------------------------------------------------------
- */
+/* --- The batch script ------------------------------------------------------------------------- */
 
 void script_start(struct sim *sim, struct sim_job *job)
 {

@@ -27,8 +27,7 @@ enum {
     SIM_CHECKPOINT_STEPS = 20, /* a step a second */
 };
 
-/* --- The fake Slurm ----------------------------------------------------------------------------
- */
+/* --- The fake Slurm --------------------------------------------------------------------------- */
 
 struct sim_job {
     uint32_t id; /* given out again after a crash of the controller */
@@ -119,8 +118,7 @@ struct sim_daemon {
     unsigned queue_count;
 };
 
-/* --- The world ---------------------------------------------------------------------------------
- */
+/* --- The world -------------------------------------------------------------------------------- */
 
 struct sim {
     uint64_t seed, random;

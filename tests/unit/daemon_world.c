@@ -28,8 +28,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-/* --- The daemon's process ------------------------------------------------------------------------
- */
+/* --- The daemon's process --------------------------------------------------------------------- */
 
 struct served {
     struct home home;
@@ -108,8 +107,7 @@ static void serve(const struct world *world)
     (void)close(lock);
 }
 
-/* --- Life ----------------------------------------------------------------------------------------
- */
+/* --- Life ------------------------------------------------------------------------------------- */
 
 void world_pause(void)
 {
@@ -229,8 +227,7 @@ int world_teardown(void **state)
     return 0;
 }
 
-/* --- Asking --------------------------------------------------------------------------------------
- */
+/* --- Asking ----------------------------------------------------------------------------------- */
 
 json_t *world_call(struct world *world, const char *method, const char *path, json_t *body,
                    int *ret_status)
@@ -322,8 +319,7 @@ void world_await(struct world *world, const char *path, const char *member, cons
     fail();
 }
 
-/* --- The fake cluster ----------------------------------------------------------------------------
- */
+/* --- The fake cluster ------------------------------------------------------------------------- */
 
 void world_slurm_write(struct world *world, const char *name, const char *text)
 {
@@ -356,8 +352,7 @@ unsigned world_job(size_t n)
     return 101 + (unsigned)n;
 }
 
-/* --- Workers -------------------------------------------------------------------------------------
- */
+/* --- Workers ---------------------------------------------------------------------------------- */
 
 json_t *world_worker(struct world *world, const char *run_folder, const char *method,
                      const char *verb, json_t *body, int *ret_status)

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- The world --------------------------------------------------------------------------------
- */
+/* --- The world -------------------------------------------------------------------------------- */
 
 static void add_remedy(struct world *world, const char *cause, unsigned times,
                        enum remedy_resume resume)
@@ -67,8 +66,7 @@ static void remedied(struct world *world, unsigned gpus, const char *path, int64
     world_fini(&plan);
 }
 
-/* --- Claims -----------------------------------------------------------------------------------
- */
+/* --- Claims ----------------------------------------------------------------------------------- */
 
 static void a_remedied_phase_runs_again_in_its_allocation(void **state)
 {

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- The world --------------------------------------------------------------------------------
- */
+/* --- The world -------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
@@ -63,8 +62,7 @@ static void waits(struct world *world)
     (void)world_trace(world);
 }
 
-/* --- The tests ---------------------------------------------------------------------------------
- */
+/* --- The tests -------------------------------------------------------------------------------- */
 
 static void each_alternative_is_a_job_of_its_own_in_one_folder(void **state)
 {

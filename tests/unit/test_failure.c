@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- The newest lines ------------------------------------------------------------------------ */
+/* --- The newest lines ------------------------------------------------------------------------- */
 
 static void the_newest_lines_are_kept_whole(void **state)
 {
@@ -71,7 +71,7 @@ static void a_log_gives_its_newest_lines_also_where_it_cannot_be_written(void **
     ranklog_close(ranklog);
 }
 
-/* --- The kernel's counts --------------------------------------------------------------------- */
+/* --- The kernel's counts ---------------------------------------------------------------------- */
 
 static void write_below(const char *path, const char *content)
 {
@@ -131,7 +131,7 @@ static void a_rank_was_killed_for_memory_when_its_own_count_says_so(void **state
                          rows[i].tells);
 }
 
-/* --- The outcome ----------------------------------------------------------------------------- */
+/* --- The outcome ------------------------------------------------------------------------------ */
 
 static json_t *parse(const char *text)
 {

@@ -23,7 +23,7 @@ static const char *text_at(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* --- What is built in ------------------------------------------------------------------------ */
+/* --- What is built in ------------------------------------------------------------------------- */
 
 static void what_is_built_in_is_without_a_problem(void **state)
 {
@@ -316,7 +316,7 @@ static void excerpts_are_known_by_their_lines(void **state)
     json_decref(catalogue);
 }
 
-/* --- Which line counts ----------------------------------------------------------------------- */
+/* --- Which line counts ------------------------------------------------------------------------ */
 
 static const char small_text[] = "trouble: {pattern: TROUBLE, cause: oom, advice: less}\n"
                                  "sign: {pattern: SIGN, tells: sign}\n"
@@ -422,7 +422,7 @@ static void a_finding_is_fit_to_be_shown(void **state)
     json_decref(catalogue);
 }
 
-/* --- A file of one's own --------------------------------------------------------------------- */
+/* --- A file of one's own ---------------------------------------------------------------------- */
 
 static const json_t *entry_named(const json_t *catalogue, const char *name)
 {

@@ -23,7 +23,7 @@ static struct core *new_core(void)
     return core_new(&config);
 }
 
-/* --- The model ------------------------------------------------------------------------------- */
+/* --- The model -------------------------------------------------------------------------------- */
 
 #define SET(array, text) (void)snprintf(array, sizeof(array), "%s", text)
 
@@ -286,7 +286,7 @@ static void a_start_loads_what_lives_and_the_last_ids(void **state)
     record_close(&record);
 }
 
-/* --- The outbox and history ------------------------------------------------------------------ */
+/* --- The outbox and history ------------------------------------------------------------------- */
 
 static int list_effect(void *arg, const struct core_effect *effect)
 {
@@ -430,7 +430,7 @@ static void a_promotion_says_who_and_which_way(void **state)
     record_close(&record);
 }
 
-/* --- What gates and checkpoints were -------------------------------------------------------- */
+/* --- What gates and checkpoints were ---------------------------------------------------------- */
 
 static int list_checkpoint(void *arg, const struct store_checkpoint *checkpoint)
 {

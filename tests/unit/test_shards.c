@@ -73,7 +73,7 @@ static void write_input(const struct world *world, const char *data, size_t size
     assert_int_equal(file_replace(world->input, data, size, 0600, NULL), 0);
 }
 
-/* --- Splitting ------------------------------------------------------------------------------- */
+/* --- Splitting -------------------------------------------------------------------------------- */
 
 /* The parts from the `first` of `total` on, with | between. */
 static char *parts_of(const struct world *world, unsigned total, unsigned first, unsigned count)
@@ -150,7 +150,7 @@ static void long_lines_are_whole(void **state)
     }
 }
 
-/* --- What is done ---------------------------------------------------------------------------- */
+/* --- What is done ----------------------------------------------------------------------------- */
 
 static void ready(void *context, int result, const struct error *err)
 {

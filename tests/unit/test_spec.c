@@ -102,7 +102,7 @@ static int corpus_walk(const char *folder, void (*check)(const char *name, const
     return count;
 }
 
-/* --- The corpus --------------------------------------------------------------------------------*/
+/* --- The corpus ------------------------------------------------------------------------------- */
 
 static void check_checks(const char *name, const json_t *checks)
 {
@@ -189,7 +189,7 @@ static void a_spec_resolves_to_just_this_document(void **state)
     }
 }
 
-/* --- What is no text of a workflow -------------------------------------------------------------*/
+/* --- What is no text of a workflow ------------------------------------------------------------ */
 
 static void what_is_no_workflow_file_is_one_clear_line(void **state)
 {
@@ -220,7 +220,7 @@ static void what_is_no_workflow_file_is_one_clear_line(void **state)
     }
 }
 
-/* --- --set -------------------------------------------------------------------------------------*/
+/* --- --set ------------------------------------------------------------------------------------ */
 
 static const char two_phases[] =
     "name: t\n"
@@ -304,7 +304,7 @@ static void set_goes_over_all_else_and_derived_params_follow(void **state)
     }
 }
 
-/* --- Bounds ------------------------------------------------------------------------------------*/
+/* --- Bounds ----------------------------------------------------------------------------------- */
 
 /* Parses what was built and expects one problem that says `words`; NULL: none. */
 static void assert_bound(struct text *text, const char *words)
@@ -440,7 +440,7 @@ static void a_thousand_problems_are_told_and_no_more(void **state)
     text_fini(&text);
 }
 
-/* --- Single claims -----------------------------------------------------------------------------*/
+/* --- Single claims ---------------------------------------------------------------------------- */
 
 static void one_place_is_told_once(void **state)
 {

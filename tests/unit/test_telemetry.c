@@ -133,7 +133,7 @@ static void a_gpu_and_day_of_minutes_is_small_in_the_journal(void **state)
     free(path);
 }
 
-/* --- Metrics --------------------------------------------------------------------------------- */
+/* --- Metrics ---------------------------------------------------------------------------------- */
 
 /* A run whose guards take the mean of gpu_util. */
 struct world {

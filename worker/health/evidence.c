@@ -124,7 +124,7 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size)
     return count;
 }
 
-/* --- Files of /proc -------------------------------------------------------------------------- */
+/* --- Files of /proc --------------------------------------------------------------------------- */
 
 /* The beginning of a file; its size, 0 when it cannot be read. */
 static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
@@ -229,7 +229,7 @@ static void evidence_add_stack(json_t *json, pid_t pid)
     json_object_set_new(json, "stack", stack);
 }
 
-/* --- One process ----------------------------------------------------------------------------- */
+/* --- One process ------------------------------------------------------------------------------ */
 
 static bool task_is_alike(const struct task_kind *a, const struct task_kind *b)
 {
@@ -336,7 +336,7 @@ static json_t *sight_to_json(const struct sight *sight, int rank)
     return json;
 }
 
-/* --- All of them ----------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------ */
 
 /* The rank that a process was started by, however deep below it. */
 static int evidence_rank_of(const struct evidence *evidence, pid_t pid,

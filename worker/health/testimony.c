@@ -71,7 +71,7 @@ static void testimony_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_
         testimony_end(testimony);
 }
 
-/* --- The process ----------------------------------------------------------------------------- */
+/* --- The process ------------------------------------------------------------------------------ */
 
 /* In the child of a process with threads: only what is safe there. */
 static void testimony_execute(const struct testimony_options *options, char *const *argv,

@@ -62,7 +62,7 @@ struct vigil *vigil_new(const struct vigil_options *options)
     return vigil;
 }
 
-/* --- Silence --------------------------------------------------------------------------------- */
+/* --- Silence ---------------------------------------------------------------------------------- */
 
 static enum hang_sign vigil_sign(struct vigil *vigil)
 {
@@ -175,7 +175,7 @@ void vigil_look(struct vigil *vigil)
         vigil_tell_silence(vigil, now_ms);
 }
 
-/* --- Evidence -------------------------------------------------------------------------------- */
+/* --- Evidence --------------------------------------------------------------------------------- */
 
 /* A GPU that is busy and takes little power waits for another in a collective. */
 static void vigil_add_gpus(struct vigil *vigil)
@@ -275,7 +275,7 @@ void vigil_testify(struct vigil *vigil)
     vigil->found = NULL;
 }
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 static void vigil_closed(uv_handle_t *handle)
 {

@@ -38,7 +38,7 @@ struct witness {
     size_t count;
 };
 
-/* --- Finding --------------------------------------------------------------------------------- */
+/* --- Finding ---------------------------------------------------------------------------------- */
 
 /* The first `name` that can be executed in the folders of `path`; NULL: there is none. */
 static char *witness_find(const char *path, const char *name)
@@ -111,7 +111,7 @@ static struct process *witness_pythons(char **pids, size_t count, size_t *ret_co
     return pythons;
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Asking ----------------------------------------------------------------------------------- */
 
 static void witness_start(struct witness *witness, char *const *argv, pid_t of)
 {
@@ -194,7 +194,7 @@ static void witness_listen(struct witness *witness, int64_t until_ms)
     }
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Telling ---------------------------------------------------------------------------------- */
 
 /* Printable ASCII, cut; NULL for nothing. */
 static json_t *witness_string(const char *text, size_t size_max)

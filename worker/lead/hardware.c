@@ -26,8 +26,7 @@ enum {
     HARDWARE_FILE_MAX = 65536,
 };
 
-/* --- Programs ----------------------------------------------------------------------------------
- */
+/* --- Programs --------------------------------------------------------------------------------- */
 
 /* Starts the program with its output in the pipe that *ret_fd reads; its pid, or a negative errno.
  */
@@ -81,8 +80,7 @@ static char *hardware_ask(char *const *arguments, int64_t limit_ms)
     return text_steal(&output);
 }
 
-/* --- The driver --------------------------------------------------------------------------------
- */
+/* --- The driver ------------------------------------------------------------------------------- */
 
 /* The line of `phase-worker gpus` that says which there are; the caller's, or NULL. */
 static json_t *hardware_devices(const char *output)
@@ -118,8 +116,7 @@ static json_t *hardware_from_driver(void)
     return found;
 }
 
-/* --- Slurm -------------------------------------------------------------------------------------
- */
+/* --- Slurm ------------------------------------------------------------------------------------ */
 
 char *hardware_slurm_type(const char *description)
 {
@@ -147,8 +144,7 @@ static json_t *hardware_from_slurm(int64_t job_id)
     return found;
 }
 
-/* --- All ---------------------------------------------------------------------------------------
- */
+/* --- All -------------------------------------------------------------------------------------- */
 
 int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, struct error *err)
 {

@@ -95,7 +95,7 @@ static bool host_goes_on(const struct host *host)
     return host->requeue == HOST_REQUEUE_NO && !host->is_killed;
 }
 
-/* --- Requeue --------------------------------------------------------------------------------- */
+/* --- Requeue ---------------------------------------------------------------------------------- */
 
 static void host_killed_done(uv_timer_t *timer)
 {
@@ -117,7 +117,7 @@ static void host_requeue_done(void *context, bool is_accepted, const char *reaso
     host_close(host);
 }
 
-/* --- Leads ----------------------------------------------------------------------------------- */
+/* --- Leads ------------------------------------------------------------------------------------ */
 
 static void host_lead_closed(uv_handle_t *handle)
 {
@@ -208,7 +208,7 @@ static void host_add(struct host *host, const char *job_dir)
     host_start(lead);
 }
 
-/* --- Guests ---------------------------------------------------------------------------------- */
+/* --- Guests ----------------------------------------------------------------------------------- */
 
 /* What the daemon has written may be seen here later: then the next look finds it. */
 static bool host_can_start(const char *job_dir)
@@ -238,7 +238,7 @@ static void host_add_guests(struct host *host)
     free(path);
 }
 
-/* --- Leads that died ------------------------------------------------------------------------- */
+/* --- Leads that died -------------------------------------------------------------------------- */
 
 static bool host_is_lead(const struct host *host, pid_t pid)
 {
@@ -293,7 +293,7 @@ static void host_start_again(struct host *host)
             host_start(lead);
 }
 
-/* --- The job --------------------------------------------------------------------------------- */
+/* --- The job ---------------------------------------------------------------------------------- */
 
 static bool host_is_held_by(const struct host_lead *lead)
 {
@@ -340,7 +340,7 @@ static void host_ended_done(uv_async_t *async)
     host_look(async->data);
 }
 
-/* --- Signals --------------------------------------------------------------------------------- */
+/* --- Signals ---------------------------------------------------------------------------------- */
 
 /* The job is being killed. Slurm's requeue begins so too, and the nodes are free when this process
  * has ended. */
@@ -365,7 +365,7 @@ static void host_limit_done(uv_signal_t *handle, int number)
     host_signal(handle->data, SIGUSR2);
 }
 
-/* --- Start ----------------------------------------------------------------------------------- */
+/* --- Start ------------------------------------------------------------------------------------ */
 
 static int64_t host_job_id(void)
 {

@@ -26,7 +26,7 @@ enum {
     LEAD_SAME_MS = 1500, /* signals so near to each other are of one cause */
 };
 
-/* --- The end of a run ------------------------------------------------------------------------ */
+/* --- The end of a run ------------------------------------------------------------------------- */
 
 static void lead_linger_done(uv_timer_t *timer)
 {
@@ -95,7 +95,7 @@ static void lead_expect_stop(struct lead *lead, unsigned seconds)
     lead_stop(lead, seconds);
 }
 
-/* --- A stop from outside --------------------------------------------------------------------- */
+/* --- A stop from outside ---------------------------------------------------------------------- */
 
 static bool lead_is_at_limit(const struct lead *lead, int margin_s)
 {
@@ -222,7 +222,7 @@ static void lead_step_ended(void *context, int code, int number)
     lead_conclude(lead);
 }
 
-/* --- Start ----------------------------------------------------------------------------------- */
+/* --- Start ------------------------------------------------------------------------------------ */
 
 void lead_launch_done(uv_timer_t *timer)
 {

@@ -21,7 +21,7 @@ enum {
     LEAD_NUMBER_MS = 1000, /* between looks for what the daemon has written */
 };
 
-/* --- Another run ----------------------------------------------------------------------------- */
+/* --- Another run ------------------------------------------------------------------------------ */
 
 /* The old run is closed or kept for its channel; `next` is the run from now on. */
 static void lead_serve(struct lead *lead, struct lead_run *next)
@@ -60,7 +60,7 @@ static void lead_next(struct lead *lead, const char *run_dir)
     lead_serve(lead, next);
 }
 
-/* --- Alone ----------------------------------------------------------------------------------- */
+/* --- Alone ------------------------------------------------------------------------------------ */
 
 void lead_open_known(struct lead *lead)
 {
@@ -125,7 +125,7 @@ void lead_wait(struct lead *lead)
     uv_timer_start(&lead->timer, lead_wait_done, LEAD_WAIT_TICK_MS, LEAD_WAIT_TICK_MS);
 }
 
-/* --- Commands -------------------------------------------------------------------------------- */
+/* --- Commands --------------------------------------------------------------------------------- */
 
 static bool lead_serves(const struct lead *lead, const char *run_dir)
 {

@@ -25,7 +25,7 @@ static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
     return json;
 }
 
-/* --- Checkpoints ----------------------------------------------------------------------------- */
+/* --- Checkpoints ------------------------------------------------------------------------------ */
 
 static bool lineage_has(void *context, const json_t *entry)
 {
@@ -138,7 +138,7 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
     return found ? found : json_null();
 }
 
-/* --- Runs ------------------------------------------------------------------------------------ */
+/* --- Runs ------------------------------------------------------------------------------------- */
 
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt)
 {

@@ -95,7 +95,7 @@ static void crew_close_output(struct crew_member *member)
     uv_close((uv_handle_t *)&member->output, crew_output_closed);
 }
 
-/* --- The ladder ------------------------------------------------------------------------------ */
+/* --- The ladder ------------------------------------------------------------------------------- */
 
 static void crew_go(struct crew *crew)
 {
@@ -197,7 +197,7 @@ void crew_terminated(struct crew *crew)
     crew->was_terminated = true;
 }
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 /* Whether nothing is left; and if only leftovers are, what to do about them. */
 static void crew_check(struct crew *crew)
@@ -325,7 +325,7 @@ void crew_reap(struct crew *crew)
     crew_check(crew);
 }
 
-/* --- Output ---------------------------------------------------------------------------------- */
+/* --- Output ----------------------------------------------------------------------------------- */
 
 static void crew_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
@@ -350,7 +350,7 @@ static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *bu
     }
 }
 
-/* --- Start and close ------------------------------------------------------------------------- */
+/* --- Start and close -------------------------------------------------------------------------- */
 
 static int crew_start_member(struct crew *crew, struct rank_start *start, unsigned local_rank,
                              struct error *err)

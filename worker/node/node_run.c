@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Reports and entries --------------------------------------------------------------------- */
+/* --- Reports and entries ---------------------------------------------------------------------- */
 
 void node_run_report(struct node_run *run, json_t *report)
 {
@@ -68,7 +68,7 @@ void node_run_add(struct node_run *run, const char *type, json_t *members)
     node_run_urgent(run);
 }
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 static void node_run_list_ends(const struct crew *crew, json_t *ranks)
 {
@@ -160,7 +160,7 @@ void node_run_go(struct node_run *run)
         node_run_report(run, json_pack("{s:s}", "report", "gone"));
 }
 
-/* --- What the owner asks --------------------------------------------------------------------- */
+/* --- What the owner asks ---------------------------------------------------------------------- */
 
 void node_run_stop(struct node_run *run, unsigned seconds)
 {

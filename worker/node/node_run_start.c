@@ -26,7 +26,7 @@ enum {
     NODE_RUN_FILES_MS = 60000, /* how long they may take to be seen here */
 };
 
-/* --- The journal ----------------------------------------------------------------------------- */
+/* --- The journal ------------------------------------------------------------------------------ */
 
 static void node_run_open_link(struct node_run *run, const struct assignment *assignment)
 {
@@ -62,7 +62,7 @@ void node_run_look_for_number(struct node_run *run)
     node_run_open_link(run, numbered);
 }
 
-/* --- What ranks and observers tell ---------------------------------------------------------- */
+/* --- What ranks and observers tell ------------------------------------------------------------ */
 
 static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
                            json_t *verdict)
@@ -259,7 +259,7 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
         run->state = NODE_RUN_RUNNING;
 }
 
-/* --- The preflight --------------------------------------------------------------------------- */
+/* --- The preflight ---------------------------------------------------------------------------- */
 
 static void node_run_checked(void *context, json_t *report)
 {
@@ -293,7 +293,7 @@ static void node_run_check(struct node_run *run)
     run->check = nodecheck_start(&options);
 }
 
-/* --- The ranks ------------------------------------------------------------------------------- */
+/* --- The ranks -------------------------------------------------------------------------------- */
 
 static void node_run_watch(struct node_run *run)
 {
@@ -467,8 +467,7 @@ void node_run_go_on(struct node_run *run)
     node_run_start_done(&run->starter);
 }
 
-/* --- Joining -----------------------------------------------------------------------------------
- */
+/* --- Joining ---------------------------------------------------------------------------------- */
 
 void node_run_join(struct node_run *run)
 {

@@ -66,7 +66,7 @@ static void shards_free(struct shards *shards)
     free(shards);
 }
 
-/* --- On the thread --------------------------------------------------------------------------- */
+/* --- On the thread ---------------------------------------------------------------------------- */
 
 static void shards_hash_text(crypto_generichash_state *hash, const char *text)
 {
@@ -191,7 +191,7 @@ static void shards_work_start(uv_work_t *work)
     shards->result = shards_find_all(shards, &shards->err);
 }
 
-/* --- In the loop ----------------------------------------------------------------------------- */
+/* --- In the loop ------------------------------------------------------------------------------ */
 
 static void shards_work_done(uv_work_t *work, int status)
 {

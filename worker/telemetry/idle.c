@@ -14,7 +14,7 @@ void idle_init(struct idle *idle, unsigned seconds)
         idle->part_s = (seconds + idle->parts - 1) / idle->parts;
 }
 
-/* --- Counting -------------------------------------------------------------------------------- */
+/* --- Counting --------------------------------------------------------------------------------- */
 
 /* Other GPUs than before: what was counted is of no use. */
 static void idle_begin_anew(struct idle *idle, const struct gpu_second *second)
@@ -55,7 +55,7 @@ static bool idle_gpu_judge(const struct idle *idle, struct idle_gpu *gpu)
     return gpu->is_idle != was_idle;
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Telling ---------------------------------------------------------------------------------- */
 
 /* "GPU 3", "GPUs 0-3, 7", "all 8 GPUs": those that are `meant`. */
 static void idle_add_names(const struct idle *idle, const bool *meant, struct text *text)
@@ -135,7 +135,7 @@ static char *idle_look(struct idle *idle)
     return text_steal(&text);
 }
 
-/* --- Seconds --------------------------------------------------------------------------------- */
+/* --- Seconds ---------------------------------------------------------------------------------- */
 
 static bool idle_is_of(const struct idle *idle, const struct gpu_second *second)
 {

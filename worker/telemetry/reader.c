@@ -44,7 +44,7 @@ static bool reader_ok(struct reader *reader, struct reader_gpu *gpu, int status)
     return status == NVML_SUCCESS;
 }
 
-/* --- Which GPUs ------------------------------------------------------------------------------ */
+/* --- Which GPUs ------------------------------------------------------------------------------- */
 
 static bool reader_has_uuid(struct reader *reader, void *device, const char *item, size_t size)
 {
@@ -197,7 +197,7 @@ json_t *reader_devices(const struct reader *reader)
                      uuids, "memory_mib", memory_mib);
 }
 
-/* --- One second ------------------------------------------------------------------------------ */
+/* --- One second ------------------------------------------------------------------------------- */
 
 static void reader_read_load(struct reader *reader, struct reader_gpu *gpu)
 {

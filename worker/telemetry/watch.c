@@ -84,7 +84,7 @@ watch_fault(struct watch *watch, const char *format, ...)
         watch->options.fault(watch->options.context, message);
 }
 
-/* --- Into the journal ------------------------------------------------------------------------ */
+/* --- Into the journal ------------------------------------------------------------------------- */
 
 static void watch_tell(struct watch *watch, const struct gpu_second *second, int64_t from_s,
                        unsigned seconds)
@@ -131,7 +131,7 @@ static void watch_add(struct watch *watch, const struct gpu_second *second)
         watch->last_count++;
 }
 
-/* --- What the sampler tells ------------------------------------------------------------------ */
+/* --- What the sampler tells ------------------------------------------------------------------- */
 
 static void watch_devices(struct watch *watch, json_t *devices)
 {
@@ -224,7 +224,7 @@ static void watch_look_done(uv_timer_t *timer)
                (int)(allowed_ms / 1000));
 }
 
-/* --- The process ----------------------------------------------------------------------------- */
+/* --- The process ------------------------------------------------------------------------------ */
 
 /* Starts the sampler, which detaches itself at once. */
 static int watch_spawn(const struct watch_options *options, int input, int output,
