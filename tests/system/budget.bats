@@ -67,12 +67,12 @@ goes_on() {
 @test "costs are told by what came of them, and add up" {
     phasectl daemon start
     workflow=$(priced '{gpu_hours: 48}' |
-        sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/' |
+        sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/; s/save-every 20/save-every 1000/' |
         submit)
-    eventually 60 past "$workflow/train" 45
+    eventually 60 past "$workflow/train" 45 # all of which is lost
     pkill -KILL -f "phase-model train.*$PHASED_HOME"
     eventually 60 state "$workflow/train" held
-    phasectl resume "$workflow"
+    phasectl retry "$workflow"
     eventually 60 state "$workflow" succeeded
     causes=$(phasectl cost "$workflow" --json | jq -r '[.costs[].cause] | sort | join(" ")')
     [[ $causes = *failed*useful* ]]
