@@ -174,8 +174,9 @@ SPEC
     workflow=$(held_up)
     eventually 90 state "$workflow/wait" held
     [[ $(phasectl status "$workflow/wait" --json | jq -r .reason) = "held by this month's budget, of which \$"*' of $0.50 is spent' ]]
-    phasectl release "$workflow"
-    eventually 60 state "$workflow/wait" held
+    run phasectl release "$workflow"
+    [ "$status" = 1 ]
+    [[ $output = *"cannot release $workflow: this month's budget (limits.yaml) is spent: \$"*" of \$0.50; first raise"* ]]
     rm "$PHASED_HOME/limits.yaml"
     touch "$PHASED_HOME/go"
     phasectl release "$workflow"
