@@ -20,7 +20,7 @@ import() {
     cat "$work/messages"
     [ $status = 0 ] || { echo "exits with $status"; return; }
     cat "$work/workflow.yaml"
-    "$phasectl" check "$work/workflow.yaml" 2>&1 | grep -vE "is good|is not there on this machine" || true
+    "$phasectl" check "$work/workflow.yaml" 2>&1 | grep -v "is good" | sed "s|^$work/||"
 }
 
 # compare NAME SCRIPT...
