@@ -4,7 +4,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -14,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { FILE_DEPTH_MAX = 16 }; /* of folders in folders, in file_measure() */
 
 static int file_fail(struct error *err, const char *verb, const char *path)
 {
@@ -116,40 +113,6 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
 out:
     free(temporary);
     return result;
-}
-
-/* Opening, unlike stat, makes NFS ask the server how things are now. What vanishes meanwhile is
- * not there. */
-static int64_t file_measure_at(int folder, const char *name, int depth)
-{
-    struct stat status;
-    int64_t bytes = 0;
-    DIR *entries;
-    int follow = depth ? O_NOFOLLOW : 0; /* links inside folders may lead in circles */
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &status) < 0)
-        bytes = -errno;
-    else if (S_ISREG(status.st_mode))
-        bytes = status.st_size;
-    else if (S_ISDIR(status.st_mode) && depth < FILE_DEPTH_MAX && (entries = fdopendir(fd))) {
-        struct dirent *entry;
-        while ((entry = readdir(entries))) {
-            bool is_entry = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-            int64_t more = is_entry ? file_measure_at(dirfd(entries), entry->d_name, depth + 1) : 0;
-            bytes += more > 0 ? more : 0;
-        }
-        (void)closedir(entries); /* was only read; it closes `fd` */
-        return bytes;
-    }
-    (void)close(fd); /* was only read */
-    return bytes;
-}
-
-int64_t file_measure(const char *path)
-{
-    return file_measure_at(AT_FDCWD, path, 0);
 }
 
 bool file_is_same(const struct stat *a, const struct stat *b)

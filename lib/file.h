@@ -21,9 +21,6 @@ int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_si
  * On failure what was there is still there. */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode, struct error *err);
 
-/* The bytes of a file, or of all files in a folder; a negative errno where it is not there. */
-int64_t file_measure(const char *path);
-
 /* Whether a file is as it was: the same one, with the same size, unchanged and with the same mode
  * since. Two that are zeroed, of a file that was not there, are the same. */
 bool file_is_same(const struct stat *a, const struct stat *b);

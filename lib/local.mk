@@ -3,6 +3,7 @@ noinst_LIBRARIES += lib/libphased.a
 lib_libphased_a_SOURCES = \
 	lib/address.c lib/address.h \
 	lib/amount.c lib/amount.h \
+	lib/checkpoint.c lib/checkpoint.h \
 	lib/error.c lib/error.h \
 	lib/gpu_columns.h \
 	lib/home.c lib/home.h \

@@ -3,8 +3,8 @@
 
 #include "daemon/core/model.h"
 #include "daemon/store/store.h"
+#include "lib/checkpoint.h"
 #include "lib/error.h"
-#include "lib/file.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -33,17 +33,7 @@ struct rows {
 
 static bool is_whole(const struct row *row)
 {
-    int64_t bytes = 0;
-    size_t i;
-    json_t *path;
-    if (!row->paths)
-        bytes = file_measure(row->path);
-    json_array_foreach(row->paths, i, path)
-    {
-        int64_t more = json_is_string(path) ? file_measure(json_string_value(path)) : -1;
-        bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
-    }
-    return bytes >= 0 && (row->bytes < 0 || bytes == row->bytes);
+    return checkpoint_is_whole(row->path, row->paths, row->bytes);
 }
 
 static void rows_fini(struct rows *rows)

@@ -2,6 +2,7 @@
 #include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
+#include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/node/checkpoints.h"
@@ -140,6 +141,31 @@ static void a_folder_is_measured_with_all_in_it(void **state)
     text_fini(&found);
 }
 
+/* Daemon and worker ask the same function, so that they cannot disagree. */
+static void what_lies_deep_counts_also_when_it_is_looked_for_again(void **state)
+{
+    (void)state;
+    struct text found = {0}, name = {0};
+    struct checkpoints *checkpoints = begin("deep_{step}", 0, &found);
+    text_add(&name, "deep_5/");
+    for (int depth = 1; depth <= 20; depth++) {
+        char *file = text_format("%sfile", text_string(&name));
+        put(file, 10);
+        free(file);
+        text_addf(&name, "%d/", depth);
+    }
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    assert_string_equal(text_string(&found), "5 200 deep_5; ");
+    char *path = text_format("%s/deep_5", folder);
+    assert_true(checkpoint_is_whole(path, NULL, 200));
+    assert_false(checkpoint_is_whole(path, NULL, 201));
+    free(path);
+    checkpoints_free(checkpoints);
+    text_fini(&name);
+    text_fini(&found);
+}
+
 static void what_was_there_before_is_told_only_when_it_changes(void **state)
 {
     (void)state;
@@ -237,6 +263,7 @@ int main(void)
         TEST(a_pattern_needs_a_step),
         TEST(two_looks_that_agree_make_it_whole),
         TEST(a_folder_is_measured_with_all_in_it),
+        TEST(what_lies_deep_counts_also_when_it_is_looked_for_again),
         TEST(what_was_there_before_is_told_only_when_it_changes),
         TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
         TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),

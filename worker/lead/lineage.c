@@ -1,9 +1,9 @@
 /* Reading the folders of a phase's runs. */
 #include "worker/lead/lineage.h"
 
+#include "lib/checkpoint.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/node/checkpoints.h"
 #include "worker/journal.h"
 #include "worker/lead/outcome.h"
 
@@ -56,18 +56,16 @@ static json_t *lineage_entries(const char *phase_dir, unsigned attempt)
 /* Whether the files are still as large as when they were told. */
 static bool lineage_is_whole(const json_t *entry)
 {
-    json_t *paths = json_object_get(entry, "paths");
-    int64_t bytes = 0;
-    size_t i;
-    json_t *path;
-    if (!json_is_array(paths))
-        bytes = checkpoints_measure(json_string_value(json_object_get(entry, "path")));
-    json_array_foreach(paths, i, path)
-    {
-        int64_t size = json_is_string(path) ? checkpoints_measure(json_string_value(path)) : -1;
-        bytes = bytes < 0 || size < 0 ? -1 : bytes + size;
-    }
-    return bytes == json_integer_value(json_object_get(entry, "bytes"));
+    const char *path = json_string_value(json_object_get(entry, "path"));
+    return checkpoint_is_whole(path, json_object_get(entry, "paths"),
+                               json_integer_value(json_object_get(entry, "bytes")));
+}
+
+/* Whether anything is in it, which is all that can be known of one from outside. */
+static bool lineage_is_there(const char *path)
+{
+    struct checkpoint_extent extent = {0};
+    return checkpoint_measure(path, &extent) == 0 && extent.bytes > 0;
 }
 
 /* The newest whole one of at most `step_max`, or NULL. Borrowed from the list. What was told last
@@ -131,7 +129,7 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
     }
     /* One from outside, which no journal has measured. */
     bool is_usable = !found && origin && !is_origin_known && step_max >= 0 &&
-                     checkpoints_measure(json_string_value(json_object_get(origin, "path"))) > 0;
+                     lineage_is_there(json_string_value(json_object_get(origin, "path")));
     if (is_usable)
         found = json_incref(origin);
     json_decref(origin);

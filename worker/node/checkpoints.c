@@ -1,15 +1,14 @@
 /* Looking for checkpoints. */
 #include "worker/node/checkpoints.h"
 
+#include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <assert.h>
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
 #include <pcre2.h>
@@ -17,24 +16,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { CHECKPOINTS_KEEP_MIN = 2, CHECKPOINTS_DEPTH_MAX = 8 };
+enum { CHECKPOINTS_KEEP_MIN = 2 };
 
 static const char checkpoints_step[] = "{step}";
-
-/* What two looks compare. */
-struct signature {
-    unsigned files;
-    uint64_t bytes;
-    int64_t newest_ns;
-};
 
 /* All that has one step. */
 struct group {
     int64_t step;
-    struct signature signature;
+    struct checkpoint_extent signature;
     char **paths; /* in order of their names */
     size_t path_count;
     bool is_old;      /* was there before this run, and has not changed */
@@ -53,7 +43,7 @@ struct checkpoints {
     struct group *groups;
     size_t group_count;
     uint64_t changes;
-    struct signature whole; /* of the last one told */
+    struct checkpoint_extent whole; /* of the last one told */
 };
 
 static void group_fini(struct group *group)
@@ -78,53 +68,9 @@ static bool checkpoints_is_temporary(const char *path)
            text_ends(name, ".partial") || text_ends(name, ".incomplete") || text_ends(name, "~");
 }
 
-static void signature_add_file(struct signature *signature, const struct stat *status)
-{
-    int64_t time_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
-    signature->files++;
-    signature->bytes += (uint64_t)status->st_size;
-    if (time_ns > signature->newest_ns)
-        signature->newest_ns = time_ns;
-}
-
-static void signature_add(struct signature *signature, int folder, const char *name, int depth)
-{
-    struct stat status;
-    /* Opening, unlike stat, makes NFS ask the server how things are now. */
-    int follow = depth ? O_NOFOLLOW : 0; /* links inside folders may lead in circles */
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow);
-    if (fd < 0 || fstat(fd, &status) < 0)
-        goto out;
-    if (S_ISREG(status.st_mode))
-        signature_add_file(signature, &status);
-    if (!S_ISDIR(status.st_mode) || depth >= CHECKPOINTS_DEPTH_MAX)
-        goto out;
-    DIR *entries = fdopendir(fd);
-    if (!entries)
-        goto out;
-    fd = -1; /* it is the stream's now */
-    struct dirent *entry;
-    while ((entry = readdir(entries)))
-        if (!text_equal(entry->d_name, ".") && !text_equal(entry->d_name, ".."))
-            signature_add(signature, dirfd(entries), entry->d_name, depth + 1);
-    closedir(entries);
-out:
-    if (fd >= 0)
-        close(fd);
-}
-
-static bool signature_equal(const struct signature *a, const struct signature *b)
+static bool signature_equal(const struct checkpoint_extent *a, const struct checkpoint_extent *b)
 {
     return a->files == b->files && a->bytes == b->bytes && a->newest_ns == b->newest_ns;
-}
-
-int64_t checkpoints_measure(const char *path)
-{
-    struct signature signature = {0};
-    if (access(path, F_OK) < 0)
-        return -errno;
-    signature_add(&signature, AT_FDCWD, path, 0);
-    return (int64_t)signature.bytes;
 }
 
 /* Translates wildcards into an expression with the step as its first group. Stars are reluctant,
@@ -179,7 +125,7 @@ static void group_add_path(struct group *group, const char *path)
     if (!group->paths)
         abort();
     group->paths[group->path_count++] = text_format("%s", path);
-    signature_add(&group->signature, AT_FDCWD, path, 0);
+    (void)checkpoint_measure(path, &group->signature); /* what has vanished adds nothing */
 }
 
 /* What is there now, by step. */
@@ -368,7 +314,7 @@ uint64_t checkpoints_changes(const struct checkpoints *checkpoints)
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)
 {
     checkpoints_refresh(checkpoints);
-    const struct signature whole = checkpoints->whole;
+    const struct checkpoint_extent whole = checkpoints->whole;
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
         bool is_alike = whole.files && group->signature.files == whole.files &&

@@ -49,7 +49,4 @@ enum checkpoints_end {
  * known to be whole. */
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
 
-/* The bytes of a file or of all files in a folder; negative errno when it is not there. */
-int64_t checkpoints_measure(const char *path);
-
 #endif

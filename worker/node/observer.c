@@ -1,6 +1,7 @@
 /* Observing a run. */
 #include "worker/node/observer.h"
 
+#include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
@@ -117,10 +118,11 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
 /* A script says that a checkpoint is whole; it is measured, and must be there. */
 static void observer_announced(void *context, const char *path, int64_t step)
 {
-    int64_t bytes = checkpoints_measure(path);
-    struct checkpoint checkpoint = {.path = path, .step = step, .bytes = (uint64_t)bytes};
-    if (bytes >= 0)
-        observer_checkpoint(context, &checkpoint);
+    struct checkpoint_extent extent = {0};
+    if (checkpoint_measure(path, &extent) < 0)
+        return;
+    struct checkpoint checkpoint = {.path = path, .step = step, .bytes = extent.bytes};
+    observer_checkpoint(context, &checkpoint);
 }
 
 static void observer_channel_line(void *context, const char *line, size_t size)
