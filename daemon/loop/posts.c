@@ -4,12 +4,24 @@
 #include "daemon/loop/loop.h"
 #include "lib/text.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
-static const char *own(char **ret_copy, const char *text)
+/* All texts of an event. */
+static const size_t texts[POST_TEXTS] = {
+    offsetof(struct core_event, seen.state), offsetof(struct core_event, seen.reason),
+    offsetof(struct core_event, seen.nodes), offsetof(struct core_event, node),
+    offsetof(struct core_event, path),       offsetof(struct core_event, token),
+    offsetof(struct core_event, message),    offsetof(struct core_event, checks),
+};
+
+static void own_texts(struct post *post)
 {
-    *ret_copy = text ? text_format("%s", text) : NULL;
-    return *ret_copy;
+    for (size_t i = 0; i < POST_TEXTS; i++) {
+        const char **text = (const char **)(void *)((char *)&post->event + texts[i]);
+        post->texts[i] = *text ? text_format("%s", *text) : NULL;
+        *text = post->texts[i];
+    }
 }
 
 struct post *post_new(struct loop_item *item, const struct core_event *event)
@@ -22,12 +34,7 @@ struct post *post_new(struct loop_item *item, const struct core_event *event)
         return post;
     post->has_event = true;
     post->event = *event;
-    post->event.path = own(&post->texts[0], event->path);
-    post->event.message = own(&post->texts[1], event->message);
-    post->event.seen.reason = own(&post->texts[2], event->seen.reason);
-    post->event.seen.nodes = own(&post->texts[3], event->seen.nodes);
-    post->event.node = own(&post->texts[4], event->node);
-    post->event.checks = own(&post->texts[5], event->checks);
+    own_texts(post);
     return post;
 }
 
@@ -35,7 +42,7 @@ void post_free(struct post *post)
 {
     if (post->item && post->item->free)
         post->item->free(post->item);
-    for (size_t i = 0; i < sizeof post->texts / sizeof *post->texts; i++)
+    for (size_t i = 0; i < POST_TEXTS; i++)
         free(post->texts[i]);
     free(post);
 }

@@ -8,12 +8,14 @@
 
 struct loop_item;
 
+enum { POST_TEXTS = 8 }; /* that an event has */
+
 struct post {
     struct post *next;
     struct loop_item *item;
     struct core_event event;
     bool has_event;
-    char *texts[6]; /* owned: what the event's pointers mean */
+    char *texts[POST_TEXTS]; /* owned: what the event's pointers mean */
 };
 
 /* A queue, which owns what is in it. */

@@ -168,6 +168,10 @@ UNIT_TESTS += tests/unit/test_daemon
 tests_unit_test_daemon_SOURCES = tests/unit/test_daemon.c $(DAEMON_WORLD)
 tests_unit_test_daemon_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_posts
+tests_unit_test_posts_SOURCES = tests/unit/test_posts.c
+tests_unit_test_posts_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_fit
 tests_unit_test_fit_SOURCES = tests/unit/test_fit.c
 tests_unit_test_fit_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -1,0 +1,53 @@
+/* What was posted outlives the texts of who posted it. */
+#include "tests/unit/unit.h"
+
+#include "daemon/loop/loop.h"
+#include "daemon/loop/posts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void every_text_of_an_event_is_copied(void **state)
+{
+    char texts[8][8];
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        (void)snprintf(texts[i], sizeof texts[i], "text %zu", i);
+    const struct core_event event = {
+        .seen = {.state = texts[0], .reason = texts[1], .nodes = texts[2]},
+        .node = texts[3],
+        .path = texts[4],
+        .token = texts[5],
+        .message = texts[6],
+        .checks = texts[7],
+    };
+    struct post *post = post_new(NULL, &event);
+    memset(texts, 'x', sizeof texts);
+    assert_string_equal(post->event.seen.state, "text 0");
+    assert_string_equal(post->event.seen.reason, "text 1");
+    assert_string_equal(post->event.seen.nodes, "text 2");
+    assert_string_equal(post->event.node, "text 3");
+    assert_string_equal(post->event.path, "text 4");
+    assert_string_equal(post->event.token, "text 5");
+    assert_string_equal(post->event.message, "text 6");
+    assert_string_equal(post->event.checks, "text 7");
+    post_free(post);
+}
+
+static void texts_that_are_not_there_stay_so(void **state)
+{
+    (void)state;
+    struct post *post = post_new(NULL, &(struct core_event){.kind = EV_TIME});
+    assert_null(post->event.token);
+    assert_null(post->event.seen.state);
+    post_free(post);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_text_of_an_event_is_copied),
+        cmocka_unit_test(texts_that_are_not_there_stay_so),
+    };
+    return cmocka_run_group_tests_name("posts", tests, NULL, NULL);
+}
