@@ -9,6 +9,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { NODE_NAME_MAX = 255 }; /* POSIX's limit of a host's name */
+
+/* 2^53 - 1: a double holds all whole numbers up to it exactly. */
+#define NUMBER_MAX 9007199254740991.0
 
 /* --- Reading members, which a worker wrote ---------------------------------------------------- */
 
@@ -17,13 +23,14 @@ static const char *text_of(const json_t *entry, const char *name)
     return json_string_value(json_object_get(entry, name));
 }
 
+/* `otherwise` also for what is beyond NUMBER_MAX: sums and differences of numbers that were taken
+ * never overflow. */
 static int64_t integer_of(const json_t *entry, const char *name, int64_t otherwise)
 {
-    const json_t *value = json_object_get(entry, name);
-    if (json_is_integer(value))
-        return json_integer_value(value);
-    double real = json_is_real(value) ? json_real_value(value) : NAN;
-    return fabs(real) < 9e15 ? (int64_t)real : otherwise;
+    double value = json_number_value(json_object_get(entry, name));
+    if (!json_is_number(json_object_get(entry, name)) || fabs(value) > NUMBER_MAX)
+        return otherwise;
+    return (int64_t)value;
 }
 
 static int64_t time_ms_of(const json_t *entry, const char *name)
@@ -36,6 +43,12 @@ static int int_of(const json_t *entry, const char *name)
 {
     int64_t value = integer_of(entry, name, 0);
     return value >= 0 && value < 1 << 16 ? (int)value : 0;
+}
+
+int64_t entry_step(const json_t *json)
+{
+    int64_t step = integer_of(json, "step", -1);
+    return step < 0 ? -1 : step;
 }
 
 uint64_t entry_sequence(const json_t *entry)
@@ -59,11 +72,13 @@ static int write_history(const json_t *entry, const struct entry_origin *origin,
     return origin->workflow ? store_event_add(store, &event, err) : 0;
 }
 
+/* The writers below return -EINVAL for what they do not understand. */
 static int write_strange(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
-    char *message = text_format("entry %llu of the journal of %s was not understood",
-                                (unsigned long long)entry_sequence(entry), origin->node);
+    char *message =
+        text_format("entry %llu of the journal of %s was not understood: %s",
+                    (unsigned long long)entry_sequence(entry), origin->node, err->message);
     int status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
     free(message);
     return status;
@@ -89,9 +104,9 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
                         struct error *err)
 {
     json_t *values = json_object_get(entry, "values");
-    int64_t step = integer_of(entry, "step", -1), time_ms = time_ms_of(entry, "time");
+    int64_t step = entry_step(entry), time_ms = time_ms_of(entry, "time");
     if (!json_is_object(values) || step < 0)
-        return write_strange(entry, origin, store, err);
+        return error_set(err, -EINVAL, "a metric has `values`, and a `step` from 0 to 2^53");
     const char *name;
     json_t *json;
     json_object_foreach(values, name, json)
@@ -106,17 +121,24 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     return 0;
 }
 
+/* Adds the names of a list, of each what a node's name can be. */
+static void add_names(struct text *text, const json_t *names, const char *between)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(names, i, item)
+    {
+        const char *name = json_string_value(item);
+        text_addf(text, "%s%s", i ? between : "",
+                  name && strlen(name) <= NODE_NAME_MAX ? name : "?");
+    }
+}
+
 static int write_started(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
     struct text nodes = {0};
-    size_t i;
-    json_t *node;
-    json_array_foreach(json_object_get(entry, "nodes"), i, node)
-    {
-        const char *name = json_string_value(node);
-        text_addf(&nodes, "%s%.64s", nodes.size ? "," : "", name ? name : "?");
-    }
+    add_names(&nodes, json_object_get(entry, "nodes"), ",");
     int status = store_run_nodes_set(store, origin->run, text_string(&nodes), err);
     text_fini(&nodes);
     const json_t *hardware = json_object_get(entry, "hardware");
@@ -131,14 +153,14 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
 {
     struct store_checkpoint checkpoint = {.run = origin->run,
                                           .path = text_of(entry, "path"),
-                                          .step = integer_of(entry, "step", -1),
+                                          .step = entry_step(entry),
                                           .bytes = integer_of(entry, "bytes", -1),
                                           .time_ms = time_ms_of(entry, "time")};
     const json_t *paths = json_object_get(entry, "paths");
     if (json_is_array(paths))
         checkpoint.paths = paths;
     if (!checkpoint.path || checkpoint.step < 0)
-        return write_strange(entry, origin, store, err);
+        return error_set(err, -EINVAL, "a checkpoint has a `path`, and a `step` from 0 to 2^53");
     int status = store_checkpoint_add(store, &checkpoint, err);
     if (status < 0)
         return status;
@@ -153,11 +175,7 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
 {
     const json_t *verdict = json_object_get(entry, "verdict");
     const char *name = text_of(verdict, "name"), *reason = text_of(verdict, "reason");
-    if (!name || !text_of(verdict, "outcome"))
-        return write_strange(entry, origin, store, err);
     int status = store_guard_add(store, origin->run, verdict, time_ms_of(entry, "time"), err);
-    if (status == -EINVAL) /* no verdict; the transaction is still good */
-        return write_strange(entry, origin, store, err);
     if (status < 0)
         return status;
     char *message = text_format("%s%s%s", name, reason ? ": " : "", reason ? reason : "");
@@ -166,20 +184,20 @@ static int write_guard(const json_t *entry, const struct entry_origin *origin, s
     return status;
 }
 
-/* Of the entry, what is the entry's own is known from elsewhere. */
+/* Recorded without `seq`, `time` and `type`, which every entry has. */
 static int write_evidence(const json_t *entry, const struct entry_origin *origin,
                           struct store *store, struct error *err)
 {
+    if (!json_is_array(json_object_get(entry, "processes")))
+        return error_set(err, -EINVAL, "evidence has a list of `processes`");
     json_t *evidence = json_copy((json_t *)entry);
     if (!evidence)
         abort();
     (void)json_object_del(evidence, "seq"); /* they are there, or it does not matter */
     (void)json_object_del(evidence, "time");
     (void)json_object_del(evidence, "type");
-    int status = json_is_array(json_object_get(evidence, "processes"))
-                     ? store_evidence_put(store, origin->run, origin->node, evidence,
-                                          time_ms_of(entry, "time"), err)
-                     : write_strange(entry, origin, store, err);
+    int status = store_evidence_put(store, origin->run, origin->node, evidence,
+                                    time_ms_of(entry, "time"), err);
     json_decref(evidence);
     return status;
 }
@@ -199,8 +217,7 @@ static int write_preflight(const json_t *entry, const struct entry_origin *origi
         .time_ms = time_ms_of(entry, "time"),
         .rows = json_object_get(entry, "rows"),
     };
-    int status = store_preflight_add(store, &preflight, err);
-    return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
+    return store_preflight_add(store, &preflight, err);
 }
 
 static int write_gpus(const json_t *entry, const struct entry_origin *origin, struct store *store,
@@ -212,16 +229,19 @@ static int write_gpus(const json_t *entry, const struct entry_origin *origin, st
 static int write_sample(const json_t *entry, const struct entry_origin *origin, struct store *store,
                         struct error *err)
 {
-    int status = store_samples_put(store, origin->run, origin->node, entry, err);
-    return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
+    return store_samples_put(store, origin->run, origin->node, entry, err);
 }
 
 static int write_pace(const json_t *entry, const struct entry_origin *origin, struct store *store,
                       struct error *err)
 {
-    int status =
-        store_pace_put(store, origin->run, origin->node, entry, time_ms_of(entry, "time"), err);
-    return status == -EINVAL ? write_strange(entry, origin, store, err) : status;
+    const struct store_pace pace = {
+        .step = entry_step(entry),
+        .steps = integer_of(entry, "steps", 0),
+        .seconds = json_number_value(json_object_get(entry, "seconds")),
+        .time_ms = time_ms_of(entry, "time"),
+    };
+    return store_pace_put(store, origin->run, origin->node, &pace, err);
 }
 
 /* The lead names the nodes that it speaks of; a node speaks of itself. */
@@ -230,7 +250,7 @@ static int write_warning(const json_t *entry, const struct entry_origin *origin,
 {
     const char *message = text_of(entry, "message");
     if (!message)
-        return write_strange(entry, origin, store, err);
+        return error_set(err, -EINVAL, "a warning has a `message`");
     if (text_equal(origin->node, "lead"))
         return write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
     char *placed = text_format("%s: %s", origin->node, message);
@@ -239,19 +259,24 @@ static int write_warning(const json_t *entry, const struct entry_origin *origin,
     return status;
 }
 
+static int write_unknown(const json_t *entry, const struct entry_origin *origin,
+                         struct store *store, struct error *err)
+{
+    const char *type = text_of(entry, "type");
+    (void)origin;
+    (void)store;
+    return error_set(err, -EINVAL, "no entry has the type %.40s", type ? type : "of none");
+}
+
 /* --- Events ----------------------------------------------------------------------------------- */
 
 /* "on n1, n2 (job 4711)", for people; cut where it would be too long. */
 static void write_place(const json_t *nodes, uint32_t job_id, char buffer[REASON_MAX])
 {
     struct text text = {0};
-    const json_t *node;
-    size_t i;
-    json_array_foreach(nodes, i, node)
-    {
-        const char *name = json_string_value(node);
-        text_addf(&text, "%s%.64s", i ? ", " : "on ", name ? name : "?");
-    }
+    if (json_array_size(nodes))
+        text_add(&text, "on ");
+    add_names(&text, nodes, ", ");
     if (job_id)
         text_addf(&text, "%s(job %u)", text.size ? " " : "", job_id);
     (void)snprintf(buffer, REASON_MAX, "%s", text_string(&text));
@@ -275,7 +300,7 @@ static bool tell_checkpoint(const json_t *entry, char buffer[REASON_MAX], struct
     (void)buffer;
     event->kind = EV_CHECKPOINT;
     event->path = text_of(entry, "path");
-    event->step = integer_of(entry, "step", -1);
+    event->step = entry_step(entry);
     return event->path && event->step >= 0;
 }
 
@@ -344,7 +369,7 @@ static const struct {
     [ENTRY_GPUS] = {"gpus", write_gpus, NULL},
     [ENTRY_SAMPLE] = {"sample", write_sample, NULL},
     [ENTRY_PACE] = {"pace", write_pace, NULL},
-    [ENTRY_UNKNOWN] = {"", write_strange, NULL},
+    [ENTRY_UNKNOWN] = {"", write_unknown, NULL},
 };
 
 enum entry_type entry_type(const json_t *entry)
@@ -360,7 +385,10 @@ int entry_write(const json_t *entry, const struct entry_origin *origin, struct s
                 struct error *err)
 {
     enum entry_type type = entry_type(entry);
-    return types[type].write ? types[type].write(entry, origin, store, err) : 0;
+    int status = types[type].write ? types[type].write(entry, origin, store, err) : 0;
+    if (status == -EINVAL && store_excuse(store))
+        status = write_strange(entry, origin, store, err);
+    return status;
 }
 
 bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event *ret_event)

@@ -37,10 +37,13 @@ enum entry_type {
 
 /* The sequence number; 0 for what is no entry. */
 uint64_t entry_sequence(const json_t *entry);
+/* Its `step`, from 0 to 2^53; -1: it has none. Also of what is no entry. */
+int64_t entry_step(const json_t *json);
 enum entry_type entry_type(const json_t *entry);
 
-/* Writes the rows. What cannot be understood is recorded as a warning, never refused: a worker
- * could do nothing about it. Fails only when the record does. */
+/* Writes the rows. What cannot be understood, or is more than the record can hold, is recorded as a
+ * warning, never refused: a worker could do nothing about it. Fails only when the record does.
+ * `err` may not be NULL. */
 int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
                 struct error *err);
 

@@ -110,7 +110,7 @@ static void post_started(struct loop *loop, struct core_event *event)
     if (resume)
         event->path = path ? path : "";
     if (path)
-        event->step = json_integer_value(json_object_get(resume, "step"));
+        event->step = entry_step(resume);
     loop_post(loop, event);
     json_decref(resume);
     folder_fini(&folder);
@@ -141,9 +141,8 @@ static void post_progress(struct loop *loop, struct notes *notes, struct run *ru
     json_int_t step = notes->step;
     for (size_t i = item->begin; i < item->end; i++) {
         const json_t *entry = json_array_get(item->entries, i);
-        const json_t *value = json_object_get(entry, "step");
-        if (entry_type(entry) == ENTRY_METRIC && json_integer_value(value) > step)
-            step = json_integer_value(value);
+        if (entry_type(entry) == ENTRY_METRIC && entry_step(entry) > step)
+            step = entry_step(entry);
     }
     if (step <= notes->step || !run)
         return;

@@ -13,18 +13,24 @@ enum {
     SAMPLES_MINUTE_MS = 60000,
 };
 
+#define SAMPLE_VALUE_MAX 9007199254740991.0 /* 2^53 - 1: what a double holds exactly */
+
 static const char *const sample_parameters[GPU_COLUMN_COUNT] = {
 #define X(symbol, name, kind, dcgm, what) ":" #name,
     GPU_COLUMNS(X)
 #undef X
 };
 
-static void bind_element(struct stmt *stmt, const char *name, const json_t *list, size_t i)
+static void bind_word(struct stmt *stmt, const char *name, const json_t *list, size_t i)
+{
+    stmt_bind_text(stmt, name, json_string_value(json_array_get(list, i)));
+}
+
+/* NULL for what no GPU can tell. */
+static void bind_number(struct stmt *stmt, const char *name, const json_t *list, size_t i)
 {
     const json_t *value = json_array_get(list, i);
-    if (json_is_string(value))
-        stmt_bind_text(stmt, name, json_string_value(value));
-    else if (json_is_number(value))
+    if (json_is_number(value) && fabs(json_number_value(value)) <= SAMPLE_VALUE_MAX)
         stmt_bind_int(stmt, name, (int64_t)round(json_number_value(value)));
     else
         stmt_bind_text(stmt, name, NULL);
@@ -40,9 +46,9 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
         stmt_bind_id(stmt, ":run", run);
         stmt_bind_text(stmt, ":node", node);
         stmt_bind_int(stmt, ":number", json_integer_value(json_array_get(numbers, i)));
-        bind_element(stmt, ":model", json_object_get(devices, "models"), i);
-        bind_element(stmt, ":uuid", json_object_get(devices, "uuids"), i);
-        bind_element(stmt, ":memory_mib", json_object_get(devices, "memory_mib"), i);
+        bind_word(stmt, ":model", json_object_get(devices, "models"), i);
+        bind_word(stmt, ":uuid", json_object_get(devices, "uuids"), i);
+        bind_number(stmt, ":memory_mib", json_object_get(devices, "memory_mib"), i);
         result = stmt_run(stmt, err);
     }
     return result;
@@ -57,8 +63,8 @@ static int gpu_idle_add(struct store *store, uint64_t run, const char *node, con
     struct stmt *stmt = store_stmt(store, Q_GPU_IDLE_ADD);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
-    bind_element(stmt, ":number", json_object_get(sample, "gpus"), i);
-    bind_element(stmt, ":util", json_object_get(sample, "util"), i);
+    bind_number(stmt, ":number", json_object_get(sample, "gpus"), i);
+    bind_number(stmt, ":util", json_object_get(sample, "util"), i);
     stmt_bind_int(stmt, ":seconds", json_integer_value(json_object_get(sample, "seconds")));
     return stmt_run(stmt, err);
 }
@@ -81,7 +87,7 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
         stmt_bind_int(stmt, ":time", 1000 * from_s);
         for (unsigned column = 0; column < GPU_COLUMN_COUNT; column++) {
             const char *name = sample_parameters[column];
-            bind_element(stmt, name, json_object_get(sample, name + 1), i);
+            bind_number(stmt, name, json_object_get(sample, name + 1), i);
         }
         result = stmt_run(stmt, err);
         if (result == 0 && seconds > 1) /* single seconds come besides */
@@ -90,20 +96,18 @@ int store_samples_put(struct store *store, uint64_t run, const char *node, const
     return result;
 }
 
-int store_pace_put(struct store *store, uint64_t run, const char *node, const json_t *pace,
-                   int64_t time_ms, struct error *err)
+int store_pace_put(struct store *store, uint64_t run, const char *node,
+                   const struct store_pace *pace, struct error *err)
 {
-    int64_t steps = json_integer_value(json_object_get(pace, "steps"));
-    double seconds = json_number_value(json_object_get(pace, "seconds"));
-    if (steps <= 0 || !(seconds > 0))
-        return error_set(err, -EINVAL, "it is no pace");
+    if (pace->step < 0 || pace->steps <= 0 || !(pace->seconds > 0) || pace->seconds > 1e9)
+        return error_set(err, -EINVAL, "a pace has a `step`, and `steps` that took `seconds`");
     struct stmt *stmt = store_stmt(store, Q_PACE_PUT);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":node", node);
-    stmt_bind_int(stmt, ":step", json_integer_value(json_object_get(pace, "step")));
-    stmt_bind_int(stmt, ":steps", steps);
-    stmt_bind_real(stmt, ":seconds", seconds);
-    stmt_bind_int(stmt, ":time", time_ms);
+    stmt_bind_int(stmt, ":step", pace->step);
+    stmt_bind_int(stmt, ":steps", pace->steps);
+    stmt_bind_real(stmt, ":seconds", pace->seconds);
+    stmt_bind_int(stmt, ":time", pace->time_ms);
     return stmt_run(stmt, err);
 }
 

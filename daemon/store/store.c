@@ -258,6 +258,15 @@ int store_commit(struct store *store, struct error *err)
     return result;
 }
 
+bool store_excuse(struct store *store)
+{
+    bool is_lost = sqlite3_get_autocommit(store->db) ||
+                   (store->spoiled.code != -EINVAL && store->spoiled.code != 0);
+    if (!is_lost)
+        store->spoiled = (struct error){0};
+    return !is_lost;
+}
+
 void store_rollback(struct store *store)
 {
     if (!store->in_transaction)

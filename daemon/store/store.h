@@ -49,6 +49,9 @@ int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, struct error *err);
 /* Fine without a transaction. */
 void store_rollback(struct store *store);
+/* After a write failed with -EINVAL, which its values are to blame for: SQLite has undone that
+ * write alone, and the transaction goes on without it. False: the transaction is lost. */
+bool store_excuse(struct store *store);
 
 /* --- Workflows -------------------------------------------------------------------------------- */
 
@@ -238,9 +241,13 @@ int store_gpus_put(struct store *store, uint64_t run, const char *node, const js
  * good. */
 int store_samples_put(struct store *store, uint64_t run, const char *node, const json_t *sample,
                       struct error *err);
-/* Writes its `pace` entry. Likewise. */
-int store_pace_put(struct store *store, uint64_t run, const char *node, const json_t *pace,
-                   int64_t time_ms, struct error *err);
+/* How many steps took how long on a node: its `pace` entry. Likewise. */
+struct store_pace {
+    int64_t step, steps, time_ms;
+    double seconds;
+};
+int store_pace_put(struct store *store, uint64_t run, const char *node,
+                   const struct store_pace *pace, struct error *err);
 /* Makes samples coarser that are more than a day old: minutes of tens of seconds, and single
  * seconds are dropped. Some of them, where there are many: call it again later. */
 int store_samples_age(struct store *store, int64_t now_ms, struct error *err);

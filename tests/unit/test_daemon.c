@@ -381,6 +381,22 @@ static void strange_entries_are_taken_and_harm_nothing(void **state)
         "\"type\":\"ended\",\"outcome\":\"lost\"",
         "\"type\":\"ended\",\"outcome\":\"failed\",\"cause\":null",
         "\"type\":7",
+        "\"type\":\"gpus\",\"gpus\":[0],\"memory_mib\":[\"x\"],\"models\":[7],\"uuids\":[1e99]",
+        "\"type\":\"sample\",\"from\":1790000000,\"seconds\":10,\"gpus\":[0],\"util\":[\"x\"],"
+        "\"power_w\":[1e300],\"xid\":[{}]",
+        "\"type\":\"pace\",\"step\":9000000000000000000,\"steps\":9000000000000000000,\"seconds\":"
+        "9",
+        "\"type\":\"pace\",\"step\":9000000000000000000,\"steps\":9000000000000000000,\"seconds\":"
+        "9",
+        "\"type\":\"pace\",\"step\":1,\"steps\":[1],\"seconds\":\"x\"",
+        "\"type\":\"evidence\",\"processes\":[7],\"silent\":\"x\",\"summary\":{}",
+        "\"type\":\"preflight\",\"level\":7,\"outcome\":\"passed\"",
+        "\"type\":\"preflight\",\"level\":\"quick\",\"outcome\":\"passed\",\"reason\":[],"
+        "\"seconds\":\"x\",\"rows\":[7,{\"name\":\"a\",\"outcome\":\"passed\",\"text\":7}]",
+        /* Lists of nodes: without end, and with a name of which a letter was cut in two. */
+        "\"type\":\"started\",\"nodes\":[\"n[0-18446744073709551610]\"]",
+        "\"type\":\"started\",\"nodes\":[\"n[0-18446744073709551610]"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\u00e9\"]",
     };
     submit(world, two_phases);
     world_await_lines(world, "jobs", 1);
@@ -393,7 +409,14 @@ static void strange_entries_are_taken_and_harm_nothing(void **state)
         free(entry);
     }
     json_decref(world_expect(world, 200, "GET", "/v1/workflows/1", NULL));
+    json_decref(world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL));
     json_decref(world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1/metrics", NULL));
+    json_decref(world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1/gpus", NULL));
+    json_t *events = world_expect(world, 200, "GET", "/v1/events?workflow=1", NULL);
+    char *text = json_dumps(events, 0);
+    assert_non_null(strstr(text, "entry 21 of the journal of lead was not understood: a pace has"));
+    free(text);
+    json_decref(events);
     world_stop(world);
 }
 

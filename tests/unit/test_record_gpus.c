@@ -197,14 +197,15 @@ static void the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all(void **st
 {
     (void)state;
     static const struct {
-        const char *node, *pace;
+        const char *node;
+        struct store_pace pace;
         int result;
     } rows[] = {
-        {"n2", "{\"step\": 20, \"steps\": 20, \"seconds\": 10.0}", 0},
-        {"n1", "{\"step\": 18, \"steps\": 10, \"seconds\": 10.0}", 0},
-        {"n1", "{\"step\": 78, \"steps\": 40, \"seconds\": 60.0}", 0},
-        {"n1", "{\"step\": 78, \"steps\": 0, \"seconds\": 60.0}", -EINVAL},
-        {"n1", "{\"step\": 78, \"steps\": 3}", -EINVAL},
+        {"n2", {.step = 20, .steps = 20, .seconds = 10}, 0},
+        {"n1", {.step = 18, .steps = 10, .seconds = 10}, 0},
+        {"n1", {.step = 78, .steps = 40, .seconds = 60}, 0},
+        {"n1", {.step = 78, .steps = 0, .seconds = 60}, -EINVAL},
+        {"n1", {.step = 78, .steps = 3}, -EINVAL},
     };
     struct record record;
     struct error err;
@@ -212,11 +213,10 @@ static void the_pace_of_a_node_is_that_of_its_newest_minute_and_of_all(void **st
     workflow_free(begin_run(&record));
     record_begin(&record);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *pace = json_loads(rows[i].pace, 0, NULL);
-        assert_int_equal(
-            store_pace_put(record.store, 1, rows[i].node, pace, 1000 * (int64_t)i, &err),
-            rows[i].result);
-        json_decref(pace);
+        struct store_pace pace = rows[i].pace;
+        pace.time_ms = 1000 * (int64_t)i;
+        assert_int_equal(store_pace_put(record.store, 1, rows[i].node, &pace, &err),
+                         rows[i].result);
     }
     record_commit(&record);
     record_assert(&record, "SELECT address || ' ' || node || ' ' || mean_step_seconds FROM v_pace",
