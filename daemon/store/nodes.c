@@ -1,4 +1,6 @@
-/* One bracket after another is replaced by its numbers, until none is left. */
+/* One bracket after another is replaced by its numbers, until none is left. Lists come from Slurm
+ * and from workers: whatever they are, each name that is made is added, so that NODES_COUNT_MAX
+ * bounds the work. */
 #include "daemon/store/nodes.h"
 
 #include "lib/text.h"
@@ -6,42 +8,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void nodes_add(json_t *names, const char *pattern, size_t size);
+enum {
+    NODES_BRACKETS_MAX = 8, /* of one item; Slurm's own lists have at most four */
+    NODES_DIGITS_MAX = 18,  /* of a number, so that it fits */
+    NODES_AFFIX_MAX = 1024, /* bytes before or behind a bracket */
+};
+
+static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned depth);
+
+/* The number at `*at`, which is moved behind its digits. False: there is none, or a longer one. */
+static bool nodes_number(const char **at, unsigned long *ret_number)
+{
+    size_t digits = strspn(*at, "0123456789");
+    if (digits == 0 || digits > NODES_DIGITS_MAX)
+        return false;
+    *ret_number = strtoul(*at, NULL, 10);
+    *at += digits;
+    return true;
+}
 
 /* Adds the names of head + number + tail for one range, "7" or "01-04". False when it is none. */
 static bool nodes_add_range(json_t *names, const char *head, size_t head_size, const char *range,
-                            const char *tail)
+                            const char *tail, unsigned depth)
 {
-    char *end;
-    unsigned long first = strtoul(range, &end, 10), last = first;
-    int width = (int)(end - range); /* leading zeros stay */
-    if (end == range)
+    unsigned long first, last;
+    const char *end = range;
+    if (!nodes_number(&end, &first))
         return false;
-    if (*end == '-')
-        last = strtoul(end + 1, &end, 10);
+    int width = (int)(end - range); /* leading zeros stay */
+    last = first;
+    if (*end == '-' && (end++, !nodes_number(&end, &last)))
+        return false;
     if ((*end != ',' && *end != ']') || last < first)
         return false;
     for (unsigned long i = first; i <= last && json_array_size(names) < NODES_COUNT_MAX; i++) {
         char *name = text_format("%.*s%0*lu%s", (int)head_size, head, width, i, tail);
-        nodes_add(names, name, strlen(name));
+        nodes_add(names, name, strlen(name), depth + 1);
         free(name);
     }
     return true;
 }
 
 /* Adds what one item of the list stands for. */
-static void nodes_add(json_t *names, const char *pattern, size_t size)
+static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned depth)
 {
-    const char *open = memchr(pattern, '[', size);
-    const char *close = open ? memchr(open, ']', size - (size_t)(open - pattern)) : NULL;
-    char *tail = close ? strndup(close + 1, size - (size_t)(close + 1 - pattern)) : NULL;
-    bool is_good = close != NULL;
+    const char *open = memchr(pattern, '[', size), *end = pattern + size;
+    const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
+    bool is_good = close && depth < NODES_BRACKETS_MAX && open - pattern <= NODES_AFFIX_MAX &&
+                   end - close <= NODES_AFFIX_MAX;
+    char *tail = is_good ? strndup(close + 1, (size_t)(end - close - 1)) : NULL;
     for (const char *range = open; is_good && range != close;) {
         range++; /* behind the bracket or comma */
-        is_good = nodes_add_range(names, pattern, (size_t)(open - pattern), range, tail);
+        is_good = nodes_add_range(names, pattern, (size_t)(open - pattern), range, tail, depth);
         range += strcspn(range, ",]");
-        if (*range == ']')
-            range = close;
     }
     if (!is_good && json_array_size(names) < NODES_COUNT_MAX)
         json_array_append_new(names, json_stringn(pattern, size));
@@ -50,14 +69,22 @@ static void nodes_add(json_t *names, const char *pattern, size_t size)
 
 json_t *nodes_expand(const char *list)
 {
-    json_t *names = json_array();
+    json_t *names = json_array(), *whole = json_string(list);
+    char *plain = NULL;
+    if (!whole) { /* not UTF-8: perhaps cut inside of a letter */
+        list = plain = text_format("%s", list);
+        for (char *c = plain; *c; c++)
+            *c = (unsigned char)*c < 0x80 ? *c : '?';
+    }
     while (*list) {
         size_t size = 0;
         for (bool is_inside = false; list[size] && (is_inside || list[size] != ','); size++)
             is_inside = list[size] == '[' || (is_inside && list[size] != ']');
         if (size > 0)
-            nodes_add(names, list, size);
+            nodes_add(names, list, size, 0);
         list += size + (list[size] == ',');
     }
+    free(plain);
+    json_decref(whole);
     return names;
 }

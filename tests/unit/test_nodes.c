@@ -165,6 +165,8 @@ static void lists_of_nodes_are_written_out(void **state)
         {"n[a-b],m", "[\"n[a-b]\",\"m\"]"},
         {"n[3-1]", "[\"n[3-1]\"]"},
         {"a,,b,", "[\"a\",\"b\"]"},
+        {"n[0-18446744073709551610]", "[\"n[0-18446744073709551610]\"]"},
+        {"n[1-2]\xc3", "[\"n1?\",\"n2?\"]"}, /* cut inside of a letter */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = nodes_expand(cases[i].list);
@@ -176,6 +178,17 @@ static void lists_of_nodes_are_written_out(void **state)
     json_t *many = nodes_expand("n[0-4294967295],m[1-9]x[0-4294967295]");
     assert_int_equal(json_array_size(many), NODES_COUNT_MAX);
     json_decref(many);
+    /* Neither a list nor a name grows without bound. */
+    struct text text = {0};
+    for (int i = 0; i < 100000; i++)
+        text_add(&text, "[1]");
+    json_t *deep = nodes_expand(text_string(&text));
+    assert_int_equal(json_array_size(deep), 1);
+    json_decref(deep);
+    text_fini(&text);
+    json_t *cut = nodes_expand("n[0-999999999999999999]\xc3,m");
+    assert_int_equal(json_array_size(cut), NODES_COUNT_MAX);
+    json_decref(cut);
 }
 
 int main(void)
