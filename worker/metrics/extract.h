@@ -31,6 +31,9 @@ enum {
     EXTRACT_VALUES_MAX = 256, /* values of one line */
 };
 
+/* 2^53 - 1: whole numbers are exact up to it in JSON too, and their differences never overflow. */
+#define EXTRACT_STEP_MAX 9007199254740991
+
 enum extract_kind { EXTRACT_AUTO, EXTRACT_PATTERN, EXTRACT_FILE };
 
 struct extract_value {

@@ -36,8 +36,6 @@ enum {
     NOT_METRIC_ENDS = sizeof not_metric_ends / sizeof *not_metric_ends,
 };
 
-static const double step_max = 9007199254740992.0; /* whole numbers are exact up to it */
-
 /* Writes the plain name into `name`, of which `size` bytes are left. Returns its size, or 0 when
  * there is none: it would be too long, or begin with a digit. */
 static size_t values_plain_name(const struct span *words, size_t word_count, int index, char *name,
@@ -179,7 +177,8 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     if (!item)
         return;
     item->value = value; /* of two in a line the last counts, as in a series */
-    if (known->step_rank > values->step_rank && value == floor(value) && fabs(value) < step_max) {
+    if (known->step_rank > values->step_rank && value == floor(value) &&
+        fabs(value) <= EXTRACT_STEP_MAX) {
         values->step_rank = known->step_rank;
         values->step_index = (size_t)(item - values->items);
         values->step = (int64_t)value;
@@ -188,7 +187,7 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
 
 void values_set_step(struct values *values, double step)
 {
-    if (values->step_rank || step != floor(step) || fabs(step) >= step_max)
+    if (values->step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
         return;
     values->step_rank = STEP_NAMES + 2;
     values->step = (int64_t)step;

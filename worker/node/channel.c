@@ -71,14 +71,19 @@ static bool channel_is_name(const char *name, size_t size)
     return true;
 }
 
-static bool channel_whole_number(const char *text, json_int_t *ret_number)
+static bool channel_is_step(json_int_t number)
+{
+    return number >= 0 && number <= EXTRACT_STEP_MAX;
+}
+
+static bool channel_read_step(const char *text, json_int_t *ret_step)
 {
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (end == text || *end || errno || number < 0)
+    if (end == text || *end || errno || !channel_is_step(number))
         return false;
-    *ret_number = number;
+    *ret_step = number;
     return true;
 }
 
@@ -95,7 +100,7 @@ static bool channel_add(json_t *metric, const char *argument)
         name[i] = (char)tolower((unsigned char)argument[i]);
     name[size] = '\0';
     if (text_equal(name, "step"))
-        return channel_whole_number(equals + 1, &step) &&
+        return channel_read_step(equals + 1, &step) &&
                json_object_set_new(metric, "step", json_integer(step)) == 0;
     double value = strtod(equals + 1, &end);
     if (end == equals + 1 || *end)
@@ -125,7 +130,7 @@ int channel_checkpoint_main(int argc, char **argv)
     json_int_t step = -1;
     for (int i = 1; i < argc; i++) {
         bool is_step = text_equal(argv[i], "--step") && i + 1 < argc;
-        if (is_step && channel_whole_number(argv[i + 1], &step))
+        if (is_step && channel_read_step(argv[i + 1], &step))
             i++;
         else if (!is_step && !path && argv[i][0] != '-')
             path = argv[i];
@@ -164,12 +169,13 @@ static void channel_read_metric(const struct channel_listener *listener, const j
     json_t *value;
     json_object_foreach(json_object_get(metric, "values"), name, value)
     {
-        if (row.count == EXTRACT_VALUES_MAX || !channel_value(value, &values[row.count].value))
+        if (row.count == EXTRACT_VALUES_MAX || !channel_is_name(name, strlen(name)) ||
+            !channel_value(value, &values[row.count].value))
             continue;
         values[row.count++].name = name;
     }
-    row.has_step = json_is_integer(step);
-    row.step = json_integer_value(step);
+    row.has_step = json_is_integer(step) && channel_is_step(json_integer_value(step));
+    row.step = row.has_step ? json_integer_value(step) : 0;
     if (row.count)
         listener->metric(listener->context, &row);
 }
@@ -180,10 +186,10 @@ void channel_read(const struct channel_listener *listener, const char *line, siz
     const json_t *metric = json_object_get(message, "metric");
     const json_t *checkpoint = json_object_get(message, "checkpoint");
     const char *path = json_string_value(json_object_get(checkpoint, "path"));
+    json_int_t step = json_integer_value(json_object_get(checkpoint, "step"));
     if (metric)
         channel_read_metric(listener, metric);
-    if (path)
-        listener->checkpoint(listener->context, path,
-                             json_integer_value(json_object_get(checkpoint, "step")));
+    if (path && channel_is_step(step))
+        listener->checkpoint(listener->context, path, step);
     json_decref(message);
 }
