@@ -1,7 +1,7 @@
 /* Translation at the border: nothing of libslurm's numbers and structures goes further. */
 #include "daemon/slurm/answer.h"
 
-#include "config.h"
+#include "daemon/slurm/versions.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <slurm/slurm_errno.h>
 
 static const char comment_mark[] = "phased:";
 static const char path_mark[] = "phased-";
@@ -31,7 +29,7 @@ static bool is_limited(int slurm_error)
     case ESLURM_ACCOUNTING_POLICY:
     case ESLURM_QOS_THRES:
     case ESLURM_SUBMISSIONS_DISABLED:
-    case ESLURM_ERROR_ON_DESC_TO_RECORD_COPY: /* MaxJobCount: what makes sbatch try again */
+    case ESLURM_MAX_JOB_COUNT: /* what makes sbatch try again */
     case ESLURM_NODES_BUSY:
     case ESLURM_PARTITION_NOT_AVAIL:
     case ESLURM_PARTITION_DOWN:
@@ -60,7 +58,7 @@ void answer_failure(struct cluster_result *result, int slurm_error)
         result->outcome = CLUSTER_LIMITED;
     else
         result->outcome = CLUSTER_REFUSED;
-    const char *said = slurm_error == ESLURM_ERROR_ON_DESC_TO_RECORD_COPY
+    const char *said = slurm_error == ESLURM_MAX_JOB_COUNT
                            ? "the cluster has as many jobs as it can keep (MaxJobCount)"
                            : slurm_strerror(slurm_error);
     (void)snprintf(result->message, sizeof result->message, "%s%s",
@@ -102,25 +100,14 @@ static enum cluster_job_state job_state(uint32_t state)
     return base < sizeof states / sizeof states[0] ? states[base] : CLUSTER_JOB_UNKNOWN;
 }
 
-/* There are some two hundred reasons, more with each release, so a table of our own would lag. */
-#ifdef HAVE_SLURM_JOB_REASON_STRING
-char *slurm_job_reason_string(enum job_state_reason reason);
-#define REASON_STRING slurm_job_reason_string
-#elif defined HAVE_SLURM_JOB_STATE_REASON_STRING
-const char *slurm_job_state_reason_string(enum job_state_reason reason);
-#define REASON_STRING slurm_job_state_reason_string
-#endif
-
-/* Slurm's detail, where there is one, says more than its word. */
+/* Slurm's detail, where there is one, says more than its word. There are some two hundred words,
+ * more with each release, so a table of our own would lag. */
 static char *job_reason(const slurm_job_info_t *info)
 {
     if (info->state_desc && *info->state_desc)
         return text_format("%s", info->state_desc);
-#ifdef REASON_STRING
-    return text_format("%s", REASON_STRING((enum job_state_reason)info->state_reason));
-#else
-    return text_format("reason %u", (unsigned)info->state_reason);
-#endif
+    const char *word = reason_string((enum job_state_reason)info->state_reason);
+    return word ? text_format("%s", word) : text_format("reason %u", (unsigned)info->state_reason);
 }
 
 static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, const char *token)

@@ -3,8 +3,7 @@
 #define PHASED_DAEMON_SLURM_ANSWER_H
 
 #include "daemon/slurm/cluster.h"
-
-#include <slurm/slurm.h>
+#include "daemon/slurm/versions.h"
 
 /* Fills outcome and message after a call that failed with `slurm_error`. */
 void answer_failure(struct cluster_result *result, int slurm_error);

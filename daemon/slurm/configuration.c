@@ -1,6 +1,7 @@
 /* Tries libslurm's configuration where it can do no harm: in a child. */
 #include "daemon/slurm/configuration.h"
 
+#include "daemon/slurm/versions.h"
 #include "lib/error.h"
 
 #include <errno.h>
@@ -14,8 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <slurm/slurm.h>
 
 /* Sites without a slurm.conf on the login node fetch it from the controller, by way of DNS. */
 enum { CONFIGURATION_WAIT_MS = 15000, COMPLAINT_SIZE = 4096 };

@@ -9,4 +9,5 @@ daemon_slurm_libcluster_a_SOURCES = \
 	daemon/slurm/slurm_cluster.c daemon/slurm/slurm_cluster.h \
 	daemon/slurm/submission.c daemon/slurm/submission.h \
 	daemon/slurm/survey.c daemon/slurm/survey.h \
-	daemon/slurm/surveyor.c daemon/slurm/surveyor.h
+	daemon/slurm/surveyor.c daemon/slurm/surveyor.h \
+	daemon/slurm/versions.h

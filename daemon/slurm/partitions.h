@@ -3,9 +3,9 @@
 #ifndef PHASED_DAEMON_SLURM_PARTITIONS_H
 #define PHASED_DAEMON_SLURM_PARTITIONS_H
 
-#include <stdint.h>
+#include "daemon/slurm/versions.h"
 
-#include <slurm/slurm.h>
+#include <stdint.h>
 
 struct partitions {
     partition_info_msg_t *loaded; /* NULL: not told yet */

@@ -8,6 +8,7 @@
 #include "daemon/slurm/submission.h"
 #include "daemon/slurm/survey.h"
 #include "daemon/slurm/surveyor.h"
+#include "daemon/slurm/versions.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
@@ -21,9 +22,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
 
 /* One request from its making to the taking of its answer, which it carries: so a full queue is
  * noticed when a request is made, and the thread always has room for what it did. */
@@ -107,7 +105,7 @@ static struct slurm_cluster *slurm_cluster_of(struct cluster *cluster)
 /* Most calls return -1 and set errno, some return the error itself. */
 static int slurm_error_of(int result)
 {
-    return result == SLURM_ERROR ? slurm_get_errno() : result;
+    return result == SLURM_ERROR ? errno : result;
 }
 
 static void answer_change(struct cluster_result *result, int slurm_result)
@@ -167,7 +165,7 @@ static void carry_out_submit(struct slurm_cluster *slurm, struct request *reques
     int slurm_result = submit_job(request->submission, &response, &dropped);
     answer_change(result, slurm_result);
     if (slurm_result == SLURM_SUCCESS && response) {
-        result->job_id = response->job_id;
+        result->job_id = submit_response_id(response);
         if (response->job_submit_user_msg)
             (void)snprintf(result->message, sizeof result->message, "%s",
                            response->job_submit_user_msg);
@@ -192,7 +190,7 @@ static void learn_name(struct slurm_cluster *slurm)
     if (slurm->name[0] || slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
         return;
     (void)snprintf(slurm->name, sizeof slurm->name, "%s", conf->cluster_name);
-    slurm_free_ctl_conf(conf);
+    slurm_free_conf(conf);
 }
 
 /* One load of all jobs answers a poll, or all of several lookups that follow each other. */
@@ -258,7 +256,7 @@ static bool is_same_job(struct request *request)
 static void carry_out_begin(const struct slurm_cluster *slurm, struct request *request)
 {
     job_desc_msg_t job = slurm->defaults;
-    job.job_id = request->result.job_id;
+    job_desc_set_id(&job, request->result.job_id);
     job.begin_time = request->argument;
     answer_change(&request->result, slurm_update_job(&job));
 }

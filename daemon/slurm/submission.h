@@ -5,10 +5,10 @@
 #ifndef PHASED_DAEMON_SLURM_SUBMISSION_H
 #define PHASED_DAEMON_SLURM_SUBMISSION_H
 
+#include "daemon/slurm/versions.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <slurm/slurm.h>
 
 struct cluster_description;
 struct error;

@@ -6,19 +6,15 @@
 #include "daemon/slurm/partitions.h"
 #include "daemon/slurm/submission.h"
 #include "daemon/slurm/survey.h"
+#include "daemon/slurm/versions.h"
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-
-/* Of libslurm, which exports it and names it as the way to free, but declares it nowhere. */
-extern void slurm_free_will_run_response_msg(will_run_response_msg_t *response);
 
 static void *surveyor_allocate(size_t count, size_t size)
 {
@@ -150,7 +146,7 @@ static void forecast_job(struct partitions *partitions, struct submission *submi
         return;
     }
     if (slurm_job_will_run2(&submission->job, &response) != SLURM_SUCCESS) {
-        answer_failure(&failure, slurm_get_errno());
+        answer_failure(&failure, errno);
         forecast->is_refused = failure.outcome == CLUSTER_REFUSED;
         memcpy(forecast->message, failure.message, sizeof forecast->message);
         return;
@@ -174,7 +170,7 @@ void surveyor_look(struct partitions *partitions, struct submission *const *subm
     if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS ||
         slurm_load_partitions(0, &parts, SHOW_ALL) != SLURM_SUCCESS ||
         slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS) {
-        answer_failure(result, slurm_get_errno());
+        answer_failure(result, errno);
         goto out;
     }
     struct cluster_survey *survey = surveyor_allocate(1, sizeof *survey);
@@ -192,5 +188,5 @@ out:
     if (parts)
         slurm_free_partition_info_msg(parts);
     if (conf)
-        slurm_free_ctl_conf(conf);
+        slurm_free_conf(conf);
 }

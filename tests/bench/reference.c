@@ -4,6 +4,7 @@
  *   bench_reference insert FILE COUNT   inserts rows into a record's metric table; prints rows/s */
 #include "lib/text.h"
 
+#include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <sqlite3.h>
@@ -45,7 +46,7 @@ static int submit(long count)
         job.time_limit = 10;
         job.priority = 0; /* held */
         if (slurm_submit_batch_job(&job, &response) != SLURM_SUCCESS) {
-            (void)fprintf(stderr, "bench_reference: %s\n", slurm_strerror(slurm_get_errno()));
+            (void)fprintf(stderr, "bench_reference: %s\n", slurm_strerror(errno));
             return 1;
         }
         slurm_free_submit_response_response_msg(response);

@@ -3,6 +3,7 @@
 
 #include "daemon/slurm/answer.h"
 #include "daemon/slurm/submission.h"
+#include "daemon/slurm/versions.h"
 #include "lib/error.h"
 #include "lib/text.h"
 #include "lib/spec/slurm_options.h"
@@ -11,9 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210"
@@ -333,7 +331,7 @@ static void slurms_errors_have_one_meaning_each(void **state)
         {CLUSTER_SUBMIT, ESLURM_INVALID_QOS, CLUSTER_REFUSED},
         {CLUSTER_SUBMIT, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, CLUSTER_REFUSED},
         {CLUSTER_SUBMIT, ESLURM_ACCOUNTING_POLICY, CLUSTER_LIMITED},
-        {CLUSTER_SUBMIT, ESLURM_ERROR_ON_DESC_TO_RECORD_COPY, CLUSTER_LIMITED},
+        {CLUSTER_SUBMIT, ESLURM_MAX_JOB_COUNT, CLUSTER_LIMITED},
         {CLUSTER_SUBMIT, ESLURM_SUBMISSIONS_DISABLED, CLUSTER_LIMITED},
         {CLUSTER_CANCEL, ESLURM_INVALID_JOB_ID, CLUSTER_ABSENT},
         {CLUSTER_CANCEL, ESLURM_ALREADY_DONE, CLUSTER_ABSENT},
