@@ -16,7 +16,7 @@ enum {
     CHUNK_FLOATS = 16384, /* what rank 0 holds of another rank's values at a time */
 };
 
-static const char hello_magic[8] = "phranks1";
+static const char hello_magic[8] = {'p', 'h', 'r', 'a', 'n', 'k', 's', '1'};
 
 /* What a rank says first, and what rank 0 answers: the same with its own rank, or a refusal. */
 struct hello {
