@@ -37,8 +37,8 @@ struct oldlog {
     double begin_s, time_s; /* of the newest line, from the first one */
     int64_t last_step;
     size_t lines, rows;
-    bool is_within;      /* a line that is longer than a piece */
-    char last_line[256]; /* its beginning */
+    bool is_within; /* a line that is longer than a piece */
+    char *unread;   /* where no metric was recognised: a line of the log */
     size_t judged_each, judged;
     json_t *verdicts; /* of guards that failed */
     char *stopped;    /* why guards would have stopped the run, or NULL */
@@ -140,9 +140,6 @@ static void oldlog_line(struct oldlog *log, struct extract *extract, const char 
     log->lines += !log->is_within;
     log->is_within = line[size - 1] != '\n';
     extract_feed(extract, line + begin, size - begin);
-    size_t letters = size - begin - !log->is_within;
-    if (letters > 0)
-        (void)snprintf(log->last_line, sizeof log->last_line, "%.*s", (int)letters, line + begin);
 }
 
 /* By pieces: a log may be larger than the memory, and without an end of a line. */
@@ -241,6 +238,8 @@ static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *t
         code = extract_new(&options, oldlog_row, log, &extract, err);
     if (code == 0)
         code = oldlog_read(log, extract, err);
+    if (extract)
+        log->unread = text_format("%s", extract_unread(extract));
     extract_free(extract);
     log->facts = json_pack("{s:f}", "elapsed", log->time_s);
     if (log->rows)
@@ -256,6 +255,7 @@ static void oldlog_fini(struct oldlog *log)
     json_decref(log->facts);
     json_decref(log->verdicts);
     free(log->stopped);
+    free(log->unread);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -286,17 +286,12 @@ static void oldlog_write_metrics(const struct oldlog *log, const struct terminal
     table_fini(&table);
 }
 
-/* Where nothing was recognised, a line of it helps to see why. */
 static void oldlog_write_nothing(const struct oldlog *log, struct text *text)
 {
-    text_add(text,
-             "  no metric was recognised; `metrics: {pattern: ...}` of phased-spec(5) tells how "
-             "they are printed\n");
-    if (!log->last_line[0])
-        return;
-    text_add(text, "  its last line: ");
-    terminal_add_cut(text, log->last_line, 100);
-    text_add(text, "\n");
+    text_add(text, "  no metric was recognised");
+    if (*log->unread)
+        text_addf(text, " in lines such as '%s'", log->unread);
+    text_add(text, "\n  " EXTRACT_ADVICE "\n");
 }
 
 /* Metrics that guards, until and gate ask for: a guard without its metric watches nothing. */

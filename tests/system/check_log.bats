@@ -99,7 +99,7 @@ SPEC
     [[ $output == *'never came: grad_nrm (did you mean grad_norm?)'* ]]
     echo 'nothing to see' >"$work/mute"
     run -0 phasectl check "$work/w.yaml" --log validate="$work/mute"
-    [[ $output == *'no metric was recognised; `metrics: {pattern: ...}`'*'its last line: nothing to see'* ]]
+    [[ $output == *"no metric was recognised in lines such as 'nothing to see'"*'`metrics: {pattern: ...}`'* ]]
     gzip -k "$work/plain.log"
     run -1 phasectl check "$work/w.yaml" --log validate="$work/plain.log.gz"
     [[ $output == *'plain.log.gz is compressed (zcat reads it): let --log validate=/dev/stdin read text'* ]]

@@ -103,6 +103,70 @@ static void assert_lines(const struct line_case *cases, size_t count)
         assert_rows(&options, cases[i].line, cases[i].rows);
 }
 
+/* In its blocks of examples, a line with an arrow is the row of the line before. */
+static void the_page_of_what_is_read_is_true(void **state)
+{
+    (void)state;
+    struct extract_options options = {.kind = EXTRACT_AUTO};
+    const char *source = getenv("SRC");
+    char *name = text_format("%s/doc/metrics.md", source ? source : "."), *page, *rest;
+    struct text input = {0}, expected = {0};
+    bool is_example = false;
+    assert_int_equal(file_read(name, 1 << 20, &page, NULL, NULL), 0);
+    rest = page;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (text_equal(line, "```"))
+            is_example = !is_example;
+        else if (is_example && text_starts(line, "-> "))
+            text_addf(&expected, "%s\n", line + 3);
+        else if (is_example)
+            text_addf(&input, "%s\n", line);
+    }
+    assert_true(input.size > 300);
+    assert_rows(&options, text_string(&input), text_string(&expected));
+    text_fini(&input);
+    text_fini(&expected);
+    free(page);
+    free(name);
+}
+
+static void pairs_without_a_separator_may_be_any_number(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"step 10 loss 2.5 lr 0.01", "{\"step\": 10, \"loss\": 2.5, \"lr\": 0.01}\n"},
+        {"[step 10] loss 2.5 grad norm 1.5", "{\"step\": 10, \"loss\": 2.5, \"grad_norm\": 1.5}\n"},
+        {"loss 2.5 step 10 acc 0.5", "{\"step\": 10, \"loss\": 2.5, \"acc\": 0.5}\n"},
+        {"step: 10 loss 2.5 lr: 0.01 auc 0.5",
+         "{\"step\": 10, \"lr\": 0.01, \"loss\": 2.5, \"auc\": 0.5}\n"},
+        {"step 10 lr 0.01 tok/s 1234 time 34ms",
+         "{\"step\": 10, \"lr\": 0.01, \"tok_s\": 1234, \"time\": 34}\n"},
+        {"epoch 3 train_loss 0.5 auc 0.75",
+         "{\"step\": 3, \"epoch\": 3, \"train_loss\": 0.5, \"auc\": 0.75}\n"},
+        {"step 10 loss 2.5 saving to disk", "{\"step\": 10, \"loss\": 2.5}\n"},
+        {"step 10 wrote 5 files to 3 folders", ""},
+        {"saw 10 samples in 3 batches took 5 seconds", ""},
+        {"10 loss 2.5 lr 0.01", ""},
+        {"the loss 2.5 was better than 3", ""},
+        {"Resuming from step 500", ""},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_named_step_counts_more_than_a_bar(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"45%|###| 120/266 [00:10<00:12, loss=2.5, step=12]", "{\"step\": 12, \"loss\": 2.5}\n"},
+        {"step 4000: 45%|###| 120/266 [00:10<00:12, loss=2.5]",
+         "{\"step\": 4000, \"loss\": 2.5}\n"},
+        {"45%|###| 120/266 [00:10<00:12] step 4000 loss 2.5", "{\"step\": 4000, \"loss\": 2.5}\n"},
+        {"1%|#| 1/9 [00:10<00:12, loss=2, step=70]\n2%|#| 2/9 [00:10<00:12, loss=1]",
+         "{\"step\": 70, \"loss\": 2}\n{\"step\": 70, \"loss\": 1}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+}
+
 static void numbers_have_commas_units_and_exponents(void **state)
 {
     (void)state;
@@ -452,6 +516,9 @@ int main(void)
         cmocka_unit_test(every_log_gives_the_rows_expected_of_it),
         cmocka_unit_test(numbers_have_commas_units_and_exponents),
         cmocka_unit_test(nan_stands_for_a_number_without_a_separator_too),
+        cmocka_unit_test(the_page_of_what_is_read_is_true),
+        cmocka_unit_test(pairs_without_a_separator_may_be_any_number),
+        cmocka_unit_test(a_named_step_counts_more_than_a_bar),
         cmocka_unit_test(names_become_plain),
         cmocka_unit_test(a_line_without_a_step_has_the_last_one),
         cmocka_unit_test(the_name_of_the_step_can_be_given),

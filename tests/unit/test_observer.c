@@ -7,6 +7,7 @@
 #include "worker/clock.h"
 #include "worker/node/environment.h"
 #include "worker/journal.h"
+#include "worker/metrics/extract.h"
 #include "worker/node/observer.h"
 
 #include <stdlib.h>
@@ -144,7 +145,10 @@ static void a_shorter_run_is_told_of_at_its_end_if_that_was_good(void **state)
          "from its start to its end no row came of: accuracy; rows came of: loss, lss; "},
         {OBSERVER_ENDED_WELL, "nothing to see\n",
          "from its start to its end no row came of: lss, accuracy, loss; no metric at all was "
-         "recognised; "},
+         "recognised in lines such as 'nothing to see'; " EXTRACT_ADVICE "; "},
+        {OBSERVER_ENDED_WELL, "at 10 the loss became 2.5\nbye\n",
+         "from its start to its end no row came of: lss, accuracy, loss; no metric at all was "
+         "recognised in lines such as 'at 10 the loss became 2.5'; " EXTRACT_ADVICE "; "},
         {OBSERVER_ENDED_WELL, "step 1 | loss: 2.5 | lss: 2 | accuracy: 0.5", ""},
         {OBSERVER_ENDED_BADLY, "step 1 | loss: 2.5\n", ""},
     };

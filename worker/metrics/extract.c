@@ -14,11 +14,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     PENDING_VALUES_MAX = 32, /* of one state of a progress bar */
+    UNREAD_MAX = 96,         /* bytes of a line that a person is shown */
 };
 
 struct extract {
@@ -31,6 +33,9 @@ struct extract {
     bool has_step;
     bool has_real_step; /* not only whole epochs */
     int64_t step;
+    bool has_told; /* a row */
+    char unread[UNREAD_MAX + 1];
+    int unread_rank; /* how much `unread` looks like metrics */
 
     /* The newest state of a progress bar, told when the next is of another step. */
     bool has_pending;
@@ -115,6 +120,7 @@ static void extract_tell(struct extract *extract, enum line_end line_end)
         extract_tell_pending(extract);
     if (!row.count)
         return;
+    extract->has_told = true;
     if (line_end == CARRIAGE_RETURN)
         extract_keep_pending(extract, &row);
     else
@@ -141,6 +147,32 @@ static size_t extract_make_plain(struct extract *extract, const char *line, size
     return plain;
 }
 
+/* How much a line looks as if it told metrics; 0: it is empty. */
+static int extract_rank_unread(const char *line, size_t size)
+{
+    static const char *const words[] = {"loss", "step", "epoch", "iter"};
+    char text[UNREAD_MAX + 1];
+    (void)snprintf(text, sizeof text, "%.*s", (int)(size < UNREAD_MAX ? size : UNREAD_MAX), line);
+    int rank = text[0] != '\0';
+    rank += 2 * (strpbrk(text, "0123456789") != NULL);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        rank += strcasestr(text, words[i]) != NULL;
+    return rank;
+}
+
+/* Only what is plain ASCII is kept, so that the line may stand in any message. */
+static void extract_keep_unread(struct extract *extract, const char *line, size_t size)
+{
+    int rank = extract_rank_unread(line, size);
+    if (rank == 0 || rank < extract->unread_rank)
+        return;
+    size = size < UNREAD_MAX ? size : UNREAD_MAX;
+    for (size_t i = 0; i < size; i++)
+        extract->unread[i] = line[i] >= ' ' && line[i] <= '~' ? line[i] : '?';
+    extract->unread[size] = '\0';
+    extract->unread_rank = rank;
+}
+
 /* One line of any kind. An empty one still matters: it may be the end of a progress bar. */
 static void extract_read_line(struct extract *extract, const char *line, size_t size,
                               enum line_end line_end)
@@ -164,6 +196,8 @@ static void extract_read_line(struct extract *extract, const char *line, size_t 
     else
         line_read(&extract->memory, &extract->values, line, size);
     extract_tell(extract, line_end);
+    if (!extract->has_told)
+        extract_keep_unread(extract, line, size);
 }
 
 /* Keeps the beginning of a line for the next call; what is beyond the bound is lost. */
@@ -240,6 +274,11 @@ void extract_feed(struct extract *extract, const void *bytes, size_t size)
 void extract_end(struct extract *extract)
 {
     extract_end_line(extract, "", 0, LINE_FEED);
+}
+
+const char *extract_unread(const struct extract *extract)
+{
+    return extract->has_told ? "" : extract->unread;
 }
 
 int extract_options_from_json(const json_t *json, struct extract_options *ret_options,

@@ -3,7 +3,7 @@
  * Bytes go in as they come, rows come out: a step and the named values that one line told. Three
  * kinds:
  *
- *   EXTRACT_AUTO     understands what trainers print (README.md here has the list), and JSON lines
+ *   EXTRACT_AUTO     understands what trainers print (doc/metrics.md has the list), and JSON lines
  *   EXTRACT_PATTERN  a PCRE2 pattern; each named group that matched a number is a value
  *   EXTRACT_FILE     JSON lines of a metrics file
  *
@@ -33,6 +33,10 @@ enum {
 
 /* 2^53 - 1: whole numbers are exact up to it in JSON too, and their differences never overflow. */
 #define EXTRACT_STEP_MAX 9007199254740991
+
+/* What a person does about a log in which nothing is recognised. */
+#define EXTRACT_ADVICE                                                                             \
+    "print pairs such as step=10 loss=2.5, or give `metrics: {pattern: ...}` (phased-spec(5))"
 
 enum extract_kind { EXTRACT_AUTO, EXTRACT_PATTERN, EXTRACT_FILE };
 
@@ -65,6 +69,10 @@ void extract_free(struct extract *extract);
 void extract_feed(struct extract *extract, const void *bytes, size_t size);
 /* Reads what was fed since the last line end as a line of its own: at the end of the output. */
 void extract_end(struct extract *extract);
+
+/* While no row was told: the beginning of the line that looks most as if it told one, in printable
+ * ASCII; empty where no line came. Borrowed until the next call. */
+const char *extract_unread(const struct extract *extract);
 
 /* Adds the row as a JSON object: {"step": 200, "loss": 5.147944}; NaN and infinities as text,
  * "nan", "inf" and "-inf", since JSON has no numbers for them. */

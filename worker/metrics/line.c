@@ -4,12 +4,12 @@
  * gather until something gives them a value:
  *
  *   words: 4.2   word=4.2     a pair; of the words before `=` only the last is the name
- *   words 4.2                 a pair when the segment ends there, and the line tells a step or the
- *                             word is one that only metrics have (loss, lr): nanoGPT, llm.c
+ *   words 4.2 words 4.2       a row of pairs when the segment is nothing else, and the line tells a
+ *                             step or the word is one that only metrics have (loss, lr): nanoGPT
  *   4.2 words                 the same way round: "121344 tok/s"
  *   step 200/1000             the step; also [200/1000]
  *   {...}                     JSON or a Python dict
- *   45%|...| 120/266          a progress bar, whose count is the step
+ *   45%|...| 120/266          a progress bar, whose count is the step unless the line names a step
  *
  * What looks like a number but goes on as something else (a version, a date, an address, a path)
  * spoils the words before it. When in doubt a thing is no metric. */
@@ -43,14 +43,15 @@ struct line {
     const char *at, *begin, *end;
     struct line_memory *memory;
     struct values *values;
-    struct line_pair pair; /* the words that gather now */
-    bool has_too_many;     /* words for a name */
-    bool begins_segment;   /* the words are the segment's first */
-    char separator;        /* ':' or '=' has come after the words, else 0 */
-    bool is_tight;         /* without a space before or after it */
-    bool has_number_first; /* pair.value came before the words */
-    bool has_loose;        /* `loose` is a pair if the segment ends here */
-    struct line_pair loose;
+    struct line_pair pair;                /* the words that gather now */
+    bool has_too_many;                    /* words for a name */
+    bool begins_segment;                  /* the words are the segment's first */
+    char separator;                       /* ':' or '=' has come after the words, else 0 */
+    bool is_tight;                        /* without a space before or after it */
+    bool has_number_first;                /* pair.value came before the words */
+    bool is_row;                          /* the segment holds nothing but pairs so far */
+    struct line_pair row[LINE_LOOSE_MAX]; /* its pairs without a separator */
+    size_t row_count;
     bool has_doubtful; /* `doubtful` is one unless more words follow it than make a name */
     struct line_pair doubtful;
     struct line_pair kept[LINE_LOOSE_MAX]; /* loose pairs that await a step in the line */
@@ -86,30 +87,6 @@ static void line_keep(struct line *line, const struct line_pair *pair)
         line->kept[line->kept_count++] = *pair;
 }
 
-/* At the end of a segment it is known what a number without a separator belongs to, and whether
- * more words follow a doubtful pair. */
-static void line_end_segment(struct line *line)
-{
-    if (line->has_loose)
-        line_keep(line, &line->loose);
-    else if (line->has_number_first && !line->has_too_many)
-        line_keep(line, &line->pair);
-    line->has_loose = false;
-    line_settle_doubtful(line, line->pair.word_count == 0 || line->has_number_first);
-    line_forget_words(line);
-    line->begins_segment = true;
-}
-
-/* Passes what is neither a name nor a number, up to the next space or bracket. */
-static void line_skip_junk(struct line *line)
-{
-    while (line->at < line->end && !strchr(" \t|,;()[]{}", *line->at))
-        line->at++;
-    line->has_loose = false;
-    line_settle_doubtful(line, false);
-    line_forget_words(line);
-}
-
 static bool span_is_any(struct span span, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -127,6 +104,53 @@ static bool line_is_known_metric(const struct line_pair *pair)
         "bleu", "f1",     "val_loss",  "train_loss", "eval_loss", "bits"};
     return pair->word_count &&
            span_is_any(pair->words[pair->word_count - 1], known, sizeof known / sizeof *known);
+}
+
+/* Whether the segment that ends now was a row of pairs. A sentence may look like one, so a row of
+ * several tells a step, here or before, or consists of known metrics. */
+static bool line_is_row(const struct line *line)
+{
+    bool tells_step = line->values->step_rank || values_find(line->values, "epoch");
+    size_t known = 0;
+    for (size_t i = 0; i < line->row_count; i++) {
+        const struct line_pair *pair = &line->row[i];
+        tells_step |= values_is_step_name(line->values, pair->words, pair->word_count);
+        known += line_is_known_metric(pair);
+    }
+    return line->is_row && line->pair.word_count == 0 &&
+           (tells_step || line->row_count < 2 || known == line->row_count);
+}
+
+/* At the end of a segment it is known whether it was a row of pairs, and whether more words follow
+ * a doubtful pair. Of what is no row only the known metrics of a line that tells a step count:
+ * "step 10 loss 2.5 saving". */
+static void line_end_segment(struct line *line)
+{
+    bool is_row = line_is_row(line);
+    for (size_t i = 0; i < line->row_count; i++) {
+        const struct line_pair *pair = &line->row[i];
+        bool is_known = line->values->step_rank && line_is_known_metric(pair);
+        if (is_row && values_is_step_name(line->values, pair->words, pair->word_count))
+            line_add(line, pair);
+        else if (is_row || (is_known && isfinite(pair->value)))
+            line_keep(line, pair);
+    }
+    if (line->has_number_first && !line->has_too_many)
+        line_keep(line, &line->pair);
+    line_settle_doubtful(line, line->pair.word_count == 0 || line->has_number_first);
+    line_forget_words(line);
+    line->begins_segment = line->is_row = true;
+    line->row_count = 0;
+}
+
+/* Passes what is neither a name nor a number, up to the next space or bracket. */
+static void line_skip_junk(struct line *line)
+{
+    while (line->at < line->end && !strchr(" \t|,;()[]{}", *line->at))
+        line->at++;
+    line->is_row = false;
+    line_settle_doubtful(line, false);
+    line_forget_words(line);
 }
 
 /* A word that names a place, with no space behind its colon: host:29500, train.py:55. */
@@ -205,8 +229,10 @@ static void line_take_loose(struct line *line, double value)
         line->begins_segment = true;
         return;
     }
-    line->has_loose = line->begins_segment && !line->has_too_many;
-    line->loose = *pair;
+    if (line->has_too_many || line->row_count == LINE_LOOSE_MAX)
+        line->is_row = false;
+    else
+        line->row[line->row_count++] = *pair;
     line_forget_words(line);
 }
 
@@ -258,8 +284,10 @@ static bool line_read_number(struct line *line)
         line_take_number_first(line, value, behind - unit_size, unit_size);
     else if (line->pair.word_count && !line->has_number_first)
         line_take_loose(line, value);
-    else
+    else {
+        line->is_row = false;
         line_forget_words(line);
+    }
     while (line->at < line->end && *line->at == ' ')
         line->at++;
     line_skip_remark(line);
@@ -335,7 +363,6 @@ static void line_read_word(struct line *line)
         if (is_value)
             return;
     }
-    line->has_loose = false;
     if (!line->pair.word_count && span_is_any(word, levels, sizeof levels / sizeof *levels))
         return;
     if (line->pair.word_count == LINE_WORDS_MAX) {
@@ -429,7 +456,6 @@ static void line_read_separator(struct line *line)
         return;
     }
     line->at++;
-    line->has_loose = false;
     line->has_number_first = false;
     if (!line->pair.word_count) {
         line->begins_segment = c == ':';
@@ -483,9 +509,20 @@ static void line_read_next(struct line *line)
     }
 }
 
+/* Whether a bar is labelled with a step: "step 4000: 45%|####". */
+static bool line_has_step_label(const struct line *line, struct span label)
+{
+    struct span word = {.at = label.at};
+    while (word.size < label.size &&
+           (isalpha((unsigned char)word.at[word.size]) || word.at[word.size] == '_'))
+        word.size++;
+    return word.size && values_is_step_name(line->values, &word, 1);
+}
+
 /* A progress bar, "45%|####    | 120/266 [": sets the step and passes it. A bar without a label, or
  * of training, counts steps, but not those of evaluations between: they have another total. One
- * that is labelled with an epoch counts steps of that epoch. */
+ * that is labelled with an epoch counts steps of that epoch. A bar counts no steps once a line has
+ * named a step beside its bar: "step 4000: 45%|####    | 120/266". */
 static void line_read_bar(struct line *line)
 {
     const char *percent = memmem(line->at, (size_t)(line->end - line->at), "%|", 2);
@@ -504,20 +541,25 @@ static void line_read_bar(struct line *line)
     while (label_end > line->at && (isdigit((unsigned char)label_end[-1]) || label_end[-1] == ' '))
         label_end--;
     struct span label = {.at = line->at, .size = (size_t)(label_end - line->at)};
+    if (line_has_step_label(line, label)) {
+        line->memory->has_bar_with_step = true;
+        return;
+    }
     bool has_epoch = label.size > 6 && strncasecmp(label.at, "epoch ", 6) == 0 &&
                      number_read(label.at + 6, label_end, NUMBER_PLAIN, &epoch) > 0;
     bool is_training = !label.size || strncasecmp(label.at, "train", 5) == 0;
     line->at = behind + size;
-    if (!size || total != floor(total) || fabs(total) > 1e15 || !(has_epoch || is_training))
+    if (!size || total != floor(total) || fabs(total) > 1e15 || !(has_epoch || is_training) ||
+        line->memory->has_bar_with_step)
         return;
     if (has_epoch) {
-        values_set_step(line->values, epoch * total + count);
+        values_count_step(line->values, epoch * total + count);
         return;
     }
     if (!line->memory->bar_total)
         line->memory->bar_total = (int64_t)total;
     if (line->memory->bar_total == (int64_t)total)
-        values_set_step(line->values, count);
+        values_count_step(line->values, count);
 }
 
 void line_read(struct line_memory *memory, struct values *values, const char *text, size_t size)
@@ -527,13 +569,17 @@ void line_read(struct line_memory *memory, struct values *values, const char *te
                         .end = text + size,
                         .memory = memory,
                         .values = values,
-                        .begins_segment = true};
+                        .begins_segment = true,
+                        .is_row = true};
     line_read_bar(&line);
     bool has_bar = line.at > text;
     while (line.at < line.end)
         line_read_next(&line);
     line_end_segment(&line);
+    bool names_step = values->step_rank > VALUES_STEP_COUNTED;
+    memory->has_bar_with_step |= has_bar && names_step;
+    names_step |= values_find(values, "epoch") != NULL && !has_bar;
     for (size_t i = 0; i < line.kept_count; i++)
-        if ((values->step_rank && !has_bar) || line_is_known_metric(&line.kept[i]))
+        if (names_step || line_is_known_metric(&line.kept[i]))
             line_add(&line, &line.kept[i]);
 }

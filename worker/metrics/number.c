@@ -189,8 +189,8 @@ size_t number_read_unit_apart(const char *at, const char *end)
         return 0;
     while (behind < end && *behind == ' ')
         behind++;
-    /* It is the next name, which looks like a unit: "5 s: 3". */
-    if (behind < end && (*behind == ':' || *behind == '='))
+    /* It is the next name, which looks like a unit: "5 s: 3", "lr 0.01 tok/s 1234". */
+    if (behind < end && (strchr(":=", *behind) || isdigit((unsigned char)*behind)))
         return 0;
     return 1 + size;
 }

@@ -81,17 +81,17 @@ static bool values_is_metric_name(const char *name)
     return true;
 }
 
-/* From 1; 0 when the name means no step. The name that was asked for wins, and is the only one
- * unless it is the common `step`, which people write without having looked. */
+/* Above VALUES_STEP_COUNTED; 0 when the name means no step. The name that was asked for wins, and
+ * is the only one unless it is the common `step`, which people write without having looked. */
 static int values_step_rank(const struct values *values, const char *name)
 {
     if (values->step_name[0] && text_equal(values->step_name, name))
-        return STEP_NAMES + 1;
+        return VALUES_STEP_COUNTED + STEP_NAMES + 1;
     if (values->step_name[0] && !text_equal(values->step_name, "step"))
         return 0;
     for (int i = 0; i < STEP_NAMES; i++)
         if (text_equal(step_names[i], name))
-            return i + 1;
+            return VALUES_STEP_COUNTED + i + 1;
     return 0;
 }
 
@@ -185,11 +185,11 @@ void values_add(struct values *values, const struct span *words, size_t word_cou
     }
 }
 
-void values_set_step(struct values *values, double step)
+void values_count_step(struct values *values, double step)
 {
     if (values->step_rank || step != floor(step) || fabs(step) > EXTRACT_STEP_MAX)
         return;
-    values->step_rank = STEP_NAMES + 2;
+    values->step_rank = VALUES_STEP_COUNTED;
     values->step = (int64_t)step;
 }
 

@@ -19,6 +19,7 @@ enum {
     VALUES_NAMES_SIZE = 16384,  /* bytes of all names of a line */
     VALUES_SEEN_SLOTS = 4096,   /* a power of two, well above EXTRACT_NAMES_MAX */
     VALUES_NAME_WORDS_MAX = 12, /* words that make up one name */
+    VALUES_STEP_COUNTED = 1,    /* the rank of a step that no name tells */
 };
 
 /* A name that has come, known by its hash: looked at once, since the same ones come all the time.
@@ -36,7 +37,7 @@ struct values {
     size_t count;
     char names[VALUES_NAMES_SIZE];
     size_t names_size;
-    int step_rank;     /* 0: this line has told no step */
+    int step_rank;     /* 0: this line has told no step; the higher, the more it counts */
     size_t step_index; /* of the item that is the step, or SIZE_MAX: told without a name */
     int64_t step;
     char step_name[EXTRACT_NAME_MAX + 1]; /* what was asked for; may be empty */
@@ -55,8 +56,8 @@ void values_clear(struct values *values);
 void values_add(struct values *values, const struct span *words, size_t word_count, int index,
                 double value);
 
-/* The step, told in another way than by a named value. */
-void values_set_step(struct values *values, double step);
+/* The step, counted by a progress bar: a step that the line names counts more. */
+void values_count_step(struct values *values, double step);
 
 /* Whether these words name a step. */
 bool values_is_step_name(const struct values *values, const struct span *words, size_t word_count);

@@ -367,11 +367,14 @@ static void observer_look_for_missing(struct observer *observer, const char *whe
     char *missing = is_read ? guards_missing(observer->guards) : NULL;
     if (missing && *missing) {
         char *seen = guards_seen(observer->guards);
-        char *message =
-            text_format("%s no row came of: %s; %s%s", when, missing,
-                        *seen ? "rows came of: " : "no metric at all was recognised", seen);
-        observer_warn(observer, message);
-        free(message);
+        const char *unread = extract_unread(observer->extract);
+        struct text message = {0};
+        text_addf(&message, "%s no row came of: %s; %s%s", when, missing,
+                  *seen ? "rows came of: " : "no metric at all was recognised", seen);
+        if (*unread)
+            text_addf(&message, " in lines such as '%s'; " EXTRACT_ADVICE, unread);
+        observer_warn(observer, text_string(&message));
+        text_fini(&message);
         free(seen);
     }
     free(missing);
