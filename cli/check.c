@@ -72,7 +72,7 @@ int check_verb(struct cli *cli, char **words)
     struct source source;
     struct error err;
     json_t *json = NULL;
-    if (source_read(file, &source, &err) < 0) {
+    if (source_read(file, NULL, &source, &err) < 0) {
         json_decref(overrides.variants);
         return cli_fail(&err);
     }
@@ -80,6 +80,7 @@ int check_verb(struct cli *cli, char **words)
     overrides.probe = &probe;
     int code = spec_parse(source.name, source.text, source.size, &overrides, &json, &problems);
     probe_end(&probe);
+    source_place(&source, &problems);
     check_print_problems(source.name, &problems);
     status = code < 0 ? CLI_FAILED : check_show(cli, file, json, print, &logs);
     json_decref(json);

@@ -147,6 +147,10 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
     for (char **at = words; *at; at++) {
         int status = CLI_OK;
         if (!only_arguments && strcmp(*at, "--") == 0) {
+            if (arguments->has_rest) {
+                arguments->rest = at + 1;
+                break;
+            }
             only_arguments = true;
         } else if (!only_arguments && (text_equal(*at, "--help") || text_equal(*at, "-h"))) {
             options_help(cli->verb, rules);

@@ -31,6 +31,8 @@ struct option_rule {
 
 struct arguments {
     size_t min, max; /* how many there may be: set before */
+    bool has_rest;   /* set before: the words behind `--` are no arguments but `rest` */
+    char **rest;     /* ends with NULL; NULL: there was no `--` */
     const char *items[OPTIONS_ARGUMENTS_MAX];
     size_t count;
 };

@@ -353,7 +353,7 @@ int plan_verb(struct cli *cli, char **words)
     json_t *set = options_overrides(&list, &wrong), *plan = NULL, *problems = NULL;
     if (!set)
         return cli_usage(cli, "--set wants PARAM=VALUE, not '%s'", wrong);
-    if (source_read(arguments.items[0], &source, &err) < 0) {
+    if (source_read(arguments.items[0], NULL, &source, &err) < 0) {
         json_decref(set);
         return cli_fail(&err);
     }

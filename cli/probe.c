@@ -149,6 +149,7 @@ bool probe_print(const struct source *source, const struct spec_overrides *overr
             spec_problems_add(&own, problem->severity, problem->line, problem->column,
                               problem->path, "%s", problem->message);
     }
+    source_place(source, &own);
     problems_print_all(&own);
     bool is_good = own.error_count == 0;
     spec_problems_fini(&own);

@@ -418,7 +418,7 @@ static json_t *rehearse_resolve(const char *file, const struct option_list *sets
     struct spec_problems problems = {0};
     struct source source;
     json_t *json = NULL;
-    if (source_read(file, &source, err) == 0) {
+    if (source_read(file, NULL, &source, err) == 0) {
         if (spec_parse(source.name, source.text, source.size, &overrides, &json, &problems) < 0)
             (void)error_set(err, -EINVAL, "%s was changed meanwhile, and has problems now", file);
         source_fini(&source);

@@ -11,12 +11,29 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static int source_import(const char *file, struct source *source, struct error *err)
+/* The line that `run:` stands in; 0: its text has no lines of its own. */
+static unsigned source_run_line(const char *text)
 {
-    struct sbatch_source script = {.file = file, .data = source->text, .size = source->size};
+    const char *run = strstr(text, "\n    run: |2\n");
+    unsigned line = 2; /* the one behind the first end of a line */
+    for (const char *at = text; run && at < run; at++)
+        line += *at == '\n';
+    return run ? line : 0;
+}
+
+static int source_import(const char *file, const struct sbatch_arguments *arguments,
+                         struct source *source, struct error *err)
+{
+    struct sbatch_source script = {.file = file,
+                                   .data = source->text,
+                                   .size = source->size,
+                                   .arguments = arguments,
+                                   .keeps_lines = true};
     struct spec_problems problems = {.file = text_format("%s", file)};
     struct text text = {0};
     int code = sbatch_import(&script, 1, environ, &text, &problems);
@@ -30,12 +47,15 @@ static int source_import(const char *file, struct source *source, struct error *
         source->text = text_steal(&text);
         free(source->name);
         source->name = text_format("%s, as a workflow", file);
+        source->script = file;
+        source->run_line = source_run_line(source->text);
     }
     spec_problems_fini(&problems);
     return code;
 }
 
-int source_read(const char *file, struct source *ret_source, struct error *err)
+int source_read(const char *file, const struct sbatch_arguments *arguments,
+                struct source *ret_source, struct error *err)
 {
     struct source source = {0};
     int code = file_read(file, SPEC_SIZE_MAX, &source.text, &source.size, err);
@@ -43,12 +63,30 @@ int source_read(const char *file, struct source *ret_source, struct error *err)
         return code;
     source.name = text_format("%s", file);
     if (sbatch_is_script(source.text, source.size))
-        code = source_import(file, &source, err);
+        code = source_import(file, arguments, &source, err);
+    else if (arguments && arguments->count)
+        code = error_set(err, -EINVAL,
+                         "%s is a workflow and takes no arguments: --set PARAM=VALUE sets a param",
+                         file);
     if (code < 0)
         source_fini(&source);
     else
         *ret_source = source;
     return code;
+}
+
+void source_place(const struct source *source, struct spec_problems *problems)
+{
+    if (!source->script)
+        return;
+    free(problems->file);
+    problems->file = text_format("%s", source->script);
+    for (size_t i = 0; i < problems->count; i++) {
+        struct spec_problem *problem = &problems->items[i];
+        bool is_within = source->run_line && problem->line > source->run_line;
+        problem->line = is_within ? problem->line - source->run_line : 0;
+        problem->column = is_within;
+    }
 }
 
 void source_fini(struct source *source)

@@ -15,6 +15,7 @@
 #include "lib/error.h"
 #include "lib/limits.h"
 #include "lib/mac.h"
+#include "lib/sbatch/import.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -37,6 +38,7 @@ struct submit_options {
     const struct option_list *sets;
     bool hold;
     unsigned rehearsal_steps; /* 0: the real thing */
+    struct sbatch_arguments arguments;
     /* NULL: not given */
     const char *priority, *after, *window;
 };
@@ -191,7 +193,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 {
     char key[MAC_TOKEN_SIZE];
     struct source source;
-    int code = source_read(file, &source, err);
+    int code = source_read(file, &options->arguments, &source, err);
     if (code < 0)
         return code;
     mac_random(key, sizeof key);
@@ -320,11 +322,17 @@ int submit_verb(struct cli *cli, char **words)
          .help = "where limits.yaml lets jobs wait, the highest go first (0)"},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX, .has_rest = true};
     struct address address;
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
+    options.arguments.items = (const char *const *)arguments.rest;
+    for (char **word = arguments.rest; word && *word; word++)
+        options.arguments.count++;
+    if (options.arguments.count && arguments.count > 1)
+        return cli_usage(cli, "the words behind `--` are arguments of one script, not of %zu",
+                         arguments.count);
     if (watch && arguments.count > 1)
         return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);
     status = submit_all(cli, &arguments, &options, &list, &variants, &address);

@@ -6,9 +6,10 @@
 #include <string.h>
 
 const struct verb verbs[] = {
-    {"submit", submit_verb, "FILE... [options]",
+    {"submit", submit_verb, "FILE... [options] [-- ARGUMENT...]",
      "check workflow files or sbatch scripts and queue them",
      "The command, its environment, umask and current folder are captured, as sbatch does.\n"
+     "An sbatch script gets the words behind `--` as its arguments.\n"
      "A submission that is repeated because the answer was lost never submits twice.\n"},
     {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",
      "Prints every problem as FILE:LINE:COLUMN and exits 1 if there are any; asks no daemon.\n"},

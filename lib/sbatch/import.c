@@ -2,6 +2,7 @@
 #include "lib/sbatch/import.h"
 
 #include "lib/error.h"
+#include "lib/sbatch/commands.h"
 #include "lib/sbatch/dependency.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
@@ -31,8 +32,9 @@ struct import {
     char *title;        /* what people call the script */
     char *name;         /* of the phase */
     const char *before; /* the phase before, or NULL */
-    struct text env;    /* lines of `env:` */
-    struct text slurm;  /* lines of `slurm:` */
+    const struct sbatch_arguments *arguments;
+    struct text env;   /* lines of `env:` */
+    struct text slurm; /* lines of `slurm:` */
 };
 
 static const char *value_of(const struct import *import, const char *option)
@@ -390,7 +392,7 @@ static void add_checkpoint(const struct import *import, struct text *spec)
 static void add_run(const struct import *import, struct text *spec)
 {
     struct text run = {0};
-    write_run(&run, &import->script, &import->shape);
+    write_run(&run, &import->script, &import->shape, import->arguments);
     text_add(spec, "    run: ");
     write_block(spec, &run);
     text_fini(&run);
@@ -422,44 +424,19 @@ static void add_phase(struct import *import, struct text *spec)
     add_run(import, spec);
 }
 
-/* Whether a line says `word` before its comment begins: what only looks like one, in quotes, is
- * taken for one. */
-static bool line_says(const char *line, size_t size, const char *word)
-{
-    for (size_t i = 0; i < size; i++) {
-        bool is_first = i == 0 || strchr(" \t;&|(`\"'", line[i - 1]);
-        if (is_first && line[i] == '#')
-            return false;
-        if (is_first && strlen(word) <= size - i && memcmp(line + i, word, strlen(word)) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool body_says(const char *body, const char *word)
-{
-    for (const char *at = body; *at;) {
-        size_t size = strcspn(at, "\n");
-        if (line_says(at, size, word))
-            return true;
-        at += size + (at[size] == '\n');
-    }
-    return false;
-}
-
 /* What a script does to go on by itself, and phased does for it. */
 static void warn_of_body(const struct import *import)
 {
     static const struct {
-        const char *word, *message;
-    } words[] = {
+        const char *command, *message;
+    } commands[] = {
         {"scontrol requeue", "phased runs a phase again by itself: take `scontrol requeue` out"},
-        {"sbatch ", "submits jobs that phased knows nothing of: make them phases"},
+        {"sbatch", "submits jobs that phased knows nothing of: make them phases"},
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (body_says(text_string(&import->script.body), words[i].word))
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (commands_has(text_string(&import->script.body), commands[i].command))
             spec_problems_add(import->script.problems, SPEC_WARNING, 0, 0, "", "%s",
-                              words[i].message);
+                              commands[i].message);
 }
 
 static void import_fini(struct import *import)
@@ -513,6 +490,8 @@ static bool import_read(struct import *imports, size_t index, const struct sbatc
                         char *const *environment, struct spec_problems *problems)
 {
     struct import *import = &imports[index];
+    import->arguments = source->arguments;
+    import->script.keeps_lines = source->keeps_lines;
     sbatch_script_read(&import->script, source->file, source->data, source->size, problems);
     if (!import->script.interpreter)
         return false;

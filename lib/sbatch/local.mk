@@ -1,5 +1,6 @@
 # lib/sbatch: sbatch scripts as workflows.
 lib_libphased_a_SOURCES += \
+	lib/sbatch/commands.c lib/sbatch/commands.h \
 	lib/sbatch/dependency.c lib/sbatch/dependency.h \
 	lib/sbatch/import.c lib/sbatch/import.h \
 	lib/sbatch/option.c lib/sbatch/option.h \

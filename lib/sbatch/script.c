@@ -75,6 +75,8 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
         char c = *reader->at;
         if (!quote && is_blank(c))
             break;
+        if (c == '\\' && reader->at + 1 == reader->end) /* continues nothing: sbatch drops it */
+            continue;
         if (c == '\\' && reader->at + 1 < reader->end && quote != '\'') {
             text_add_bytes(word, ++reader->at, 1);
         } else if (c == quote) {
@@ -87,7 +89,7 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
     }
     if (quote)
         complain(reader, SPEC_ERROR, *ret_begin, "", "a quote is not closed");
-    return true;
+    return !(*ret_begin + 1 == reader->end && **ret_begin == '\\');
 }
 
 void sbatch_give(struct sbatch_script *script, const struct sbatch_option *option,
@@ -198,6 +200,8 @@ static void read_line(struct reader *reader)
                         (behind == reader->end || is_blank(*behind) || *behind == '-');
     if (is_directive && !reader->has_command) {
         take_directive(reader);
+        if (reader->script->keeps_lines)
+            text_add(&reader->script->body, "\n");
         return;
     }
     if (is_directive)
@@ -216,7 +220,8 @@ static void read_line(struct reader *reader)
 void sbatch_script_read(struct sbatch_script *script, const char *file, const char *data,
                         size_t size, struct spec_problems *problems)
 {
-    *script = (struct sbatch_script){.file = file, .problems = problems};
+    script->file = file;
+    script->problems = problems;
     assert(sbatch_option_count <= SBATCH_OPTIONS_MAX);
     json_t *text = json_stringn(data, size);
     json_decref(text);
@@ -227,6 +232,9 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
                          : size < 3 || !begins_with(data, size, "#!")
                              ? "its first line must begin with #! and the path of an interpreter, "
                                "such as #!/bin/bash"
+                         : memmem(data, size, "\r\n", 2)
+                             ? "its lines end as on Windows (CRLF), which sbatch refuses too: "
+                               "`dos2unix` mends it"
                              : NULL;
     if (reason) {
         spec_problems_add(problems, SPEC_ERROR, 1, 1, "", "not a batch script: %s", reason);
@@ -238,13 +246,11 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
         const char *next = end ? end : data + size;
         reader.line = at;
         reader.number++;
-        /* Windows' line ends are no part of a script: bash would stumble over them. */
-        reader.end = next > at && next[-1] == '\r' ? next - 1 : next;
+        reader.end = next;
         if (reader.number == 1)
             script->interpreter = text_format("%.*s", (int)(reader.end - at - 2), at + 2);
         else
             read_line(&reader);
-        reader.end = next;
     }
 }
 

@@ -23,7 +23,9 @@ struct sbatch_given {
 struct sbatch_script {
     const char *file;  /* borrowed */
     char *interpreter; /* the first line after `#!` */
-    struct text body;  /* the other lines but #SBATCH ones, each ended by one '\n' */
+    bool keeps_lines;  /* set before: the lines of `body` have their places in the file */
+    struct text body;  /* the other lines but #SBATCH ones (empty where they keep their place), each
+                        * ended by one '\n' */
     struct sbatch_given given[SBATCH_OPTIONS_MAX]; /* in the order of sbatch_options */
     struct spec_problems *problems;                /* borrowed */
 };
@@ -32,7 +34,8 @@ struct sbatch_script {
  * mark of byte order, or has #SBATCH lines, and no `phases:`. It may be a bad one. */
 bool sbatch_is_script(const char *data, size_t size);
 
-/* Reads the script; what is wrong with it goes to `problems`. */
+/* Reads the script, which is zero-initialised but for `keeps_lines`; what is wrong with it goes to
+ * `problems`. */
 void sbatch_script_read(struct sbatch_script *script, const char *file, const char *data,
                         size_t size, struct spec_problems *problems);
 /* Replaces what was said of the option; takes over the value. */

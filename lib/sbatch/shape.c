@@ -165,7 +165,10 @@ static uint32_t nodes_by_parts(const struct sbatch_script *script, uint32_t task
         gpus = gpus_of(script, "gpus-per-task").count * tasks;
     if (tasks && tasks_per_node)
         return divided(tasks, tasks_per_node);
-    return gpus && gpus_per_node ? divided(gpus, gpus_per_node) : 0;
+    if (gpus && gpus_per_node)
+        return divided(gpus, gpus_per_node);
+    /* Slurm takes as many nodes as have the GPUs together. */
+    return gpus > SHAPE_GPUS_KNOWN && tasks_per_node ? divided(gpus, SHAPE_GPUS_KNOWN) : 0;
 }
 
 static void read_tasks(struct sbatch_shape *shape, const struct sbatch_script *script)

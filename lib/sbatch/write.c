@@ -2,6 +2,7 @@
 #include "lib/sbatch/write.h"
 
 #include "lib/error.h"
+#include "lib/sbatch/import.h"
 #include "lib/sbatch/script.h"
 #include "lib/sbatch/shape.h"
 #include "lib/spec/script.h"
@@ -193,6 +194,13 @@ static void write_tasks(struct text *run, const struct sbatch_script *script,
     text_add(run, "\"");
 }
 
+/* Explains a command to whoever edits the workflow. */
+static void write_remark(struct text *run, const struct sbatch_script *script, const char *words)
+{
+    if (!script->keeps_lines)
+        text_addf(run, " # %s", words);
+}
+
 /* A job of phased has its GPUs by node: of a number in all srun would make one GPU of the first
  * node and the rest of the others. So that is a variable of the script alone. */
 static void write_all_gpus(struct text *run, const struct sbatch_script *script,
@@ -203,7 +211,8 @@ static void write_all_gpus(struct text *run, const struct sbatch_script *script,
         return;
     text_add(run, "declare +x");
     write_variable(run, "SLURM_GPUS", gpus);
-    text_add(run, " # srun knows how many each node has\n");
+    write_remark(run, script, "srun knows how many each node has");
+    text_add(run, "\n");
 }
 
 /* What sbatch would have set, for the script and for srun inside it, in the place of what phased's
@@ -239,23 +248,38 @@ static char *end_word(const char *body)
     return word;
 }
 
-static void write_with_interpreter(struct text *run, const struct sbatch_script *script)
+static void write_arguments(struct text *run, const struct sbatch_arguments *arguments)
+{
+    for (size_t i = 0; arguments && i < arguments->count; i++) {
+        text_add(run, " ");
+        text_add_quoted(run, arguments->items[i]);
+    }
+}
+
+static void write_with_interpreter(struct text *run, const struct sbatch_script *script,
+                                   const struct sbatch_arguments *arguments)
 {
     const char *body = text_string(&script->body);
     char *word = end_word(body);
     text_addf(run, "cat >\"$PHASED_RUN_DIR/script\" <<'%s'\n#!%s\n%s%s\n", word,
               script->interpreter, body, word);
-    text_addf(run, "exec %s \"$PHASED_RUN_DIR/script\"\n", script->interpreter);
+    text_addf(run, "exec %s \"$PHASED_RUN_DIR/script\"", script->interpreter);
+    write_arguments(run, arguments);
+    text_add(run, "\n");
     free(word);
 }
 
-void write_run(struct text *run, const struct sbatch_script *script,
-               const struct sbatch_shape *shape)
+/* What stands before the script. */
+static void write_preamble(struct text *run, const struct sbatch_script *script,
+                           const struct sbatch_shape *shape)
 {
     const char *folder = sbatch_given(script, "chdir")->value;
     const char *input = sbatch_given(script, "input")->value;
-    if (shape->nodes > 1)
-        text_add(run, "[ \"$NODE_RANK\" = 0 ] || exit 0 # a batch script runs on the first node\n");
+    if (shape->nodes > 1) {
+        text_add(run, "[ \"$NODE_RANK\" = 0 ] || exit 0");
+        write_remark(run, script, "a batch script runs on the first node");
+        text_add(run, "\n");
+    }
     write_environment(run, script, shape);
     if (write_changes_folder(script)) {
         text_add(run, "cd -- ");
@@ -267,11 +291,27 @@ void write_run(struct text *run, const struct sbatch_script *script,
         text_add_quoted(run, input);
         text_add(run, "\n");
     }
-    if (!script->interpreter || !is_bash(script->interpreter)) {
-        if (script->interpreter)
-            write_with_interpreter(run, script);
-        return;
+}
+
+void write_run(struct text *run, const struct sbatch_script *script,
+               const struct sbatch_shape *shape, const struct sbatch_arguments *arguments)
+{
+    write_preamble(run, script, shape);
+    bool is_shell = script->interpreter && is_bash(script->interpreter);
+    if (is_shell && arguments && arguments->count) {
+        text_add(run, "set --");
+        write_arguments(run, arguments);
+        text_add(run, "\n");
     }
-    text_add(run, "set +eu +o pipefail # as sbatch starts bash\n");
-    text_add_bytes(run, text_string(&script->body), script->body.size);
+    if (is_shell) {
+        text_add(run, "set +eu +o pipefail");
+        write_remark(run, script, "as sbatch starts bash");
+        text_add(run, "\n");
+    }
+    for (size_t i = 0; script->keeps_lines && i + 1 < run->size; i++)
+        run->data[i] = run->data[i] == '\n' ? ';' : run->data[i];
+    if (is_shell)
+        text_add_bytes(run, text_string(&script->body), script->body.size);
+    else if (script->interpreter)
+        write_with_interpreter(run, script, arguments);
 }

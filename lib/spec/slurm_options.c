@@ -6,11 +6,13 @@
 #include "lib/units.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 static const char *const names[] = {
@@ -44,13 +46,20 @@ static int integer_read(const char *text, int64_t *ret_number, struct error *err
     return 0;
 }
 
-/* A bare number is MiB, as in sbatch; --mem=0 asks for all that a node has. */
+/* A bare number is MiB, as in sbatch, and units may be of small letters (16g, 512mb); --mem=0 asks
+ * for all that a node has. */
 static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
 {
     uint64_t mb;
     if (number_read(text, 0, INT32_MAX, ret_mb))
         return 0;
-    int result = units_parse_memory(text, &mb, err);
+    char *plain = text_format("%s", text);
+    char *unit = plain + strspn(plain, "0123456789");
+    *unit = (char)toupper((unsigned char)*unit);
+    if (*unit && strcasecmp(unit + 1, "b") == 0)
+        unit[1] = 'B';
+    int result = units_parse_memory(plain, &mb, err);
+    free(plain);
     if (result < 0)
         return result;
     *ret_mb = (int64_t)mb;

@@ -28,7 +28,7 @@ static void fuzz_check_run(const json_t *workflow, const struct sbatch_script *s
 static void fuzz_check_workflow(const struct text *text, const char *data, size_t size)
 {
     struct spec_problems problems = {0}, ignored = {0};
-    struct sbatch_script script;
+    struct sbatch_script script = {.keeps_lines = size % 2};
     json_t *workflow = NULL;
     sbatch_script_read(&script, "a.sh", data, size, &ignored);
     if (spec_parse("a.yaml", text_string(text), text->size, NULL, &workflow, &problems) == 0)
@@ -44,7 +44,8 @@ static void fuzz_check_workflow(const struct text *text, const char *data, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sbatch_source source = {.file = "a.sh", .data = (const char *)data, .size = size};
+    struct sbatch_source source = {
+        .file = "a.sh", .data = (const char *)data, .size = size, .keeps_lines = size % 2};
     struct spec_problems problems = {0};
     struct text text = {0};
     if (sbatch_import(&source, 1, NULL, &text, &problems) == 0)

@@ -135,6 +135,29 @@ BODY
     cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/work/step_000150.ckpt"
 }
 
+@test "a script gets its arguments, and bash names its lines by their numbers" {
+    phasectl daemon start
+    for interpreter in /bin/bash /bin/sh; do
+        script "$interpreter" --time=10 --nodes=2 <<'BODY'
+echo "$# $2"
+no_such_command
+BODY
+        cd "$PHASED_HOME/work"
+        workflow=$(phasectl submit train.sh -- --lr "3e-4 it's" | grep -oE '[0-9]+' | head -n 1)
+        eventually 60 state "$workflow" held
+        phasectl logs "$workflow" | grep -F "2 3e-4 it's"
+        phasectl logs "$workflow" | grep -E '(line 5|: 5): no_such_command'
+    done
+    run phasectl submit train.sh train.sh -- x
+    [[ $status = 2 && $output == *'arguments of one script, not of 2'* ]]
+    echo 'phases: {}' >flow.yaml
+    run phasectl submit flow.yaml -- x
+    [[ $status = 1 && $output == *'flow.yaml is a workflow and takes no arguments'* ]]
+    script /bin/bash --time=10 <<<$'if true; then\necho'
+    run phasectl check train.sh
+    [[ $status = 1 && $output == *'train.sh:4:1: phases.train.run: bash: syntax error'* ]]
+}
+
 @test "scripts in order are phases of one workflow, each after the one before" {
     phasectl daemon start
     mkdir "$PHASED_HOME/work"

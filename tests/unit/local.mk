@@ -206,6 +206,10 @@ UNIT_TESTS += tests/unit/test_script
 tests_unit_test_script_SOURCES = tests/unit/test_script.c
 tests_unit_test_script_LDADD = $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_commands
+tests_unit_test_commands_SOURCES = tests/unit/test_commands.c
+tests_unit_test_commands_LDADD = $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_journal
 tests_unit_test_journal_SOURCES = tests/unit/test_journal.c
 tests_unit_test_journal_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

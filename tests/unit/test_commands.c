@@ -1,0 +1,72 @@
+/* Which commands a script runs: in every place where bash would start one, and in no other. */
+#include "tests/unit/unit.h"
+
+#include "lib/sbatch/commands.h"
+
+#include <stdbool.h>
+
+static void commands_are_found_where_bash_starts_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        bool has;
+    } cases[] = {
+        {"sbatch next.sh\n", true},
+        {"  sbatch\n", true},
+        {"/usr/bin/sbatch next.sh", true},
+        {"true && sbatch next.sh", true},
+        {"if ok; then sbatch next.sh; fi", true},
+        {"for i in 1 2; do sbatch $i; done", true},
+        {"id=$(sbatch --parsable next.sh)", true},
+        {"id=\"$(sbatch --parsable next.sh)\"", true},
+        {"id=`sbatch --parsable next.sh`", true},
+        {"echo \"job $(sbatch next.sh)\"", true},
+        {"A=1 B='x y' sbatch next.sh", true},
+        {"A=$(date) sbatch next.sh", true},
+        {"(cd x; sbatch next.sh)", true},
+        {"exec sbatch next.sh", true},
+        {"echo one 2>&1 | tee x\nsbatch next.sh", true},
+        {"cat <<'EOF'\nhello\nEOF\nsbatch next.sh", true},
+        {"case $x in a) sbatch next.sh;; esac", true},
+        {"echo \"it's\"; sbatch next.sh", true},
+        {"echo ${#a[@]} # it's\nsbatch next.sh", true},
+        {"# sbatch next.sh\n", false},
+        {"echo sbatch next.sh", false},
+        {"echo $(date) sbatch next.sh", false},
+        {"echo 'then; sbatch next.sh'", false},
+        {"echo \"run: sbatch next.sh; done\"", false},
+        {"cat > job.sh <<EOF\nsbatch next.sh\nEOF\n", false},
+        {"cat <<-\tEOF\n\tsbatch next.sh\n\tEOF\n", false},
+        {"./my-sbatch next.sh; sbatcher x; my_sbatch", false},
+        {"python sbatch next.sh", false},
+        {"grep x 2>&1 sbatch", false},
+        {"sbatch_dir=/x; ls $sbatch", false},
+        {"x='", false},
+        {"x=\"$(", false},
+        {"\\", false},
+        {"cat <<EOF", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (commands_has(cases[i].script, "sbatch") != cases[i].has)
+            fail_msg("%s: %s", cases[i].script, cases[i].has ? "not found" : "found");
+}
+
+static void a_command_may_have_an_argument(void **state)
+{
+    (void)state;
+    assert_true(commands_has("trap 'x' USR1\nscontrol  requeue $SLURM_JOB_ID", "scontrol requeue"));
+    assert_true(commands_has("scontrol requeue", "scontrol requeue"));
+    assert_false(commands_has("scontrol requeuehold 7", "scontrol requeue"));
+    assert_false(commands_has("scontrol show job requeue", "scontrol requeue"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_found_where_bash_starts_them),
+        cmocka_unit_test(a_command_may_have_an_argument),
+    };
+    return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
+}
