@@ -194,9 +194,20 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 
 /* --- The loop --------------------------------------------------------------------------------- */
 
+static unsigned connection_count(const struct server *server)
+{
+    return MHD_get_daemon_info(server->mhd, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
 static void server_run(struct server *server)
 {
-    (void)MHD_run(server->mhd); /* fails only when the server was started otherwise */
+    unsigned before;
+    /* At its limit of connections libmicrohttpd forgets its listener until the next run after one
+     * has ended, for which nothing else would wake it. */
+    do {
+        before = connection_count(server);
+        (void)MHD_run(server->mhd); /* fails only when the server was started otherwise */
+    } while (connection_count(server) < before);
     MHD_UNSIGNED_LONG_LONG ms;
     if (MHD_get_timeout(server->mhd, &ms) == MHD_YES)
         (void)uv_timer_start(&server->due, on_due, ms, 0);
