@@ -18,6 +18,7 @@
 
 enum {
     IDLE_TIMEOUT_S = 90, /* of a connection without a request; long polls are suspended meanwhile */
+    ARGUMENTS_MAX = 256, /* of a query */
 };
 
 struct server {
@@ -89,6 +90,14 @@ static void request_resume(struct request *request)
 
 /* --- libmicrohttpd's callbacks ---------------------------------------------------------------- */
 
+static size_t count_arguments(const char *target)
+{
+    size_t count = 0;
+    for (const char *c = strchr(target, '?'); c; c = strchr(c + 1, '&'))
+        count++;
+    return count;
+}
+
 static void *request_begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
     struct request *request = calloc(1, sizeof *request);
@@ -97,6 +106,11 @@ static void *request_begin(void *arg, const char *target, struct MHD_Connection 
     request->server = arg;
     request->connection = connection;
     request->target = text_format("%s", target);
+    /* libmicrohttpd 0.9 never answers when arguments fill its memory. The text is its own buffer,
+     * which it divides after this call: it finds a single one, and request_admit() refuses. */
+    if (count_arguments(target) > ARGUMENTS_MAX)
+        for (char *c = (char *)target; (c = strchr(c, '&'));)
+            *c = '_';
     return request;
 }
 
@@ -146,13 +160,49 @@ static bool peer_is_owner(struct request *request)
     return peer.uid == geteuid();
 }
 
+struct header_count {
+    unsigned lengths, codings;
+};
+
+static enum MHD_Result header_visit(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    struct header_count *count = arg;
+    (void)kind;
+    (void)value;
+    count->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    count->codings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    return MHD_YES;
+}
+
+/* What two readers may understand in two ways. NULL: nothing. */
+static const char *request_ambiguity(struct request *request)
+{
+    struct header_count count = {0};
+    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, header_visit, &count);
+    const char *coding = request_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    if (count.lengths + count.codings > 1)
+        return "more than one header says how long the body is";
+    if (coding && strcasecmp(coding, "chunked") != 0)
+        return "the only Transfer-Encoding is chunked";
+    if (strstr(request->target, "%00"))
+        return "the path holds a NUL";
+    return NULL;
+}
+
 /* The header has come, no body yet: what is refused now needs no upload. */
 static void request_admit(struct request *request)
 {
     struct server *server = request->server;
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *ambiguity = request_ambiguity(request);
     if (server->config.owner_only && !peer_is_owner(request))
         request_reply_error(request, API_FORBIDDEN, NULL, "this socket answers its owner only");
+    else if (ambiguity)
+        request_reply_error(request, API_BAD_REQUEST, NULL, "%s", ambiguity);
+    else if (count_arguments(request->target) > ARGUMENTS_MAX)
+        request_reply_error(request, API_BAD_REQUEST, NULL, "the query has more than %d arguments",
+                            ARGUMENTS_MAX);
     else if (length && strtoull(length, NULL, 10) > server->config.body_max)
         request_reply_error(request, API_TOO_LARGE, NULL, "the body is larger than %zu bytes",
                             server->config.body_max);
