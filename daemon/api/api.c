@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -17,7 +18,20 @@ enum {
     WORKER_BODY_MAX = 8 << 20,     /* a push of journal entries */
     PERSON_CONNECTIONS_MAX = 256,  /* of one user */
     WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */
+    OWN_FILES_MAX = 64, /* descriptors that are no connections: the record, Slurm, logs */
 };
+
+/* How many connections each server may have, so that neither takes the descriptors of the other or
+ * of the daemon itself. */
+static void share_files(unsigned *ret_people, unsigned *ret_workers)
+{
+    struct rlimit files;
+    rlim_t all = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : OWN_FILES_MAX;
+    rlim_t own = all * 5 / 8 < OWN_FILES_MAX ? all * 5 / 8 : OWN_FILES_MAX, rest = all - own;
+    *ret_people = rest / 2 < PERSON_CONNECTIONS_MAX ? (unsigned)rest / 2 : PERSON_CONNECTIONS_MAX;
+    rest -= *ret_people;
+    *ret_workers = rest < WORKER_CONNECTIONS_MAX ? (unsigned)rest : WORKER_CONNECTIONS_MAX;
+}
 
 static void on_told(void *arg)
 {
@@ -69,12 +83,15 @@ static void on_timer_closed(uv_handle_t *handle)
 static int open_server(struct api *api, int fd, struct server **ret_server, struct error *err)
 {
     bool is_people = ret_server == &api->people;
+    unsigned people_max, workers_max;
+    share_files(&people_max, &workers_max);
     struct server_config config = {
         .uv = api->config.uv,
         .listen_fd = fd,
         .body_max = is_people ? PERSON_BODY_MAX : WORKER_BODY_MAX,
-        .connections_max = is_people ? PERSON_CONNECTIONS_MAX : WORKER_CONNECTIONS_MAX,
+        .connections_max = is_people ? people_max : workers_max,
         .owner_only = is_people,
+        .admit = routes_admit_worker,
         .handle = is_people ? routes_handle_person : routes_handle_worker,
         .arg = api,
     };

@@ -44,6 +44,8 @@ typedef void call_handler(struct call *call);
 
 void routes_handle_person(struct request *request, void *api);
 void routes_handle_worker(struct request *request, void *api);
+/* Answers what no worker of a known run has sent, before its body comes. */
+void routes_admit_worker(struct request *request, void *api);
 
 /* --- For all handlers, in routes.c ------------------------------------------------------------ */
 
@@ -85,7 +87,7 @@ void nodes_forget_all(struct api *api);
 call_handler control_post;
 call_handler nodes_get, nodes_post, nodes_delete;
 call_handler cost_get, budget_post;
-call_handler worker_journal, worker_command;
+call_handler worker_journal, worker_command, worker_look;
 bool worker_answer(void *api, const struct waiter *waiter, bool is_over);
 
 #endif

@@ -9,6 +9,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/inside.h \
 	daemon/api/listen.c daemon/api/listen.h \
 	daemon/api/nodes.c \
+	daemon/api/peers.c daemon/api/peers.h \
 	daemon/api/plan.c \
 	daemon/api/read.c \
 	daemon/api/routes.c \

@@ -127,7 +127,9 @@ static bool route_matches(const struct route *route, const char *path, struct ca
     return !*pattern && !*path;
 }
 
-static void dispatch(const struct route *routes, struct request *request, struct api *api)
+/* Calls the route's handler, or `instead` of it. */
+static void dispatch(const struct route *routes, struct request *request, struct api *api,
+                     call_handler *instead)
 {
     const char *method = request_method(request), *path = request_path(request);
     bool is_known = false;
@@ -140,7 +142,7 @@ static void dispatch(const struct route *routes, struct request *request, struct
             continue;
         if (call.address.workflow)
             (void)address_text(&call.address, call.text);
-        route->handle(&call);
+        (instead ? instead : route->handle)(&call);
         return;
     }
     if (is_known)
@@ -151,12 +153,17 @@ static void dispatch(const struct route *routes, struct request *request, struct
 
 void routes_handle_person(struct request *request, void *api)
 {
-    dispatch(person_routes, request, api);
+    dispatch(person_routes, request, api, NULL);
 }
 
 void routes_handle_worker(struct request *request, void *api)
 {
-    dispatch(worker_routes, request, api);
+    dispatch(worker_routes, request, api, NULL);
+}
+
+void routes_admit_worker(struct request *request, void *api)
+{
+    dispatch(worker_routes, request, api, worker_look);
 }
 
 /* --- For all handlers ------------------------------------------------------------------------- */

@@ -1,7 +1,10 @@
 /* libmicrohttpd in the loop: its epoll descriptor is polled by libuv, and a timer runs it when it
- * says that it is due. A request that was not answered by its handler is suspended, and resumed by
- * its reply; libmicrohttpd then asks the handler once more, which hands the reply over. */
+ * says that it is due, or when a stranger has had its time (peers.h). A request that was not
+ * answered by its handler is suspended, and resumed by its reply; libmicrohttpd then asks the
+ * handler once more, which hands the reply over. */
 #include "daemon/api/server.h"
+
+#include "daemon/api/peers.h"
 
 #include "lib/error.h"
 #include "lib/text.h"
@@ -24,6 +27,7 @@ enum {
 struct server {
     struct server_config config;
     struct MHD_Daemon *mhd;
+    struct peers peers;
     uv_poll_t readable;
     uv_timer_t due;
     struct request *suspended; /* a list, so that closing can answer them */
@@ -35,9 +39,9 @@ struct server {
 struct request {
     struct server *server;
     struct MHD_Connection *connection;
+    struct peer *peer;
     char *target;
     const char *method, *path;
-    struct text body;
     bool has_begun, is_suspended, is_answered;
     struct request *previous, *next; /* among the suspended */
 
@@ -90,6 +94,27 @@ static void request_resume(struct request *request)
 
 /* --- libmicrohttpd's callbacks ---------------------------------------------------------------- */
 
+static struct peer *connection_peer(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct server *server = arg;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        peer_free(*context);
+        return;
+    }
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *context = peer_new(&server->peers, fd->connect_fd, address ? address->client_addr : NULL,
+                        (int64_t)uv_now(server->config.uv));
+}
+
 static size_t count_arguments(const char *target)
 {
     size_t count = 0;
@@ -105,6 +130,7 @@ static void *request_begin(void *arg, const char *target, struct MHD_Connection 
         abort();
     request->server = arg;
     request->connection = connection;
+    request->peer = connection_peer(connection);
     request->target = text_format("%s", target);
     /* libmicrohttpd 0.9 never answers when arguments fill its memory. The text is its own buffer,
      * which it divides after this call: it finds a single one, and request_admit() refuses. */
@@ -125,7 +151,7 @@ static void request_end(void *arg, struct MHD_Connection *connection, void **con
     if (!request)
         return;
     assert(!request->is_suspended);
-    text_fini(&request->body);
+    peer_clear(request->peer);
     free(request->target);
     free(request->reply);
     free(request->header_name);
@@ -144,6 +170,8 @@ static enum MHD_Result request_send(struct request *request)
                                   request->type ? request->type : "application/json");
     if (request->header_name)
         (void)MHD_add_response_header(response, request->header_name, request->header_value);
+    if (request->peer->is_stranger)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result result = MHD_queue_response(request->connection, request->status, response);
     MHD_destroy_response(response);
     return result;
@@ -206,6 +234,10 @@ static void request_admit(struct request *request)
     else if (length && strtoull(length, NULL, 10) > server->config.body_max)
         request_reply_error(request, API_TOO_LARGE, NULL, "the body is larger than %zu bytes",
                             server->config.body_max);
+    else if (server->config.owner_only)
+        request_prove(request);
+    else
+        server->config.admit(request, server->config.arg);
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
@@ -225,9 +257,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     }
     if (*upload_size > 0) {
         /* Only a body of unknown length gets here; there is no reply in the middle of one. */
-        if (request->body.size + *upload_size > server->config.body_max)
+        if (request->peer->body.size + *upload_size > server->config.body_max ||
+            !peer_add(request->peer, upload, *upload_size))
             return MHD_NO;
-        text_add_bytes(&request->body, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     }
@@ -251,16 +283,21 @@ static unsigned connection_count(const struct server *server)
 
 static void server_run(struct server *server)
 {
-    unsigned before;
+    int64_t now_ms = (int64_t)uv_now(server->config.uv);
+    unsigned before, dropped;
     /* At its limit of connections libmicrohttpd forgets its listener until the next run after one
      * has ended, for which nothing else would wake it. */
     do {
         before = connection_count(server);
         (void)MHD_run(server->mhd); /* fails only when the server was started otherwise */
-    } while (connection_count(server) < before);
+        dropped = peers_drop_late(&server->peers, now_ms);
+    } while (dropped || connection_count(server) < before);
     MHD_UNSIGNED_LONG_LONG ms;
-    if (MHD_get_timeout(server->mhd, &ms) == MHD_YES)
-        (void)uv_timer_start(&server->due, on_due, ms, 0);
+    int64_t wait_ms = peers_wait_ms(&server->peers, now_ms);
+    if (MHD_get_timeout(server->mhd, &ms) == MHD_YES && (wait_ms < 0 || (int64_t)ms < wait_ms))
+        wait_ms = (int64_t)ms;
+    if (wait_ms >= 0)
+        (void)uv_timer_start(&server->due, on_due, (uint64_t)wait_ms, 0);
     else
         (void)uv_timer_stop(&server->due);
 }
@@ -292,12 +329,15 @@ int server_open(const struct server_config *config, struct server **ret_server, 
     if (!server)
         abort();
     server->config = *config;
+    server->peers.strangers_max = (config->connections_max + 1) / 2;
+    if (server->peers.strangers_max > PEERS_STRANGERS_MAX)
+        server->peers.strangers_max = PEERS_STRANGERS_MAX;
     server->mhd = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
         MHD_OPTION_LISTEN_SOCKET, config->listen_fd, MHD_OPTION_URI_LOG_CALLBACK, request_begin,
-        server, MHD_OPTION_NOTIFY_COMPLETED, request_end, server, MHD_OPTION_CONNECTION_LIMIT,
-        config->connections_max, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-        MHD_OPTION_END);
+        server, MHD_OPTION_NOTIFY_COMPLETED, request_end, server, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_CONNECTION_LIMIT, config->connections_max,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_END);
     if (!server->mhd) {
         free(server);
         return error_set(err, -EIO, "could not start the HTTP server: %s", strerror(errno));
@@ -383,8 +423,13 @@ const char *request_header(const struct request *request, const char *name)
 
 const char *request_body(const struct request *request, size_t *ret_size)
 {
-    *ret_size = request->body.size;
-    return text_string(&request->body);
+    *ret_size = request->peer->body.size;
+    return text_string(&request->peer->body);
+}
+
+void request_prove(struct request *request)
+{
+    peer_prove(request->peer);
 }
 
 /* --- The reply -------------------------------------------------------------------------------- */

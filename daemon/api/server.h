@@ -42,6 +42,8 @@ struct server_config {
     size_t body_max;          /* bytes; more is answered by 413 */
     unsigned connections_max; /* further ones wait in the socket's backlog */
     bool owner_only;          /* answers none but this process's own user (Unix sockets) */
+    /* Where it is not: looks at a header, and answers what is refused before its body comes. */
+    void (*admit)(struct request *request, void *arg);
     void (*handle)(struct request *request, void *arg);
     void *arg;
 };
@@ -65,6 +67,10 @@ void request_query_each(const struct request *request, const char *name,
                         void (*each)(const char *value, void *arg), void *arg);
 const char *request_header(const struct request *request, const char *name);
 const char *request_body(const struct request *request, size_t *ret_size);
+
+/* The request comes from whom it says: its connection may stay. Others are closed after a reply, or
+ * when they take too long (peers.h). Where `owner_only`, the owner needs no other proof. */
+void request_prove(struct request *request);
 
 /* --- The reply -------------------------------------------------------------------------------- */
 

@@ -36,29 +36,55 @@ static void worker_refuse(const struct worker_call *call, enum api_error error, 
     worker_reply(call, api_error_status(error), api_error_json(error, NULL, message));
 }
 
+/* The secret of the run that is spoken for; `ret_notes` is NULL for one that is over. */
+static bool worker_secret(const struct call *call, struct mac_secret *ret_secret,
+                          struct notes **ret_notes)
+{
+    struct loop *loop = call->api->config.loop;
+    const char *nonce = request_header(call->request, MAC_NONCE_HEADER);
+    const char *mac = request_header(call->request, MAC_HEADER);
+    if (!nonce || !mac_is_hex(nonce, MAC_NONCE_SIZE - 1) || !mac ||
+        !mac_is_hex(mac, MAC_SIZE - 1) || notes_get(loop, call->run, ret_notes, NULL) < 0)
+        return false;
+    *ret_secret = (*ret_notes)->secret;
+    if (loop_run(loop, call->run))
+        return true;
+    notes_forget(loop, call->run); /* nothing is kept for it */
+    *ret_notes = NULL;
+    return true;
+}
+
+static void worker_forbid(struct request *request)
+{
+    request_reply_error(request, API_FORBIDDEN, NULL, "not signed by the secret of this run");
+}
+
+void worker_look(struct call *call)
+{
+    struct mac_secret secret;
+    struct notes *notes;
+    if (!worker_secret(call, &secret, &notes))
+        worker_forbid(call->request);
+}
+
 /* A new one for a request that is what it says; NULL: refused, with a reply that tells nothing. */
 static struct worker_call *worker_admit(const struct call *call)
 {
     struct request *request = call->request;
-    struct loop *loop = call->api->config.loop;
     const char *nonce = request_header(request, MAC_NONCE_HEADER);
-    const char *mac = request_header(request, MAC_HEADER);
+    struct mac_secret secret;
     struct notes *notes;
     char expected[MAC_SIZE];
     size_t size;
     const char *body = request_body(request, &size);
-    if (!nonce || !mac_is_hex(nonce, MAC_NONCE_SIZE - 1) ||
-        notes_get(loop, call->run, &notes, NULL) < 0)
+    if (!worker_secret(call, &secret, &notes))
         goto refused;
-    struct mac_secret secret = notes->secret;
-    bool is_kept = loop_run(loop, call->run) != NULL;
-    if (!is_kept)
-        notes_forget(loop, call->run); /* a run that is over: nothing is kept for it */
     mac_request(&secret, request_method(request), request_target(request), nonce, body, size,
                 expected);
-    if (!mac_equal(mac, expected))
+    if (!mac_equal(request_header(request, MAC_HEADER), expected))
         goto refused;
-    if (is_kept)
+    request_prove(request);
+    if (notes)
         notes->heard_ms = loop_now_ms();
     struct worker_call *admitted = calloc(1, sizeof *admitted);
     if (!admitted)
@@ -67,7 +93,7 @@ static struct worker_call *worker_admit(const struct call *call)
     memcpy(admitted->nonce, nonce, sizeof admitted->nonce);
     return admitted;
 refused:
-    request_reply_error(request, API_FORBIDDEN, NULL, "not signed by the secret of this run");
+    worker_forbid(request);
     return NULL;
 }
 
