@@ -11,5 +11,5 @@ tests_bench_bench_failures_SOURCES = tests/bench/failures.c
 tests_bench_bench_failures_LDADD = $(WORKER_LIBS) $(FYAML_LIBS)
 EXTRA_DIST += tests/bench/run tests/bench/README.md tests/bench/fill.sql
 
-bench-programs: $(EXTRA_PROGRAMS) $(bin_PROGRAMS)
+bench-programs: $(EXTRA_PROGRAMS) $(bin_PROGRAMS) tests/unit/test_daemon_hostile
 .PHONY: bench-programs

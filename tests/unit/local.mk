@@ -277,6 +277,10 @@ UNIT_TESTS += tests/unit/test_outbox
 tests_unit_test_outbox_SOURCES = tests/unit/test_outbox.c
 tests_unit_test_outbox_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_daemon_hostile
+tests_unit_test_daemon_hostile_SOURCES = tests/unit/test_daemon_hostile.c $(DAEMON_WORLD)
+tests_unit_test_daemon_hostile_LDADD = $(DAEMON_WORLD_LDADD)
+
 UNIT_TESTS += tests/unit/test_daemon_queue
 tests_unit_test_daemon_queue_SOURCES = tests/unit/test_daemon_queue.c $(DAEMON_WORLD)
 tests_unit_test_daemon_queue_LDADD = $(DAEMON_WORLD_LDADD)

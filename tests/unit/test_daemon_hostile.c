@@ -1,0 +1,379 @@
+/* Peers that the daemon knows nothing of: idle, slow, many, greedy, malformed. Its owner and its
+ * workers are answered all the while, and it stays small. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/text.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char one_phase[] = "name: one\n"
+                                "phases:\n"
+                                "  a:\n"
+                                "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                "    run: echo\n";
+
+#define HEX32 "0123456789abcdef0123456789abcdef"
+
+static int connect_owner(struct world *world)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/phased.sock", world->home);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static struct sockaddr_in worker_address(struct world *world)
+{
+    char *text = world_read(world, "daemon.json");
+    json_t *json = json_loads(text, 0, NULL);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)json_integer_value(json_object_get(json, "port"))),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_not_equal(address.sin_port, 0);
+    json_decref(json);
+    free(text);
+    return address;
+}
+
+/* -1: not now. Never waits. */
+static int connect_worker(const struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EINPROGRESS)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* What is answered until the other side closes or `until` has come; the caller's to free(). */
+static char *ask(int fd, const void *request, size_t size, const char *until)
+{
+    struct text reply = {0};
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    ssize_t count = 1;
+    assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
+    while (count > 0 && !(until && strstr(text_string(&reply), until)) &&
+           poll(&readable, 1, WORLD_DEADLINE_MS) == 1) {
+        char buffer[4096];
+        count = recv(fd, buffer, sizeof buffer, 0);
+        text_add_bytes(&reply, buffer, count > 0 ? (size_t)count : 0);
+    }
+    close(fd);
+    return text_steal(&reply);
+}
+
+static void assert_answers(struct world *world)
+{
+    json_decref(world_expect(world, 200, "GET", "/v1/ping", NULL));
+}
+
+static void idle_connections_that_end_together_leave_it_listening(void **state)
+{
+    struct world *world = *state;
+    enum { MANY = 300 };
+    int fds[MANY];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++)
+            fds[i] = connect_owner(world);
+        assert_answers(world);
+        for (int i = 0; i < MANY; i++)
+            close(fds[i]);
+        assert_answers(world);
+    }
+    world_stop(world);
+}
+
+/* Also those of the owner that were answered, and stay. */
+static void answered_connections_that_end_together_leave_it_listening(void **state)
+{
+    struct world *world = *state;
+    static const char ping[] = "GET /v1/ping HTTP/1.1\r\nHost: x\r\n\r\n";
+    enum { ALL = 256 }; /* all that there may be */
+    int fds[ALL];
+    for (int i = 0; i < ALL; i++) {
+        int kept = fds[i] = connect_owner(world);
+        free(ask(dup(kept), ping, sizeof ping - 1, "}}"));
+    }
+    int waiting = connect_owner(world);
+    assert_int_equal(send(waiting, ping, sizeof ping - 1, MSG_NOSIGNAL), sizeof ping - 1);
+    for (int i = 0; i < ALL; i++)
+        close(fds[i]);
+    free(ask(waiting, "", 0, "}}"));
+    assert_answers(world);
+    world_stop(world);
+}
+
+static void a_few_descriptors_are_enough(void **state)
+{
+    struct world *world = *state;
+    enum { FEW = 40, MANY = 60 };
+    struct rlimit limit, few;
+    int fds[2 * MANY];
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    few = (struct rlimit){FEW, limit.rlim_max};
+    world_stop(world);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    world_start(world, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct sockaddr_in address = worker_address(world);
+    for (int i = 0; i < MANY; i++) {
+        fds[2 * i] = connect_worker(&address);
+        fds[2 * i + 1] = connect_owner(world);
+        if (i % 10 == 0)
+            assert_answers(world);
+    }
+    for (int i = 0; i < 2 * MANY; i++)
+        close(fds[i]);
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_stop(world);
+}
+
+/* --- A flood ---------------------------------------------------------------------------------- */
+
+enum { FLOOD_MANY = 10000, FLOOD_OPEN_MAX = 4000, KINDS = 4 };
+
+struct flood {
+    struct sockaddr_in address;
+    int fds[FLOOD_OPEN_MAX]; /* the oldest is closed for the next */
+    unsigned sent[FLOOD_OPEN_MAX];
+    unsigned open_max, count;
+};
+
+/* The next few bytes of each kind: nothing, a header that never ends, a large body of somebody who
+ * knows how a request looks, a stream of no sense. */
+static void flood_send(struct flood *flood, unsigned slot, unsigned kind)
+{
+    static const char body[65536];
+    static const char head[] =
+        "POST /v1/worker/1/journal HTTP/1.1\r\nHost: x\r\n"
+        "Content-Length: 8000000\r\nPhased-Nonce: " HEX32 "\r\nPhased-MAC: " HEX32 HEX32 "\r\n\r\n";
+    static const char slow[] = "GET /v1/worker/1/command HTTP/1.1\r\nX: ";
+    int fd = flood->fds[slot];
+    unsigned at = flood->sent[slot]++;
+    ssize_t ignored = 0;
+    if (kind == 1)
+        ignored = send(fd, at < sizeof slow - 1 ? &slow[at] : "x", 1, MSG_NOSIGNAL);
+    else if (kind == 2 && at == 0)
+        ignored = send(fd, head, sizeof head - 1, MSG_NOSIGNAL);
+    else if (kind == 2)
+        ignored = send(fd, body, sizeof body, MSG_NOSIGNAL);
+    else if (kind == 3)
+        ignored = send(fd, body, 512, MSG_NOSIGNAL);
+    (void)ignored; /* the daemon may have closed it, or take no more now */
+}
+
+/* Opens some more, and lets those that are open go on. */
+static void flood_go_on(struct flood *flood)
+{
+    for (unsigned i = 0; i < 100 && flood->count < FLOOD_MANY; i++) {
+        int fd = connect_worker(&flood->address);
+        unsigned slot = flood->count % flood->open_max;
+        if (fd < 0)
+            break;
+        if (flood->count >= flood->open_max)
+            close(flood->fds[slot]);
+        flood->fds[slot] = fd;
+        flood->sent[slot] = 0;
+        flood->count++;
+    }
+    unsigned open = flood->count < flood->open_max ? flood->count : flood->open_max;
+    for (unsigned slot = 0; slot < open; slot++)
+        flood_send(flood, slot, slot % KINDS);
+}
+
+static double clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static double slower(double one_ms, double other_ms)
+{
+    return one_ms > other_ms ? one_ms : other_ms;
+}
+
+/* How long the owner waits for what phasectl status asks. */
+static double status_ms(struct world *world)
+{
+    double before_ms = clock_ms();
+    json_decref(world_expect(world, 200, "GET", "/v1/workflows", NULL));
+    return clock_ms() - before_ms;
+}
+
+static long memory_peak_kib(struct world *world)
+{
+    char line[256], *path = text_format("/proc/%d/status", (int)world->pid);
+    long peak = -1;
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        (void)sscanf(line, "VmHWM: %ld", &peak);
+    if (file)
+        (void)fclose(file);
+    free(path);
+    return peak;
+}
+
+static void ten_thousand_strangers_delay_nobody_and_take_little(void **state)
+{
+    struct world *world = *state;
+    static struct flood flood;
+    struct rlimit limit;
+    double idle_ms = 0, worst_ms = 0, push_ms = 0;
+    long pushed = 0;
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (int i = 0; i < 100; i++)
+        idle_ms = slower(idle_ms, status_ms(world));
+    rlim_t room = limit.rlim_cur / 2;
+    flood = (struct flood){.address = worker_address(world),
+                           .open_max = room < FLOOD_OPEN_MAX ? (unsigned)room : FLOOD_OPEN_MAX};
+    for (double deadline_ms = clock_ms() + WORLD_DEADLINE_MS * 3;
+         flood.count < FLOOD_MANY && clock_ms() < deadline_ms;) {
+        flood_go_on(&flood);
+        worst_ms = slower(worst_ms, status_ms(world));
+        /* A worker may be dropped with the strangers, and tries again. */
+        if (flood.count < (unsigned long)(pushed + 1) * FLOOD_MANY / 10)
+            continue;
+        char *entry = text_format("{\"seq\":%ld,\"time\":1,\"type\":\"warning\",\"message\":\"m\"}",
+                                  pushed + 1);
+        double before_ms = clock_ms();
+        pushed = world_push(world, "runs/1/a/1", "n1", (const char *const[]){entry, NULL});
+        push_ms = slower(push_ms, clock_ms() - before_ms);
+        free(entry);
+        assert_true(pushed >= 0);
+    }
+    long peak_kib = memory_peak_kib(world);
+    print_message("# %u connections: the owner is answered within %.1f ms, alone within %.1f ms; "
+                  "a worker within %.1f ms; VmHWM %ld KiB\n",
+                  flood.count, worst_ms, idle_ms, push_ms, peak_kib);
+    assert_int_equal(flood.count, FLOOD_MANY);
+    assert_true(pushed > 0);
+#ifndef __SANITIZE_ADDRESS__
+    assert_in_range(peak_kib, 1, 100000);
+#endif
+    for (unsigned i = 0; i < flood.open_max; i++)
+        close(flood.fds[i]);
+    assert_answers(world);
+    world_stop(world);
+}
+
+/* A byte now and then keeps nobody. */
+static void a_header_has_a_deadline_that_bytes_do_not_move(void **state)
+{
+    struct world *world = *state;
+    struct sockaddr_in address = worker_address(world);
+    int fd = connect_worker(&address);
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    char end;
+    ssize_t count = -1;
+    assert_true(fd >= 0);
+    for (double deadline_ms = clock_ms() + WORLD_DEADLINE_MS; clock_ms() < deadline_ms;) {
+        (void)send(fd, "G", 1, MSG_NOSIGNAL); /* it may be closed by now */
+        if (poll(&readable, 1, 50) == 1 && (count = recv(fd, &end, 1, 0)) <= 0)
+            break;
+    }
+    assert_true(count <= 0 && poll(&readable, 1, 0) == 1);
+    close(fd);
+    world_stop(world);
+}
+
+/* --- What can be understood in two ways ------------------------------------------------------- */
+
+static void a_request_of_two_meanings_is_refused(void **state)
+{
+    struct world *world = *state;
+    struct text many = {0};
+    text_add(&many, "GET /v1/ping?");
+    for (int i = 0; i < 500; i++)
+        text_addf(&many, "&a%d=%d?", i, i);
+    text_add(&many, " HTTP/1.1\r\nHost: x\r\n\r\n");
+    const char *const requests[] = {
+        text_string(&many),
+        "GET /v1/ping%00x HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /v1/events?wait=0&after=1%00 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+        "POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\ncontent-length: 9\r\n\r\n{}",
+        "POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        "POST /v1/plan HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        "POST /v1/plan HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n{}",
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        char *reply = ask(connect_owner(world), requests[i], strlen(requests[i]), "}}");
+        if (!text_starts(reply, "HTTP/1.1 400"))
+            fail_msg("%.80s was answered %s", requests[i], reply);
+        free(reply);
+    }
+    text_fini(&many);
+    assert_answers(world);
+    world_stop(world);
+}
+
+/* Neither a body nor time is spent on who can not be a worker. */
+static void a_stranger_is_refused_before_its_body(void **state)
+{
+    struct world *world = *state;
+    static const char signature[] = "Phased-Nonce: " HEX32 "\r\nPhased-MAC: " HEX32 HEX32 "\r\n";
+    const struct {
+        const char *path, *headers, *answer;
+    } cases[] = {
+        {"/v1/worker/1/journal", "", "HTTP/1.1 403"},
+        {"/v1/worker/1/journal", "Phased-Nonce: " HEX32 "\r\n", "HTTP/1.1 403"},
+        {"/v1/worker/1/journal", "Phased-MAC: " HEX32 HEX32 "\r\n", "HTTP/1.1 403"},
+        {"/v1/worker/2/journal", signature, "HTTP/1.1 403"}, /* no such run */
+        {"/v1/worker/1/elephant", signature, "HTTP/1.1 404"},
+        {"/v1/worker/1/command", signature, "HTTP/1.1 405"},
+    };
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+    world_await_lines(world, "jobs", 1);
+    struct sockaddr_in address = worker_address(world);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *head = text_format("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n%s\r\n",
+                                 cases[i].path, cases[i].headers);
+        int fd = connect_worker(&address);
+        struct pollfd writable = {.fd = fd, .events = POLLOUT};
+        assert_int_equal(poll(&writable, 1, WORLD_DEADLINE_MS), 1);
+        char *reply = ask(fd, head, strlen(head), NULL); /* until it closes */
+        if (!text_starts(reply, cases[i].answer))
+            fail_msg("%s was answered %s", head, reply);
+        free(reply);
+        free(head);
+    }
+    world_stop(world);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(idle_connections_that_end_together_leave_it_listening),
+        TEST(answered_connections_that_end_together_leave_it_listening),
+        TEST(a_few_descriptors_are_enough),
+        TEST(ten_thousand_strangers_delay_nobody_and_take_little),
+        TEST(a_header_has_a_deadline_that_bytes_do_not_move),
+        TEST(a_request_of_two_meanings_is_refused),
+        TEST(a_stranger_is_refused_before_its_body),
+    };
+    return cmocka_run_group_tests_name("daemon_hostile", tests, NULL, NULL);
+}
