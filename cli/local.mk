@@ -41,6 +41,7 @@ cli_libcli_a_SOURCES = \
 	cli/evidence.c cli/evidence.h \
 	cli/field.c cli/field.h \
 	cli/remedy.c cli/remedy.h \
+	cli/suspect.c cli/suspect.h \
 	cli/format.c cli/format.h \
 	cli/gpu_view.c cli/gpu_view.h \
 	cli/live.c cli/live.h \

@@ -57,18 +57,17 @@ static void oldlog_told(void *context, json_t *verdict)
 
 static void oldlog_judge(struct oldlog *log)
 {
-    json_t *verdict = NULL;
-    char *message = NULL;
+    struct guards_reason reason = {0};
     enum guards_judgement judgement =
-        guards_judge(log->guards, log->time_s, oldlog_told, log, &verdict, &message);
+        guards_judge(log->guards, log->time_s, oldlog_told, log, &reason);
     if (judgement != GUARDS_FINE && !log->stopped) {
-        log->stopped = message;
+        log->stopped = reason.message;
         log->stopped_step = log->last_step;
         log->is_end_good = judgement == GUARDS_REACHED;
-        message = NULL;
+        reason.message = NULL;
     }
-    free(message);
-    json_decref(verdict);
+    free(reason.message);
+    json_decref(reason.verdict);
 }
 
 /* Runs are judged every few seconds; a log that tells no time is judged by its rows. */

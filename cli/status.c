@@ -6,6 +6,7 @@
 #include "cli/members.h"
 #include "cli/gpu_view.h"
 #include "cli/options.h"
+#include "cli/suspect.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
@@ -284,7 +285,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
 {
     char buffer[FORMAT_SIZE], name[ADDRESS_TEXT_SIZE];
     const char *state = view_state(phase);
-    struct text progress = {0};
+    struct text progress = {0}, suspect = {0};
     struct table table;
     text_addf(text, "phase %s  ", address_text(address, name));
     terminal_colour(&cli->out, text, view_colour(state), state);
@@ -309,8 +310,11 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     status_add_row(&table, "promoted", field_text(phase, "promoted"));
     status_add_row(&table, "output", field_text(phase, "out"));
     status_add_row(&table, "checkpoint", field_text(phase, "checkpoint"));
+    suspect_note(phase, &suspect);
+    status_add_row(&table, "suspect", text_string(&suspect));
     table_write(&table, &cli->out, 2, text);
     table_fini(&table);
+    text_fini(&suspect);
     text_fini(&progress);
     if (members_is_matrix(phase)) {
         text_add(text, "\n");

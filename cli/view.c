@@ -6,6 +6,7 @@
 #include "cli/members.h"
 #include "cli/remedy.h"
 #include "cli/format.h"
+#include "cli/suspect.h"
 #include "cli/table.h"
 #include "lib/amount.h"
 #include "lib/text.h"
@@ -402,6 +403,11 @@ static void view_ways_out(const json_t *phase, struct text *text)
     bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
     bool is_matrix = members_is_matrix(phase);
     bool is_refused = by_failure && strstr(reason, "refused by Slurm");
+    bool has_suspects = by_failure && suspect_has(phase);
+    char from[40] = " ";
+    if (has_suspects)
+        (void)suspect_option(phase, from + 1, sizeof from - 1);
+    bool has_good = from[1] != '\0';
     bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
     const struct {
         bool is_shown;
@@ -416,10 +422,12 @@ static void view_ways_out(const json_t *phase, struct text *text)
                      : "go on all the same"},
         {has_results && !by_user, "promote", ".N", "go on with this member"},
         {is_refused, "cancel", "", "end it, and submit what it takes"},
-        {(by_gate || by_failure) && !is_refused, "retry", "",
-         has_results ? "judge its members again"
-         : is_matrix ? "run them again"
-                     : "run it again"},
+        {(by_gate || by_failure) && !is_refused, "retry", has_good ? from : "",
+         has_good       ? "run it again from its last good checkpoint"
+         : has_suspects ? "run it again from its start: no checkpoint is good"
+         : has_results  ? "judge its members again"
+         : is_matrix    ? "run them again"
+                        : "run it again"},
         {!is_matrix && by_gate && has_checkpoint, "resume", "", "go on from its last checkpoint"},
         {by_user, "release", "", has_run ? "let it go on" : "let it start"},
         {is_refused, "retry", "", "ask again, once it would take it"},

@@ -8,6 +8,7 @@
 #include "cli/members.h"
 #include "cli/options.h"
 #include "cli/remedy.h"
+#include "cli/suspect.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
@@ -450,6 +451,7 @@ static void why_write_failure(const struct why *why, struct text *text)
     }
     why_write_advice(why, text);
     why_write_guards(why, text);
+    suspect_explain(why->phase, text);
     why_write_warnings(why->run, text);
     evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);
     why_write_log(why, text);

@@ -1,5 +1,6 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
-MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql
+MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
+	schema/004_suspect.sql
 QUERIES = \
 	schema/queries/notice_retry.sql \
 	schema/queries/notice_done.sql \
@@ -13,6 +14,7 @@ QUERIES = \
 	schema/queries/changes_list.sql \
 	schema/queries/checkpoint_list.sql \
 	schema/queries/checkpoint_put.sql \
+	schema/queries/checkpoint_suspect.sql \
 	schema/queries/choice_insert.sql \
 	schema/queries/costs_answer.sql \
 	schema/queries/edge_insert.sql \
@@ -86,6 +88,7 @@ QUERIES = \
 	schema/queries/run_find.sql \
 	schema/queries/run_hardware_set.sql \
 	schema/queries/run_load.sql \
+	schema/queries/run_suspect.sql \
 	schema/queries/run_nodes_set.sql \
 	schema/queries/run_save.sql \
 	schema/queries/run_spec.sql \

@@ -187,14 +187,15 @@ static const struct {
     run_handler *run;
     phase_handler *phase;
 } handlers[EV_COUNT] = {
-    [EV_SUBMITTED] = {.job = job_on_submitted},    [EV_REFUSED] = {.job = job_on_refused},
-    [EV_LIMITED] = {.job = job_on_limited},        [EV_UNSURE] = {.job = job_on_unsure},
-    [EV_UNKNOWN] = {.job = job_on_unknown},        [EV_JOB_SEEN] = {.job = job_on_seen},
-    [EV_JOB_ABSENT] = {.job = job_on_absent},      [EV_RUN_STARTED] = {.run = run_on_started},
-    [EV_RUN_STOPPING] = {.run = run_on_stopping},  [EV_RUN_ENDED] = {.run = run_on_ended},
-    [EV_RUN_SILENT] = {.run = run_on_silent},      [EV_CHECKPOINT] = {.run = run_on_checkpoint},
-    [EV_PROGRESS] = {.run = run_on_progress},      [EV_JUDGED] = {.phase = phase_on_judged},
-    [EV_REMEDIED] = {.phase = remedy_on_remedied}, [EV_COMMAND] = {.phase = command_carry_out},
+    [EV_SUBMITTED] = {.job = job_on_submitted},   [EV_REFUSED] = {.job = job_on_refused},
+    [EV_LIMITED] = {.job = job_on_limited},       [EV_UNSURE] = {.job = job_on_unsure},
+    [EV_UNKNOWN] = {.job = job_on_unknown},       [EV_JOB_SEEN] = {.job = job_on_seen},
+    [EV_JOB_ABSENT] = {.job = job_on_absent},     [EV_RUN_STARTED] = {.run = run_on_started},
+    [EV_RUN_STOPPING] = {.run = run_on_stopping}, [EV_RUN_ENDED] = {.run = run_on_ended},
+    [EV_RUN_SILENT] = {.run = run_on_silent},     [EV_CHECKPOINT] = {.run = run_on_checkpoint},
+    [EV_SUSPECT] = {.run = run_on_suspect},       [EV_PROGRESS] = {.run = run_on_progress},
+    [EV_JUDGED] = {.phase = phase_on_judged},     [EV_REMEDIED] = {.phase = remedy_on_remedied},
+    [EV_COMMAND] = {.phase = command_carry_out},
 };
 
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)

@@ -36,6 +36,7 @@ enum core_event_kind {
     EV_RUN_ENDED,  /* a run: outcome known, and all its journals are committed */
     EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
+    EV_SUSPECT,    /* a run: a guard broke, or NaN came: what was saved since is not gone on from */
     EV_PROGRESS,   /* a run: step */
     EV_JUDGED,     /* a phase: the gate's verdict; a matrix: whom it chooses */
     EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
@@ -110,9 +111,11 @@ struct core_event {
     /* RUN_ENDED: which to blame for a failure, after a preflight several with commas between; NULL:
      * none */
     const char *node;
-    /* CHECKPOINT. RUN_STARTED: what it really resumed from, with `step`; empty: from the start;
-     * NULL: that is not known, so from what the record says. COMMAND, to retry: the checkpoint that
-     * a person has chosen, with `step`; empty: the start; NULL: it was not said. */
+    int64_t since; /* SUSPECT: this step; `path` and `step`: the newest checkpoint before it */
+    /* CHECKPOINT. SUSPECT: NULL: the run has none. RUN_STARTED: what it really resumed from, with
+     * `step`; empty: from the start; NULL: that is not known, so from what the record says.
+     * COMMAND, to retry: the checkpoint that a person has chosen, with `step`; empty: the start;
+     * NULL: it was not said. */
     const char *path;
     const char *token;   /* RUN_STARTED: of the job that its lead is in; NULL: not known */
     int64_t retry_ms;    /* LIMITED: when it is worth trying again; 0: not known */

@@ -76,6 +76,8 @@ struct run {
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */
     int64_t resume_step, last_step;
+    int64_t suspect_step; /* what it saved then or later is not gone on from by itself; -1: none */
+    bool has_saved;       /* the phase's checkpoint is its own; not stored */
     int exit_code, signal;
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t silent_since_ms; /* its job has ended; when its outcome was last looked for */
@@ -117,7 +119,7 @@ struct phase {
     char *alternatives; /* types with commas between, the first one too; NULL: there is no choice */
     char *slurm_options; /* the spec's `slurm:` as sorted JSON: allocations with equal ones fit */
 
-    /* The newest whole checkpoint of any of its runs; NULL: none. */
+    /* The newest whole checkpoint of any of its runs that is not suspect; NULL: none. */
     char *checkpoint_path;
     int64_t checkpoint_step;
     bool is_chosen; /* a person wants exactly this one, until a run has begun; not stored */

@@ -239,15 +239,20 @@ void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t
     phase_start_at(step, phase, reason, delay_ms ? step->now_ms + delay_ms : 0);
 }
 
-void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at)
+void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
 {
-    char *copy = path[0] ? strdup(path) : NULL;
-    if (path[0] && !copy)
+    char *copy = path ? strdup(path) : NULL; /* it may be the phase's own */
+    if (path && !copy)
         abort();
-    phase->is_anew = !copy;
     free(phase->checkpoint_path);
     phase->checkpoint_path = copy;
     phase->checkpoint_step = copy ? at : 0;
+}
+
+void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at)
+{
+    phase->is_anew = !path[0];
+    phase_set_checkpoint(phase, path[0] ? path : NULL, at);
 }
 
 /* Those after a phase that ended otherwise than succeeded will not run. */

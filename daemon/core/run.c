@@ -316,14 +316,35 @@ void run_on_checkpoint(struct step *step, struct run *run)
     const struct core_event *event = step->event;
     if (!event->path || event->step < 0 || run != phase->run || run->state == RUN_ENDED)
         return;
-    if (phase->checkpoint_path && event->step < phase->checkpoint_step)
+    if (run->suspect_step >= 0 && event->step >= run->suspect_step)
         return;
-    char *path = strdup(event->path);
-    if (!path)
-        abort();
-    free(phase->checkpoint_path);
-    phase->checkpoint_path = path;
-    phase->checkpoint_step = event->step;
+    /* One of a greater step from before this run is what it did not go on from. */
+    bool is_behind = phase->checkpoint_path && event->step < phase->checkpoint_step;
+    if (is_behind && (run->has_saved || phase->checkpoint_step <= run->resume_step))
+        return;
+    run->has_saved = true;
+    phase_set_checkpoint(phase, event->path, event->step);
+    step_save_phase(step, phase);
+}
+
+/* The phase goes back to what it had before the guard broke: of this run, or what that began with.
+ */
+void run_on_suspect(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    const struct core_event *event = step->event;
+    if (run->suspect_step < 0 || event->since < run->suspect_step)
+        run->suspect_step = event->since;
+    bool is_before = run->resume_path && phase->checkpoint_path &&
+                     text_equal(phase->checkpoint_path, run->resume_path);
+    if (run != phase->run || !phase->checkpoint_path)
+        return;
+    if (is_before ? !event->path : phase->checkpoint_step < event->since)
+        return;
+    if (event->path)
+        phase_set_checkpoint(phase, event->path, event->step);
+    else
+        phase_set_checkpoint(phase, run->resume_path, run->resume_step);
     step_save_phase(step, phase);
 }
 

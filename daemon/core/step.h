@@ -91,6 +91,8 @@ void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t
 void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan);
 /* The checkpoint that the next run begins from; an empty path: the start. */
 void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at);
+/* The one that it has now; NULL: none. */
+void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at);
 /* What waited for a phase that was skipped over may wait for it again. */
 void phase_revive_after(struct step *step, struct phase *phase);
 void phase_on_judged(struct step *step, struct phase *phase);
@@ -109,6 +111,7 @@ void run_on_stopping(struct step *step, struct run *run);
 void run_on_ended(struct step *step, struct run *run);
 void run_on_silent(struct step *step, struct run *run);
 void run_on_checkpoint(struct step *step, struct run *run);
+void run_on_suspect(struct step *step, struct run *run);
 void run_on_progress(struct step *step, struct run *run);
 void run_on_time(struct step *step, struct run *run);
 int64_t run_deadline(const struct run *run);

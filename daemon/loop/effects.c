@@ -125,9 +125,10 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
     struct store *store = loop->config.store;
     struct notes *notes;
     json_t *resume = NULL;
+    char *why = NULL;
     int status = notes_get(loop, run->id, &notes, err);
     if (status == 0)
-        status = resume_choose(store, run, &resume, err);
+        status = resume_choose(store, run, &resume, &why, err);
     if (status == 0)
         status = store_launch_load(store, run->phase->id, ret_launch, err);
     if (status < 0)
@@ -136,11 +137,10 @@ static int prepare(struct loop *loop, const struct run *run, const struct folder
                              notes->secret_text, resume, ret_is_begun, err);
     if (status < 0)
         store_launch_fini(ret_launch);
-    else if (run->resume_path && json_is_null(resume) && !*ret_is_begun)
-        loop_warn(loop, run,
-                  "begins anew: no checkpoint is whole any more, not even the one of step %lld",
-                  (long long)run->resume_step);
+    else if (why && !*ret_is_begun)
+        loop_warn(loop, run, "%s", why);
 out:
+    free(why);
     json_decref(resume);
     return status;
 }

@@ -155,7 +155,9 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
                                           .path = text_of(entry, "path"),
                                           .step = entry_step(entry),
                                           .bytes = integer_of(entry, "bytes", -1),
-                                          .time_ms = time_ms_of(entry, "time")};
+                                          .time_ms = time_ms_of(entry, "time"),
+                                          .is_suspect =
+                                              json_is_true(json_object_get(entry, "suspect"))};
     const json_t *paths = json_object_get(entry, "paths");
     if (json_is_array(paths))
         checkpoint.paths = paths;
@@ -168,6 +170,14 @@ static int write_checkpoint(const json_t *entry, const struct entry_origin *orig
     status = write_history(entry, origin, STORE_EVENT_CHECKPOINT, message, store, err);
     free(message);
     return status;
+}
+
+static int write_suspect(const json_t *entry, const struct entry_origin *origin,
+                         struct store *store, struct error *err)
+{
+    int64_t step = entry_step(entry);
+    return step < 0 ? write_strange(entry, origin, store, err)
+                    : store_run_suspect(store, origin->run, step, err);
 }
 
 static int write_guard(const json_t *entry, const struct entry_origin *origin, struct store *store,
@@ -301,7 +311,15 @@ static bool tell_checkpoint(const json_t *entry, char buffer[REASON_MAX], struct
     event->kind = EV_CHECKPOINT;
     event->path = text_of(entry, "path");
     event->step = entry_step(entry);
-    return event->path && event->step >= 0;
+    return event->path && event->step >= 0 && !json_is_true(json_object_get(entry, "suspect"));
+}
+
+static bool tell_suspect(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
+{
+    (void)buffer;
+    event->kind = EV_SUSPECT;
+    event->since = entry_step(entry);
+    return event->since >= 0;
 }
 
 static bool tell_stopping(const json_t *entry, char buffer[REASON_MAX], struct core_event *event)
@@ -361,6 +379,7 @@ static const struct {
     [ENTRY_METRIC] = {"metric", write_metric, NULL},
     [ENTRY_CHECKPOINT] = {"checkpoint", write_checkpoint, tell_checkpoint},
     [ENTRY_GUARD] = {"guard", write_guard, NULL},
+    [ENTRY_SUSPECT] = {"suspect", write_suspect, tell_suspect},
     [ENTRY_WARNING] = {"warning", write_warning, NULL},
     [ENTRY_STOPPING] = {"stopping", NULL, tell_stopping},
     [ENTRY_EXITED] = {"exited", NULL, NULL},

@@ -7,6 +7,7 @@
 #include "daemon/loop/inside.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
+#include "daemon/loop/resume.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -116,6 +117,28 @@ static void post_started(struct loop *loop, struct core_event *event)
     folder_fini(&folder);
 }
 
+/* The core goes back to what the run saved before. */
+static void post_suspect(struct loop *loop, struct notes *notes, struct core_event *event)
+{
+    json_t *good = NULL;
+    struct error err;
+    if (resume_before(loop->config.store, event->run, event->since, notes->saved, &good, &err) < 0)
+        log_line("could not read the checkpoints of run %llu: %s",
+                 (unsigned long long)event->run->id, err.message);
+    event->path = json_string_value(json_object_get(good, "path"));
+    event->step = json_integer_value(json_object_get(good, "step"));
+    loop_post(loop, event);
+    json_decref(good);
+}
+
+static void post_checkpoint(struct loop *loop, struct notes *notes, const struct core_event *event)
+{
+    json_t *saved = json_pack("{s:s, s:I}", "path", event->path, "step", (json_int_t)event->step);
+    if (!saved || json_array_append_new(notes->saved, saved) < 0)
+        abort();
+    loop_post(loop, event);
+}
+
 static void post_entry(struct loop *loop, struct notes *notes, struct run *run, const json_t *entry)
 {
     char buffer[REASON_MAX];
@@ -130,6 +153,10 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
     event.run = run;
     if (event.kind == EV_RUN_STARTED)
         post_started(loop, &event);
+    else if (event.kind == EV_SUSPECT)
+        post_suspect(loop, notes, &event);
+    else if (event.kind == EV_CHECKPOINT)
+        post_checkpoint(loop, notes, &event);
     else
         loop_post(loop, &event);
 }

@@ -17,6 +17,7 @@ static struct notes *notes_add(struct loop *loop, uint64_t run, const char *secr
         abort();
     notes->run = run;
     notes->step = -1;
+    notes->saved = json_array();
     memcpy(notes->secret_text, secret, sizeof notes->secret_text);
     map_put(&loop->notes, run, notes);
     return notes;
@@ -67,6 +68,7 @@ void notes_forget(struct loop *loop, uint64_t run)
     }
     free(notes->nodes);
     json_decref(notes->outcome);
+    json_decref(notes->saved);
     free(notes);
 }
 

@@ -21,6 +21,7 @@ struct row {
     uint64_t run;
     int64_t step, bytes, time_ms;
     json_t *paths;
+    bool is_suspect;
     bool is_file;  /* the newest that was told of this path: what lies there now */
     bool is_ahead; /* it leads to where the phase is */
 };
@@ -61,6 +62,7 @@ static int rows_add(void *arg, const struct store_checkpoint *checkpoint)
         .bytes = checkpoint->bytes,
         .time_ms = checkpoint->time_ms,
         .paths = json_incref((json_t *)checkpoint->paths),
+        .is_suspect = checkpoint->is_suspect,
     };
     return 0;
 }
@@ -139,16 +141,64 @@ static size_t run_index(const struct run *run)
     return index;
 }
 
-int resume_choose(struct store *store, const struct run *run, json_t **ret_resume,
+/* The run of the phase that ended before this one was made; NULL: it is the first. */
+static const struct run *run_before(const struct run *run)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    for (size_t i = run_index(run); i-- > 0;)
+        if (workflow->runs[i]->phase == run->phase)
+            return workflow->runs[i];
+    return NULL;
+}
+
+/* Whether a person has chosen this one, for this run or for the one before, which has broken no
+ * guard since. */
+static bool is_chosen(const struct run *run, const struct row *row)
+{
+    const struct run *before = run_before(run);
+    if (!run->resume_path || !text_equal(run->resume_path, row->path))
+        return false;
+    return run->phase->is_chosen || (before && before->suspect_step < 0 && before->resume_path &&
+                                     text_equal(before->resume_path, row->path));
+}
+
+/* Why a phase that has checkpoints begins at its start without anybody having wanted that; NULL: it
+ * has none of this kind. */
+static char *begins_anew(const struct rows *rows, const struct run *run)
+{
+    const struct phase *phase = run->phase;
+    const struct run *before = run_before(run);
+    const struct row *suspect = NULL;
+    for (size_t i = rows->count; before && i-- > 0;) {
+        const struct row *row = &rows->items[i];
+        if (row->run == before->id && row->is_file && row->is_suspect && is_whole(row))
+            suspect = row;
+    }
+    if (suspect)
+        return text_format("begins anew: no checkpoint is good; that of step %" PRId64
+                           " is suspect, saved when a guard had failed or NaN had come (phasectl "
+                           "retry %" PRIu64 "/%s --from %" PRId64 " takes it all the same)",
+                           suspect->step, phase->workflow->id, phase->name, suspect->step);
+    if (run->resume_path)
+        return text_format("begins anew: no checkpoint is whole any more, not even the one of step "
+                           "%" PRId64,
+                           run->resume_step);
+    return NULL;
+}
+
+int resume_choose(struct store *store, const struct run *run, json_t **ret_resume, char **ret_why,
                   struct error *err)
 {
     struct rows rows = {0};
     const struct row *chosen = NULL, *second = NULL;
-    int status = run->resume_path ? rows_load(store, run->phase->id, &rows, err) : 0;
+    bool may_resume = run->resume_path || !run->phase->is_anew;
+    int status = may_resume ? rows_load(store, run->phase->id, &rows, err) : 0;
+    *ret_why = NULL;
     rows_mark(&rows, run->phase, run_index(run), run->resume_path, run->resume_step);
     for (size_t i = 0; i < rows.count && !chosen; i++) {
         const struct row *row = &rows.items[i];
-        if (!row->is_file || !row->is_ahead || !is_whole(row))
+        bool is_good = !row->is_suspect || is_chosen(run, row);
+        if (!row->is_file || !row->is_ahead || !is_good || !is_whole(row))
             continue;
         if (run->phase->is_chosen || !has_failed(run, row))
             chosen = row;
@@ -159,8 +209,68 @@ int resume_choose(struct store *store, const struct run *run, json_t **ret_resum
         chosen = second;
     if (status == 0)
         *ret_resume = chosen ? reference(chosen->path, chosen->step) : json_null();
+    if (status == 0 && !chosen && may_resume)
+        *ret_why = begins_anew(&rows, run);
     rows_fini(&rows);
     return status;
+}
+
+/* Of a run that a person had begin with a suspect one: the newest good one before that; else NULL.
+ */
+static const struct row *good_before(struct rows *rows, const struct run *run)
+{
+    const struct row *good = NULL;
+    bool is_suspect = false;
+    rows_mark(rows, run->phase, run_index(run), run->resume_path, run->resume_step);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->items[i];
+        if (!row->is_file || !row->is_ahead)
+            continue;
+        is_suspect |= row->is_suspect && text_equal(row->path, run->resume_path);
+        if (!good && !row->is_suspect)
+            good = row;
+    }
+    return is_suspect ? good : NULL;
+}
+
+int resume_before(struct store *store, const struct run *run, int64_t since, const json_t *more,
+                  json_t **ret_resume, struct error *err)
+{
+    struct rows rows = {0};
+    const char *path = NULL;
+    int64_t step = -1;
+    int status = rows_load(store, run->phase->id, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct row *row = &rows.items[i];
+        if (row->run != run->id || row->is_suspect || row->step >= since || row->step <= step)
+            continue;
+        path = row->path;
+        step = row->step;
+    }
+    for (size_t i = 0; i < json_array_size(more); i++) {
+        const json_t *one = json_array_get(more, i);
+        int64_t at = json_integer_value(json_object_get(one, "step"));
+        if (at >= since || at <= step)
+            continue;
+        path = json_string_value(json_object_get(one, "path"));
+        step = at;
+    }
+    const struct row *good = path ? NULL : good_before(&rows, run);
+    if (status == 0)
+        *ret_resume = path   ? reference(path, step)
+                      : good ? reference(good->path, good->step)
+                             : json_null();
+    rows_fini(&rows);
+    return status;
+}
+
+/* Whether the phase's newest run has ended with a suspect one. */
+static bool is_newest_suspect(const struct rows *rows, const struct phase *phase)
+{
+    for (size_t i = 0; phase->run && i < rows->count; i++)
+        if (rows->items[i].run == phase->run->id && rows->items[i].is_suspect)
+            return true;
+    return false;
 }
 
 int resume_previous(struct store *store, const struct phase *phase, json_t **ret_resume,
@@ -171,11 +281,14 @@ int resume_previous(struct store *store, const struct phase *phase, json_t **ret
     int status = phase->checkpoint_path ? rows_load(store, phase->id, &rows, err) : 0;
     rows_mark(&rows, phase, phase->workflow->run_count, phase->checkpoint_path,
               phase->checkpoint_step);
+    bool is_suspect = is_newest_suspect(&rows, phase);
     for (size_t i = 0; i < rows.count && !previous; i++) {
         const struct row *row = &rows.items[i];
-        if (!row->is_file || !row->is_ahead || !is_whole(row))
+        if (!row->is_file || !row->is_ahead || row->is_suspect || !is_whole(row))
             continue;
-        if (!newest)
+        if (is_suspect)
+            previous = row;
+        else if (!newest)
             newest = row;
         else if (row->step < newest->step)
             previous = row;
@@ -208,7 +321,8 @@ int resume_find(struct store *store, const struct phase *phase, const char *from
         if (text_equal(step, from) || text_equal(row->path, from))
             found = reference(row->path, row->step);
         else if (count++ < SEARCH_STEPS_MAX)
-            text_addf(&steps, "%s%s", steps.size ? ", " : "", step);
+            text_addf(&steps, "%s%s%s", steps.size ? ", " : "", step,
+                      row->is_suspect ? " (suspect)" : "");
     }
     if (found)
         *ret_found = found;

@@ -2,7 +2,8 @@
  *
  * The core names the newest one that was told. When the run's folder is made, the files are looked
  * at: one that is not there any more, or has not its size any more, is passed over for the one
- * before; likewise one from which an earlier run made no step before its program failed. What was
+ * before; likewise one from which an earlier run made no step before its program failed. One that
+ * is suspect, saved when a guard had broken or NaN had come, only a person can choose. What was
  * made before the phase was begun anew counts no more, however new its steps. What was
  * chosen stands in run.json, and the core learns it when the run starts. */
 #ifndef PHASED_DAEMON_LOOP_RESUME_H
@@ -15,12 +16,21 @@ struct phase;
 struct run;
 struct store;
 
-/* {"path", "step"}, or JSON's null: from the start; a new reference. Fails as the record does. */
-int resume_choose(struct store *store, const struct run *run, json_t **ret_resume,
+/* {"path", "step"}, or JSON's null: from the start; a new reference. Where the phase has
+ * checkpoints and none of them will do, `ret_why` says so, the caller's to free(); else it is NULL.
+ * Fails as the record does. */
+int resume_choose(struct store *store, const struct run *run, json_t **ret_resume, char **ret_why,
                   struct error *err);
 
+/* The newest checkpoint that the run has saved before step `since`, as the record has it or in the
+ * list `more` of references; JSON's null: there is none. Of a run that a person had begin with a
+ * suspect one it may be a good one from before. A new reference. */
+int resume_before(struct store *store, const struct run *run, int64_t since, const json_t *more,
+                  json_t **ret_resume, struct error *err);
+
 /* The whole checkpoint before the newest one that leads to where the phase is; JSON's null: there
- * is none before it. A new reference. */
+ * is none before it. Where the newest is suspect, that is the newest one that is not. A new
+ * reference. */
 int resume_previous(struct store *store, const struct phase *phase, json_t **ret_resume,
                     struct error *err);
 

@@ -222,6 +222,7 @@ static bool load_run(struct stmt *stmt, struct run *run)
     run->ended_ms = stmt_next_int(stmt);
     run->silent_since_ms = stmt_next_int(stmt);
     run->told_ms = stmt_next_int(stmt);
+    run->suspect_step = stmt_next_int(stmt);
     run->is_remedied = stmt_next_bool(stmt);
     return !damaged;
 }

@@ -102,7 +102,21 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
         stmt_bind_int(stmt, ":bytes", checkpoint->bytes);
     stmt_bind_json(stmt, ":paths", checkpoint->paths);
     stmt_bind_int(stmt, ":time", checkpoint->time_ms);
+    stmt_bind_int(stmt, ":suspect", checkpoint->is_suspect);
     return stmt_run(stmt, err);
+}
+
+int store_run_suspect(struct store *store, uint64_t run, int64_t step, struct error *err)
+{
+    static const enum query updates[] = {Q_RUN_SUSPECT, Q_CHECKPOINT_SUSPECT};
+    int result = 0;
+    for (size_t i = 0; i < sizeof updates / sizeof *updates && result == 0; i++) {
+        struct stmt *stmt = store_stmt(store, updates[i]);
+        stmt_bind_id(stmt, ":run", run);
+        stmt_bind_int(stmt, ":step", step);
+        result = stmt_run(stmt, err);
+    }
+    return result;
 }
 
 int store_checkpoints(struct store *store, uint64_t phase,
@@ -124,6 +138,7 @@ int store_checkpoints(struct store *store, uint64_t phase,
         json_t *paths = stmt_next_json(stmt);
         checkpoint.paths = paths;
         checkpoint.time_ms = stmt_next_int(stmt);
+        checkpoint.is_suspect = stmt_next_bool(stmt);
         result = each(arg, &checkpoint);
         json_decref(paths);
         if (result != 0) {

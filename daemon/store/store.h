@@ -165,11 +165,14 @@ struct store_checkpoint {
     int64_t bytes; /* of all its files; -1: not known */
     int64_t time_ms;
     const json_t *paths; /* the list of its files; NULL: `path` is all of it */
+    bool is_suspect;     /* also where the run was said to be at its step */
 };
 
 /* Adds one, or replaces what is known of this path. */
 int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
                          struct error *err);
+/* What the run has saved at this step or later, and saves from now on, is suspect. */
+int store_run_suspect(struct store *store, uint64_t run, int64_t step, struct error *err);
 /* Calls `each` for those of all runs of a phase, newest step first; the strings are borrowed for
  * the call. It ends as store_outbox() does. */
 int store_checkpoints(struct store *store, uint64_t phase,

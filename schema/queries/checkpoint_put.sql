@@ -1,4 +1,6 @@
-INSERT INTO checkpoint (run, path, step, bytes, paths, time)
-VALUES (:run, :path, :step, :bytes, :paths, :time)
+INSERT INTO checkpoint (run, path, step, bytes, paths, time, suspect)
+VALUES (:run, :path, :step, :bytes, :paths, :time,
+        :suspect OR EXISTS (SELECT 1 FROM run WHERE id = :run AND suspect_step <= :step))
 ON CONFLICT (run, path) DO UPDATE
-   SET step = excluded.step, bytes = excluded.bytes, paths = excluded.paths, time = excluded.time
+   SET step = excluded.step, bytes = excluded.bytes, paths = excluded.paths, time = excluded.time,
+       suspect = excluded.suspect

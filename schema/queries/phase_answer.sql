@@ -41,6 +41,18 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                               phase.workflow || '/' || ifnull(best.name, phase.name))
            || '/out' AS out,
        ifnull(best.checkpoint_path, phase.checkpoint_path) AS checkpoint,
+       CASE WHEN phase.checkpoint_path NOT NULL THEN phase.checkpoint_step END AS checkpoint_step,
+       (SELECT group_concat(step)
+          FROM (SELECT DISTINCT checkpoint.step
+                  FROM run AS one
+                  JOIN checkpoint ON checkpoint.run = one.id
+                 WHERE one.phase = phase.id AND one.suspect_step NOT NULL AND checkpoint.suspect
+                   AND NOT EXISTS (SELECT 1 -- that has taken its place
+                                     FROM run AS later
+                                     JOIN checkpoint AS other ON other.run = later.id
+                                    WHERE later.phase = phase.id AND later.id > one.id
+                                      AND other.path = checkpoint.path)
+                 ORDER BY checkpoint.step)) AS "suspects[]",
        CASE WHEN run.state IN ('starting', 'running', 'stopping')
             THEN (SELECT event.message
                     FROM event

@@ -129,3 +129,73 @@ SPEC
     [ "$(record 'SELECT resume_step FROM run WHERE attempt = 4')" = 150 ]
     phasectl cancel "$workflow"
 }
+
+# Its loss is NaN from the step on that `breaks` says, until a person has made `mended`; it saves every
+# ten steps, and when it is stopped.
+diverging() {
+    cat <<SPEC
+name: diverging
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    preflight: off
+    run: |
+      step=\${PHASED_RESUME_STEP:-0}; loss=1
+      echo "\$step" >>"\$PHASED_OUT/executed"
+      trap 'echo \$loss >"\$PHASED_OUT/step_\$step"; exit 0' TERM
+      while [ \$step -lt 50 ]; do
+        step=\$((step + 1))
+        [ \$step -lt $1 ] || [ -e "\$PHASED_OUT/mended" ] || loss=nan
+        echo "step=\$step loss=\$loss"
+        [ \$((step % 10)) -gt 0 ] || echo \$loss >"\$PHASED_OUT/step_\$step"
+        sleep 0.1 & wait \$! || true
+      done
+    checkpoint: {path: "\$PHASED_OUT/step_{step}", save_time: 5s}
+SPEC
+}
+
+executed() {
+    paste -sd' ' "$PHASED_HOME/runs/1/train/out/executed"
+}
+
+@test "what was saved once NaN had come is suspect, and only a person goes on from it" {
+    phasectl daemon start
+    diverging 25 | submit
+    eventually 60 state 1/train held
+    [ "$(record 'SELECT suspect_step FROM run')" = 25 ]
+    [ "$(record 'SELECT count(*) > 0, min(step) >= 25 FROM checkpoint WHERE suspect')" = '1|1' ]
+    [ "$(record 'SELECT checkpoint_step FROM phase')" = 20 ]
+    suspect=$(record 'SELECT max(step) FROM checkpoint')
+    grep nan "$PHASED_HOME/runs/1/train/out/step_$suspect"
+    run -0 phasectl why 1/train
+    [[ $output == *"suspect checkpoints: step"*"$suspect: saved when a guard had failed or NaN had come; the last good one is of step 20"* ]]
+    [[ $output == *"phasectl retry 1/train --from 20 "* ]]
+    run -0 phasectl status 1/train
+    [[ $output == *"suspect"*"$suspect: saved when a guard had failed or NaN had come"* ]]
+    run -1 phasectl retry 1/train --from 77
+    [[ $output == *"it has $suspect (suspect), "*"20, 10 (steps)"* ]]
+    daemon_kill
+    phasectl daemon start
+    phasectl retry 1/train
+    eventually 60 state 1/train held
+    [ "$(executed)" = '0 20' ]
+    phasectl retry 1/train --from "$suspect"
+    eventually 60 state 1/train held
+    run -0 phasectl why 1/train
+    [[ $output == *"phasectl retry 1/train --from 20 "* ]]
+    touch "$PHASED_HOME/runs/1/train/out/mended"
+    phasectl retry 1/train
+    eventually 60 state 1 succeeded
+    [ "$(executed)" = "0 20 $suspect 20" ]
+}
+
+@test "where no checkpoint is good the phase begins anew, and says so" {
+    phasectl daemon start
+    diverging 5 | sed 's|^    checkpoint:|    remedies: {nan: {set: {lr: 1}}}\n    params: {lr: 2}\n&|' | submit
+    eventually 60 state 1/train held
+    [ "$(executed)" = '0 0' ]
+    [[ $(record "SELECT group_concat(message) FROM event WHERE type = 'warning' AND run = 2") == \
+        *"begins anew: no checkpoint is good; that of step "*" is suspect"*"--from "*"takes it all the same"* ]]
+    run -0 phasectl why 1/train
+    [[ $output == *"none is good"* && $output == *"run it again from its start: no checkpoint is good"* ]]
+}

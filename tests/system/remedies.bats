@@ -201,3 +201,33 @@ crash_at() {
 
 @test "a daemon that dies before a remedy is worked out works it out" { crash_at remedy:1:before; }
 @test "a daemon that dies when a remedy was worked out does so again" { crash_at remedy:1:after; }
+
+@test "a remedy goes on from the last checkpoint before a guard failed" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: spike
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    preflight: off
+    params: {lr: 2}
+    run: |
+      step=${PHASED_RESUME_STEP:-0}
+      echo "$step $lr" >>"$PHASED_OUT/executed"
+      trap 'echo >"$PHASED_OUT/step_$step"; exit 0' TERM
+      while [ $step -lt 50 ]; do
+        step=$((step + 1)); loss=1
+        [ $step -le 25 ] || [ $lr = 1 ] || loss=9
+        echo "step=$step loss=$loss"
+        [ $((step % 5)) -gt 0 ] || echo >"$PHASED_OUT/step_$step"
+        sleep 0.1 & wait $! || true
+      done
+    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s}
+    guards: {spike: {value: mean(loss), over: 10 steps, at_most: 5}}
+    remedies: {spike: {set: {lr: lr / 2}, resume: checkpoint}}
+SPEC
+    eventually 90 state 1 succeeded
+    # Five of ten steps are bad at step 30, at which the guard still holds.
+    [ "$(record 'SELECT suspect_step FROM run WHERE attempt = 1')" = 31 ]
+    [ "$(paste -sd, "$PHASED_HOME/runs/1/train/out/executed")" = '0 2,30 1' ]
+}

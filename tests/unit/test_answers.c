@@ -104,7 +104,8 @@ static struct workflow *seven(struct record *record)
     " 'by_gpu': null,"                                                                             \
     " 'remedy': null}"
 #define NO_MATRIX                                                                                  \
-    ", 'warning': null, 'matrix': null, 'number': null, 'case': null, 'value': null, 'standing': " \
+    ", 'suspects': [], 'warning': null, 'matrix': null, 'number': null, 'case': null, 'value': "   \
+    "null, 'standing': "                                                                           \
     "null,"                                                                                        \
     " 'out_reason': '', 'rung': 1, 'rungs': 1, 'members': null, 'best': null, 'reused': null"
 /* 72 s on 16 GPUs at 2.5 USD an hour; 810 steps to go at 90 in 36 s. */
@@ -115,7 +116,8 @@ static struct workflow *seven(struct record *record)
     " 'metrics': {'loss': 4.25, 'dt': 7.0}, 'eta_s': 324.0, 'gpus': 16, 'nodes': 2,"               \
     " 'usd_per_hour': 40.0, 'projected_cost_usd': 4.4, 'projected_gpu_seconds': 6336.0,"           \
     " 'gpu_seconds': 1152.0, 'cost_usd': 0.8, 'promoted': null,"                                   \
-    " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt'" NO_MATRIX
+    " 'out': '/home/runs/7/validate/out', 'checkpoint': '/out/step_100.ckpt', 'checkpoint_step': " \
+    "100" NO_MATRIX
 /* Its price is by GPU, and it asks for none in particular. */
 #define PHASE_TRAIN                                                                                \
     "{'phase': 'train', 'address': '7/train', 'state': 'blocked', 'hold': null, 'reason': '',"     \
@@ -123,7 +125,7 @@ static struct workflow *seven(struct record *record)
     " 'total': null, 'metrics': {}, 'eta_s': null, 'gpus': 24, 'nodes': 3, 'gpu_seconds': 0.0,"    \
     " 'usd_per_hour': null, 'projected_cost_usd': null, 'projected_gpu_seconds': null,"            \
     " 'cost_usd': null, 'promoted': null, 'out': '/home/runs/7/train/out', 'checkpoint': "         \
-    "null" NO_MATRIX "}"
+    "null, 'checkpoint_step': null" NO_MATRIX "}"
 #define WORKFLOW_7                                                                                 \
     "{'workflow': 7, 'name': 'trm', 'state': 'running', 'submitted': 1790000000.0,"                \
     " 'ended': null, 'file': 'demo.yaml', 'workdir': '/work dir', 'variants': [], 'set': "         \

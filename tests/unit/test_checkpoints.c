@@ -42,8 +42,9 @@ static bool is_there(const char *name)
 /* "500 12 model_500.pt; ": step, bytes and name of what was found. */
 static void note(void *context, const struct checkpoint *checkpoint)
 {
-    text_addf(context, "%lld %llu %s; ", (long long)checkpoint->step,
-              (unsigned long long)checkpoint->bytes, checkpoint->path + strlen(folder) + 1);
+    text_addf(context, "%lld %llu %s%s; ", (long long)checkpoint->step,
+              (unsigned long long)checkpoint->bytes, checkpoint->path + strlen(folder) + 1,
+              checkpoint->is_suspect ? " suspect" : "");
 }
 
 static struct checkpoints *begin(const char *pattern, unsigned keep, struct text *found)
@@ -255,6 +256,27 @@ static void nothing_outside_the_folder_of_the_phase_is_removed(void **state)
     free(out);
 }
 
+static void what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    put("c_20", 5);
+    put("c_30", 5);
+    checkpoints_suspect(checkpoints, 25);
+    put("c_20", 9); /* it was being written */
+    put("c_3", 5);  /* of an epoch, maybe */
+    put("c_40", 5);
+    checkpoints_look(checkpoints);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_ENDED_WELL);
+    assert_non_null(strstr(text_string(&found), "20 9 c_20; "));
+    assert_non_null(strstr(text_string(&found), "30 5 c_30 suspect; "));
+    assert_non_null(strstr(text_string(&found), "3 5 c_3 suspect; "));
+    assert_non_null(strstr(text_string(&found), "40 5 c_40 suspect; "));
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
@@ -267,6 +289,7 @@ int main(void)
         TEST(what_was_there_before_is_told_only_when_it_changes),
         TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
         TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),
+        TEST(what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step),
         TEST(nothing_outside_the_folder_of_the_phase_is_removed),
     };
     return cmocka_run_group_tests_name("checkpoints", tests, NULL, NULL);

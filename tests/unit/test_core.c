@@ -253,6 +253,76 @@ static void a_preempted_run_is_followed_from_its_checkpoint(void **state)
     assert_int_equal(world_phase(world, "validate")->run->resume_step, 500);
 }
 
+static void saves(struct world *world, int64_t step, const char *path)
+{
+    world_step(world, (struct core_event){.kind = EV_CHECKPOINT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .path = path,
+                                          .step = step});
+}
+
+/* From step `since`; `path` of `step` is the newest before it. */
+static void is_suspect(struct world *world, int64_t since, const char *path, int64_t step)
+{
+    world_step(world, (struct core_event){.kind = EV_SUSPECT,
+                                          .run = world_phase(world, "validate")->run,
+                                          .since = since,
+                                          .path = path,
+                                          .step = step});
+}
+
+static void what_was_saved_since_a_guard_broke_is_not_gone_on_from(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    saves(world, 20, "/20");
+    saves(world, 30, "/30");
+    is_suspect(world, 25, "/20", 20);
+    saves(world, 40, "/40");
+    assert_string_equal(world_phase(world, "validate")->checkpoint_path, "/20");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NAN, 40);
+    world_command(world, "validate", COMMAND_RETRY);
+    assert_string_equal(world_phase(world, "validate")->run->resume_path, "/20");
+    world_runs(world, "validate");
+    /* The next one saves nothing good at all: back to where it began. */
+    saves(world, 30, "/30");
+    is_suspect(world, 26, NULL, -1);
+    assert_string_equal(world_phase(world, "validate")->checkpoint_path, "/20");
+    assert_int_equal(world_phase(world, "validate")->checkpoint_step, 20);
+}
+
+static void where_no_checkpoint_is_good_a_phase_begins_anew(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    saves(world, 20, "/20");
+    is_suspect(world, 10, NULL, -1);
+    assert_null(world_phase(world, "validate")->checkpoint_path);
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NAN, 20);
+    world_command(world, "validate", COMMAND_RETRY);
+    assert_null(world_phase(world, "validate")->run->resume_path);
+}
+
+/* Not all that a phase has saved leads to where it is. */
+static void a_run_that_went_back_saves_anew(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    saves(world, 20, "/20");
+    saves(world, 40, "/40");
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 41);
+    struct phase *phase = world_phase(world, "validate");
+    world_step(world, (struct core_event){
+                          .kind = EV_RUN_STARTED, .run = phase->run, .path = "/20", .step = 20});
+    saves(world, 30, "/30b");
+    assert_string_equal(phase->checkpoint_path, "/30b");
+    saves(world, 25, "/25b");
+    assert_string_equal(phase->checkpoint_path, "/30b");
+}
+
 /* The first run of a rehearsal, with a checkpoint of step 20. */
 static void rehearse_first_run(struct world *world)
 {
@@ -499,6 +569,9 @@ int main(void)
         WORLD_TEST(a_failed_node_is_followed_after_a_growing_while),
         WORLD_TEST(on_fail_fail_skips_what_comes_after),
         WORLD_TEST(a_preempted_run_is_followed_from_its_checkpoint),
+        WORLD_TEST(what_was_saved_since_a_guard_broke_is_not_gone_on_from),
+        WORLD_TEST(where_no_checkpoint_is_good_a_phase_begins_anew),
+        WORLD_TEST(a_run_that_went_back_saves_anew),
         WORLD_TEST(what_until_ended_in_a_rehearsal_goes_on_once),
         WORLD_TEST(what_ended_by_itself_in_a_rehearsal_is_not_run_again),
         WORLD_TEST(a_rehearsal_tries_no_older_checkpoint),

@@ -41,12 +41,12 @@ static struct core_event random_job_event(struct world *world, uint64_t *seed)
 static struct core_event random_event(struct world *world, uint64_t *seed)
 {
     struct workflow *workflow = world->workflow;
-    static const enum core_event_kind kinds[] = {EV_RUN_STARTED, EV_RUN_STOPPING, EV_RUN_ENDED,
-                                                 EV_RUN_SILENT,  EV_CHECKPOINT,   EV_PROGRESS,
-                                                 EV_JUDGED,      EV_COMMAND,      EV_TIME};
+    static const enum core_event_kind kinds[] = {
+        EV_RUN_STARTED, EV_RUN_STOPPING, EV_RUN_ENDED, EV_RUN_SILENT, EV_CHECKPOINT,
+        EV_PROGRESS,    EV_JUDGED,       EV_COMMAND,   EV_TIME,       EV_SUSPECT};
     if (workflow->job_count && random_below(seed, 3) == 0)
         return random_job_event(world, seed);
-    struct core_event event = {.kind = kinds[random_below(seed, 9)]};
+    struct core_event event = {.kind = kinds[random_below(seed, sizeof kinds / sizeof *kinds)]};
     if (!workflow->run_count && event.kind != EV_COMMAND)
         event.kind = EV_TIME;
     if (workflow->run_count)
@@ -54,6 +54,7 @@ static struct core_event random_event(struct world *world, uint64_t *seed)
     event.outcome = OUTCOME_SUCCEEDED + random_below(seed, 5);
     event.cause = event.outcome == OUTCOME_FAILED ? CAUSE_EXIT + random_below(seed, 8) : CAUSE_NONE;
     event.step = random_below(seed, 1000);
+    event.since = random_below(seed, 1000);
     event.path = "/out/checkpoint";
     event.ended_ms = world->now_ms;
     event.requeues = random_below(seed, 2);

@@ -29,18 +29,16 @@ static void note_verdict(void *context, json_t *verdict)
 static enum guards_judgement judge(struct guards *guards, int step, const char *name, double value,
                                    struct text *told, struct text *message)
 {
-    json_t *verdict = NULL;
-    char *words = NULL;
+    struct guards_reason reason = {0};
     const struct extract_value row = {name, value};
     guards_add(guards, step, step, &row);
-    enum guards_judgement judgement =
-        guards_judge(guards, step, note_verdict, told, &verdict, &words);
-    assert_int_equal(verdict != NULL, judgement == GUARDS_FAILED);
-    assert_int_equal(words != NULL, judgement != GUARDS_FINE);
+    enum guards_judgement judgement = guards_judge(guards, step, note_verdict, told, &reason);
+    assert_int_equal(reason.verdict != NULL, judgement == GUARDS_FAILED);
+    assert_int_equal(reason.message != NULL, judgement != GUARDS_FINE);
     text_clear(message);
-    text_add(message, words ? words : "");
-    json_decref(verdict);
-    free(words);
+    text_add(message, reason.message ? reason.message : "");
+    json_decref(reason.verdict);
+    free(reason.message);
     return judgement;
 }
 
@@ -113,6 +111,47 @@ static void a_guard_waits_for_its_window_and_then_stops(void **state)
     json_decref(spec);
     text_fini(&told);
     text_fini(&message);
+}
+
+/* Steps come in batches, of which several may lie between two judgements. */
+static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
+{
+    static const struct {
+        const char *claim, *spec;
+        int broken, batch; /* the first step with a bad value; steps between judgements */
+        double bad;
+        int64_t since;
+    } rows[] = {
+        {"the step that broke it", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25,
+         1, 9, 25},
+        {"also in a batch", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25, 40, 9,
+         25},
+        {"the step at which a mean goes too far",
+         "{\"guards\": {\"g\": {\"condition\": \"mean(loss) <= 5\", \"over\": {\"steps\": 10}}}}",
+         25, 1, 9, 30},
+        {"the first NaN", "{}", 25, 40, NAN, 25},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *spec;
+        struct text told = {0};
+        struct guards_reason reason = {.since = -1};
+        struct guards *guards = guards_of(rows[i].spec, &spec);
+        enum guards_judgement judgement = GUARDS_FINE;
+        for (int step = 1; step <= 40 && judgement == GUARDS_FINE; step++) {
+            const struct extract_value row = {"loss", step < rows[i].broken ? 1 : rows[i].bad};
+            guards_add(guards, step, step, &row);
+            if (step % rows[i].batch == 0)
+                judgement = guards_judge(guards, step, note_verdict, &told, &reason);
+        }
+        if (judgement == GUARDS_FINE || reason.since != rows[i].since)
+            fail_msg("%s: %lld", rows[i].claim, (long long)reason.since);
+        json_decref(reason.verdict);
+        free(reason.message);
+        guards_free(guards);
+        json_decref(spec);
+        text_fini(&told);
+    }
 }
 
 static void a_run_that_goes_on_ends_by_the_condition_for_it(void **state)
@@ -208,19 +247,17 @@ static void until_ends_a_run_well_unless_a_guard_fails(void **state)
 static void until_sees_the_time_pass_without_metrics(void **state)
 {
     (void)state;
-    json_t *spec, *verdict = NULL;
-    char *message = NULL;
+    json_t *spec;
+    struct guards_reason reason = {0};
     struct text told = {0};
     struct guards *guards = guards_of("{\"until\": {\"condition\": \"elapsed >= 60\"}}", &spec);
-    assert_int_equal(guards_judge(guards, 59, note_verdict, &told, &verdict, &message),
-                     GUARDS_FINE);
-    assert_int_equal(guards_judge(guards, 60, note_verdict, &told, &verdict, &message),
-                     GUARDS_REACHED);
+    assert_int_equal(guards_judge(guards, 59, note_verdict, &told, &reason), GUARDS_FINE);
+    assert_int_equal(guards_judge(guards, 60, note_verdict, &told, &reason), GUARDS_REACHED);
     assert_string_equal(text_string(&told), "until passed; ");
     guards_free(guards);
     json_decref(spec);
-    json_decref(verdict);
-    free(message);
+    json_decref(reason.verdict);
+    free(reason.message);
     text_fini(&told);
 }
 
@@ -263,6 +300,7 @@ int main(void)
         cmocka_unit_test(only_what_is_named_loss_must_be_finite),
         cmocka_unit_test(a_warning_is_told_each_time_it_begins_and_stops_nothing),
         cmocka_unit_test(a_guard_waits_for_its_window_and_then_stops),
+        cmocka_unit_test(what_no_guard_vouches_for_begins_where_it_is_said),
         cmocka_unit_test(a_run_that_goes_on_ends_by_the_condition_for_it),
         cmocka_unit_test(metrics_that_are_asked_for_and_do_not_come_are_named),
         cmocka_unit_test(until_ends_a_run_well_unless_a_guard_fails),

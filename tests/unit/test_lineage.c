@@ -59,6 +59,7 @@ static void put_run(unsigned attempt, int resume, const char *more)
 
 struct past_run {
     int resume;
+    int suspect;            /* from this step on; 0: nothing is */
     int steps[CHECKPOINTS]; /* negative: of the wrong size now; 0: none */
 };
 
@@ -84,6 +85,12 @@ static void put_past_run(unsigned attempt, const struct past_run *run)
         put(data, "out/%d", step);
         free(data);
     }
+    if (run->suspect) { /* told by another node */
+        char *entry =
+            text_format("{\"seq\": 1, \"type\": \"suspect\", \"step\": %d}\n", run->suspect);
+        put(entry, "%u/journal/n2.jsonl", attempt);
+        free(entry);
+    }
     put(text_string(&journal), "%u/journal/n1.jsonl", attempt);
     text_fini(&journal);
 }
@@ -91,15 +98,23 @@ static void put_past_run(unsigned attempt, const struct past_run *run)
 static void the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken(void **state)
 {
     static const struct lineage_row rows[] = {
-        {"none", 1, {{0, {0}}}, 0, 0},
-        {"the newest", 1, {{0, {10, 20, 30}}}, 0, 30},
-        {"the one before one of the wrong size", 1, {{0, {10, 20, -30}}}, 0, 20},
-        {"the one before one that is gone", 1, {{0, {10, 20, 30}}}, 30, 20},
-        {"one of an earlier run", 3, {{0, {10, 20}}, {20, {0}}, {20, {0}}}, 0, 20},
-        {"the newest of all runs", 3, {{0, {10, 20}}, {20, {30}}, {30, {40}}}, 0, 40},
-        {"not one that a later run turned away from", 2, {{0, {10, 20, 30}}, {10, {0}}}, 0, 10},
-        {"not one from before a new start", 2, {{0, {10, 20}}, {0, {0}}}, 0, 0},
-        {"the start, when all are broken", 2, {{0, {-10, -20}}, {20, {-30}}}, 0, 0},
+        {"none", 1, {{0, 0, {0}}}, 0, 0},
+        {"the newest", 1, {{0, 0, {10, 20, 30}}}, 0, 30},
+        {"the one before one of the wrong size", 1, {{0, 0, {10, 20, -30}}}, 0, 20},
+        {"the one before one that is gone", 1, {{0, 0, {10, 20, 30}}}, 30, 20},
+        {"one of an earlier run", 3, {{0, 0, {10, 20}}, {20, 0, {0}}, {20, 0, {0}}}, 0, 20},
+        {"the newest of all runs", 3, {{0, 0, {10, 20}}, {20, 0, {30}}, {30, 0, {40}}}, 0, 40},
+        {"not one that a later run turned away from",
+         2,
+         {{0, 0, {10, 20, 30}}, {10, 0, {0}}},
+         0,
+         10},
+        {"not one from before a new start", 2, {{0, 0, {10, 20}}, {0, 0, {0}}}, 0, 0},
+        {"the start, when all are broken", 2, {{0, 0, {-10, -20}}, {20, 0, {-30}}}, 0, 0},
+        {"the last good one", 1, {{0, 25, {10, 20, 30}}}, 0, 20},
+        {"the last good one of an earlier run", 2, {{0, 0, {10, 20}}, {20, 25, {30}}}, 0, 20},
+        {"the start, when none is good", 1, {{0, 5, {10, 20}}}, 0, 0},
+        {"a suspect one that a person has chosen", 2, {{0, 25, {10, 30}}, {30, 0, {0}}}, 0, 30},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -264,7 +279,7 @@ static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
     struct error err;
     char *run_dir = NULL, *again = NULL;
     (void)state;
-    put_past_run(1, &(struct past_run){0, {10, 20}});
+    put_past_run(1, &(struct past_run){0, 0, {10, 20}});
     struct assignment *last = assignment_of(1);
     assert_int_equal(alone_make_run(last, &run_dir, &err), 0);
     struct assignment *next = assignment_of(2);

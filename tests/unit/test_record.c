@@ -457,11 +457,11 @@ static void checkpoints_of_all_runs_come_newest_first(void **state)
     record_add_run(&record, &workflow->phases[1], 12, 22);
     json_t *paths = json_pack("[s, s]", "/out/2", "/out/2b");
     const struct store_checkpoint checkpoints[] = {
-        {10, "/out/1", 100, -1, 1000, NULL},
-        {10, "/out/2", 200, 5, 2000, NULL},
-        {11, "/out/2", 200, 6, 3000, paths},
-        {10, "/out/1", 100, 4, 1500, NULL}, /* again: its size */
-        {12, "/other/9", 900, 0, 4000, NULL},
+        {10, "/out/1", 100, -1, 1000, NULL, false},
+        {10, "/out/2", 200, 5, 2000, NULL, false},
+        {11, "/out/2", 200, 6, 3000, paths, false},
+        {10, "/out/1", 100, 4, 1500, NULL, false}, /* again: its size */
+        {12, "/other/9", 900, 0, 4000, NULL, false},
     };
     record_begin(&record);
     for (size_t i = 0; i < sizeof checkpoints / sizeof *checkpoints; i++)
@@ -473,6 +473,38 @@ static void checkpoints_of_all_runs_come_newest_first(void **state)
         text_string(&text),
         "11 /out/2 200 6 3000 /out/2\n10 /out/2 200 5 2000\n10 /out/1 100 4 1500\n");
     text_fini(&text);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
+static void what_a_run_saved_since_its_guard_broke_is_suspect(void **state)
+{
+    (void)state;
+    struct record record;
+    struct workflow *workflow = record_workflow(1);
+    record_open(&record);
+    record_insert(&record, workflow);
+    record_add_run(&record, &workflow->phases[0], 10, 20);
+    record_add_run(&record, &workflow->phases[0], 11, 21);
+    const struct store_checkpoint before[] = {{.run = 10, .path = "/out/1", .step = 100},
+                                              {.run = 10, .path = "/out/2", .step = 200},
+                                              {.run = 11, .path = "/other/2", .step = 200}};
+    const struct store_checkpoint after[] = {
+        {.run = 10, .path = "/out/3", .step = 300},
+        {.run = 10, .path = "/out/0", .step = 50, .is_suspect = true},
+        {.run = 11, .path = "/out/2", .step = 200}};
+    record_begin(&record);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(store_checkpoint_add(record.store, &before[i], NULL), 0);
+    assert_int_equal(store_run_suspect(record.store, 10, 250, NULL), 0);
+    assert_int_equal(store_run_suspect(record.store, 10, 150, NULL), 0);
+    assert_int_equal(store_run_suspect(record.store, 10, 160, NULL), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(store_checkpoint_add(record.store, &after[i], NULL), 0);
+    record_commit(&record);
+    record_assert(&record, "SELECT run || ' ' || path FROM checkpoint WHERE suspect",
+                  "10 /out/0,10 /out/2,10 /out/3");
+    record_assert(&record, "SELECT suspect_step FROM run WHERE suspect_step NOT NULL", "150");
     workflow_free(workflow);
     record_close(&record);
 }
@@ -523,6 +555,7 @@ int main(void)
         cmocka_unit_test(history_says_what_moved_and_never_changes),
         cmocka_unit_test(a_promotion_says_who_and_which_way),
         cmocka_unit_test(checkpoints_of_all_runs_come_newest_first),
+        cmocka_unit_test(what_a_run_saved_since_its_guard_broke_is_suspect),
         cmocka_unit_test(a_gate_judged_again_has_its_newest_verdicts_alone),
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);

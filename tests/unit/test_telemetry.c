@@ -264,20 +264,17 @@ static void guards_judge_every_second_also_of_one_step(void **state)
 {
     (void)state;
     struct world world;
-    json_t *verdict;
-    char *message = NULL;
+    struct guards_reason reason = {0};
     world_init(&world, "min(gpu_util)");
     world_step(&world, 10);
     world_pass(&world, 3, 90);
-    assert_int_equal(guards_judge(world.guards, 3, note_nothing, NULL, &verdict, &message),
-                     GUARDS_FINE);
+    assert_int_equal(guards_judge(world.guards, 3, note_nothing, NULL, &reason), GUARDS_FINE);
     world_pass(&world, 1, 40);
     world_pass(&world, 3, 90);
-    assert_int_equal(guards_judge(world.guards, 7, note_nothing, NULL, &verdict, &message),
-                     GUARDS_FAILED);
-    assert_string_equal(message, "guard failed: busy 40 is below 50 (steps 10..10)");
-    json_decref(verdict);
-    free(message);
+    assert_int_equal(guards_judge(world.guards, 7, note_nothing, NULL, &reason), GUARDS_FAILED);
+    assert_string_equal(reason.message, "guard failed: busy 40 is below 50 (steps 10..10)");
+    json_decref(reason.verdict);
+    free(reason.message);
     world_fini(&world);
 }
 
@@ -286,8 +283,7 @@ static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
 {
     (void)state;
     struct world world;
-    json_t *verdict;
-    char *message = NULL;
+    struct guards_reason reason = {0};
     world_init(&world, "last(gpu_util_min)");
     world_step(&world, 10);
     for (unsigned i = 0; i < 5; i++) {
@@ -299,15 +295,13 @@ static void the_least_busy_gpu_is_the_one_with_the_lowest_mean(void **state)
     expect_metrics(&world, "10 {\"loss\": 1.0, \"gpu_util\": 95.0, \"gpu_util_min\": 95.0, "
                            "\"gpu_mem_gb\": 2.1}; 11 {\"loss\": 1.0, \"gpu_util\": 80.0, "
                            "\"gpu_util_min\": 60.0, \"gpu_mem_gb\": 2.1}; ");
-    assert_int_equal(guards_judge(world.guards, 20, note_nothing, NULL, &verdict, &message),
-                     GUARDS_FINE);
+    assert_int_equal(guards_judge(world.guards, 20, note_nothing, NULL, &reason), GUARDS_FINE);
     /* One GPU stands still: in the mean of both that is 50 %, and no guard at 50 would notice. */
     world_pass_two(&world, 2, 100, 0);
-    assert_int_equal(guards_judge(world.guards, 22, note_nothing, NULL, &verdict, &message),
-                     GUARDS_FAILED);
-    assert_string_equal(message, "guard failed: busy 48 is below 50 (steps 10..11)");
-    json_decref(verdict);
-    free(message);
+    assert_int_equal(guards_judge(world.guards, 22, note_nothing, NULL, &reason), GUARDS_FAILED);
+    assert_string_equal(reason.message, "guard failed: busy 48 is below 50 (steps 10..11)");
+    json_decref(reason.verdict);
+    free(reason.message);
     world_fini(&world);
 }
 

@@ -107,6 +107,8 @@ static void lead_agent_guard(struct lead *lead, const json_t *report)
     if (json_is_object(verdict))
         lead->run->outcome.guard = json_incref(verdict);
     lead_run_tell_stop(lead->run, name);
+    if (cause != OUTCOME_CAUSE_NONE)
+        step_send(lead->step, "suspect");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 

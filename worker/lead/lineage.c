@@ -27,9 +27,24 @@ static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
+/* Checkpoint entries of a run, and from which step on they are suspect. */
+struct lineage_entries {
+    json_t *list;
+    json_int_t suspect_step;
+};
+
+static bool lineage_has_suspect(void *context, const json_t *entry)
+{
+    struct lineage_entries *entries = context;
+    const json_t *step = json_object_get(entry, "step");
+    if (json_is_integer(step) && json_integer_value(step) < entries->suspect_step)
+        entries->suspect_step = json_integer_value(step);
+    return true;
+}
+
 static bool lineage_has(void *context, const json_t *entry)
 {
-    json_t *list = context;
+    json_t *list = ((struct lineage_entries *)context)->list;
     const json_t *path = json_object_get(entry, "path");
     const json_t *step = json_object_get(entry, "step");
     const json_t *bytes = json_object_get(entry, "bytes");
@@ -38,19 +53,39 @@ static bool lineage_has(void *context, const json_t *entry)
     return true;
 }
 
-/* The checkpoint entries of one run, in the order of each node's journal. */
-static json_t *lineage_entries(const char *phase_dir, unsigned attempt)
+/* Takes out what no run goes on from by itself, but for what the next one went on from: a person
+ * has chosen that. */
+static void lineage_drop_suspects(struct lineage_entries *entries, const json_t *next)
 {
-    json_t *list = json_array();
+    const char *chosen = json_string_value(json_object_get(next, "path"));
+    for (size_t i = json_array_size(entries->list); i-- > 0;) {
+        const json_t *entry = json_array_get(entries->list, i);
+        const char *path = json_string_value(json_object_get(entry, "path"));
+        bool is_suspect =
+            json_is_true(json_object_get(entry, "suspect")) ||
+            json_integer_value(json_object_get(entry, "step")) >= entries->suspect_step;
+        if (is_suspect && !(chosen && text_equal(chosen, path)))
+            json_array_remove(entries->list, i);
+    }
+}
+
+/* The checkpoint entries of one run, in the order of each node's journal, without suspect ones.
+ * `next` is what the run after it went on from; NULL: nothing. */
+static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const json_t *next)
+{
+    struct lineage_entries entries = {.list = json_array(), .suspect_step = INT64_MAX};
     char *pattern = text_format("%s/%u/journal/*.jsonl", phase_dir, attempt);
     glob_t paths = {0};
     if (glob(pattern, 0, NULL, &paths) != 0)
         paths.gl_pathc = 0; /* a run that never began */
-    for (size_t i = 0; i < paths.gl_pathc; i++)
-        journal_visit(paths.gl_pathv[i], "checkpoint", lineage_has, list);
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        journal_visit(paths.gl_pathv[i], "checkpoint", lineage_has, &entries);
+        journal_visit(paths.gl_pathv[i], "suspect", lineage_has_suspect, &entries);
+    }
     globfree(&paths);
     free(pattern);
-    return list;
+    lineage_drop_suspects(&entries, next);
+    return entries.list;
 }
 
 /* Whether the files are still as large as when they were told. */
@@ -107,7 +142,8 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
     bool is_origin_known = false;
     json_int_t step_max = INT64_MAX;
     for (unsigned i = attempt; i > 0 && !found && step_max >= 0; i--) {
-        json_t *entries = lineage_entries(phase_dir, i), *run = lineage_run_json(phase_dir, i);
+        json_t *entries = lineage_entries(phase_dir, i, origin),
+               *run = lineage_run_json(phase_dir, i);
         const json_t *newest = lineage_newest(entries, step_max);
         found = newest ? lineage_reference(newest) : NULL;
         if (origin)
@@ -154,7 +190,7 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
 {
     char *run_dir = text_format("%s/%u", phase_dir, attempt);
     json_t *run = lineage_run_json(phase_dir, attempt);
-    json_t *entries = lineage_entries(phase_dir, attempt), *entry;
+    json_t *entries = lineage_entries(phase_dir, attempt, NULL), *entry;
     json_int_t began = json_integer_value(json_object_get(json_object_get(run, "resume"), "step"));
     struct outcome outcome;
     bool is_stuck = false;

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The newest checkpoint that has the size that the journals recorded, as {"path", "step"}, or null;
- * a new reference. `phase_dir` holds the runs, `attempt` is the newest of them. */
+/* The newest checkpoint that is not suspect and has the size that the journals recorded, as
+ * {"path", "step"}, or null; a new reference. `phase_dir` holds the runs, `attempt` is the newest
+ * of them. */
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt);
 
 /* The attempt of the newest run, `attempt` or before, to which the daemon gave a number; 0 when

@@ -14,7 +14,8 @@
 
 struct guard {
     struct check check;
-    bool has_failed; /* at the last look */
+    bool has_failed;   /* at the last look */
+    int64_t fine_step; /* the newest at which it did not fail */
 };
 
 /* A metric that is asked for. */
@@ -24,7 +25,10 @@ struct wanted {
     bool has_come;
 };
 
-enum { GUARDS_SEEN_MAX = 16 }; /* names that are told to who has misspelled one */
+enum {
+    GUARDS_SEEN_MAX = 16,  /* names that are told to who has misspelled one */
+    GUARDS_TRIES_MAX = 64, /* of the steps that come between two judgements */
+};
 
 struct guards {
     struct guard *list;
@@ -39,8 +43,10 @@ struct guards {
     struct metrics *metrics;
     const json_t *params;
     int64_t begin_step, step;
+    unsigned tries; /* since the last judgement */
     bool nan_ok, has_news;
     char *nan; /* what was not finite, once it came */
+    int64_t nan_step;
 };
 
 static struct wanted *guards_find(const struct guards *guards, const char *name)
@@ -95,6 +101,7 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
         int result = check_from_json(name, json, check, err);
         if (result < 0)
             return result;
+        guards->list[guards->count].fine_step = guards->begin_step;
         guards->count++;
         if ((result = guards_note_names(guards, check->condition, true, err)) < 0 ||
             (result = guards_note_names(guards, check->value, true, err)) < 0)
@@ -241,14 +248,58 @@ static void guards_see(struct guards *guards, const char *name)
     guards->seen_count++;
 }
 
+static struct expr_scope guards_scope(const struct guards *guards, json_t *facts)
+{
+    return (struct expr_scope){
+        .own = {.params = guards->params, .facts = facts, .metrics = guards->metrics},
+        .begin_step = guards->begin_step,
+        .full_windows = true,
+    };
+}
+
+static json_t *guards_facts(const struct guards *guards, double elapsed_s)
+{
+    return json_pack("{s:f, s:I}", "elapsed", elapsed_s, "step", (json_int_t)guards->step);
+}
+
+/* Too little data is no failure of a guard: the run has just begun. */
+static bool guard_fails(const struct verdict *verdict)
+{
+    return verdict->outcome == CHECK_FAILED || verdict->outcome == CHECK_ERROR;
+}
+
+/* All rows of a step are there. Of several that come between two judgements this finds the one that
+ * broke a guard. */
+static void guards_try(struct guards *guards, double elapsed_s)
+{
+    if (guards->count == 0 || !guards->has_news || guards->tries >= GUARDS_TRIES_MAX)
+        return;
+    guards->tries++;
+    json_t *facts = guards_facts(guards, elapsed_s);
+    struct expr_scope scope = guards_scope(guards, facts);
+    for (size_t i = 0; i < guards->count; i++) {
+        struct guard *guard = &guards->list[i];
+        struct verdict verdict;
+        check_evaluate(&guard->check, CHECK_GUARD, &scope, &verdict);
+        if (!guard_fails(&verdict))
+            guard->fine_step = guards->step;
+        verdict_fini(&verdict);
+    }
+    json_decref(facts);
+}
+
 void guards_add(struct guards *guards, int64_t step, double time_s,
                 const struct extract_value *value)
 {
-    if (step > guards->step)
+    if (step > guards->step) {
+        guards_try(guards, time_s);
         guards->step = step;
-    if (!isfinite(value->value) && !guards->nan_ok && !guards->nan && strstr(value->name, "loss"))
+    }
+    if (!isfinite(value->value) && !guards->nan_ok && !guards->nan && strstr(value->name, "loss")) {
         guards->nan = text_format("%s is %s at step %lld", value->name,
                                   isnan(value->value) ? "nan" : "infinite", (long long)step);
+        guards->nan_step = step;
+    }
     guards->has_news = true;
     guards_see(guards, value->name);
     struct wanted *wanted = guards_find(guards, value->name);
@@ -271,23 +322,26 @@ void guards_sample(struct guards *guards, double time_s, const struct extract_va
 }
 
 /* Evaluates one guard. Returns true when it stops the run. */
-static bool guard_judge(struct guard *guard, const struct expr_scope *scope, guards_verdict *told,
-                        void *context, json_t **ret_verdict, char **ret_message)
+static bool guard_judge(struct guard *guard, const struct expr_scope *scope, int64_t step,
+                        guards_verdict *told, void *context, struct guards_reason *ret_reason)
 {
     struct verdict verdict;
     check_evaluate(&guard->check, CHECK_GUARD, scope, &verdict);
-    /* Too little data is no failure of a guard: the run has just begun. */
-    bool fails = verdict.outcome == CHECK_FAILED || verdict.outcome == CHECK_ERROR;
+    bool fails = guard_fails(&verdict);
     bool stops = fails && verdict_is_failure(&verdict);
+    if (!fails)
+        guard->fine_step = step;
     bool is_new = fails && !guard->has_failed;
     guard->has_failed = fails;
     if (is_new) {
         json_t *json = verdict_to_json(&verdict);
         told(context, json);
-        if (stops) {
-            *ret_message = text_format("guard failed: %s", verdict.reason);
-            *ret_verdict = json_incref(json);
-        }
+        if (stops)
+            *ret_reason = (struct guards_reason){
+                .verdict = json_incref(json),
+                .message = text_format("guard failed: %s", verdict.reason),
+                .since = guard->fine_step < step ? guard->fine_step + 1 : step,
+            };
         json_decref(json);
     }
     verdict_fini(&verdict);
@@ -315,29 +369,25 @@ static bool until_judge(struct guard *until, const struct expr_scope *scope, gua
 }
 
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
-                                   void *context, json_t **ret_verdict, char **ret_message)
+                                   void *context, struct guards_reason *ret_reason)
 {
     bool stops = false;
     if (!guards->has_news && !guards->has_clock)
         return GUARDS_FINE;
     guards->has_news = false;
+    guards->tries = 0;
     if (guards->nan) {
-        *ret_verdict = NULL;
-        *ret_message = guards->nan;
+        *ret_reason = (struct guards_reason){.message = guards->nan, .since = guards->nan_step};
         guards->nan = NULL;
         guards->nan_ok = true; /* it was told */
         return GUARDS_NAN;
     }
-    json_t *facts = json_pack("{s:f, s:I}", "elapsed", elapsed_s, "step", (json_int_t)guards->step);
-    struct expr_scope scope = {
-        .own = {.params = guards->params, .facts = facts, .metrics = guards->metrics},
-        .begin_step = guards->begin_step,
-        .full_windows = true,
-    };
+    json_t *facts = guards_facts(guards, elapsed_s);
+    struct expr_scope scope = guards_scope(guards, facts);
     for (size_t i = 0; i < guards->count && !stops; i++)
-        stops = guard_judge(&guards->list[i], &scope, told, context, ret_verdict, ret_message);
+        stops = guard_judge(&guards->list[i], &scope, guards->step, told, context, ret_reason);
     bool is_reached = !stops && guards->has_until &&
-                      until_judge(&guards->until, &scope, told, context, ret_message);
+                      until_judge(&guards->until, &scope, told, context, &ret_reason->message);
     json_decref(facts);
     if (stops)
         return GUARDS_FAILED;

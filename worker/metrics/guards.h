@@ -32,11 +32,19 @@ enum guards_judgement { GUARDS_FINE, GUARDS_FAILED, GUARDS_NAN, GUARDS_REACHED }
 /* A verdict that is to be recorded; borrowed during the call. */
 typedef void guards_verdict(void *context, json_t *verdict);
 
-/* Evaluates what has new rows, and `until` whenever it asks how long the run has taken. When the
- * run must stop, `ret_verdict` is that guard's verdict, a new reference, or NULL for other reasons,
- * and `ret_message` says why in one line, the caller's to free(). */
+/* Why the run must stop. */
+struct guards_reason {
+    json_t *verdict; /* of the guard that failed, a new reference; NULL for other reasons */
+    char *message;   /* in one line; the caller's to free() */
+    /* Of a guard or NaN: what was saved at this step or later is suspect. NaN came at this step; of
+     * a guard it follows the last one at which that held, however far back its window reaches. */
+    int64_t since;
+};
+
+/* Evaluates what has new rows, and `until` whenever it asks how long the run has taken.
+ * `ret_reason` is set when the run must stop. */
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
-                                   void *context, json_t **ret_verdict, char **ret_message);
+                                   void *context, struct guards_reason *ret_reason);
 
 /* The metrics that guards, until and gate name and that have not come, as "a, b"; empty when all
  * have. The caller's to free(). */

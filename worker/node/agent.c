@@ -122,6 +122,8 @@ static void agent_command(void *context, const char *line, size_t size)
         node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
     else if (text_starts(line, "expect "))
         node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10));
+    else if (text_equal(line, "suspect"))
+        node_run_suspect(agent->run);
     else if (text_equal(line, "numbered"))
         node_run_number(agent->run);
     else if (text_equal(line, "kill"))

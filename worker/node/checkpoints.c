@@ -30,6 +30,7 @@ struct group {
     bool is_old;      /* was there before this run, and has not changed */
     bool is_told;     /* whole, and told */
     bool was_present; /* in the look before */
+    bool is_good;     /* begun before what came later was suspect */
 };
 
 struct checkpoints {
@@ -43,6 +44,7 @@ struct checkpoints {
     struct group *groups;
     size_t group_count;
     uint64_t changes;
+    bool is_suspect;                /* what is begun from now on */
     struct checkpoint_extent whole; /* of the last one told */
 };
 
@@ -166,6 +168,7 @@ static void checkpoints_tell(struct checkpoints *checkpoints, struct group *grou
         .bytes = group->signature.bytes,
         .paths = group->paths,
         .path_count = group->path_count,
+        .is_suspect = checkpoints->is_suspect && !group->is_good,
     };
     checkpoints->found(checkpoints->context, &checkpoint);
 }
@@ -213,6 +216,7 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
     for (size_t i = 0; i < count; i++) {
         struct group *before =
             groups_find(checkpoints->groups, checkpoints->group_count, groups[i].step);
+        groups[i].is_good = before && before->is_good;
         if (!before || !signature_equal(&before->signature, &groups[i].signature)) {
             checkpoints->changes++;
             continue;
@@ -309,6 +313,16 @@ void checkpoints_look(struct checkpoints *checkpoints)
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints)
 {
     return checkpoints->changes;
+}
+
+void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
+{
+    if (checkpoints->is_suspect)
+        return;
+    checkpoints_refresh(checkpoints);
+    checkpoints->is_suspect = true;
+    for (size_t i = 0; i < checkpoints->group_count; i++)
+        checkpoints->groups[i].is_good = checkpoints->groups[i].step < since;
 }
 
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)

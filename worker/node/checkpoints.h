@@ -11,6 +11,7 @@
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct checkpoint {
     uint64_t bytes;     /* of all its files */
     char *const *paths; /* of several files all; NULL otherwise */
     size_t path_count;
+    bool is_suspect; /* what saved it had broken a guard by then, or told NaN */
 };
 
 /* A checkpoint became whole; borrowed during the call. */
@@ -38,6 +40,10 @@ void checkpoints_look(struct checkpoints *checkpoints);
 
 /* How often a look found one that is new or has changed: somebody writes. */
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
+
+/* From now on those of step `since` and later are suspect, and all that were not begun yet. A
+ * second call changes nothing. */
+void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since);
 
 enum checkpoints_end {
     CHECKPOINTS_ENDED_WELL, /* every writer ended by itself: what is there is whole */

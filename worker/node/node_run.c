@@ -187,6 +187,12 @@ void node_run_kill(struct node_run *run)
         crew_kill(run->crew);
 }
 
+void node_run_suspect(struct node_run *run)
+{
+    if (run->observer)
+        observer_suspect(run->observer, INT64_MAX);
+}
+
 void node_run_examine(struct node_run *run)
 {
     if (run->vigil)

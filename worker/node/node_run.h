@@ -62,6 +62,9 @@ void node_run_expect(struct node_run *run, unsigned seconds);
 /* KILL to all that is left, now. */
 void node_run_kill(struct node_run *run);
 
+/* Some node has told what makes the checkpoints that follow suspect. */
+void node_run_suspect(struct node_run *run);
+
 /* The lead asks whether the run hangs: looks at the processes, and reports "examined". */
 void node_run_examine(struct node_run *run);
 /* It does: what was found goes into the journal. */

@@ -52,6 +52,7 @@ struct observer {
     bool has_other_step;
     int64_t other_step; /* the newest one, of a node that is not the first */
     bool is_stopped;    /* the owner was told to stop the run */
+    bool is_suspect;    /* what is announced from now on */
     bool has_looked_for_missing;
     bool awaits_join;
     bool has_told_of_speed; /* why MFU is not told */
@@ -105,7 +106,10 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
     json_t *paths = is_found ? observer_paths(checkpoint) : NULL;
     if (paths)
         json_object_set_new(members, "paths", paths);
-    if (is_found && (!observer->has_saved || checkpoint->step > observer->saved_step)) {
+    if (is_found && checkpoint->is_suspect)
+        json_object_set_new(members, "suspect", json_true());
+    if (is_found && !checkpoint->is_suspect &&
+        (!observer->has_saved || checkpoint->step > observer->saved_step)) {
         observer->has_saved = true;
         observer->saved_step = checkpoint->step;
     }
@@ -118,10 +122,12 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
 /* A script says that a checkpoint is whole; it is measured, and must be there. */
 static void observer_announced(void *context, const char *path, int64_t step)
 {
+    struct observer *observer = context;
     struct checkpoint_extent extent = {0};
     if (checkpoint_measure(path, &extent) < 0)
         return;
-    struct checkpoint checkpoint = {.path = path, .step = step, .bytes = extent.bytes};
+    struct checkpoint checkpoint = {
+        .path = path, .step = step, .bytes = extent.bytes, .is_suspect = observer->is_suspect};
     observer_checkpoint(context, &checkpoint);
 }
 
@@ -152,6 +158,18 @@ static void observer_verdict(void *context, json_t *verdict)
     observer->options.urgent(observer->options.context);
 }
 
+/* Before the stop is told: whatever becomes of this run, no other one goes on from what it has
+ * saved since. */
+static void observer_tell_suspect(struct observer *observer, const struct guards_reason *reason)
+{
+    observer_suspect(observer, reason->since);
+    journal_add(
+        observer->options.journal, JOURNAL_STATE, "suspect",
+        json_pack("{s:I, s:s}", "step", (json_int_t)reason->since, "message", reason->message));
+    journal_flush(observer->options.journal);
+    observer->options.urgent(observer->options.context);
+}
+
 static void observer_judge(struct observer *observer)
 {
     static const enum observer_stop_cause causes[] = {
@@ -159,19 +177,21 @@ static void observer_judge(struct observer *observer)
         [GUARDS_NAN] = OBSERVER_STOP_NAN,
         [GUARDS_REACHED] = OBSERVER_STOP_UNTIL,
     };
-    json_t *verdict = NULL;
-    char *message = NULL;
+    struct guards_reason reason = {0};
     double elapsed_s = (double)(clock_steady_ms() - observer->rows.began_ms) / 1000;
     if (observer->is_stopped)
         return;
     enum guards_judgement judgement =
-        guards_judge(observer->guards, elapsed_s, observer_verdict, observer, &verdict, &message);
+        guards_judge(observer->guards, elapsed_s, observer_verdict, observer, &reason);
+    if (judgement == GUARDS_FAILED || judgement == GUARDS_NAN)
+        observer_tell_suspect(observer, &reason);
     if (judgement != GUARDS_FINE) {
         observer->is_stopped = true;
-        observer->options.stop(observer->options.context, causes[judgement], message, verdict);
+        observer->options.stop(observer->options.context, causes[judgement], reason.message,
+                               reason.verdict);
     }
-    json_decref(verdict);
-    free(message);
+    json_decref(reason.verdict);
+    free(reason.message);
 }
 
 /* A path of the spec: variables replaced, relative ones below the workdir. */
@@ -437,6 +457,13 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
     }
     rows_flush(&observer->rows);
     observer_judge(observer);
+}
+
+void observer_suspect(struct observer *observer, int64_t since)
+{
+    observer->is_suspect = true;
+    if (observer->checkpoints)
+        checkpoints_suspect(observer->checkpoints, since);
 }
 
 void observer_join(struct observer *observer)
