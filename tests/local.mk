@@ -1,6 +1,7 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
 # The longest first, so that the others run beside them.
 include tests/system/local.mk
+include tests/storm/local.mk
 
 if HAVE_CMOCKA
 UNIT_TESTS =

@@ -1,0 +1,284 @@
+"""What must be true after a storm. Each check compares the accounts and names what it finds."""
+import math
+
+MEMORY_MAX_KIB = 200 * 1024
+OVER = ("succeeded", "cancelled", "skipped")
+# Faults that end processes without a chance to save, wherever they are aimed at.
+HARD = ("lead kill", "lead stop", "agent", "srun", "rank kill", "rank stop", "slurmstepd", "slurmd",
+        "node down", "state", "suspend", "munged", "slurmctld", "full disk")
+# Faults that kill an agent, which then has not read the last lines of its ranks.
+DEAF = ("agent kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down", "state",
+        "requeue", "scancel")
+
+
+class Violation:
+    def __init__(self, rule, workflow, text):
+        self.rule, self.workflow, self.text = rule, workflow, text
+
+    def __str__(self):
+        return f"{self.rule}: {self.text}"
+
+
+def workflow_of(address):
+    return int(address.partition("/")[0])
+
+
+def starts_of(found, address, rank=0):
+    return [s for s in found.starts if s.phase == address and s.rank == rank]
+
+
+def faults_between(found, workflow, begin, end, kinds=None):
+    """Faults that were at this workflow, or at all, in this time."""
+    return [f for f in found.faults if f.what and f.time <= end and (f.until or f.time) >= begin
+            and (not f.workflows or workflow in f.workflows)
+            and (kinds is None or f.kind.startswith(kinds))]
+
+
+def once(found):
+    """Never are two ranks of different runs of one phase alive."""
+    for line in found.overlaps:
+        yield Violation("two at once", workflow_of(line["phase"]),
+                        f"{line['phase']}#{line['attempt']} rank {line['rank']} began on "
+                        f"{line['node']} while {line['other']} was alive")
+    last = {}
+    for start in found.starts:
+        before = last.get(start.phase)
+        if before and before.attempt != start.attempt and start.begin < before.end:
+            yield Violation("two at once", workflow_of(start.phase),
+                            f"{start} began {before.end - start.begin:.1f} s "
+                            f"before the end of {before}")
+        if not before or start.end > before.end:
+            last[start.phase] = start
+
+
+def agree(found):
+    """Each start by the programs' account is a run of the record and a job of Slurm, and back."""
+    runs = {(run["address"], run["attempt"]): run for run in found.runs}
+    in_slurm = {job for _, job, _ in found.slurm_starts}
+    seen = {}
+    for start in found.starts:
+        key = (start.phase, start.attempt, start.rank)
+        if key in seen:
+            yield Violation("started twice", workflow_of(start.phase),
+                            f"{start}; before it {seen[key]}")
+        seen[key] = start
+        run = runs.get(key[:2])
+        if not run:
+            yield Violation("unknown start", workflow_of(start.phase),
+                            f"{start}: the record has no such run")
+        elif run["job_id"] != start.job:
+            yield Violation("unknown start", run["workflow"],
+                            f"{start}: the record says job {run['job_id']}")
+        elif run["ended"] and not clock_moved(found, start):
+            longer = start.end - run["ended"] / 1000
+            if longer > 3:
+                yield Violation("ran after its end", run["workflow"],
+                                f"{start} went on for {longer:.0f} s after the record's end of it "
+                                f"({run['outcome']}: {run['message']})")
+    for key, run in runs.items():
+        begun = run["started"] and run["last_step"] > max(run["resume_step"], 0)
+        if (begun or run["outcome"] == "succeeded") and (*key, 0) not in seen:
+            yield Violation("unknown run", run["workflow"],
+                            f"{key[0]}#{key[1]} made steps by the record, and no program "
+                            "tells of it")
+        if run["started"] and run["job_id"] not in in_slurm:
+            yield Violation("unknown run", run["workflow"],
+                            f"{key[0]}#{key[1]}: Slurm has never started job {run['job_id']}")
+
+
+def clock_moved(found, start):
+    return faults_between(found, workflow_of(start.phase), start.begin, start.end, ("clock",))
+
+
+def jobs(found):
+    """No job of ours is unknown to the record; none is left."""
+    known = {job["slurm_id"] for job in found.jobs}
+    for job in sorted({job for _, job, _ in found.slurm_starts} - known - found.preemptors):
+        yield Violation("unknown job", None, f"Slurm has started job {job}; the record has no such")
+    for line in found.slurm_live:
+        yield Violation("left in Slurm", None, line)
+    for process in found.left:
+        yield Violation("left over", None, process)
+
+
+def resumes(found):
+    """Each run goes on from the newest whole good checkpoint that was there when it began."""
+    for address, expected in found.expected.items():
+        if expected.own or not expected.save:
+            continue
+        before = None
+        for start in starts_of(found, address):
+            good = [step for step in start.found if step not in start.bad]
+            newest = max(good, default=0)
+            if start.poisoned:
+                yield Violation("resumed from a bad one", workflow_of(address),
+                                f"{start}; there were {start.found}, bad {start.bad}")
+            elif start.resumed != newest and not may_go_back(found, start, before, good):
+                yield Violation("went back", workflow_of(address),
+                                f"{start}; there were {start.found}, bad {start.bad}; "
+                                f"before it {before}")
+            before = start
+
+
+def may_go_back(found, start, before, good):
+    """A checkpoint that was damaged or died on resume, or a person or a gate that said so."""
+    if start.last == "refused":
+        return True  # it was damaged; the next one begins from the one before
+    if before is None:
+        return False
+    if before.last == "done":
+        return True  # a gate has judged it, or its account was damaged: it begins anew
+    if faults_between(found, workflow_of(start.phase), before.end - 10, start.begin, "checkpoint"):
+        return start.resumed in good or start.asked is not None or not good[:-1]
+    between = [run for run in found.runs if run["address"] == start.phase
+               and before.attempt <= run["attempt"] < start.attempt]
+    died = not before.steps or any(run["last_step"] <= run["resume_step"] for run in between)
+    return died and (start.resumed in good or not good[:-1])
+
+
+def ends(found):
+    """Every workflow comes to its end, and what waits says why."""
+    rows = {row["id"]: row for row in found.workflows}
+    by_us = {w for f in found.faults if f.kind == "person cancels" and f.obeyed
+             for w in f.workflows}
+    for workflow in found.submitted:
+        row = rows.get(workflow.id)
+        if not row:
+            yield Violation("not taken", None, f"{workflow}: {workflow.refused or 'lost'}")
+        elif workflow.id in found.given_up:
+            yield Violation("given up", workflow.id, f"{workflow}: {found.given_up[workflow.id]}")
+        elif row["ended"] is None:
+            where = [f"{p['address']} {p['state']}: {p['reason']}" for p in found.phases.values()
+                     if p["workflow"] == workflow.id and p["state"] not in OVER]
+            yield Violation("stuck", workflow.id, f"{workflow}: {'; '.join(where)}")
+        elif row["state"] != "succeeded" and workflow.id not in by_us:
+            yield Violation("did not succeed", workflow.id, f"{workflow} has ended {row['state']}")
+    for event in found.events:
+        if event["type"] == "phase" and event["to_state"] == "held" and not event["message"]:
+            yield Violation("held without a reason", event["workflow"], event["address"])
+
+
+def gates(found):
+    """A gate has passed on complete data: its values are those of the program's own account."""
+    for address, expected in found.expected.items():
+        phase = found.phases.get(address)
+        if not phase or phase["state"] != "succeeded" or phase["overridden"] or not expected.gate:
+            continue
+        verdicts = {}
+        for verdict in found.verdicts:
+            if verdict["address"] == address:
+                verdicts[verdict["name"]] = verdict
+        steps = verdicts.get("all", {}).get("value")
+        missing = set(range(1, expected.steps + 1)) - found.metric_steps.get(address, set())
+        if steps != expected.steps and not unheard(found, address, missing):
+            yield Violation("partial data", phase["workflow"],
+                            f"{address} was passed on {steps} of {expected.steps} steps, without "
+                            f"{sorted(missing)[:8]}")
+            continue
+        mean = verdicts.get("mean", {}).get("value", math.nan)
+        if not missing and not math.isclose(mean, expected.mean_loss(), rel_tol=1e-9):
+            yield Violation("wrong value", phase["workflow"],
+                            f"{address}: mean(loss) {mean} should be {expected.mean_loss()}")
+
+
+def unheard(found, address, missing):
+    """Whether an agent was killed before it can have read these lines."""
+    told = {step: time for start in starts_of(found, address) for time, step in start.steps}
+    return all(faults_between(found, workflow_of(address), time - 1, time + 2, DEAF)
+               for time in (told.get(step, 0) for step in missing))
+
+
+def done(found):
+    """A phase that succeeded has made all its steps, to the state of an undisturbed training."""
+    for address, expected in found.expected.items():
+        phase = found.phases.get(address)
+        if not phase or phase["state"] != "succeeded" or phase["overridden"]:
+            continue
+        starts = starts_of(found, address)
+        made = {step for start in starts for _, step in start.steps}
+        finals = [start.state for start in starts if start.last == "done"]
+        if set(range(1, expected.steps + 1)) - made or not finals:
+            yield Violation("not done", phase["workflow"],
+                            f"{address} made {len(made)} of {expected.steps} steps")
+        elif finals[-1] != expected.final():
+            yield Violation("another state", phase["workflow"],
+                            f"{address} ended with {finals[-1]}")
+        kept = found.checkpoints[address]
+        if expected.keep and len(kept) > expected.keep + 1:  # the last one was seen at the end
+            yield Violation("kept too many", phase["workflow"],
+                            f"{address}: {kept} with keep: {expected.keep}")
+
+
+def saves(found):
+    """A run that is stopped, by phased or by Slurm with a grace, saves before it ends."""
+    runs = {(run["address"], run["attempt"]): run for run in found.runs}
+    for start in found.starts:
+        run = runs.get((start.phase, start.attempt))
+        expected = found.expected.get(start.phase)
+        if not run or not expected or not expected.save or start.rank != 0:
+            continue
+        if run["outcome"] not in ("preempted", "timed_out", "cancelled"):
+            continue
+        if start.last not in ("stopped", "done", "refused") and not faults_between(
+                found, run["workflow"], start.end - 30, start.end + 3, HARD):
+            yield Violation("killed instead of saving", run["workflow"],
+                            f"{start}; {run['outcome']}: {run['message']}")
+
+
+def one_end(found):
+    """No run ends twice, and none goes on after its end."""
+    ended = {}
+    for event in found.events:
+        if event["type"] == "run" and event["run"]:
+            if event["run"] in ended:
+                yield Violation("ended twice", event["workflow"],
+                                f"{event['address']}#{event['attempt']}: {event['from_state']} -> "
+                                f"{event['to_state']} after {ended[event['run']]}")
+            if event["to_state"] == "ended":
+                ended[event["run"]] = event["message"]
+
+
+def daemon(found):
+    for crash in found.crashes:
+        yield Violation("daemon", None, crash)
+    if found.memory > MEMORY_MAX_KIB:
+        yield Violation("memory", None, f"the daemon had {found.memory} KiB")
+    if found.integrity != ["ok"]:
+        yield Violation("record", None, f"integrity_check: {found.integrity[:3]}")
+
+
+CHECKS = (once, agree, jobs, resumes, ends, gates, done, saves, one_end, daemon)
+
+
+def all_of(found):
+    """At most three violations of a rule by a workflow: the rest follow from the first ones."""
+    violations, counts = [], {}
+    for violation in (violation for check in CHECKS for violation in check(found)):
+        key = (violation.rule, violation.workflow)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= 3:
+            violations.append(violation)
+    return violations
+
+
+def recovery(found):
+    """For each kind of fault: (how often, and for each workflow that it held up, for how long)."""
+    progress = {}
+    for start in found.starts:
+        if start.rank == 0:
+            for time, step in start.steps:
+                times = progress.setdefault(workflow_of(start.phase), {})
+                times.setdefault((start.phase, step), time)
+    table = {}
+    for fault in found.faults:
+        if not fault.what:
+            continue
+        count, gaps = table.setdefault(fault.kind, [0, []])
+        table[fault.kind][0] = count + 1
+        for workflow in fault.workflows or fault.live:
+            times = sorted(progress.get(workflow, {}).values())
+            for now, after in zip(times, times[1:]):
+                if abs(now - fault.time - 7) <= 8 and after - now > 2 and after > fault.time:
+                    gaps.append(after - fault.time)
+                    break
+    return table

@@ -1,0 +1,395 @@
+"""The faults of a storm: a table of kinds, and how each is done and undone.
+
+A fault draws nothing while it happens: its time, kind, target and length come from the seed.
+Each function returns what it did, or None where there was nothing to do it to.
+"""
+import glob
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+
+from cluster import run, send, state_of, until
+
+
+class Fault:
+    def __init__(self, at, kind, pick, length):
+        self.at, self.kind, self.pick, self.length = at, kind, pick, length
+        self.time, self.until, self.what = None, None, None
+        self.workflows, self.live = [], []  # that it was done to; that were at work then
+        self.obeyed = False                 # of a person's command: it was taken
+
+
+class Faults:
+    def __init__(self, cluster, log):
+        self.cluster, self.log = cluster, log
+        self.over = False
+        self.disk_full = 0
+
+    # --- Help ----------------------------------------------------------------------------------
+
+    def choose(self, fault, items):
+        items = list(items)
+        return items[int(fault.pick * len(items))] if items else None
+
+    def wait(self, seconds):
+        until(lambda: self.over, seconds)
+
+    def down(self, part, change):
+        with self.cluster.lock:
+            self.cluster.down[part] = self.cluster.down.get(part, 0) + change
+
+    def jobs(self, states):
+        """[(Slurm's id, workflow)] of phased's jobs that Slurm knows in these states."""
+        listed = self.cluster.call("squeue", "-h", "-t", states, "-O", "JobID:20,StdOut:200").stdout
+        return sorted(set(re.findall(r"^(\d+) .*/runs/(\d+)/", listed, re.MULTILINE)))
+
+    def job(self, fault, states):
+        found = self.choose(fault, self.jobs(states))
+        if found:
+            fault.workflows = [int(found[1])]
+        return found and found[0]
+
+    def scontrol(self, *words):
+        done = self.cluster.call("scontrol", *words)
+        return f"scontrol {' '.join(words)} {done.stderr.strip()}".strip()
+
+    # --- Signals -------------------------------------------------------------------------------
+
+    def signal(self, fault, kind, name):
+        """One process of a kind; one that was stopped goes on later."""
+        process = self.choose(fault, self.cluster.processes(kind))
+        if not process:
+            return None
+        fault.workflows = [process.workflow] if process.workflow else []
+        send(process.pid, name)
+        if name == "STOP":
+            self.wait(fault.length)
+            send(process.pid, "CONT")
+        return f"{name} to {process}"
+
+    def daemon(self, fault, name):
+        self.down("daemon", 1)
+        try:
+            pid = self.cluster.kill_daemon(name)
+            self.wait(fault.length)
+            if name == "STOP" and pid:
+                send(pid, "CONT")
+        finally:
+            self.down("daemon", -1)
+        return pid and f"{name} to the daemon for {fault.length:.0f} s"
+
+    def daemon_twice(self, fault):
+        """A second daemon on the same home must not start."""
+        command = ["timeout", "5", "phased", "--home", str(self.cluster.home)]
+        done = run(command, 20, env=self.cluster.environment)
+        if done.returncode == 124:
+            self.cluster.crashes.append("a second daemon ran on the same home for 5 s")
+        return f"a second daemon ended with {done.returncode}"
+
+    def part(self, fault, part, name):
+        self.down(part, 1)
+        try:
+            done = self.cluster.kill_part(part, name)
+            self.wait(fault.length)
+            if name == "STOP":
+                self.cluster.kill_part(part, "CONT")
+        finally:
+            self.down(part, -1)
+            self.cluster.start_part(part)
+        return done and f"{name} to {part} for {fault.length:.0f} s"
+
+    def node(self, fault, name):
+        return self.part(fault, self.choose(fault, self.cluster.nodes()), name)
+
+    # --- Slurm ---------------------------------------------------------------------------------
+
+    def preempt(self, fault):
+        nodes = 1 + int(fault.pick * 3)
+        done = self.cluster.call(
+            "sbatch", "-p", "prod", "-N", str(nodes), "--gres=gpu:h100:8", "--job-name=storm",
+            "--time=5", "-o", "/dev/null", f"--wrap=sleep {fault.length / 4:.0f}")
+        return f"preempted {nodes} nodes for {fault.length / 4:.0f} s {done.stderr.strip()}"
+
+    def requeue(self, fault):
+        job = self.job(fault, "running")
+        return job and self.scontrol("requeue", job)
+
+    def requeuehold(self, fault):
+        job = self.job(fault, "running")
+        if not job:
+            return None
+        said = self.scontrol("requeuehold", job)
+        self.wait(fault.length)
+        self.scontrol("release", job)
+        return said
+
+    def hold_job(self, fault):
+        job = self.job(fault, "pending")
+        if not job:
+            return None
+        said = self.scontrol("hold", job)
+        self.wait(fault.length)
+        self.scontrol("release", job)
+        return said
+
+    def suspend(self, fault):
+        job = self.job(fault, "running")
+        if not job:
+            return None
+        said = self.scontrol("suspend", job)
+        self.wait(fault.length)
+        self.scontrol("resume", job)
+        return said
+
+    def time_limit(self, fault):
+        job = self.job(fault, "running")
+        minutes = 1 + int(fault.length / 20)
+        return job and self.scontrol("update", f"JobId={job}", f"TimeLimit={minutes}")
+
+    def scancel(self, fault, states):
+        job = self.job(fault, states)
+        if job:
+            self.cluster.call("scancel", job)
+        return job and f"scancel {job}"
+
+    def node_state(self, fault, state):
+        node = self.choose(fault, self.cluster.nodes())
+        said = self.scontrol("update", f"NodeName={node}", f"State={state}", "Reason=storm")
+        self.wait(fault.length)
+        self.scontrol("update", f"NodeName={node}", "State=RESUME")
+        return said
+
+    def forget(self, fault, keep):
+        """The controller's state is lost, or that of some time ago is there again."""
+        state, copy = self.cluster.slurm / "state", self.cluster.slurm / f"state.{fault.at:.0f}"
+        self.down("slurmctld", 1)
+        try:
+            if keep:
+                shutil.copytree(state, copy, ignore_dangling_symlinks=True)
+                self.wait(fault.length)
+            self.cluster.kill_part("slurmctld", "KILL")
+            until(lambda: not self.cluster.part_pid("slurmctld"), 10)
+            shutil.rmtree(state)
+            if keep:
+                copy.rename(state)
+            else:
+                state.mkdir()
+        finally:
+            self.down("slurmctld", -1)
+            self.cluster.start_part("slurmctld")
+        return f"the controller's state of {fault.length:.0f} s before" if keep else "no state left"
+
+    # --- Files ---------------------------------------------------------------------------------
+
+    def lock(self, fault, statement):
+        """Another program holds the record, as a backup or a viewer does."""
+        base = None
+        try:
+            base = sqlite3.connect(self.cluster.home / "phased.db", timeout=5, isolation_level=None)
+            base.execute(statement)
+            base.execute("SELECT count(*) FROM event").fetchall()
+            self.wait(min(fault.length, 20))
+            base.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            return f"{statement}: {error}"
+        finally:
+            if base:
+                base.close()
+        return f"{statement} for {min(fault.length, 20):.0f} s"
+
+    def damage(self, fault, pattern, how, newest=True):
+        """The newest files are the ones that matter; one of the six newest is taken."""
+        def age(path):
+            try:
+                return -path.stat().st_mtime
+            except OSError:
+                return 0
+        found = sorted(self.cluster.home.glob(f"runs/[0-9]*/{pattern}"), key=age)
+        path = self.choose(fault, found[:6] if newest else found)
+        if not path:
+            return None
+        parts = path.relative_to(self.cluster.home / "runs").parts
+        fault.workflows = [int(parts[0])]
+        try:
+            size = path.stat().st_size
+            if how == "remove":
+                path.unlink()
+            elif how == "truncate":
+                os.truncate(path, int(size * fault.pick))
+            else:
+                with open(path, "r+b") as file:
+                    file.seek(int(size * fault.pick))
+                    file.write(random.Random(fault.pick).randbytes(40) + b"\n")
+        except OSError as error:
+            return f"{how} {path}: {error}"
+        return f"{how} {path.relative_to(self.cluster.home)}"
+
+    def damage_unseen(self, fault):
+        """While the daemon is away a run's journal loses its end."""
+        self.down("daemon", 1)
+        try:
+            self.cluster.kill_daemon("KILL")
+            self.wait(fault.length)
+            return self.damage(fault, "*/[0-9]*/journal/n*.jsonl", "truncate")
+        finally:
+            self.down("daemon", -1)
+
+    def full_disk(self, fault):
+        if not self.cluster.mounted:
+            return None
+        ballast = self.cluster.home / "runs/ballast"
+        self.disk_full += 1
+        try:
+            subprocess.run(["dd", "if=/dev/zero", f"of={ballast}", "bs=64k"], capture_output=True,
+                           timeout=30, check=False)
+            self.wait(min(fault.length, 15))
+        finally:
+            self.disk_full -= 1
+            if not self.disk_full:
+                ballast.unlink(missing_ok=True)
+        return f"a full disk for {min(fault.length, 15):.0f} s"
+
+    # --- People --------------------------------------------------------------------------------
+
+    def people(self, fault, verb, twice=False):
+        """A command at a phase that is not over, whatever its state."""
+        phases = self.cluster.record(
+            "SELECT workflow || '/' || name AS address, workflow FROM phase WHERE state NOT IN "
+            "('succeeded', 'cancelled', 'skipped') ORDER BY id")
+        phase = self.choose(fault, phases)
+        if not phase:
+            return None
+        fault.workflows = [phase["workflow"]]
+        said = []
+        for _ in range(2 if twice else 1):
+            done = self.cluster.phasectl(verb, phase["address"])
+            fault.obeyed = fault.obeyed or done.returncode == 0
+            said += (done.stdout + done.stderr).strip().splitlines()[:1]
+        if verb == "hold":
+            self.wait(fault.length)
+            self.cluster.phasectl("release", phase["address"])
+        return f"phasectl {verb} {phase['address']}: {'; '.join(said)}"
+
+    def clock(self, fault):
+        """The daemon's clock jumps and jumps back, where libfaketime is there."""
+        library = next(iter(glob.glob("/usr/lib*/*/faketime/libfaketimeMT.so.1")), None)
+        if not library:
+            return None
+        offset = ["-1h", "+1h", "+4d", "-10m"][int(fault.pick * 4)]
+        clock = self.cluster.folder / "clock"
+        clock.write_text("+0\n")
+        self.restart_daemon({"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(clock),
+                             "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
+        self.wait(fault.length / 2)
+        clock.write_text(f"{offset}\n")
+        self.wait(fault.length)
+        clock.write_text("+0\n")
+        self.wait(fault.length / 2)
+        self.restart_daemon({})
+        return f"the daemon's clock by {offset} for {fault.length:.0f} s"
+
+    def restart_daemon(self, environment):
+        self.down("daemon", 1)
+        try:
+            self.cluster.kill_daemon("TERM")
+            until(lambda: not self.cluster.daemon_pid(), 20)
+            self.cluster.start_daemon(environment)
+        finally:
+            self.down("daemon", -1)
+
+
+# kind: (weight, shortest and longest length in seconds, what it does). A kind whose repair takes
+# minutes by its nature is left out of a short storm.
+KINDS = {
+    "daemon kill": (6, 1, 10, lambda f, x: f.daemon(x, "KILL")),
+    "daemon term": (3, 1, 10, lambda f, x: f.daemon(x, "TERM")),
+    "daemon stop": (3, 3, 30, lambda f, x: f.daemon(x, "STOP")),
+    "daemon away": (2, 30, 90, lambda f, x: f.daemon(x, "KILL")),
+    "daemon twice": (1, 1, 1, lambda f, x: f.daemon_twice(x)),
+    "lead kill": (4, 1, 1, lambda f, x: f.signal(x, "lead", "KILL")),
+    "lead term": (2, 1, 1, lambda f, x: f.signal(x, "lead", "TERM")),
+    "lead stop": (2, 3, 40, lambda f, x: f.signal(x, "lead", "STOP")),
+    "agent kill": (5, 1, 1, lambda f, x: f.signal(x, "agent", "KILL")),
+    "agent term": (2, 1, 1, lambda f, x: f.signal(x, "agent", "TERM")),
+    "agent stop": (2, 3, 40, lambda f, x: f.signal(x, "agent", "STOP")),
+    "srun kill": (2, 1, 1, lambda f, x: f.signal(x, "srun", "KILL")),
+    "rank kill": (5, 1, 1, lambda f, x: f.signal(x, "rank", "KILL")),
+    "rank stop": (2, 3, 40, lambda f, x: f.signal(x, "rank", "STOP")),
+    "slurmstepd kill": (4, 1, 1, lambda f, x: f.signal(x, "stepd", "KILL")),
+    "slurmstepd stop": (2, 3, 30, lambda f, x: f.signal(x, "stepd", "STOP")),
+    "slurmd kill": (3, 3, 60, lambda f, x: f.node(x, "KILL")),
+    "slurmd term": (2, 3, 20, lambda f, x: f.node(x, "TERM")),
+    "slurmd stop": (2, 3, 40, lambda f, x: f.node(x, "STOP")),
+    "slurmctld kill": (4, 1, 30, lambda f, x: f.part(x, "slurmctld", "KILL")),
+    "slurmctld term": (2, 1, 20, lambda f, x: f.part(x, "slurmctld", "TERM")),
+    "slurmctld stop": (2, 3, 30, lambda f, x: f.part(x, "slurmctld", "STOP")),
+    "munged kill": (3, 1, 15, lambda f, x: f.part(x, "munged", "KILL")),
+    "preempt": (14, 8, 40, lambda f, x: f.preempt(x)),
+    "requeue": (5, 1, 1, lambda f, x: f.requeue(x)),
+    "requeuehold": (3, 5, 30, lambda f, x: f.requeuehold(x)),
+    "job hold": (2, 5, 30, lambda f, x: f.hold_job(x)),
+    "suspend": (3, 3, 30, lambda f, x: f.suspend(x)),
+    "time limit": (3, 1, 40, lambda f, x: f.time_limit(x)),
+    "scancel": (4, 1, 1, lambda f, x: f.scancel(x, "running")),
+    "scancel pending": (3, 1, 1, lambda f, x: f.scancel(x, "pending")),
+    "node down": (3, 3, 40, lambda f, x: f.node_state(x, "DOWN")),
+    "node drain": (3, 3, 40, lambda f, x: f.node_state(x, "DRAIN")),
+    "reader": (2, 2, 20, lambda f, x: f.lock(x, "BEGIN")),
+    "writer": (3, 1, 20, lambda f, x: f.lock(x, "BEGIN IMMEDIATE")),
+    "checkpoint truncate": (4, 1, 1, lambda f, x: f.damage(x, "*/out/step_*", "truncate")),
+    "checkpoint remove": (3, 1, 1, lambda f, x: f.damage(x, "*/out/step_*", "remove")),
+    "journal truncate": (3, 1, 1, lambda f, x: f.damage(x, "*/[0-9]*/journal/*.jsonl", "truncate")),
+    "journal garbage": (3, 1, 1, lambda f, x: f.damage(x, "*/[0-9]*/journal/*.jsonl", "garbage")),
+    "journal remove": (2, 1, 1, lambda f, x: f.damage(x, "*/[0-9]*/journal/*.jsonl", "remove")),
+    "journal unseen": (5, 5, 20, lambda f, x: f.damage_unseen(x)),
+    "outcome truncate": (2, 1, 1, lambda f, x: f.damage(x, "*/[0-9]*/outcome.json", "truncate")),
+    "outcome garbage": (1, 1, 1, lambda f, x: f.damage(x, "*/[0-9]*/outcome.json", "garbage")),
+    "outcome remove": (2, 1, 1, lambda f, x: f.damage(x, "*/[0-9]*/outcome.json", "remove")),
+    "full disk": (2, 3, 15, lambda f, x: f.full_disk(x)),
+    "clock": (2, 10, 40, lambda f, x: f.clock(x)),
+    "person holds": (4, 2, 15, lambda f, x: f.people(x, "hold")),
+    "person releases": (3, 1, 1, lambda f, x: f.people(x, "release")),
+    "person retries": (4, 1, 1, lambda f, x: f.people(x, "retry")),
+    "person retries twice": (2, 1, 1, lambda f, x: f.people(x, "retry", True)),
+    "person promotes": (2, 1, 1, lambda f, x: f.people(x, "promote")),
+    "person resumes": (3, 1, 1, lambda f, x: f.people(x, "resume")),
+    "person cancels": (1, 1, 1, lambda f, x: f.people(x, "cancel", True)),
+    "state lost": (1, 1, 1, lambda f, x: f.forget(x, False)),
+    "state rolled back": (3, 5, 60, lambda f, x: f.forget(x, True)),
+}
+SLOW = {"daemon away", "slurmd kill", "state lost", "state rolled back", "scancel pending",
+        "node down", "outcome remove", "outcome truncate", "outcome garbage", "clock"}
+
+
+def draw(rng, seconds, every, short, only):
+    """Faults over these seconds, one about every so many; each kind once before any is repeated."""
+    kinds = sorted(kind for kind in KINDS if any(word in kind for word in only or [])
+                   or not only and not (short and kind in SLOW))
+    if not kinds:
+        raise SystemExit(f"storm: no kind of fault is called {' or '.join(only)}")
+    count = int(seconds / every)
+    order = [] if short else rng.sample(kinds, len(kinds))
+    order += rng.choices(kinds, [KINDS[kind][0] for kind in kinds], k=max(count - len(order), 0))
+    found = []
+    for kind in order[:count]:
+        _, shortest, longest, _ = KINDS[kind]
+        found.append(Fault(rng.uniform(6, seconds), kind, rng.random(),
+                           rng.uniform(shortest, longest)))
+    return sorted(found, key=lambda fault: fault.at)
+
+
+def carry_out(faults, fault):
+    """Does it; a fault that finds nothing to be done to is told as such."""
+    fault.time = time.time()
+    fault.live = sorted({process.workflow for process in faults.cluster.processes("rank")
+                         if process.workflow and state_of(process.pid)})
+    try:
+        fault.what = KINDS[fault.kind][3](faults, fault)
+    except OSError as error:
+        fault.what = f"could not: {error}"
+    fault.until = time.time()
+    faults.log(f"{fault.kind}: {fault.what or 'nothing to do it to'}", fault.time)
