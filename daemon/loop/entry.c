@@ -338,6 +338,17 @@ static bool tell_ended(const json_t *entry, char buffer[REASON_MAX], struct core
     return entry_outcome(entry, event);
 }
 
+/* Names of nodes with commas between, which jobs will be kept away from: Slurm refuses every job
+ * that names anything else. NULL: it is none. */
+static const char *nodes_of(const json_t *json, const char *name)
+{
+    static const char characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,";
+    const char *nodes = text_of(json, name);
+    size_t size = nodes ? strspn(nodes, characters) : 0;
+    return size > 0 && size <= NODE_NAME_MAX && !nodes[size] ? nodes : NULL;
+}
+
 bool entry_outcome(const json_t *json, struct core_event *ret_event)
 {
     const char *name = text_of(json, "outcome"), *cause_name = text_of(json, "cause");
@@ -358,7 +369,7 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     ret_event->started_ms = time_ms_of(json, "started");
     ret_event->ended_ms = time_ms_of(json, "ended");
     ret_event->step = integer_of(json, "last_step", -1);
-    ret_event->node = text_of(json, "node");
+    ret_event->node = nodes_of(json, "node");
     ret_event->checks = text_of(json_object_get(json, "guard"), "name");
     ret_event->requeues = json_is_true(json_object_get(json, "requeues"));
     ret_event->message = message ? message : "";
