@@ -25,6 +25,40 @@ FUZZ_TESTS += tests/fuzz/fuzz_spec
 tests_fuzz_fuzz_spec_SOURCES = tests/fuzz/fuzz_spec.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_spec_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_spec_LDADD = $(FUZZ_LDADD)
+FUZZ_TESTS += tests/fuzz/fuzz_entries
+tests_fuzz_fuzz_entries_SOURCES = tests/fuzz/fuzz_entries.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h tests/unit/record.c tests/unit/record.h
+tests_fuzz_fuzz_entries_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_fuzz_fuzz_entries_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_entries_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_nodes
+tests_fuzz_fuzz_nodes_SOURCES = tests/fuzz/fuzz_nodes.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_nodes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_nodes_LDADD = daemon/store/libstore.a $(FUZZ_LDADD)
+FUZZ_TESTS += tests/fuzz/fuzz_channel
+tests_fuzz_fuzz_channel_SOURCES = tests/fuzz/fuzz_channel.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_channel_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_channel_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_outcome
+tests_fuzz_fuzz_outcome_SOURCES = tests/fuzz/fuzz_outcome.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_outcome_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_outcome_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_assignment
+tests_fuzz_fuzz_assignment_SOURCES = tests/fuzz/fuzz_assignment.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_assignment_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_assignment_LDADD = $(WORKER_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_submission
+tests_fuzz_fuzz_submission_SOURCES = tests/fuzz/fuzz_submission.c tests/fuzz/fuzz_main.c \
+	tests/fuzz/fuzz.h
+tests_fuzz_fuzz_submission_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_submission_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_ras
+tests_fuzz_fuzz_ras_SOURCES = tests/fuzz/fuzz_ras.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_ras_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_ras_LDADD = $(WORKER_LIBS)
 
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
