@@ -52,6 +52,11 @@ int checkpoint_measure(const char *path, struct checkpoint_extent *extent)
     return checkpoint_measure_at(AT_FDCWD, path, 0, extent);
 }
 
+bool checkpoint_extent_equal(const struct checkpoint_extent *a, const struct checkpoint_extent *b)
+{
+    return a->files == b->files && a->bytes == b->bytes && a->newest_ns == b->newest_ns;
+}
+
 bool checkpoint_is_whole(const char *path, const json_t *paths, int64_t bytes)
 {
     struct checkpoint_extent extent = {0};

@@ -14,6 +14,8 @@ struct checkpoint_extent {
     int64_t newest_ns; /* when the file that was written last was; 0 without files */
 };
 
+bool checkpoint_extent_equal(const struct checkpoint_extent *a, const struct checkpoint_extent *b);
+
 /* Adds a file, or all files in a folder and in the folders in it. What vanishes meanwhile is not
  * counted, nor what lies more than 64 folders deep. -errno where `path` is not there. */
 int checkpoint_measure(const char *path, struct checkpoint_extent *extent);

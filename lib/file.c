@@ -121,6 +121,12 @@ bool file_is_same(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+char *file_parent(const char *path)
+{
+    const char *end = strrchr(path, '/');
+    return text_format("%.*s", (int)(end ? end - path : 0), path);
+}
+
 int file_make_folders(const char *path, mode_t mode, struct error *err)
 {
     int result = 0;

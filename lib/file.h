@@ -25,6 +25,9 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
  * since. Two that are zeroed, of a file that was not there, are the same. */
 bool file_is_same(const struct stat *a, const struct stat *b);
 
+/* The folder in which `path` lies: /a of /a/b; the caller's to free(). */
+char *file_parent(const char *path);
+
 /* Makes `path` and its missing parents, each with `mode`. It being there already is no error. */
 int file_make_folders(const char *path, mode_t mode, struct error *err);
 

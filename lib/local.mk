@@ -11,6 +11,7 @@ lib_libphased_a_SOURCES = \
 	lib/text.c lib/text.h \
 	lib/fingerprint.c lib/fingerprint.h lib/file.c lib/file.h \
 	lib/place.c lib/place.h \
+	lib/saved.c lib/saved.h \
 	lib/units.c lib/units.h \
 	lib/mac.c lib/mac.h \
 	lib/http.c lib/http.h

@@ -151,13 +151,14 @@ static int write_started(const json_t *entry, const struct entry_origin *origin,
 static int write_checkpoint(const json_t *entry, const struct entry_origin *origin,
                             struct store *store, struct error *err)
 {
-    struct store_checkpoint checkpoint = {.run = origin->run,
-                                          .path = text_of(entry, "path"),
-                                          .step = entry_step(entry),
-                                          .bytes = integer_of(entry, "bytes", -1),
-                                          .time_ms = time_ms_of(entry, "time"),
-                                          .is_suspect =
-                                              json_is_true(json_object_get(entry, "suspect"))};
+    struct store_checkpoint checkpoint = {
+        .run = origin->run,
+        .path = text_of(entry, "path"),
+        .step = entry_step(entry),
+        .bytes = integer_of(entry, "bytes", -1),
+        .time_ms = time_ms_of(entry, "time"),
+        .is_suspect = json_is_true(json_object_get(entry, "suspect")),
+        .is_unseen = json_is_true(json_object_get(entry, "unseen"))};
     const json_t *paths = json_object_get(entry, "paths");
     if (json_is_array(paths))
         checkpoint.paths = paths;

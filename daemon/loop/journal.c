@@ -8,6 +8,7 @@
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/resume.h"
+#include "daemon/loop/search.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -74,6 +75,7 @@ static void post_end(struct loop *loop, struct notes *notes, struct run *run, co
     if (notes->has_ended || !run || !entry_outcome(outcome, &event))
         return;
     notes->has_ended = true;
+    search_left(loop, notes, run);
     event.workflow = run->phase->workflow;
     event.run = run;
     struct loop_item *failure = failures_item(run, outcome);
@@ -131,14 +133,6 @@ static void post_suspect(struct loop *loop, struct notes *notes, struct core_eve
     json_decref(good);
 }
 
-static void post_checkpoint(struct loop *loop, struct notes *notes, const struct core_event *event)
-{
-    json_t *saved = json_pack("{s:s, s:I}", "path", event->path, "step", (json_int_t)event->step);
-    if (!saved || json_array_append_new(notes->saved, saved) < 0)
-        abort();
-    loop_post(loop, event);
-}
-
 static void post_entry(struct loop *loop, struct notes *notes, struct run *run, const json_t *entry)
 {
     char buffer[REASON_MAX];
@@ -147,6 +141,9 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
         post_end(loop, notes, run, entry);
         return;
     }
+    if (entry_type(entry) == ENTRY_CHECKPOINT &&
+        json_array_append(notes->saved, (json_t *)entry) < 0)
+        abort();
     if (!run || !entry_event(entry, buffer, &event))
         return;
     event.workflow = run->phase->workflow;
@@ -155,8 +152,6 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
         post_started(loop, &event);
     else if (event.kind == EV_SUSPECT)
         post_suspect(loop, notes, &event);
-    else if (event.kind == EV_CHECKPOINT)
-        post_checkpoint(loop, notes, &event);
     else
         loop_post(loop, &event);
 }
@@ -410,6 +405,8 @@ void journal_read_outcome(struct loop *loop, struct run *run)
     if (outcome)
         post_end(loop, notes, run, outcome);
     if (!notes->has_ended) {
+        if (run->has_begun && run->job->ended)
+            search_left(loop, notes, run);
         char words[REASON_MAX];
         read_last_words(folder.own, words, sizeof words);
         silent.message = words;

@@ -32,6 +32,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/reuse.c daemon/loop/reuse.h \
 	daemon/loop/results.c \
 	daemon/loop/resume.c daemon/loop/resume.h \
+	daemon/loop/search.c daemon/loop/search.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \
 	daemon/loop/survey.c \
 	daemon/loop/turns.c daemon/loop/turns.h \

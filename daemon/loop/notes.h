@@ -29,7 +29,7 @@ struct notes {
     int64_t heard_ms;   /* when its workers last spoke; 0: never since the daemon's start */
     unsigned written;   /* the number of the last command that lies in its folder */
     int64_t step;       /* the highest that was posted; -1: none */
-    json_t *saved;      /* checkpoints that were posted, which the record may not have yet */
+    json_t *saved;      /* entries of checkpoints, which the record may not have yet */
     struct notes_node **nodes;
     size_t node_count;
 };

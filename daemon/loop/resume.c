@@ -5,6 +5,7 @@
 #include "daemon/store/store.h"
 #include "lib/checkpoint.h"
 #include "lib/error.h"
+#include "lib/saved.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ struct row {
     uint64_t run;
     int64_t step, bytes, time_ms;
     json_t *paths;
-    bool is_suspect;
+    bool is_suspect, is_unseen;
     bool is_file;  /* the newest that was told of this path: what lies there now */
     bool is_ahead; /* it leads to where the phase is */
 };
@@ -63,6 +64,7 @@ static int rows_add(void *arg, const struct store_checkpoint *checkpoint)
         .time_ms = checkpoint->time_ms,
         .paths = json_incref((json_t *)checkpoint->paths),
         .is_suspect = checkpoint->is_suspect,
+        .is_unseen = checkpoint->is_unseen,
     };
     return 0;
 }
@@ -202,7 +204,7 @@ int resume_choose(struct store *store, const struct run *run, json_t **ret_resum
             continue;
         if (run->phase->is_chosen || !has_failed(run, row))
             chosen = row;
-        else if (!second)
+        else if (!second && !row->is_unseen)
             second = row;
     }
     if (!chosen)
@@ -250,7 +252,7 @@ int resume_before(struct store *store, const struct run *run, int64_t since, con
     for (size_t i = 0; i < json_array_size(more); i++) {
         const json_t *one = json_array_get(more, i);
         int64_t at = json_integer_value(json_object_get(one, "step"));
-        if (at >= since || at <= step)
+        if (at >= since || at <= step || json_is_true(json_object_get(one, "suspect")))
             continue;
         path = json_string_value(json_object_get(one, "path"));
         step = at;
@@ -260,6 +262,32 @@ int resume_before(struct store *store, const struct run *run, int64_t since, con
         *ret_resume = path   ? reference(path, step)
                       : good ? reference(good->path, good->step)
                              : json_null();
+    rows_fini(&rows);
+    return status;
+}
+
+int resume_left(struct store *store, const char *phase_dir, const struct run *run,
+                const json_t *more, json_t **ret_left, struct error *err)
+{
+    struct rows rows = {0};
+    json_t *like = json_incref(json_array_get(more, json_array_size(more) - 1));
+    int64_t after = run->resume_path ? run->resume_step : -1;
+    int status = rows_load(store, run->phase->id, &rows, err);
+    for (size_t i = 0; i < rows.count; i++) { /* newest step first */
+        const struct row *row = &rows.items[i];
+        if (row->run == run->id && row->step > after)
+            after = row->step;
+        if (!like && row->bytes >= 0)
+            like = json_pack("{s:I, s:O?}", "bytes", (json_int_t)row->bytes, "paths", row->paths);
+    }
+    for (size_t i = 0; i < json_array_size(more); i++) {
+        int64_t at = json_integer_value(json_object_get(json_array_get(more, i), "step"));
+        if (at > after)
+            after = at;
+    }
+    if (status == 0)
+        *ret_left = saved_left(phase_dir, run->attempt, after, like);
+    json_decref(like);
     rows_fini(&rows);
     return status;
 }

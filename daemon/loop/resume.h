@@ -23,10 +23,15 @@ int resume_choose(struct store *store, const struct run *run, json_t **ret_resum
                   struct error *err);
 
 /* The newest checkpoint that the run has saved before step `since`, as the record has it or in the
- * list `more` of references; JSON's null: there is none. Of a run that a person had begin with a
- * suspect one it may be a good one from before. A new reference. */
+ * list `more` of journal entries; JSON's null: there is none. Of a run that a person had begin with
+ * a suspect one it may be a good one from before. A new reference. */
 int resume_before(struct store *store, const struct run *run, int64_t since, const json_t *more,
                   json_t **ret_resume, struct error *err);
+
+/* What the run, which is over, has left of a greater step than all that it has told, as the record
+ * has it or in `more`: saved_left() in lib/saved.h. `phase_dir` holds the runs of its phase. */
+int resume_left(struct store *store, const char *phase_dir, const struct run *run,
+                const json_t *more, json_t **ret_left, struct error *err);
 
 /* The whole checkpoint before the newest one that leads to where the phase is; JSON's null: there
  * is none before it. Where the newest is suspect, that is the newest one that is not. A new

@@ -103,6 +103,7 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
     stmt_bind_json(stmt, ":paths", checkpoint->paths);
     stmt_bind_int(stmt, ":time", checkpoint->time_ms);
     stmt_bind_int(stmt, ":suspect", checkpoint->is_suspect);
+    stmt_bind_int(stmt, ":unseen", checkpoint->is_unseen);
     return stmt_run(stmt, err);
 }
 
@@ -139,6 +140,7 @@ int store_checkpoints(struct store *store, uint64_t phase,
         checkpoint.paths = paths;
         checkpoint.time_ms = stmt_next_int(stmt);
         checkpoint.is_suspect = stmt_next_bool(stmt);
+        checkpoint.is_unseen = stmt_next_bool(stmt);
         result = each(arg, &checkpoint);
         json_decref(paths);
         if (result != 0) {

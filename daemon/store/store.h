@@ -166,6 +166,7 @@ struct store_checkpoint {
     int64_t time_ms;
     const json_t *paths; /* the list of its files; NULL: `path` is all of it */
     bool is_suspect;     /* also where the run was said to be at its step */
+    bool is_unseen;      /* found when the run was over */
 };
 
 /* Adds one, or replaces what is known of this path. */

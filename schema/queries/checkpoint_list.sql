@@ -1,6 +1,7 @@
 -- Of all runs of a phase, and of those whose results it has taken.
 SELECT checkpoint.run, checkpoint.path, checkpoint.step, checkpoint.bytes,
-       checkpoint.paths, checkpoint.time, checkpoint.suspect
+       checkpoint.paths, checkpoint.time, checkpoint.suspect,
+       checkpoint.unseen
   FROM phase
   LEFT JOIN member ON member.phase = phase.id
   JOIN run ON run.phase IN (phase.id, member.reused)

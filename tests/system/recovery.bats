@@ -199,3 +199,39 @@ executed() {
     run -0 phasectl why 1/train
     [[ $output == *"none is good"* && $output == *"run it again from its start: no checkpoint is good"* ]]
 }
+
+# 300 steps of a tenth of a second, of which every tenth is saved.
+saving() {
+    cat <<'SPEC'
+name: saving
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+    preflight: off
+    run: |
+      step=${PHASED_RESUME_STEP:-0}
+      trap 'exit 0' TERM
+      echo "$step" >>"$PHASED_OUT/executed"
+      while [ $step -lt 300 ]; do
+        step=$((step + 1)); echo "step=$step loss=1"
+        [ $((step % 10)) -gt 0 ] || echo weights >"$PHASED_OUT/step_$step"
+        sleep 0.1
+      done
+    checkpoint: {path: "$PHASED_OUT/step_{step}", save_time: 5s, keep: 2}
+SPEC
+}
+
+ran() {
+    [ "$(line_count "$PHASED_HOME/runs/1/train/out/executed")" = "$1" ]
+}
+
+@test "what was saved just before an agent was killed is gone on from" {
+    phasectl daemon start
+    saving | sed 's|sleep 0.1|if [ $step = 40 ] \&\& mkdir "$PHASED_OUT/killed"; then kill -KILL $PPID; exec sleep 60; fi; &|' |
+        submit
+    eventually 90 ran 2
+    [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = 40 ]
+    [ "$(record 'SELECT unseen FROM checkpoint WHERE run = 1 AND step = 40')" = 1 ]
+    [ "$(record 'SELECT outcome FROM run WHERE attempt = 1')" != succeeded ]
+    phasectl cancel 1
+}

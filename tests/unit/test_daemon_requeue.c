@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 static const char one_phase[] = "name: one\n"
                                 "phases:\n"
@@ -472,6 +473,50 @@ static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **st
     free(text);
 }
 
+/* The first attempt told 10 and 20; 36 lies there untold. Its agents are gone, and its lead has
+ * said how it ended. From what does the second begin? */
+static void leave_untold(struct world *world, const char *data, unsigned expected)
+{
+    run_first_attempt(world);
+    push(world, "runs/1/a/1", "n1", checkpoint(world, 2, 20), 2);
+    leave(world, "runs/1/a/1", "checkpoints.json",
+          text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home));
+    assert_int_equal(file_replace(checkpoint_path(world, 36), data, strlen(data), 0600, NULL), 0);
+    const struct utimbuf before = {time(NULL) - 1, time(NULL) - 1};
+    assert_int_equal(utime(checkpoint_path(world, 36), &before), 0);
+    push(world, "runs/1/a/1", "lead", ended(2, "preempted", 31, true), 2);
+    expect_next(world, "runs/1/a/1", "/runs/1/a/2");
+    push(world, "runs/1/a/2", "lead", started(1), 1);
+    expect_run(world, 2, "state", "running");
+    expect_run(world, 2, "resume", checkpoint_path(world, expected));
+}
+
+static void a_checkpoint_that_no_agent_has_told_is_found(void **state)
+{
+    struct world *world = *state;
+    leave_untold(world, "1234", 36);
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 36));
+}
+
+static void a_torn_one_is_left(void **state)
+{
+    leave_untold(*state, "12", 20);
+}
+
+static void one_that_was_torn_unseen_is_tried_once(void **state)
+{
+    struct world *world = *state;
+    leave_untold(world, "12??", 36);
+    push(world, "runs/1/a/2", "lead", ended(2, "failed", 3, false), 2);
+    world_await_lines(world, "jobs", 2);
+    world_slurm_write(world, "state.102", "running");
+    char *text = world_read(world, "runs/1/a/3/run.json");
+    json_t *json = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(json, "resume.path"), checkpoint_path(world, 20));
+    json_decref(json);
+    free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -490,6 +535,9 @@ int main(void)
         cmocka_unit_test(a_checkpoint_that_is_not_whole_any_more_is_passed_over),
         TEST(a_run_without_a_whole_checkpoint_begins_anew_and_says_so),
         TEST(a_program_that_dies_on_resuming_gets_the_checkpoint_before),
+        TEST(a_checkpoint_that_no_agent_has_told_is_found),
+        TEST(a_torn_one_is_left),
+        TEST(one_that_was_torn_unseen_is_tried_once),
         TEST(what_another_jobs_lead_began_alone_is_set_aside),
     };
     return cmocka_run_group_tests_name("daemon requeues", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
 #include "worker/assignment.h"
@@ -154,6 +155,84 @@ static void a_checkpoint_of_several_files_needs_all_of_them(void **state)
     json_decref(found);
     free(path);
     free(journal);
+}
+
+/* Notes what lay there before a run: steps, with a size each; 0 ends them. */
+static void put_notes(unsigned attempt, const int *steps)
+{
+    struct saved_pattern *pattern;
+    struct saved_list there;
+    char *text = text_format("%s/out/{step}", folder),
+         *run_dir = text_format("%s/%u", folder, attempt);
+    for (; *steps; steps++)
+        put("before", "out/%d", *steps);
+    assert_int_equal(saved_pattern_new(text, &pattern, NULL), 0);
+    saved_look(pattern, -1, &there);
+    assert_int_equal(saved_note(run_dir, pattern, &there, NULL), 0);
+    saved_list_fini(&there);
+    saved_pattern_free(pattern);
+    free(run_dir);
+    free(text);
+}
+
+/* Agents that are killed have not told what they saved last. */
+static void what_a_run_left_untold_is_found(void **state)
+{
+    static const struct {
+        const char *claim;
+        struct past_run runs[2];
+        unsigned count;
+        int before[3];  /* the first run, of the same name */
+        int left, size; /* untold, after the last run */
+        int expected;
+    } rows[] = {
+        {"a newer one", {{0, 0, {10, 20}}}, 1, {0}, 36, SIZE, 36},
+        {"the first one", {{0, 0, {0}}}, 1, {0}, 36, SIZE, 36},
+        {"not one that is torn", {{0, 0, {10, 20}}}, 1, {0}, 36, SIZE / 2, 20},
+        {"not what was there before", {{0, 0, {10, 20}}}, 1, {36}, 0, 0, 20},
+        {"what was there before and was written again", {{0, 0, {10, 20}}}, 1, {36}, 36, SIZE, 36},
+        {"not a suspect one", {{0, 30, {10, 20}}}, 1, {0}, 36, SIZE, 20},
+        {"of a run that went on", {{0, 0, {10}}, {10, 0, {0}}}, 2, {0}, 20, SIZE, 20},
+        {"not what a run did not go on from", {{0, 0, {10, 30}}, {10, 0, {0}}}, 2, {0}, 0, 0, 10},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        folder_remove(NULL);
+        folder_make(NULL);
+        for (unsigned run = 0; run < rows[i].count; run++) {
+            put_run(run + 1, rows[i].runs[run].resume, "");
+            put_notes(run + 1, run == 0 ? rows[i].before : (int[]){0});
+            put_past_run(run + 1, &rows[i].runs[run]);
+        }
+        char *data = text_format("%0*d", rows[i].size, rows[i].left);
+        if (rows[i].left)
+            put(data, "out/%d", rows[i].left);
+        json_t *found = lineage_checkpoint(folder, rows[i].count);
+        int step = (int)json_integer_value(json_object_get(found, "step"));
+        if (step != rows[i].expected)
+            fail_msg("%s: step %d instead of %d", rows[i].claim, step, rows[i].expected);
+        json_decref(found);
+        free(data);
+    }
+}
+
+/* What lay there when the third run began is of the second, and what came after is not. */
+static void what_a_run_left_is_told_from_what_the_next_made(void **state)
+{
+    (void)state;
+    put_run(1, 0, "");
+    put_notes(1, (int[]){10, 0});
+    put("left by the first", "out/20");
+    put_run(2, 20, "");
+    put_notes(2, (int[]){0});
+    put("left by the second", "out/30");
+    json_t *first = saved_left(folder, 1, -1, NULL), *second = saved_left(folder, 2, 20, NULL);
+    assert_int_equal(json_array_size(first), 1);
+    assert_int_equal(json_array_size(second), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(first, 0), "step")), 20);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(second, 0), "step")), 30);
+    json_decref(first);
+    json_decref(second);
 }
 
 static void a_folder_is_claimed_by_one_job(void **state)
@@ -306,6 +385,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken),
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
+        TEST(what_a_run_left_untold_is_found),
+        TEST(what_a_run_left_is_told_from_what_the_next_made),
         TEST(a_folder_is_claimed_by_one_job),
         TEST(a_run_that_was_killed_ends_as_its_journals_tell),
         TEST(a_run_that_no_lead_began_is_not_over),

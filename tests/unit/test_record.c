@@ -457,11 +457,11 @@ static void checkpoints_of_all_runs_come_newest_first(void **state)
     record_add_run(&record, &workflow->phases[1], 12, 22);
     json_t *paths = json_pack("[s, s]", "/out/2", "/out/2b");
     const struct store_checkpoint checkpoints[] = {
-        {10, "/out/1", 100, -1, 1000, NULL, false},
-        {10, "/out/2", 200, 5, 2000, NULL, false},
-        {11, "/out/2", 200, 6, 3000, paths, false},
-        {10, "/out/1", 100, 4, 1500, NULL, false}, /* again: its size */
-        {12, "/other/9", 900, 0, 4000, NULL, false},
+        {10, "/out/1", 100, -1, 1000, NULL, false, false},
+        {10, "/out/2", 200, 5, 2000, NULL, false, false},
+        {11, "/out/2", 200, 6, 3000, paths, false, false},
+        {10, "/out/1", 100, 4, 1500, NULL, false, false}, /* again: its size */
+        {12, "/other/9", 900, 0, 4000, NULL, false, false},
     };
     record_begin(&record);
     for (size_t i = 0; i < sizeof checkpoints / sizeof *checkpoints; i++)

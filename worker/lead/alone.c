@@ -15,12 +15,6 @@
 
 enum { ALONE_FILE_MAX = 8 * 1024 * 1024, ALONE_STUCK_MAX = 3 };
 
-static char *alone_phase_dir(const struct assignment *last)
-{
-    const char *end = strrchr(last->run_dir, '/');
-    return text_format("%.*s", (int)(end ? end - last->run_dir : 0), last->run_dir);
-}
-
 static json_t *alone_run_json(const struct assignment *last, const char *run_dir,
                               const char *phase_dir)
 {
@@ -68,7 +62,7 @@ static int alone_check(const struct assignment *last, const char *path, struct e
 
 int alone_make_run(const struct assignment *last, char **ret_run_dir, struct error *err)
 {
-    char *phase_dir = alone_phase_dir(last);
+    char *phase_dir = file_parent(last->run_dir);
     char *run_dir = text_format("%s/%u", phase_dir, last->attempt + 1);
     char *path = text_format("%s/run.json", run_dir);
     int result = 0;
@@ -95,7 +89,7 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
 
 char *alone_find_numbered(const struct assignment *last)
 {
-    char *phase_dir = alone_phase_dir(last);
+    char *phase_dir = file_parent(last->run_dir);
     unsigned attempt = lineage_numbered(phase_dir, last->attempt);
     char *run_dir = attempt ? text_format("%s/%u", phase_dir, attempt) : NULL;
     free(phase_dir);

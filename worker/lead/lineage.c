@@ -3,6 +3,7 @@
 
 #include "lib/checkpoint.h"
 #include "lib/file.h"
+#include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/journal.h"
 #include "worker/lead/outcome.h"
@@ -10,8 +11,12 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { LINEAGE_FILE_MAX = 8 * 1024 * 1024 };
+enum {
+    LINEAGE_FILE_MAX = 8 * 1024 * 1024,
+    LINEAGE_LOOKS_NS = 200 * 1000 * 1000, /* between two looks at what nobody has seen whole */
+};
 
 /* NULL when it cannot be read. */
 static json_t *lineage_run_json(const char *phase_dir, unsigned attempt)
@@ -53,25 +58,24 @@ static bool lineage_has(void *context, const json_t *entry)
     return true;
 }
 
-/* Takes out what no run goes on from by itself, but for what the next one went on from: a person
- * has chosen that. */
-static void lineage_drop_suspects(struct lineage_entries *entries, const json_t *next)
+/* Marks what no run goes on from by itself, but for what the next one went on from: a person has
+ * chosen that. */
+static void lineage_mark_suspects(const struct lineage_entries *entries, const json_t *next)
 {
     const char *chosen = json_string_value(json_object_get(next, "path"));
-    for (size_t i = json_array_size(entries->list); i-- > 0;) {
-        const json_t *entry = json_array_get(entries->list, i);
+    for (size_t i = 0; i < json_array_size(entries->list); i++) {
+        json_t *entry = json_array_get(entries->list, i);
         const char *path = json_string_value(json_object_get(entry, "path"));
         bool is_suspect =
             json_is_true(json_object_get(entry, "suspect")) ||
             json_integer_value(json_object_get(entry, "step")) >= entries->suspect_step;
-        if (is_suspect && !(chosen && text_equal(chosen, path)))
-            json_array_remove(entries->list, i);
+        bool is_chosen = chosen && text_equal(chosen, path);
+        json_object_set_new(entry, "suspect", json_boolean(is_suspect && !is_chosen));
     }
 }
 
-/* The checkpoint entries of one run, in the order of each node's journal, without suspect ones.
- * `next` is what the run after it went on from; NULL: nothing. */
-static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const json_t *next)
+/* What one run has told, in the order of each node's journal. */
+static struct lineage_entries lineage_told(const char *phase_dir, unsigned attempt)
 {
     struct lineage_entries entries = {.list = json_array(), .suspect_step = INT64_MAX};
     char *pattern = text_format("%s/%u/journal/*.jsonl", phase_dir, attempt);
@@ -84,8 +88,25 @@ static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const js
     }
     globfree(&paths);
     free(pattern);
-    lineage_drop_suspects(&entries, next);
-    return entries.list;
+    return entries;
+}
+
+static json_int_t lineage_step(const json_t *entry)
+{
+    return json_integer_value(json_object_get(entry, "step"));
+}
+
+/* One that was whole when it was told, of this run or the last before that told any; a new
+ * reference, or NULL. */
+static json_t *lineage_like(const char *phase_dir, unsigned attempt)
+{
+    json_t *like = NULL;
+    for (; attempt > 0 && !like; attempt--) {
+        struct lineage_entries entries = lineage_told(phase_dir, attempt);
+        like = json_incref(json_array_get(entries.list, json_array_size(entries.list) - 1));
+        json_decref(entries.list);
+    }
+    return like;
 }
 
 /* Whether the files are still as large as when they were told. */
@@ -94,6 +115,36 @@ static bool lineage_is_whole(const json_t *entry)
     const char *path = json_string_value(json_object_get(entry, "path"));
     return checkpoint_is_whole(path, json_object_get(entry, "paths"),
                                json_integer_value(json_object_get(entry, "bytes")));
+}
+
+/* Adds what the run has left and nobody has told, when a second look finds it the same. */
+static void lineage_add_left(const char *phase_dir, unsigned attempt, json_t *list)
+{
+    const struct timespec pause = {.tv_nsec = LINEAGE_LOOKS_NS};
+    json_t *run = lineage_run_json(phase_dir, attempt), *resume = json_object_get(run, "resume");
+    json_int_t after = json_is_object(resume) ? lineage_step(resume) : -1;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (lineage_step(json_array_get(list, i)) > after)
+            after = lineage_step(json_array_get(list, i));
+    json_t *like = lineage_like(phase_dir, attempt);
+    json_t *left = saved_left(phase_dir, attempt, after, like);
+    if (json_array_size(left) > 0)
+        (void)nanosleep(&pause, NULL); /* where it is cut short the looks are nearer */
+    for (size_t i = 0; i < json_array_size(left); i++)
+        if (lineage_is_whole(json_array_get(left, i)))
+            json_array_append(list, json_array_get(left, i));
+    json_decref(left);
+    json_decref(like);
+    json_decref(run);
+}
+
+/* The checkpoints of one run; `next` is what the run after it went on from, NULL: nothing. */
+static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const json_t *next)
+{
+    struct lineage_entries entries = lineage_told(phase_dir, attempt);
+    lineage_add_left(phase_dir, attempt, entries.list);
+    lineage_mark_suspects(&entries, next);
+    return entries.list;
 }
 
 /* Whether anything is in it, which is all that can be known of one from outside. */
@@ -112,7 +163,8 @@ static const json_t *lineage_newest(const json_t *entries, json_int_t step_max)
     for (size_t i = json_array_size(entries); i-- > 0;) {
         const json_t *entry = json_array_get(entries, i);
         json_int_t step = json_integer_value(json_object_get(entry, "step"));
-        if (step > newest_step && step <= step_max && lineage_is_whole(entry)) {
+        bool is_suspect = json_is_true(json_object_get(entry, "suspect"));
+        if (step > newest_step && step <= step_max && !is_suspect && lineage_is_whole(entry)) {
             newest = entry;
             newest_step = step;
         }

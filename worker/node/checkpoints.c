@@ -1,17 +1,11 @@
 /* Looking for checkpoints. */
 #include "worker/node/checkpoints.h"
 
-#include "lib/checkpoint.h"
 #include "lib/error.h"
+#include "lib/saved.h"
 #include "lib/text.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <assert.h>
-#include <ctype.h>
-#include <errno.h>
 #include <ftw.h>
-#include <glob.h>
-#include <pcre2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +13,9 @@
 
 enum { CHECKPOINTS_KEEP_MIN = 2 };
 
-static const char checkpoints_step[] = "{step}";
-
-/* All that has one step. */
+/* All that has one step, and what is known of it. */
 struct group {
-    int64_t step;
-    struct checkpoint_extent signature;
-    char **paths; /* in order of their names */
-    size_t path_count;
+    struct saved saved;
     bool is_old;      /* was there before this run, and has not changed */
     bool is_told;     /* whole, and told */
     bool was_present; /* in the look before */
@@ -34,10 +23,8 @@ struct group {
 };
 
 struct checkpoints {
-    char *wildcard; /* the pattern with * for {step} */
-    char *folder;   /* below it may be removed */
-    pcre2_code *code;
-    pcre2_match_data *match;
+    struct saved_pattern *pattern;
+    char *folder; /* below it may be removed */
     unsigned keep;
     checkpoint_found *found;
     void *context;
@@ -48,126 +35,46 @@ struct checkpoints {
     struct checkpoint_extent whole; /* of the last one told */
 };
 
-static void group_fini(struct group *group)
-{
-    for (size_t i = 0; i < group->path_count; i++)
-        free(group->paths[i]);
-    free(group->paths);
-}
-
 static void groups_free(struct group *groups, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        group_fini(&groups[i]);
+        saved_fini(&groups[i].saved);
     free(groups);
-}
-
-static bool checkpoints_is_temporary(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    name = name ? name + 1 : path;
-    return name[0] == '.' || strstr(name, ".tmp") || text_ends(name, ".part") ||
-           text_ends(name, ".partial") || text_ends(name, ".incomplete") || text_ends(name, "~");
-}
-
-static bool signature_equal(const struct checkpoint_extent *a, const struct checkpoint_extent *b)
-{
-    return a->files == b->files && a->bytes == b->bytes && a->newest_ns == b->newest_ns;
-}
-
-/* Translates wildcards into an expression with the step as its first group. Stars are reluctant,
- * so that in model_000500_rank1.pt the step of *_{step}* is 500. */
-static void checkpoints_translate(const char *pattern, struct text *text)
-{
-    text_add(text, "\\A");
-    while (*pattern) {
-        size_t size = 1;
-        const char *end;
-        if (text_starts(pattern, checkpoints_step)) {
-            size = strlen(checkpoints_step);
-            text_add(text, "([0-9]{1,18})(?![0-9])");
-        } else if (*pattern == '*') {
-            text_add(text, "[^/]*?");
-        } else if (*pattern == '?') {
-            text_add(text, "[^/]");
-        } else if (*pattern == '[' && pattern[1] && (end = strchr(pattern + 2, ']'))) {
-            size = (size_t)(end - pattern) + 1;
-            text_addf(text, "[%s%.*s", pattern[1] == '!' ? "^" : "",
-                      (int)(size - 1 - (pattern[1] == '!')), pattern + 1 + (pattern[1] == '!'));
-        } else {
-            text_addf(text, isalnum((unsigned char)*pattern) ? "%c" : "\\%c", *pattern);
-        }
-        pattern += size;
-    }
-    text_add(text, "\\z");
-}
-
-static bool checkpoints_step_of(const struct checkpoints *checkpoints, const char *path,
-                                int64_t *ret_step)
-{
-    int count = pcre2_match(checkpoints->code, (PCRE2_SPTR)path, strlen(path), 0, 0,
-                            checkpoints->match, NULL);
-    if (count < 2)
-        return false;
-    *ret_step = strtoll(path + pcre2_get_ovector_pointer(checkpoints->match)[2], NULL, 10);
-    return true;
 }
 
 static struct group *groups_find(struct group *groups, size_t count, int64_t step)
 {
     for (size_t i = 0; i < count; i++)
-        if (groups[i].step == step)
+        if (groups[i].saved.step == step)
             return &groups[i];
     return NULL;
 }
 
-static void group_add_path(struct group *group, const char *path)
-{
-    group->paths = realloc(group->paths, (group->path_count + 1) * sizeof(char *));
-    if (!group->paths)
-        abort();
-    group->paths[group->path_count++] = text_format("%s", path);
-    (void)checkpoint_measure(path, &group->signature); /* what has vanished adds nothing */
-}
-
 /* What is there now, by step. */
-static struct group *checkpoints_list(struct checkpoints *checkpoints, size_t *ret_count)
+static struct group *checkpoints_list(const struct checkpoints *checkpoints, size_t *ret_count)
 {
-    struct group *groups = NULL;
-    size_t count = 0;
-    glob_t paths = {0};
-    if (glob(checkpoints->wildcard, 0, NULL, &paths) != 0)
-        paths.gl_pathc = 0; /* nothing there yet, or not readable now: the next look will tell */
-    for (size_t i = 0; i < paths.gl_pathc; i++) {
-        const char *path = paths.gl_pathv[i];
-        int64_t step;
-        if (checkpoints_is_temporary(path) || !checkpoints_step_of(checkpoints, path, &step))
-            continue;
-        struct group *group = groups_find(groups, count, step);
-        if (!group) {
-            groups = realloc(groups, (count + 1) * sizeof(*groups));
-            if (!groups)
-                abort();
-            group = &groups[count++];
-            *group = (struct group){.step = step};
-        }
-        group_add_path(group, path);
-    }
-    globfree(&paths);
-    *ret_count = count;
+    struct saved_list list;
+    saved_look(checkpoints->pattern, -1, &list);
+    struct group *groups = calloc(list.count + 1, sizeof(*groups));
+    if (!groups)
+        abort();
+    for (size_t i = 0; i < list.count; i++)
+        groups[i].saved = list.items[i];
+    *ret_count = list.count;
+    free(list.items); /* what they own is the groups' now */
     return groups;
 }
 
 static void checkpoints_tell(struct checkpoints *checkpoints, struct group *group)
 {
     group->is_told = true;
-    checkpoints->whole = group->signature;
+    checkpoints->whole = group->saved.extent;
     struct checkpoint checkpoint = {
-        .path = group->paths[0],
-        .step = group->step,
-        .bytes = group->signature.bytes,
-        .paths = group->paths,
-        .path_count = group->path_count,
+        .path = group->saved.paths[0],
+        .step = group->saved.step,
+        .bytes = group->saved.extent.bytes,
+        .paths = group->saved.paths,
+        .path_count = group->saved.path_count,
         .is_suspect = checkpoints->is_suspect && !group->is_good,
     };
     checkpoints->found(checkpoints->context, &checkpoint);
@@ -186,8 +93,8 @@ static int checkpoints_remove_entry(const char *path, const struct stat *status,
 static void checkpoints_remove(const struct checkpoints *checkpoints, const struct group *group)
 {
     size_t size = strlen(checkpoints->folder);
-    for (size_t i = 0; i < group->path_count; i++) {
-        const char *path = group->paths[i];
+    for (size_t i = 0; i < group->saved.path_count; i++) {
+        const char *path = group->saved.paths[i];
         bool is_below = text_starts(path, checkpoints->folder) && path[size] == '/' &&
                         !strstr(path + size, "/../");
         if (is_below)
@@ -202,7 +109,8 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
         struct group *group = &checkpoints->groups[i];
         unsigned newer = 0;
         for (size_t j = 0; j < checkpoints->group_count; j++)
-            newer += checkpoints->groups[j].is_told && checkpoints->groups[j].step > group->step;
+            newer += checkpoints->groups[j].is_told &&
+                     checkpoints->groups[j].saved.step > group->saved.step;
         if (group->is_told && newer >= checkpoints->keep)
             checkpoints_remove(checkpoints, group);
     }
@@ -215,9 +123,9 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
     struct group *groups = checkpoints_list(checkpoints, &count);
     for (size_t i = 0; i < count; i++) {
         struct group *before =
-            groups_find(checkpoints->groups, checkpoints->group_count, groups[i].step);
+            groups_find(checkpoints->groups, checkpoints->group_count, groups[i].saved.step);
         groups[i].is_good = before && before->is_good;
-        if (!before || !signature_equal(&before->signature, &groups[i].signature)) {
+        if (!before || !checkpoint_extent_equal(&before->saved.extent, &groups[i].saved.extent)) {
             checkpoints->changes++;
             continue;
         }
@@ -230,56 +138,22 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
     checkpoints->group_count = count;
 }
 
-static char *checkpoints_wildcard(const char *pattern)
-{
-    struct text text = {0};
-    const char *step;
-    while ((step = strstr(pattern, checkpoints_step))) {
-        text_add_bytes(&text, pattern, (size_t)(step - pattern));
-        text_add(&text, "[0-9]*");
-        pattern = step + strlen(checkpoints_step);
-    }
-    text_add(&text, pattern);
-    return text_steal(&text);
-}
-
-static int checkpoints_compile(struct checkpoints *checkpoints, const char *pattern,
-                               struct error *err)
-{
-    int code;
-    PCRE2_SIZE offset;
-    struct text text = {0};
-    checkpoints_translate(pattern, &text);
-    checkpoints->code =
-        pcre2_compile((PCRE2_SPTR)text_string(&text), text.size, 0, &code, &offset, NULL);
-    text_fini(&text);
-    if (!checkpoints->code)
-        return error_set(err, -EINVAL, "checkpoint.path is not a pattern: %s", pattern);
-    checkpoints->match = pcre2_match_data_create_from_pattern(checkpoints->code, NULL);
-    if (!checkpoints->match)
-        abort();
-    return 0;
-}
-
 int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
                     checkpoint_found *found, void *context, struct checkpoints **ret_checkpoints,
                     struct error *err)
 {
-    if (!strstr(pattern, checkpoints_step))
-        return error_set(err, -EINVAL, "checkpoint.path has no {step}: %s", pattern);
+    struct saved_pattern *compiled;
+    int result = saved_pattern_new(pattern, &compiled, err);
+    if (result < 0)
+        return result;
     struct checkpoints *checkpoints = calloc(1, sizeof(*checkpoints));
     if (!checkpoints)
         abort();
-    checkpoints->wildcard = checkpoints_wildcard(pattern);
+    checkpoints->pattern = compiled;
     checkpoints->folder = text_format("%s", out_dir);
     checkpoints->keep = keep && keep < CHECKPOINTS_KEEP_MIN ? CHECKPOINTS_KEEP_MIN : keep;
     checkpoints->found = found;
     checkpoints->context = context;
-    int result = checkpoints_compile(checkpoints, pattern, err);
-    if (result < 0) {
-        checkpoints_free(checkpoints);
-        return result;
-    }
     checkpoints_refresh(checkpoints);
     for (size_t i = 0; i < checkpoints->group_count; i++)
         checkpoints->groups[i].is_old = true;
@@ -292,11 +166,24 @@ void checkpoints_free(struct checkpoints *checkpoints)
     if (!checkpoints)
         return;
     groups_free(checkpoints->groups, checkpoints->group_count);
-    pcre2_match_data_free(checkpoints->match);
-    pcre2_code_free(checkpoints->code);
-    free(checkpoints->wildcard);
+    saved_pattern_free(checkpoints->pattern);
     free(checkpoints->folder);
     free(checkpoints);
+}
+
+int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err)
+{
+    struct saved_list list = {
+        .items = calloc(checkpoints->group_count + 1, sizeof(*list.items)),
+        .count = checkpoints->group_count,
+    };
+    if (!list.items)
+        abort();
+    for (size_t i = 0; i < list.count; i++)
+        list.items[i] = checkpoints->groups[i].saved;
+    int result = saved_note(run_dir, checkpoints->pattern, &list, err);
+    free(list.items); /* what they own is the groups' */
+    return result;
 }
 
 void checkpoints_look(struct checkpoints *checkpoints)
@@ -322,7 +209,7 @@ void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)
     checkpoints_refresh(checkpoints);
     checkpoints->is_suspect = true;
     for (size_t i = 0; i < checkpoints->group_count; i++)
-        checkpoints->groups[i].is_good = checkpoints->groups[i].step < since;
+        checkpoints->groups[i].is_good = checkpoints->groups[i].saved.step < since;
 }
 
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end)
@@ -331,8 +218,8 @@ void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end
     const struct checkpoint_extent whole = checkpoints->whole;
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
-        bool is_alike = whole.files && group->signature.files == whole.files &&
-                        group->signature.bytes == whole.bytes;
+        bool is_alike = whole.files && group->saved.extent.files == whole.files &&
+                        group->saved.extent.bytes == whole.bytes;
         bool is_whole = end == CHECKPOINTS_ENDED_WELL || group->was_present || is_alike;
         if (is_whole && !group->is_old && !group->is_told)
             checkpoints_tell(checkpoints, group);

@@ -1,10 +1,7 @@
-/* Finds the checkpoints that a program writes, by the pattern in its spec.
+/* Tells the checkpoints that a program writes, as lib/saved.h finds them.
  *
- * The pattern is a path with shell wildcards and `{step}` where the number of the step stands:
- * /out/model_{step}*. All that matches with one step is one checkpoint, files and folders alike;
- * names that look temporary are passed over. It is whole when two looks find the same files with
- * the same sizes and times. What is there at the first look belongs to an earlier run and is not
- * told, unless it changes.
+ * One is whole when two looks find the same files with the same sizes and times. What is there at
+ * the first look belongs to an earlier run and is not told, unless it changes.
  *
  * Of the checkpoints that this run has made, those beyond the newest `keep` (two at least) are
  * removed, if they lie below the phase's own folder. Nothing else is ever removed. */
@@ -35,6 +32,9 @@ int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
                     checkpoint_found *found, void *context, struct checkpoints **ret_checkpoints,
                     struct error *err);
 void checkpoints_free(struct checkpoints *checkpoints);
+
+/* Notes in the run's folder what is there at the first look: lib/saved.h. */
+int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
 
 void checkpoints_look(struct checkpoints *checkpoints);
 

@@ -244,7 +244,12 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     int result = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
                                  observer, &observer->checkpoints, err);
     free(path);
-    return result;
+    if (result < 0)
+        return result;
+    struct error problem;
+    if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
+        observer_warn(observer, problem.message); /* what is told is found all the same */
+    return 0;
 }
 
 static void observer_second(void *context, const struct gpu_second *second)

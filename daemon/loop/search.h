@@ -1,0 +1,13 @@
+/* Looking, when a run is over, for checkpoints that nobody has told: its agents were killed before
+ * they saw them, or their last words were lost. */
+#ifndef PHASED_DAEMON_LOOP_SEARCH_H
+#define PHASED_DAEMON_LOOP_SEARCH_H
+
+struct loop;
+struct notes;
+struct run;
+
+/* Posts those that the run has left, as its journals would have told them; before its end is. */
+void search_left(struct loop *loop, const struct notes *notes, struct run *run);
+
+#endif

@@ -1,0 +1,318 @@
+/* Looking for checkpoints, and noting them. */
+#include "lib/saved.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SAVED_FILE_MAX = 64 * 1024 * 1024 }; /* of checkpoints.json */
+
+static const char saved_step[] = "{step}";
+
+struct saved_pattern {
+    char *text;
+    char *wildcard; /* with * for {step} */
+    pcre2_code *code;
+};
+
+/* --- Patterns --------------------------------------------------------------------------------- */
+
+static bool saved_is_temporary(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    return name[0] == '.' || strstr(name, ".tmp") || text_ends(name, ".part") ||
+           text_ends(name, ".partial") || text_ends(name, ".incomplete") || text_ends(name, "~");
+}
+
+/* Translates wildcards into an expression with the step as its first group. Stars are reluctant,
+ * so that in model_000500_rank1.pt the step of *_{step}* is 500. */
+static void saved_translate(const char *pattern, struct text *text)
+{
+    text_add(text, "\\A");
+    while (*pattern) {
+        size_t size = 1;
+        const char *end;
+        if (text_starts(pattern, saved_step)) {
+            size = strlen(saved_step);
+            text_add(text, "([0-9]{1,18})(?![0-9])");
+        } else if (*pattern == '*') {
+            text_add(text, "[^/]*?");
+        } else if (*pattern == '?') {
+            text_add(text, "[^/]");
+        } else if (*pattern == '[' && pattern[1] && (end = strchr(pattern + 2, ']'))) {
+            size = (size_t)(end - pattern) + 1;
+            text_addf(text, "[%s%.*s", pattern[1] == '!' ? "^" : "",
+                      (int)(size - 1 - (pattern[1] == '!')), pattern + 1 + (pattern[1] == '!'));
+        } else {
+            text_addf(text, isalnum((unsigned char)*pattern) ? "%c" : "\\%c", *pattern);
+        }
+        pattern += size;
+    }
+    text_add(text, "\\z");
+}
+
+static char *saved_wildcard(const char *pattern)
+{
+    struct text text = {0};
+    const char *step;
+    while ((step = strstr(pattern, saved_step))) {
+        text_add_bytes(&text, pattern, (size_t)(step - pattern));
+        text_add(&text, "[0-9]*");
+        pattern = step + strlen(saved_step);
+    }
+    text_add(&text, pattern);
+    return text_steal(&text);
+}
+
+int saved_pattern_new(const char *text, struct saved_pattern **ret_pattern, struct error *err)
+{
+    int code;
+    PCRE2_SIZE offset;
+    struct text expression = {0};
+    if (!strstr(text, saved_step))
+        return error_set(err, -EINVAL, "checkpoint.path has no {step}: %s", text);
+    saved_translate(text, &expression);
+    pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)text_string(&expression), expression.size, 0,
+                                         &code, &offset, NULL);
+    text_fini(&expression);
+    if (!compiled)
+        return error_set(err, -EINVAL, "checkpoint.path is not a pattern: %s", text);
+    struct saved_pattern *pattern = calloc(1, sizeof *pattern);
+    if (!pattern)
+        abort();
+    *pattern = (struct saved_pattern){
+        .text = text_format("%s", text), .wildcard = saved_wildcard(text), .code = compiled};
+    *ret_pattern = pattern;
+    return 0;
+}
+
+void saved_pattern_free(struct saved_pattern *pattern)
+{
+    if (!pattern)
+        return;
+    pcre2_code_free(pattern->code);
+    free(pattern->wildcard);
+    free(pattern->text);
+    free(pattern);
+}
+
+static bool saved_step_of(const struct saved_pattern *pattern, pcre2_match_data *match,
+                          const char *path, int64_t *ret_step)
+{
+    int count = pcre2_match(pattern->code, (PCRE2_SPTR)path, strlen(path), 0, 0, match, NULL);
+    if (count < 2)
+        return false;
+    *ret_step = strtoll(path + pcre2_get_ovector_pointer(match)[2], NULL, 10);
+    return true;
+}
+
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+static struct saved *saved_list_find(const struct saved_list *list, int64_t step)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].step == step)
+            return &list->items[i];
+    return NULL;
+}
+
+static struct saved *saved_list_add(struct saved_list *list, int64_t step)
+{
+    list->items = realloc(list->items, (list->count + 1) * sizeof *list->items);
+    if (!list->items)
+        abort();
+    struct saved *saved = &list->items[list->count++];
+    *saved = (struct saved){.step = step};
+    return saved;
+}
+
+static void saved_add_path(struct saved *saved, const char *path)
+{
+    saved->paths = realloc(saved->paths, (saved->path_count + 1) * sizeof *saved->paths);
+    if (!saved->paths)
+        abort();
+    saved->paths[saved->path_count++] = text_format("%s", path);
+}
+
+void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list)
+{
+    struct saved_list list = {0};
+    glob_t paths = {0};
+    pcre2_match_data *match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
+    if (!match)
+        abort();
+    if (glob(pattern->wildcard, 0, NULL, &paths) != 0)
+        paths.gl_pathc = 0; /* nothing there yet, or not readable now: the next look will tell */
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        const char *path = paths.gl_pathv[i];
+        int64_t step;
+        if (saved_is_temporary(path) || !saved_step_of(pattern, match, path, &step) ||
+            step <= after)
+            continue;
+        struct saved *saved = saved_list_find(&list, step);
+        if (!saved)
+            saved = saved_list_add(&list, step);
+        saved_add_path(saved, path);
+        (void)checkpoint_measure(path, &saved->extent); /* what has vanished adds nothing */
+    }
+    globfree(&paths);
+    pcre2_match_data_free(match);
+    *ret_list = list;
+}
+
+void saved_fini(struct saved *saved)
+{
+    for (size_t i = 0; i < saved->path_count; i++)
+        free(saved->paths[i]);
+    free(saved->paths);
+}
+
+void saved_list_fini(struct saved_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        saved_fini(&list->items[i]);
+    free(list->items);
+    *list = (struct saved_list){0};
+}
+
+/* --- Notes ------------------------------------------------------------------------------------ */
+
+/* NULL for one whose path is not UTF-8. */
+static json_t *saved_json(const struct saved *saved)
+{
+    json_t *json = json_pack("{s:s, s:I, s:I}", "path", saved->paths[0], "step",
+                             (json_int_t)saved->step, "bytes", (json_int_t)saved->extent.bytes);
+    json_t *paths = json && saved->path_count > 1 ? json_array() : NULL;
+    for (size_t i = 0; paths && i < saved->path_count; i++)
+        (void)json_array_append_new(paths, json_string(saved->paths[i])); /* not of NULL */
+    if (paths)
+        json_object_set_new(json, "paths", paths);
+    return json;
+}
+
+/* What tells whether it was written again. */
+static json_t *saved_there_json(const struct saved *saved)
+{
+    json_t *json = saved_json(saved);
+    if (!json)
+        return NULL;
+    json_object_set_new(json, "files", json_integer((json_int_t)saved->extent.files));
+    json_object_set_new(json, "newest_ns", json_integer(saved->extent.newest_ns));
+    return json;
+}
+
+int saved_note(const char *run_dir, const struct saved_pattern *pattern,
+               const struct saved_list *there, struct error *err)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < there->count; i++)
+        (void)json_array_append_new(list, saved_there_json(&there->items[i])); /* not of NULL */
+    json_t *json = json_pack("{s:s, s:o}", "pattern", pattern->text, "there", list);
+    char *path = text_format("%s/checkpoints.json", run_dir);
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    int result = text ? file_replace(path, text, strlen(text), 0600, err)
+                      : error_set(err, -EILSEQ, "checkpoint.path is not UTF-8");
+    free(text);
+    free(path);
+    json_decref(json);
+    return result;
+}
+
+/* NULL: there is none. */
+static json_t *saved_read_notes(const char *phase_dir, unsigned attempt)
+{
+    char *path = text_format("%s/%u/checkpoints.json", phase_dir, attempt), *text = NULL;
+    json_t *json = NULL;
+    if (file_read(path, SAVED_FILE_MAX, &text, NULL, NULL) == 0)
+        json = json_loads(text, 0, NULL);
+    free(text);
+    free(path);
+    return json;
+}
+
+/* What lay there when the next run with notes began; NULL: there is none yet. */
+static json_t *saved_read_next(const char *phase_dir, unsigned attempt)
+{
+    json_t *notes = NULL;
+    bool is_made = true;
+    while (!notes && is_made) {
+        char *run_dir = text_format("%s/%u", phase_dir, ++attempt);
+        is_made = access(run_dir, F_OK) == 0;
+        free(run_dir);
+        notes = saved_read_notes(phase_dir, attempt);
+    }
+    json_t *there = json_incref(json_object_get(notes, "there"));
+    json_decref(notes);
+    return there;
+}
+
+static json_t *saved_look_now(const char *text, int64_t after)
+{
+    json_t *list = json_array();
+    struct saved_pattern *pattern;
+    struct saved_list now;
+    if (!text || saved_pattern_new(text, &pattern, NULL) < 0)
+        return list;
+    saved_look(pattern, after, &now);
+    for (size_t i = 0; i < now.count; i++)
+        (void)json_array_append_new(list, saved_there_json(&now.items[i])); /* not of NULL */
+    saved_list_fini(&now);
+    saved_pattern_free(pattern);
+    return list;
+}
+
+static json_int_t saved_integer(const json_t *json, const char *name)
+{
+    return json_integer_value(json_object_get(json, name));
+}
+
+/* Whether the list has it as it is. */
+static bool saved_was_there(const json_t *there, const json_t *saved)
+{
+    for (size_t i = 0; i < json_array_size(there); i++)
+        if (json_equal(json_array_get(there, i), saved))
+            return true;
+    return false;
+}
+
+static bool saved_is_torn(const json_t *saved, const json_t *like)
+{
+    return json_array_size(json_object_get(saved, "paths")) <
+               json_array_size(json_object_get(like, "paths")) ||
+           (double)saved_integer(saved, "bytes") < 0.9 * (double)saved_integer(like, "bytes");
+}
+
+json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *like)
+{
+    json_t *left = json_array(), *notes = saved_read_notes(phase_dir, attempt);
+    const json_t *before = json_object_get(notes, "there");
+    json_t *now = json_is_array(before) ? saved_read_next(phase_dir, attempt) : json_array();
+    if (!now)
+        now = saved_look_now(json_string_value(json_object_get(notes, "pattern")), after);
+    for (size_t i = 0; i < json_array_size(now); i++) {
+        json_t *saved = json_array_get(now, i);
+        if (!json_is_string(json_object_get(saved, "path")) ||
+            saved_integer(saved, "step") <= after || saved_was_there(before, saved) ||
+            saved_is_torn(saved, like))
+            continue;
+        json_t *copy = json_copy(saved);
+        json_object_set_new(copy, "time",
+                            json_real((double)saved_integer(saved, "newest_ns") / 1e9));
+        (void)json_object_del(copy, "files"); /* they are there */
+        (void)json_object_del(copy, "newest_ns");
+        (void)json_array_append_new(left, copy);
+    }
+    json_decref(now);
+    json_decref(notes);
+    return left;
+}

@@ -1,0 +1,57 @@
+/* The checkpoints that lie in a folder, found by the pattern of the spec.
+ *
+ * The pattern is a path with shell wildcards and `{step}` where the number of the step stands:
+ * /out/model_{step}*. All that matches with one step is one checkpoint, files and folders alike;
+ * names that look temporary are passed over.
+ *
+ * Before the ranks of a run start, its first node notes in the run's folder what is there already:
+ * checkpoints.json. When the run is over, whatever has become of its agents, what it has left is
+ * what lies there now, or lay there when the next run began, and did not before. */
+#ifndef PHASED_LIB_SAVED_H
+#define PHASED_LIB_SAVED_H
+
+#include "lib/checkpoint.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct saved_pattern;
+
+/* All of one step. */
+struct saved {
+    int64_t step;
+    struct checkpoint_extent extent;
+    char **paths; /* in order of their names */
+    size_t path_count;
+};
+
+struct saved_list {
+    struct saved *items;
+    size_t count;
+};
+
+/* -EINVAL: it has no {step}, or is no pattern. */
+int saved_pattern_new(const char *text, struct saved_pattern **ret_pattern, struct error *err);
+void saved_pattern_free(struct saved_pattern *pattern);
+
+/* What is there now of a step greater than `after`. */
+void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list);
+void saved_fini(struct saved *saved);
+void saved_list_fini(struct saved_list *list);
+
+/* Notes what is there before a run starts. */
+int saved_note(const char *run_dir, const struct saved_pattern *pattern,
+               const struct saved_list *there, struct error *err);
+
+/* What a run that is over has left of a step greater than `after`: a list of {"path", "step",
+ * "bytes", "time"} (when it was written last), and "paths" where they are several, as journals tell
+ * checkpoints; a new reference. Empty also where nothing was noted: no rank was started.
+ * `phase_dir` holds the runs by their attempts.
+ *
+ * Nobody has seen these become whole. One that has fewer files than `like`, such an object, or not
+ * nine tenths of its bytes is torn, and left out; `like` may be NULL. */
+json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *like);
+
+#endif
