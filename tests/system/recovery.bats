@@ -221,6 +221,10 @@ phases:
 SPEC
 }
 
+saved() {
+    (cd "$PHASED_HOME/runs/1/train/out" && printf '%s\n' step_*)
+}
+
 ran() {
     [ "$(line_count "$PHASED_HOME/runs/1/train/out/executed")" = "$1" ]
 }
@@ -233,5 +237,22 @@ ran() {
     [ "$(tail -n 1 "$PHASED_HOME/runs/1/train/out/executed")" = 40 ]
     [ "$(record 'SELECT unseen FROM checkpoint WHERE run = 1 AND step = 40')" = 1 ]
     [ "$(record 'SELECT outcome FROM run WHERE attempt = 1')" != succeeded ]
+    phasectl cancel 1
+}
+
+has_saved_twice() {
+    [ "$(record "SELECT count(*) FROM checkpoint WHERE run = $1")" -ge 2 ]
+}
+
+@test "keep counts over all runs of a phase" {
+    phasectl daemon start
+    saving | submit
+    for run in 1 2 3; do
+        eventually 60 has_saved_twice $run
+        phasectl hold 1/train
+        eventually 30 state 1/train held
+        [ "$(saved | wc -l)" = 2 ]
+        [ $run = 3 ] || phasectl release 1/train
+    done
     phasectl cancel 1
 }

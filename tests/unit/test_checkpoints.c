@@ -236,6 +236,82 @@ static void only_checkpoints_of_this_run_are_removed_and_two_are_kept(void **sta
     text_fini(&found);
 }
 
+/* What is there before a run: d: of an earlier run, and good; s: of one, and not to be relied on;
+ * .: nobody knows it. `kept` is what is left when the run has saved `count` more. */
+static void keep_counts_over_all_runs(void **state)
+{
+    static const struct {
+        const char *claim, *before;  /* steps 1, 2, ... */
+        unsigned keep, first, count; /* this run saves steps first, first + 1, ... */
+        const char *kept;
+    } rows[] = {
+        {"all runs together", "dddd", 2, 5, 1, "4 5"},
+        {"once the run has saved one", "dddd", 2, 5, 0, "1 2 3 4"},
+        {"at least two", "ddd", 1, 4, 1, "3 4"},
+        {"not what nobody knows", ".ddd.", 2, 6, 2, "1 5 6 7"},
+        {"suspect ones take no place", "ddss", 2, 5, 1, "2 5"},
+        {"but stay while there is room", "ds", 3, 5, 1, "1 2 5"},
+        {"not what a run saves that counts from 0", "......ddd", 2, 1, 3, "2 3 4 5 6 8 9"},
+        {"none, without keep", "dds", 0, 5, 1, "1 2 3 5"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct text found = {0}, kept = {0};
+        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
+            char *name = text_format("c_%u", step);
+            if (rows[i].count != 3 || rows[i].before[step - 1] != '.' || step > 3)
+                put(name, 5);
+            free(name);
+        }
+        struct checkpoints *checkpoints = begin("c_{step}", rows[i].keep, &found);
+        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
+            char *path = text_format("%s/c_%u", folder, step);
+            if (rows[i].before[step - 1] != '.')
+                checkpoints_inherit(checkpoints, path, rows[i].before[step - 1] == 'd');
+            free(path);
+        }
+        checkpoints_look(checkpoints);
+        for (unsigned step = rows[i].first; step < rows[i].first + rows[i].count; step++) {
+            char *name = text_format("c_%u", step);
+            put(name, 5);
+            free(name);
+            checkpoints_look(checkpoints);
+            checkpoints_look(checkpoints);
+        }
+        for (unsigned step = 1; step < 10; step++) {
+            char *name = text_format("c_%u", step);
+            if (is_there(name))
+                text_addf(&kept, "%s%u", kept.size ? " " : "", step);
+            free(name);
+        }
+        if (strcmp(text_string(&kept), rows[i].kept) != 0)
+            fail_msg("%s: %s instead of %s", rows[i].claim, text_string(&kept), rows[i].kept);
+        checkpoints_free(checkpoints);
+        text_fini(&found);
+        text_fini(&kept);
+        folder_remove(state);
+        folder_make(state);
+    }
+}
+
+static void what_is_saved_after_a_guard_broke_removes_nothing(void **state)
+{
+    (void)state;
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
+    for (int step = 1; step <= 6; step++) {
+        char *name = text_format("c_%d", step);
+        if (step == 4)
+            checkpoints_suspect(checkpoints, 4);
+        put(name, 5);
+        free(name);
+        checkpoints_look(checkpoints);
+        checkpoints_look(checkpoints);
+    }
+    assert_true(!is_there("c_1") && is_there("c_2") && is_there("c_3"));
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+}
+
 static void nothing_outside_the_folder_of_the_phase_is_removed(void **state)
 {
     (void)state;
@@ -290,6 +366,8 @@ int main(void)
         TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
         TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),
         TEST(what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step),
+        TEST(keep_counts_over_all_runs),
+        TEST(what_is_saved_after_a_guard_broke_removes_nothing),
         TEST(nothing_outside_the_folder_of_the_phase_is_removed),
     };
     return cmocka_run_group_tests_name("checkpoints", tests, NULL, NULL);

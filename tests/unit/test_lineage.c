@@ -235,6 +235,30 @@ static void what_a_run_left_is_told_from_what_the_next_made(void **state)
     json_decref(second);
 }
 
+static void what_earlier_runs_saved_is_good_where_it_leads_to_the_next(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_there, is_good;
+    } expected[] = {{"10", true, true},  {"20", true, true},  {"30", true, false},
+                    {"40", true, false}, {"50", true, false}, {"60", false, false}};
+    (void)state;
+    put_past_run(1, &(struct past_run){0, 0, {10, 20, 30}});
+    put_past_run(2, &(struct past_run){20, 45, {-40, 50}});
+    put("unknown", "out/60");
+    json_t *resume = json_pack("{s:s, s:i}", "path", "/out/20", "step", 20);
+    json_t *saved = lineage_saved(folder, 2, resume);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        char *path = text_format("%s/out/%s", folder, expected[i].name);
+        const json_t *is_good = json_object_get(saved, path);
+        assert_int_equal(is_good != NULL, expected[i].is_there);
+        assert_int_equal(json_is_true(is_good), expected[i].is_good);
+        free(path);
+    }
+    json_decref(saved);
+    json_decref(resume);
+}
+
 static void a_folder_is_claimed_by_one_job(void **state)
 {
     struct error err;
@@ -387,6 +411,7 @@ int main(void)
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
         TEST(what_a_run_left_untold_is_found),
         TEST(what_a_run_left_is_told_from_what_the_next_made),
+        TEST(what_earlier_runs_saved_is_good_where_it_leads_to_the_next),
         TEST(a_folder_is_claimed_by_one_job),
         TEST(a_run_that_was_killed_ends_as_its_journals_tell),
         TEST(a_run_that_no_lead_began_is_not_over),

@@ -224,6 +224,36 @@ json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt)
     return found ? found : json_null();
 }
 
+json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *resume)
+{
+    json_t *saved = json_object(), *next = json_incref((json_t *)resume);
+    json_int_t step_max = json_is_object(resume) ? lineage_step(resume) : -1;
+    for (unsigned i = attempt; i > 0; i--) {
+        json_t *entries = lineage_entries(phase_dir, i, next),
+               *run = lineage_run_json(phase_dir, i);
+        for (size_t j = json_array_size(entries); j-- > 0;) {
+            const json_t *entry = json_array_get(entries, j);
+            const char *path = json_string_value(json_object_get(entry, "path"));
+            bool is_good = lineage_step(entry) <= step_max &&
+                           !json_is_true(json_object_get(entry, "suspect")) &&
+                           lineage_is_whole(entry);
+            if (!json_object_get(saved, path)) /* a later run may have written it again */
+                json_object_set_new(saved, path, json_boolean(is_good));
+        }
+        json_t *from = json_object_get(run, "resume");
+        if (!json_is_object(from))
+            step_max = -1;
+        else if (lineage_step(from) < step_max)
+            step_max = lineage_step(from);
+        json_decref(next);
+        next = json_incref(from);
+        json_decref(entries);
+        json_decref(run);
+    }
+    json_decref(next);
+    return saved;
+}
+
 /* --- Runs ------------------------------------------------------------------------------------- */
 
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt)

@@ -16,6 +16,11 @@
  * of them. */
 json_t *lineage_checkpoint(const char *phase_dir, unsigned attempt);
 
+/* The first paths of all checkpoints of the runs up to `attempt`, each with whether a run that
+ * begins from `resume` can rely on it: it leads there, is whole, and not suspect. A new reference.
+ */
+json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *resume);
+
 /* The attempt of the newest run, `attempt` or before, to which the daemon gave a number; 0 when
  * there is none. */
 unsigned lineage_numbered(const char *phase_dir, unsigned attempt);

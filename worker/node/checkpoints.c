@@ -16,10 +16,11 @@ enum { CHECKPOINTS_KEEP_MIN = 2 };
 /* All that has one step, and what is known of it. */
 struct group {
     struct saved saved;
-    bool is_old;      /* was there before this run, and has not changed */
-    bool is_told;     /* whole, and told */
-    bool was_present; /* in the look before */
-    bool is_good;     /* begun before what came later was suspect */
+    bool is_old;                    /* was there before this run, and has not changed */
+    bool is_told;                   /* whole, and told */
+    bool was_present;               /* in the look before */
+    bool is_good;                   /* begun before what came later was suspect */
+    bool is_before, is_good_before; /* old, of an earlier run of the phase; and good */
 };
 
 struct checkpoints {
@@ -102,17 +103,34 @@ static void checkpoints_remove(const struct checkpoints *checkpoints, const stru
     }
 }
 
-/* Removes this run's checkpoints beyond the newest that are to be kept. */
+/* Whether `other` is one for whose sake `group` need not be kept. A run that counts its steps from
+ * 0 again must not lose what it saves, nor the phase what it had: its own are compared with its
+ * own, and good ones of earlier runs go when there are enough of greater steps. */
+static bool group_gives_way(const struct group *group, const struct group *other)
+{
+    if (group->is_told)
+        return other->is_told && other->saved.step > group->saved.step;
+    if (!other->is_told && !other->is_good_before)
+        return false;
+    return !group->is_good_before || other->saved.step > group->saved.step;
+}
+
+/* Removes what is beyond the newest that are to be kept, once this run has saved one. What it saves
+ * after a guard broke takes no place, and nothing goes any more. */
 static void checkpoints_prune(struct checkpoints *checkpoints)
 {
-    for (size_t i = 0; checkpoints->keep && i < checkpoints->group_count; i++) {
-        struct group *group = &checkpoints->groups[i];
+    const struct group *groups = checkpoints->groups;
+    bool has_told = false;
+    for (size_t i = 0; i < checkpoints->group_count; i++)
+        has_told |= groups[i].is_told;
+    if (!checkpoints->keep || !has_told || checkpoints->is_suspect)
+        return;
+    for (size_t i = 0; i < checkpoints->group_count; i++) {
         unsigned newer = 0;
         for (size_t j = 0; j < checkpoints->group_count; j++)
-            newer += checkpoints->groups[j].is_told &&
-                     checkpoints->groups[j].saved.step > group->saved.step;
-        if (group->is_told && newer >= checkpoints->keep)
-            checkpoints_remove(checkpoints, group);
+            newer += group_gives_way(&groups[i], &groups[j]);
+        if ((groups[i].is_told || groups[i].is_before) && newer >= checkpoints->keep)
+            checkpoints_remove(checkpoints, &groups[i]);
     }
 }
 
@@ -132,6 +150,8 @@ static void checkpoints_refresh(struct checkpoints *checkpoints)
         groups[i].was_present = true;
         groups[i].is_old = before->is_old;
         groups[i].is_told = before->is_told;
+        groups[i].is_before = before->is_before;
+        groups[i].is_good_before = before->is_good_before;
     }
     groups_free(checkpoints->groups, checkpoints->group_count);
     checkpoints->groups = groups;
@@ -184,6 +204,17 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     int result = saved_note(run_dir, checkpoints->pattern, &list, err);
     free(list.items); /* what they own is the groups' */
     return result;
+}
+
+void checkpoints_inherit(struct checkpoints *checkpoints, const char *path, bool is_good)
+{
+    for (size_t i = 0; i < checkpoints->group_count; i++) {
+        struct group *group = &checkpoints->groups[i];
+        if (!group->is_old || !text_equal(group->saved.paths[0], path))
+            continue;
+        group->is_before = true;
+        group->is_good_before = is_good;
+    }
 }
 
 void checkpoints_look(struct checkpoints *checkpoints)

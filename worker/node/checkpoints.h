@@ -3,8 +3,10 @@
  * One is whole when two looks find the same files with the same sizes and times. What is there at
  * the first look belongs to an earlier run and is not told, unless it changes.
  *
- * Of the checkpoints that this run has made, those beyond the newest `keep` (two at least) are
- * removed, if they lie below the phase's own folder. Nothing else is ever removed. */
+ * `keep` counts what the phase has, over all its runs: once a run has saved one, those beyond the
+ * newest `keep` (two at least) are removed, if they lie below the phase's own folder. Of earlier
+ * runs only what they have told counts; what does not lead to this run, is not whole any more or is
+ * suspect is not kept for its own sake. Nothing else is ever removed. */
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
@@ -35,6 +37,10 @@ void checkpoints_free(struct checkpoints *checkpoints);
 
 /* Notes in the run's folder what is there at the first look: lib/saved.h. */
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
+
+/* An earlier run of the phase has told this one; `is_good`: it leads to this run, is whole, and not
+ * suspect. After the first look. */
+void checkpoints_inherit(struct checkpoints *checkpoints, const char *path, bool is_good);
 
 void checkpoints_look(struct checkpoints *checkpoints);
 

@@ -3,6 +3,7 @@
 
 #include "lib/checkpoint.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/node/channel.h"
@@ -10,6 +11,7 @@
 #include "worker/node/environment.h"
 #include "worker/metrics/guards.h"
 #include "worker/journal.h"
+#include "worker/lead/lineage.h"
 #include "worker/lines.h"
 #include "worker/metrics/extract.h"
 #include "worker/metrics/proof.h"
@@ -235,6 +237,23 @@ static int observer_open_extract(struct observer *observer, struct error *err)
     return 0;
 }
 
+/* What earlier runs of the phase have saved counts in `keep`. */
+static void observer_inherit(struct observer *observer)
+{
+    const struct assignment *assignment = observer->options.assignment;
+    if (!assignment->keep || assignment->attempt < 2)
+        return;
+    char *phase_dir = file_parent(assignment->run_dir);
+    json_t *saved = lineage_saved(phase_dir, assignment->attempt - 1,
+                                  json_object_get(assignment->json, "resume"));
+    const char *path;
+    json_t *is_good;
+    json_object_foreach(saved, path, is_good)
+        checkpoints_inherit(observer->checkpoints, path, json_is_true(is_good));
+    json_decref(saved);
+    free(phase_dir);
+}
+
 static int observer_open_checkpoints(struct observer *observer, struct error *err)
 {
     const struct assignment *assignment = observer->options.assignment;
@@ -249,6 +268,7 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     struct error problem;
     if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
         observer_warn(observer, problem.message); /* what is told is found all the same */
+    observer_inherit(observer);
     return 0;
 }
 
