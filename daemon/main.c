@@ -1,12 +1,14 @@
 /* phased: the daemon. Builds its parts in order, runs the loop, and takes them down in the opposite
  * order when it is told to stop. Running jobs are left alone: their workers go on, and the next
- * daemon of this home takes them up again. */
+ * daemon of this home takes them up again. When Slurm's configuration has changed, that is the same
+ * process, which executes itself anew. */
 #include "daemon/api/api.h"
 #include "daemon/lock.h"
 #include "daemon/loop/crash.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/loop.h"
 #include "daemon/slurm/cluster.h"
+#include "daemon/slurm/configuration.h"
 #include "daemon/slurm/slurm_cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -36,13 +38,16 @@ static const char usage[] =
     "  --home DIR    where everything is kept (default: $PHASED_HOME, or ~/.phased)\n"
     "  --host NAME   by which the nodes reach this host (default: $PHASED_HOST, or its name)\n"
     "  --foreground  the default, for scripts that say it\n"
+    "  --check-slurm only try whether Slurm's configuration can be used\n"
     "  --version     print the version\n"
     "  --help        print this\n"
     "\n"
     "SIGTERM and SIGINT stop it; running jobs are left alone.\n";
 
+enum { BEGINS_ANEW = -1 };
+
 struct options {
-    const char *home, *host;
+    const char *home, *host, *program; /* program: its own path */
 };
 
 struct daemon {
@@ -55,7 +60,8 @@ struct daemon {
     struct api *api;
     uv_loop_t uv;
     uv_signal_t signals[2];
-    bool is_stopping;
+    uv_async_t renewal;
+    bool is_stopping, begins_anew;
 };
 
 /* --- Command line ----------------------------------------------------------------------------- */
@@ -64,9 +70,13 @@ struct daemon {
 static int read_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {
-        {"home", required_argument, NULL, 'h'}, {"host", required_argument, NULL, 'H'},
-        {"foreground", no_argument, NULL, 'f'}, {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, '?' + 128}, {NULL, 0, NULL, 0},
+        {"home", required_argument, NULL, 'h'},
+        {"host", required_argument, NULL, 'H'},
+        {"foreground", no_argument, NULL, 'f'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, '?' + 128},
+        {"check-slurm", no_argument, NULL, 'c'},
+        {NULL, 0, NULL, 0},
     };
     int option;
     options->host = getenv("PHASED_HOST");
@@ -80,6 +90,9 @@ static int read_options(int argc, char **argv, struct options *options)
             break;
         case 'f':
             break;
+        case 'c':
+            free(configuration_read());
+            return 0;
         case 'v':
             puts("phased " PACKAGE_VERSION);
             return 0;
@@ -99,16 +112,19 @@ static int read_options(int argc, char **argv, struct options *options)
 
 /* --- Building --------------------------------------------------------------------------------- */
 
-/* phase-worker lies beside phased, on a file system that all nodes share. */
-static char *find_worker(void)
+static char *find_itself(void)
 {
     char path[4096];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
     path[size > 0 ? size : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash)
-        *slash = '\0';
-    return text_format("%s/phase-worker", path);
+    return text_format("%s", path);
+}
+
+/* phase-worker lies beside phased, on a file system that all nodes share. */
+static char *find_worker(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return text_format("%.*s/phase-worker", slash ? (int)(slash - program) : 0, program);
 }
 
 /* Thousands of workers may be connected. */
@@ -137,19 +153,29 @@ static int prepare_home(struct daemon *daemon, const struct options *options, st
     return file_make_folders(daemon->home.runs, 0700, err);
 }
 
+static void ask_for_renewal(void *arg)
+{
+    struct daemon *daemon = arg;
+    (void)uv_async_send(&daemon->renewal); /* cannot fail */
+}
+
 static int open_parts(struct daemon *daemon, const struct options *options, int64_t started_ms,
                       struct error *err)
 {
     int status = store_open(daemon->home.database, daemon->home.runs, &daemon->store, err);
     if (status < 0)
         return status;
-    daemon->worker = find_worker();
+    daemon->worker = find_worker(options->program);
     struct loop_config loop_config = {
         .uv = &daemon->uv, .home = &daemon->home, .store = daemon->store, .worker = daemon->worker};
     status = loop_open(&loop_config, &daemon->loop, err);
     if (status < 0)
         return status;
-    struct slurm_cluster_config cluster_config = {.wake = loop_wake, .data = daemon->loop};
+    struct slurm_cluster_config cluster_config = {.checker = options->program,
+                                                  .wake = loop_wake,
+                                                  .wake_data = daemon->loop,
+                                                  .renew = ask_for_renewal,
+                                                  .renew_data = daemon};
     status = slurm_cluster_new(&cluster_config, &daemon->cluster, err);
     if (status < 0)
         return status;
@@ -171,6 +197,7 @@ static void loop_is_closed(void *arg)
     daemon->loop = NULL;
     for (size_t i = 0; i < sizeof daemon->signals / sizeof *daemon->signals; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
+    uv_close((uv_handle_t *)&daemon->renewal, NULL);
 }
 
 static void api_is_closed(void *arg)
@@ -179,7 +206,9 @@ static void api_is_closed(void *arg)
     daemon->api = NULL;
     if (daemon->loop)
         loop_close(daemon->loop, loop_is_closed, daemon);
-    else
+    /* Before what its thread wakes is gone. */
+    cluster_free(daemon->cluster);
+    if (!daemon->loop)
         loop_is_closed(daemon);
 }
 
@@ -196,15 +225,26 @@ static void stop(struct daemon *daemon)
 
 static void on_signal(uv_signal_t *handle, int number)
 {
+    struct daemon *daemon = handle->data;
     log_line("stopping: %s", strsignal(number));
-    stop(handle->data);
+    daemon->begins_anew = false;
+    stop(daemon);
+}
+
+static void on_renewal(uv_async_t *handle)
+{
+    struct daemon *daemon = handle->data;
+    if (daemon->is_stopping)
+        return;
+    log_line("beginning anew: Slurm's configuration has changed");
+    daemon->begins_anew = true;
+    stop(daemon);
 }
 
 static void daemon_fini(struct daemon *daemon)
 {
     int status = uv_loop_close(&daemon->uv);
     assert(status == 0);
-    cluster_free(daemon->cluster);
     store_close(daemon->store);
     free(daemon->worker);
     home_fini(&daemon->home);
@@ -214,6 +254,7 @@ static void daemon_fini(struct daemon *daemon)
 
 /* --- Running ---------------------------------------------------------------------------------- */
 
+/* Returns the exit status, or BEGINS_ANEW when nothing is left of this process but itself. */
 static int serve(const struct options *options)
 {
     struct daemon daemon = {.home = {.folder = -1}, .lock = -1};
@@ -227,6 +268,8 @@ static int serve(const struct options *options)
         daemon.signals[i].data = &daemon;
         (void)uv_signal_start(&daemon.signals[i], on_signal, numbers[i]);
     }
+    (void)uv_async_init(&daemon.uv, &daemon.renewal, on_renewal); /* likewise */
+    daemon.renewal.data = &daemon;
     int status = crash_init(&err);
     if (status == 0)
         status = prepare_home(&daemon, options, &err);
@@ -239,10 +282,22 @@ static int serve(const struct options *options)
         log_line("phased " PACKAGE_VERSION " (%d) serves %s", (int)getpid(), daemon.home.path);
     }
     (void)uv_run(&daemon.uv, UV_RUN_DEFAULT); /* until all handles are closed */
-    if (status == 0)
+    if (status == 0 && !daemon.begins_anew)
         log_line("stopped");
     daemon_fini(&daemon);
-    return status < 0 ? 1 : 0;
+    if (status < 0)
+        return 1;
+    return daemon.begins_anew ? BEGINS_ANEW : 0;
+}
+
+/* Executes what lies where this program did, under the same id. Returns only when it cannot. */
+static int begin_anew(const char *program, char **argv)
+{
+    (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* what libraries may have left open */
+    (void)execv(program, argv);
+    fprintf(stderr, "phased: could not begin anew: cannot execute %s: %s\n", program,
+            strerror(errno));
+    return 1;
 }
 
 int main(int argc, char **argv)
@@ -255,5 +310,11 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* these cannot fail */
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files is a full disk */
     raise_limits();
-    return serve(&options);
+    char *program = find_itself();
+    options.program = program;
+    status = serve(&options);
+    if (status == BEGINS_ANEW)
+        status = begin_anew(program, argv);
+    free(program);
+    return status;
 }

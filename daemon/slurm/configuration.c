@@ -1,12 +1,15 @@
-/* Tries libslurm's configuration where it can do no harm: in a child. */
+/* Tries the configuration where that can do no harm: in a freshly executed checker. */
 #include "daemon/slurm/configuration.h"
 
 #include "daemon/slurm/versions.h"
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,9 +21,6 @@
 
 /* Sites without a slurm.conf on the login node fetch it from the controller, by way of DNS. */
 enum { CONFIGURATION_WAIT_MS = 15000, COMPLAINT_SIZE = 4096 };
-
-/* Where most sites have it; libslurm knows for sure, but does not tell. */
-static const char default_path[] = "/etc/slurm/slurm.conf";
 
 static int file_check(struct error *err)
 {
@@ -39,7 +39,7 @@ static int64_t clock_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads what the child says until it ends. False when it took too long. */
+/* Reads what the checker says until it ends. False when it took too long. */
 static bool complaint_read(int pipe, char *buffer, size_t size)
 {
     int64_t deadline = clock_ms() + CONFIGURATION_WAIT_MS;
@@ -81,20 +81,30 @@ static const char *complaint_reason(char *complaint)
     return reason;
 }
 
-/* A child of a process that has read its configuration has it too, and must forget it first. */
-static void child_run(int pipe)
+/* Standard error goes into the pipe; no signal is blocked, whatever thread this is. */
+static int checker_start(const char *checker, int pipe, pid_t *ret_pid)
 {
-    (void)dup2(pipe, STDERR_FILENO); /* failing, it costs the reason, not the answer */
-    slurm_fini();
-    slurm_init(NULL);
-    _exit(0);
+    char *arguments[] = {(char *)checker, (char *)"--check-slurm", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    /* These fail without memory only: then all does. */
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_adddup2(&actions, pipe, STDERR_FILENO);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int result = posix_spawn(ret_pid, checker, &actions, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return -result;
 }
 
-struct configuration_version configuration_version(void)
+struct configuration_version configuration_version(const char *file)
 {
-    const char *path = getenv("SLURM_CONF");
     struct stat status;
-    if (stat(path ? path : default_path, &status) < 0)
+    if (!file || stat(file, &status) < 0)
         return (struct configuration_version){0};
     return (struct configuration_version){
         .file = status.st_ino, .size = status.st_size, .time = status.st_mtim};
@@ -107,23 +117,21 @@ bool configuration_version_equal(const struct configuration_version *a,
            a->time.tv_nsec == b->time.tv_nsec;
 }
 
-int configuration_check(struct error *err)
+int configuration_check(const char *checker, struct error *err)
 {
     int pipes[2], status = 0;
     char complaint[COMPLAINT_SIZE];
     int result = file_check(err);
     if (result < 0)
         return result;
-    if (pipe(pipes) < 0)
+    if (pipe2(pipes, O_CLOEXEC) < 0)
         return error_set(err, -errno, "could not make a pipe: %s", strerror(errno));
-    pid_t child = fork();
-    if (child == 0)
-        child_run(pipes[1]);
-    result = -errno;
+    pid_t child;
+    result = checker_start(checker, pipes[1], &child);
     (void)close(pipes[1]); /* an empty pipe has nothing to lose */
-    if (child < 0) {
+    if (result < 0) {
         (void)close(pipes[0]);
-        return error_set(err, result, "could not start a process: %s", strerror(-result));
+        return error_set(err, result, "could not run %s: %s", checker, strerror(-result));
     }
     bool has_ended = complaint_read(pipes[0], complaint, sizeof complaint);
     if (!has_ended)
@@ -138,4 +146,18 @@ int configuration_check(struct error *err)
         return error_set(err, -EINVAL, "cannot use Slurm's configuration: %s",
                          complaint_reason(complaint));
     return 0;
+}
+
+char *configuration_read(void)
+{
+    const char *given = getenv("SLURM_CONF");
+    char *kept = given ? text_format("%s", given) : NULL;
+    slurm_init(NULL);
+    /* libslurm has put the file that it found into the environment. */
+    const char *found = getenv("SLURM_CONF");
+    char *file = found ? text_format("%s", found) : NULL;
+    if ((kept ? setenv("SLURM_CONF", kept, 1) : unsetenv("SLURM_CONF")) < 0)
+        abort(); /* no memory */
+    free(kept);
+    return file;
 }

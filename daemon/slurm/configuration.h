@@ -1,7 +1,8 @@
-/* Whether Slurm's configuration can be used.
+/* Slurm's configuration: whether it can be used, and whether it has changed.
  *
- * libslurm ends the process when it cannot, after trying for up to a minute; a daemon wants to say
- * what is wrong instead. */
+ * libslurm ends the process when it cannot use it, after trying for up to a minute; a daemon wants
+ * to say what is wrong instead. And libslurm reads it once in a process: since 24.05 slurm_fini()
+ * and slurm_init() again is a crash. So whatever reads it anew is a new process. */
 #ifndef PHASED_DAEMON_SLURM_CONFIGURATION_H
 #define PHASED_DAEMON_SLURM_CONFIGURATION_H
 
@@ -18,13 +19,19 @@ struct configuration_version {
     struct timespec time;
 };
 
-/* All zero where there is no file to be seen: a site may hand its configuration out otherwise. */
-struct configuration_version configuration_version(void);
+/* All zero where there is no file to be seen, or `file` is NULL. */
+struct configuration_version configuration_version(const char *file);
 bool configuration_version_equal(const struct configuration_version *a,
                                  const struct configuration_version *b);
 
-/* Lets a child process read the configuration. Returns -ENOENT when SLURM_CONF names no readable
- * file, -EINVAL with Slurm's own words when the child fails, -ETIMEDOUT when it does not end. */
-int configuration_check(struct error *err);
+/* Lets `checker --check-slurm` read the configuration. Returns -ENOENT when SLURM_CONF names no
+ * readable file, -EINVAL with Slurm's own words when the checker fails, -ETIMEDOUT when it does not
+ * end. */
+int configuration_check(const char *checker, struct error *err);
+
+/* Reads the configuration for this process, or ends it with Slurm's words on standard error.
+ * Returns the file that was read, or NULL where the controller hands the configuration out. Call it
+ * before there are threads: it restores the environment, which libslurm changes. */
+char *configuration_read(void);
 
 #endif

@@ -53,7 +53,8 @@ struct slurm_cluster {
 
     uint64_t digest; /* of the jobs of the last poll; the thread's alone, as is the rest */
     bool has_digest;
-    char name[64]; /* the cluster's, once the controller has answered */
+    char name[64];       /* the cluster's, once the controller has answered */
+    char *configuration; /* the file, or NULL */
     struct configuration_version version;
     struct partitions partitions;
 };
@@ -92,6 +93,16 @@ static void request_free(struct request *request)
         submission_free(request->described[i]);
     cluster_result_fini(&request->result);
     free(request);
+}
+
+/* Frees a request and those that are linked to it. */
+static void requests_free(struct request *request)
+{
+    while (request) {
+        struct request *next = request->next;
+        request_free(request);
+        request = next;
+    }
 }
 
 static struct slurm_cluster *slurm_cluster_of(struct cluster *cluster)
@@ -295,20 +306,15 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
     }
 }
 
-/* libslurm reads its configuration once. A daemon lives for months, in which sites move
- * controllers. A file that cannot be used, perhaps half written, changes nothing until it changes
- * again. */
-static void follow_configuration(struct slurm_cluster *slurm)
+/* Whether there is a configuration that libslurm has not read and can use. A file that cannot be
+ * used, perhaps half written, changes nothing until it changes again. */
+static bool configuration_is_new(struct slurm_cluster *slurm)
 {
-    struct configuration_version version = configuration_version();
+    struct configuration_version version = configuration_version(slurm->configuration);
     if (configuration_version_equal(&version, &slurm->version))
-        return;
+        return false;
     slurm->version = version;
-    if (configuration_check(NULL) < 0)
-        return;
-    slurm_fini();
-    slurm_init(NULL);
-    slurm->name[0] = '\0';
+    return configuration_check(slurm->config.checker, NULL) == 0;
 }
 
 /* Waits for requests: one, or all lookups that come first, linked. NULL at the end. */
@@ -340,14 +346,18 @@ static void hand_over(struct slurm_cluster *slurm, struct request *batch)
     }
     pthread_mutex_unlock(&slurm->mutex);
     if (was_empty)
-        slurm->config.wake(slurm->config.data);
+        slurm->config.wake(slurm->config.wake_data);
 }
 
 static void *slurm_cluster_run(void *data)
 {
     struct slurm_cluster *slurm = data;
     for (struct request *batch; (batch = next_batch(slurm));) {
-        follow_configuration(slurm);
+        if (configuration_is_new(slurm)) {
+            requests_free(batch);
+            slurm->config.renew(slurm->config.renew_data);
+            break;
+        }
         carry_out(slurm, batch);
         hand_over(slurm, batch);
     }
@@ -471,7 +481,6 @@ static bool slurm_cluster_take(struct cluster *cluster, struct cluster_result *r
 static void slurm_cluster_free(struct cluster *cluster)
 {
     struct slurm_cluster *slurm = slurm_cluster_of(cluster);
-    struct request *request;
     pthread_mutex_lock(&slurm->mutex);
     slurm->closing = true;
     pthread_cond_signal(&slurm->changed);
@@ -479,8 +488,9 @@ static void slurm_cluster_free(struct cluster *cluster)
     pthread_join(slurm->thread, NULL);
     partitions_fini(&slurm->partitions);
     slurm_fini();
-    while ((request = list_take(&slurm->waiting)) || (request = list_take(&slurm->answered)))
-        request_free(request);
+    free(slurm->configuration);
+    requests_free(slurm->waiting.first);
+    requests_free(slurm->answered.first);
     pthread_cond_destroy(&slurm->changed);
     pthread_mutex_destroy(&slurm->mutex);
     free(slurm);
@@ -510,7 +520,7 @@ static int thread_start(struct slurm_cluster *slurm)
 int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster **ret_cluster,
                       struct error *err)
 {
-    int result = configuration_check(err);
+    int result = configuration_check(config->checker, err);
     if (result < 0)
         return result;
     struct slurm_cluster *slurm = calloc(1, sizeof *slurm);
@@ -520,8 +530,8 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     slurm->config = *config;
     /* Before the thread starts, which from then on is alone with libslurm: this reads the
      * environment, which nothing guards. */
-    slurm->version = configuration_version();
-    slurm_init(NULL);
+    slurm->configuration = configuration_read();
+    slurm->version = configuration_version(slurm->configuration);
     slurm_init_job_desc_msg(&slurm->defaults);
     list_init(&slurm->waiting);
     list_init(&slurm->answered);
@@ -530,6 +540,7 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     result = thread_start(slurm);
     if (result < 0) {
         slurm_fini();
+        free(slurm->configuration);
         pthread_cond_destroy(&slurm->changed);
         pthread_mutex_destroy(&slurm->mutex);
         free(slurm);

@@ -102,3 +102,38 @@ SPEC
     eventually 60 state 1 succeeded
     [ "$(record 'SELECT count(*) FROM run')" = 1 ]
 }
+
+@test "a controller that has moved is found: the daemon begins anew, by the same id" {
+    phasectl daemon start
+    local pid began id
+    pid=$(daemon_pid)
+    began=$(phasectl daemon status --json | jq .started)
+    two_phases >"$PHASED_HOME/spec.yaml"
+    sed -i 's/^SlurmctldHost/#&/' "$SLURM_CONF" # which nobody can use
+    phasectl plan "$PHASED_HOME/spec.yaml"
+    [ "$(phasectl daemon status --json | jq .started)" = "$began" ]
+    sed -i 's/^#SlurmctldHost/SlurmctldHost/' "$SLURM_CONF"
+    "$SRC/etc/sandbox/sandbox" stop "$SANDBOX"
+    sed -i 's/^SlurmctldPort=.*/SlurmctldPort=19000/' "$SLURM_CONF" # of which a start takes it
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
+    id=$(two_phases | submit)
+    eventually 90 state "$id" succeeded
+    [ "$(daemon_pid)" = "$pid" ]
+    [ "$(phasectl daemon status --json | jq .started)" != "$began" ]
+    [ "$(line_count "$PHASED_HOME/runs/$id/first/out/executed")" = 1 ]
+}
+
+@test "a job is given no configuration of Slurm that the daemon was not given" {
+    local mine=(unshare --user --map-current-user --keep-caps --mount)
+    [ "$(id -u)" != 0 ] || mine=(unshare --mount)
+    [ -d /etc/slurm ] && "${mine[@]}" mount --bind "$SANDBOX" /etc/slurm ||
+        skip "needs namespaces of its own and /etc/slurm"
+    env -u SLURM_CONF "${mine[@]}" sh -c "mount --bind '$SANDBOX' /etc/slurm && phasectl daemon start"
+    sleeper | submit
+    eventually 30 in_state RUNNING
+    local environment
+    environment=$(cat "$SANDBOX"/state/hash.*/job."$(record 'SELECT slurm_id FROM job')"/environment | tr '\0' '\n')
+    [[ $environment == *SLURM_SUBMIT_DIR=* ]]
+    [[ $environment != *SLURM_CONF=* ]]
+    phasectl cancel 1
+}
