@@ -107,11 +107,11 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
         peer_free(*context);
         return;
     }
-    const union MHD_ConnectionInfo *fd =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    /* libmicrohttpd 1.0 has one place for all answers, which the next question overwrites. */
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const union MHD_ConnectionInfo *address =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    *context = peer_new(&server->peers, fd->connect_fd, address ? address->client_addr : NULL,
+    *context = peer_new(&server->peers, fd, address ? address->client_addr : NULL,
                         (int64_t)uv_now(server->config.uv));
 }
 
