@@ -59,24 +59,24 @@ static void action_print(const struct cli *cli, const json_t *reply)
                                                : words[word].past);
 }
 
-static int action_run(struct cli *cli, char **words, const struct option_rule *rules,
-                      const char *const *from)
+/* How what was held goes on, in the words that were used to hold it. */
+static void action_hint(const struct cli *cli, const char *address)
 {
-    struct arguments arguments = {.min = 1, .max = 1};
-    struct address address;
+    if (text_equal(cli->verb->name, "hold"))
+        printf("let it go on: phasectl release %s\n", address);
+}
+
+/* `context` is the checkpoint to begin from, or NULL. */
+static int action_on(struct cli *cli, const struct address *address, const void *context)
+{
     struct error err;
     json_t *reply;
-    char buffer[ADDRESS_PATH_SIZE];
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    if (address_kind(&address) == ADDRESS_RUN)
+    char buffer[ADDRESS_PATH_SIZE], text[ADDRESS_TEXT_SIZE];
+    if (address_kind(address) == ADDRESS_RUN)
         return cli_usage(cli, "%s acts on a workflow or a phase, not on a run", cli->verb->name);
-    char *path = text_format("%s/%s", address_path(&address, buffer), cli->verb->name);
+    char *path = text_format("%s/%s", address_path(address, buffer), cli->verb->name);
     char *who = action_who();
-    json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", *from);
+    json_t *body = json_pack("{s:s, s:s*}", "who", who, "from", (const char *)context);
     int code = client_post(cli, path, body, &reply, NULL, &err);
     json_decref(body);
     free(who);
@@ -84,8 +84,19 @@ static int action_run(struct cli *cli, char **words, const struct option_rule *r
     if (code < 0)
         return cli_fail(&err);
     action_print(cli, reply);
+    action_hint(cli, address_text(address, text));
     json_decref(reply);
     return CLI_OK;
+}
+
+static int action_run(struct cli *cli, char **words, const struct option_rule *rules,
+                      const char *const *from)
+{
+    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    return options_each_address(cli, &arguments, action_on, *from);
 }
 
 int action_verb(struct cli *cli, char **words)

@@ -87,7 +87,7 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
                                 struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, TABLE_GIVES},
+        {"PHASE", TABLE_LEFT, TABLE_NAME},
         {"TOOK", TABLE_RIGHT, TABLE_WHOLE},
         {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
         {"OF IT", TABLE_RIGHT, TABLE_WHOLE},
@@ -276,7 +276,7 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
                            struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, TABLE_GIVES}, {"SPENT ON", TABLE_LEFT, TABLE_WHOLE},
+        {"PHASE", TABLE_LEFT, TABLE_NAME},  {"SPENT ON", TABLE_LEFT, TABLE_WHOLE},
         {"TIME", TABLE_RIGHT, TABLE_WHOLE}, {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE},
         {"COST", TABLE_RIGHT, TABLE_WHOLE}, {"SHARE", TABLE_RIGHT, TABLE_WHOLE},
     };

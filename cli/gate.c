@@ -55,33 +55,24 @@ static void gate_write(const struct cli *cli, const json_t *gate, struct text *t
     gate_write_guards(cli, gate, text);
 }
 
-int gate_verb(struct cli *cli, char **words)
+/* `context` says whether JSON is wanted. */
+static int gate_one(struct cli *cli, const struct address *asked, const void *context)
 {
-    bool as_json = false;
-    const struct option_rule rules[] = {
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
-        {0},
-    };
-    struct arguments arguments = {.min = 1, .max = 1};
-    struct address address;
+    struct address address = *asked;
     struct error err;
     struct text text = {0};
     json_t *json;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    if (address_kind(&address) == ADDRESS_WORKFLOW)
-        return cli_usage(cli, "a gate belongs to a phase, such as %s/validate", arguments.items[0]);
-    address.attempt = 0; /* a gate judges the phase */
     char buffer[ADDRESS_PATH_SIZE];
+    if (address_kind(&address) == ADDRESS_WORKFLOW)
+        return cli_usage(cli, "a gate belongs to a phase, such as %llu/validate",
+                         (unsigned long long)address.workflow);
+    address.attempt = 0; /* a gate judges the phase */
     char *path = text_format("%s/gate", address_path(&address, buffer));
     int code = client_get(cli, path, &json, &err);
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    if (as_json)
+    if (*(const bool *)context)
         client_print_json(json);
     else
         gate_write(cli, json, &text);
@@ -89,4 +80,18 @@ int gate_verb(struct cli *cli, char **words)
     text_fini(&text);
     json_decref(json);
     return CLI_OK;
+}
+
+int gate_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    return options_each_address(cli, &arguments, gate_one, &as_json);
 }

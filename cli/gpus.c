@@ -28,6 +28,19 @@ static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_for
     text_fini(&text);
 }
 
+static int gpus_one(struct cli *cli, const struct address *asked, const void *context)
+{
+    struct address address = *asked;
+    struct error err;
+    json_t *reply;
+    if (client_find_run(cli, &address, &err) < 0 ||
+        client_get_gpus(cli, &address, &reply, &err) < 0)
+        return cli_fail(&err);
+    gpus_print(cli, reply, *(const enum gpus_form *)context);
+    json_decref(reply);
+    return CLI_OK;
+}
+
 int gpus_verb(struct cli *cli, char **words)
 {
     bool as_json = false, is_each = false;
@@ -36,19 +49,10 @@ int gpus_verb(struct cli *cli, char **words)
         {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
-    struct address address;
-    struct error err;
-    json_t *reply;
+    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    if (client_find_run(cli, &address, &err) < 0 ||
-        client_get_gpus(cli, &address, &reply, &err) < 0)
-        return cli_fail(&err);
-    gpus_print(cli, reply, as_json ? GPUS_JSON : is_each ? GPUS_EACH : GPUS_BY_NODE);
-    json_decref(reply);
-    return CLI_OK;
+    const enum gpus_form form = as_json ? GPUS_JSON : is_each ? GPUS_EACH : GPUS_BY_NODE;
+    return options_each_address(cli, &arguments, gpus_one, &form);
 }

@@ -2,6 +2,8 @@
 #include "cli/options.h"
 
 #include "cli/cli.h"
+#include "lib/address.h"
+#include "lib/error.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -170,6 +172,24 @@ bool options_parse(const struct cli *cli, char **words, const struct option_rule
     }
     *ret_status = options_check_count(cli, arguments);
     return *ret_status == CLI_OK;
+}
+
+int options_each_address(struct cli *cli, const struct arguments *arguments,
+                         int (*one)(struct cli *cli, const struct address *address,
+                                    const void *context),
+                         const void *context)
+{
+    struct address addresses[OPTIONS_ARGUMENTS_MAX];
+    struct error err;
+    int status = CLI_OK;
+    for (size_t i = 0; i < arguments->count; i++)
+        if (address_parse(arguments->items[i], &addresses[i], &err) < 0)
+            return cli_usage(cli, "%s", err.message);
+    for (size_t i = 0; i < arguments->count; i++) {
+        int result = one(cli, &addresses[i], context);
+        status = status == CLI_OK ? result : status;
+    }
+    return status;
 }
 
 struct option_rule options_set_rule(struct option_list *sets)

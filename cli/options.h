@@ -43,6 +43,15 @@ struct arguments {
 bool options_parse(const struct cli *cli, char **words, const struct option_rule *rules,
                    struct arguments *arguments, int *ret_status);
 
+struct address;
+
+/* Calls `one` for each argument, which is an address, in their order; when one of them is none, for
+ * none of them. Returns the first status that is not CLI_OK. */
+int options_each_address(struct cli *cli, const struct arguments *arguments,
+                         int (*one)(struct cli *cli, const struct address *address,
+                                    const void *context),
+                         const void *context);
+
 /* What changes a file that is read: its params, and its variants. Elements of a table of rules. */
 struct option_rule options_set_rule(struct option_list *sets);
 struct option_rule options_with_rule(struct option_list *variants);

@@ -14,6 +14,13 @@
 #include <string.h>
 #include <time.h>
 
+/* Whether the phase is that one, or a member of that matrix: ladder.2 of ladder. */
+static bool runs_is_of(const char *phase, const char *wanted)
+{
+    size_t size = strlen(wanted);
+    return strncmp(phase, wanted, size) == 0 && (!phase[size] || phase[size] == '.');
+}
+
 /* The runs of one phase, or all when `phase` is empty; the caller's. */
 static json_t *runs_select(const json_t *runs, const char *phase)
 {
@@ -21,37 +28,27 @@ static json_t *runs_select(const json_t *runs, const char *phase)
     size_t i;
     json_array_foreach((json_t *)runs, i, run)
     {
-        if (!phase[0] || strcmp(field_text(run, "phase"), phase) == 0)
+        if (!phase[0] || runs_is_of(field_text(run, "phase"), phase))
             (void)json_array_append(selected, run); /* fails only without memory */
     }
     return selected;
 }
 
-int runs_verb(struct cli *cli, char **words)
+/* Of one address, or of all workflows (workflow 0). `context` says whether JSON is wanted. */
+static int runs_one(struct cli *cli, const struct address *address, const void *context)
 {
-    bool as_json = false;
-    const struct option_rule rules[] = {
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
-        {0},
-    };
-    struct arguments arguments = {.max = 1};
-    struct address address = {0};
+    bool as_json = *(const bool *)context;
     struct error err;
     struct text text = {0};
     json_t *json;
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (arguments.count && address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    char *path = arguments.count
-                     ? text_format("/v1/runs?workflow=%llu", (unsigned long long)address.workflow)
+    char *path = address->workflow
+                     ? text_format("/v1/runs?workflow=%llu", (unsigned long long)address->workflow)
                      : text_format("/v1/runs");
     int code = client_get(cli, path, &json, &err);
     free(path);
     if (code < 0)
         return cli_fail(&err);
-    json_t *runs = runs_select(json_object_get(json, "runs"), address.phase);
+    json_t *runs = runs_select(json_object_get(json, "runs"), address->phase);
     if (as_json)
         client_print_json(runs);
     else if (json_array_size(runs) == 0)
@@ -63,4 +60,20 @@ int runs_verb(struct cli *cli, char **words)
     json_decref(runs);
     json_decref(json);
     return CLI_OK;
+}
+
+int runs_verb(struct cli *cli, char **words)
+{
+    bool as_json = false;
+    const struct option_rule rules[] = {
+        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {0},
+    };
+    struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    if (arguments.count == 0)
+        return runs_one(cli, &(struct address){0}, &as_json);
+    return options_each_address(cli, &arguments, runs_one, &as_json);
 }

@@ -100,8 +100,8 @@ static void status_write_rest(const json_t *reply, bool all, struct text *text)
 static void status_write_all(const struct cli *cli, const json_t *reply, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"WORKFLOW", TABLE_RIGHT, TABLE_WHOLE}, {"NAME", TABLE_LEFT, TABLE_GIVES},
-        {"STATE", TABLE_LEFT, TABLE_WHOLE},     {"PHASE", TABLE_LEFT, TABLE_GIVES},
+        {"WORKFLOW", TABLE_RIGHT, TABLE_WHOLE}, {"NAME", TABLE_LEFT, TABLE_NAME},
+        {"STATE", TABLE_LEFT, TABLE_WHOLE},     {"PHASE", TABLE_LEFT, TABLE_NAME},
         {"STEP", TABLE_RIGHT, TABLE_WHOLE},     {"ETA", TABLE_RIGHT, TABLE_WHOLE},
         {"AGE", TABLE_RIGHT, TABLE_WHOLE},      {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE},
         {"COST", TABLE_RIGHT, TABLE_WHOLE},     {"NOTE", TABLE_LEFT, TABLE_REST},
@@ -379,8 +379,10 @@ static void status_write_slurm(struct cli *cli, struct text *text)
     json_decref(ping);
 }
 
-static int status_one(struct cli *cli, const struct address *address, bool as_json)
+/* `context` says whether JSON is wanted. */
+static int status_one(struct cli *cli, const struct address *address, const void *context)
 {
+    bool as_json = *(const bool *)context;
     struct error err;
     struct text text = {0};
     json_t *json;
@@ -436,15 +438,11 @@ int status_verb(struct cli *cli, char **words)
          .help = "all, also what ended more than a day ago"},
         {0},
     };
-    struct arguments arguments = {.max = 1};
-    struct address address;
-    struct error err;
+    struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
     if (arguments.count == 0)
         return status_all(cli, all, as_json);
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    return status_one(cli, &address, as_json);
+    return options_each_address(cli, &arguments, status_one, &as_json);
 }

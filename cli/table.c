@@ -100,15 +100,16 @@ static size_t layout_excess(const struct table_layout *layout, size_t column_cou
     return used > layout->columns ? used - layout->columns : 0;
 }
 
-/* Takes from the widest columns that give, until the line fits or they have given what they can. */
-static size_t layout_give(struct table_layout *layout, const struct table *table)
+/* Takes from the widest of the columns of this kind, until the line fits or they have given what
+ * they can. */
+static size_t layout_give(struct table_layout *layout, const struct table *table,
+                          enum table_fit fit)
 {
     size_t excess = layout_excess(layout, table->column_count);
     for (; excess; excess--) {
         size_t *widest = NULL;
         for (size_t column = 0; column < table->column_count; column++) {
-            if (table->columns[column].fit == TABLE_GIVES &&
-                (!widest || layout->widths[column] > *widest))
+            if (table->columns[column].fit == fit && (!widest || layout->widths[column] > *widest))
                 widest = &layout->widths[column];
         }
         if (!widest || *widest <= TABLE_GIVES_MIN)
@@ -125,7 +126,8 @@ static void layout_fold_below(struct table_layout *layout, const struct table *t
     layout->widths[layout->rest] = 0;
     if (layout_excess(layout, table->column_count))
         layout->gap = 1;
-    (void)layout_give(layout, table); /* a terminal too narrow for numbers breaks the line */
+    if (layout_give(layout, table, TABLE_GIVES))
+        (void)layout_give(layout, table, TABLE_NAME); /* too narrow for numbers breaks the line */
 }
 
 /* The most that the rest can have when the other columns are as wide as they are. */
@@ -163,7 +165,9 @@ static void layout_init(struct table_layout *layout, const struct table *table,
         size_t least = layout->folds ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
         *rest = *rest < least ? *rest : least;
     }
-    size_t excess = layout_give(layout, table);
+    size_t excess = layout_give(layout, table, TABLE_GIVES);
+    if (!layout->folds)
+        excess = layout_give(layout, table, TABLE_NAME);
     if (layout->rest < count && !excess) {
         layout_take_rest(layout, whole.widths[layout->rest], count);
     } else if (layout->folds) {
@@ -178,7 +182,7 @@ static void table_write_cell(const struct table *table, const struct terminal *t
 {
     struct text cut = {0};
     size_t width = layout->widths[column];
-    if (table->columns[column].fit == TABLE_GIVES)
+    if (table->columns[column].fit == TABLE_GIVES || table->columns[column].fit == TABLE_NAME)
         terminal_add_middle(&cut, cell->string, width);
     else
         terminal_add_cut(&cut, cell->string, width);

@@ -15,8 +15,9 @@ enum { TABLE_COLUMNS_MAX = 16 };
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
-/* What becomes of a column where the line is too short. At most one gets the rest. */
-enum table_fit { TABLE_WHOLE, TABLE_GIVES, TABLE_REST };
+/* What becomes of a column where the line is too short. At most one gets the rest. A name is cut
+ * last, when no other column has anything left to give. */
+enum table_fit { TABLE_WHOLE, TABLE_NAME, TABLE_GIVES, TABLE_REST };
 
 struct table_column {
     const char *title; /* borrowed; a table without titles has only NULL ones */

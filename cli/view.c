@@ -77,18 +77,21 @@ void view_progress(const json_t *phase, struct text *text)
 
 void view_metric(const json_t *phase, struct text *text)
 {
-    json_t *metrics = json_object_get(phase, "metrics");
-    const char *name = "loss";
-    const json_t *value = json_object_get(metrics, name);
-    if (!value) {
-        void *first = json_object_iter(metrics);
-        if (!first)
-            return;
-        name = json_object_iter_key(first);
-        value = json_object_iter_value(first);
+    json_t *metrics = json_object_get(phase, "metrics"), *value;
+    const char *name, *best = NULL;
+    int best_rank = 0;
+    json_object_foreach(metrics, name, value)
+    {
+        int rank = text_equal(name, "loss")         ? 4
+                   : text_equal(name, "train_loss") ? 3
+                   : strstr(name, "loss")           ? 2
+                                                    : 1;
+        best = rank > best_rank ? name : best;
+        best_rank = rank > best_rank ? rank : best_rank;
     }
     char number[FORMAT_SIZE];
-    text_addf(text, "%s %s", name, format_number(field_as_number(value), number));
+    if (best)
+        text_addf(text, "%s %s", best, format_number(field_number(metrics, best), number));
 }
 
 double view_run_duration(const json_t *run, double now)
@@ -171,7 +174,7 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
                  struct text *text)
 {
     static const struct table_column columns[] = {
-        {"PHASE", TABLE_LEFT, TABLE_GIVES},     {"STATE", TABLE_LEFT, TABLE_WHOLE},
+        {"PHASE", TABLE_LEFT, TABLE_NAME},      {"STATE", TABLE_LEFT, TABLE_WHOLE},
         {"STEP", TABLE_RIGHT, TABLE_WHOLE},     {"METRIC", TABLE_LEFT, TABLE_WHOLE},
         {"ETA", TABLE_RIGHT, TABLE_WHOLE},      {"RUNS", TABLE_RIGHT, TABLE_WHOLE},
         {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE}, {"COST", TABLE_RIGHT, TABLE_WHOLE},
@@ -240,7 +243,7 @@ static void view_message(const json_t *run, struct text *text)
 void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text)
 {
     static const struct table_column columns[] = {
-        {"RUN", TABLE_LEFT, TABLE_GIVES},     {"STATE", TABLE_LEFT, TABLE_WHOLE},
+        {"RUN", TABLE_LEFT, TABLE_NAME},      {"STATE", TABLE_LEFT, TABLE_WHOLE},
         {"OUTCOME", TABLE_LEFT, TABLE_GIVES}, {"JOB", TABLE_RIGHT, TABLE_WHOLE},
         {"NODES", TABLE_LEFT, TABLE_GIVES},   {"STARTED", TABLE_LEFT, TABLE_WHOLE},
         {"TOOK", TABLE_RIGHT, TABLE_WHOLE},   {"STEPS", TABLE_RIGHT, TABLE_WHOLE},

@@ -63,7 +63,8 @@ bool wait_write(const json_t *run, double now, struct text *text)
         text_addf(text, "job %lld is suspended in Slurm; it goes on when Slurm resumes it", job);
     } else if (text_equal(state, "submitting") && reason[0]) {
         text_addf(text, "not submitted yet: %s", reason);
-    } else if (text_equal(state, "pending") && text_equal(job_state, "pending")) {
+    } else if ((text_equal(state, "pending") || text_equal(state, "starting")) &&
+               text_equal(job_state, "pending")) { /* a requeued job has its next run already */
         text_addf(text, "job %lld waits in Slurm%s", job, reason[0] ? ": " : "");
         wait_add_word(reason, text);
     }

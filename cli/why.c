@@ -164,6 +164,8 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
     else if (job && is_of_others)
         table_addf(table, COLOUR_PLAIN, "%lld", job);
+    else if (job && text_equal(state, "pending") && text_equal(field_text(run, "state"), "running"))
+        table_addf(table, COLOUR_PLAIN, "%lld", job); /* Slurm was not asked since it began */
     else if (job)
         table_addf(table, COLOUR_PLAIN, "%lld %s%s%s", job, state, says_more ? ", " : "",
                    says_more ? reason : "");
@@ -561,31 +563,34 @@ static void why_write(const struct why *why, struct text *text)
     why_write_next(why, text);
 }
 
-int why_verb(struct cli *cli, char **words)
+static int why_one(struct cli *cli, const struct address *asked, const void *context)
 {
-    const struct option_rule rules[] = {{0}};
-    struct arguments arguments = {.min = 1, .max = 1};
-    struct address address;
-    struct error err;
+    struct address address = *asked;
     struct why why = {.cli = cli};
-    int status;
-    if (!options_parse(cli, words, rules, &arguments, &status))
-        return status;
-    if (address_parse(arguments.items[0], &address, &err) < 0)
-        return cli_usage(cli, "%s", err.message);
-    status = CLI_OK;
-    if (why_ask(&why, &address, &err) < 0) {
+    struct error err;
+    struct text text = {0};
+    (void)context; /* there are no options */
+    int status = CLI_OK;
+    if (why_ask(&why, &address, &err) < 0)
         status = cli_fail(&err);
-    } else {
-        struct text text = {0};
+    else
         why_write(&why, &text);
-        (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-        text_fini(&text);
-    }
+    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    text_fini(&text);
     json_decref(why.phase);
     json_decref(why.run);
     json_decref(why.newest);
     json_decref(why.logs);
     json_decref(why.gate);
     return status;
+}
+
+int why_verb(struct cli *cli, char **words)
+{
+    const struct option_rule rules[] = {{0}};
+    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    int status;
+    if (!options_parse(cli, words, rules, &arguments, &status))
+        return status;
+    return options_each_address(cli, &arguments, why_one, NULL);
 }

@@ -92,6 +92,16 @@ static bool member_is_too_late(const struct phase *member, enum core_command com
             (matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL));
 }
 
+/* What lets a phase go on that nobody has held by hand. */
+static const char *command_release_advice(const struct phase *phase)
+{
+    if (phase->state != PHASE_HELD)
+        return "; there is nothing to release";
+    return phase->hold == HOLD_GATE     ? "; promote it or retry it"
+           : phase->hold == HOLD_MANUAL ? "; promote it"
+                                        : "; retry it";
+}
+
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err)
 {
     if (phase->is_matrix)
@@ -115,9 +125,7 @@ int core_command_check(const struct phase *phase, enum core_command command, str
     case COMMAND_RELEASE:
         if (is_held && phase->hold == HOLD_USER)
             return 0;
-        return command_deny(phase, command,
-                            is_held ? "; promote it or retry it" : "; there is nothing to release",
-                            err);
+        return command_deny(phase, command, command_release_advice(phase), err);
     case COMMAND_RESUME:
         if (!phase->checkpoint_path && (is_held || phase_state_is_final(phase->state)))
             return command_deny(phase, command, ", without a checkpoint to go on from", err);
@@ -132,11 +140,14 @@ int core_command_check(const struct phase *phase, enum core_command command, str
             phase, command,
             phase_state_is_final(phase->state) ? "" : "; it is being cancelled already", err);
     case COMMAND_RETRY:
-        if (phase->state == PHASE_FAILED || (phase->state == PHASE_CANCELLED) ||
+        if (phase->state == PHASE_FAILED || phase->state == PHASE_CANCELLED ||
             (is_held && phase->hold != HOLD_USER && phase->hold != HOLD_MANUAL))
             return 0;
         return command_deny(phase, command,
-                            is_held && phase->hold == HOLD_USER ? "; release it" : "", err);
+                            !is_held                   ? ""
+                            : phase->hold == HOLD_USER ? "; release it"
+                                                       : "; promote it or cancel it",
+                            err);
     case COMMAND_COUNT:
         break;
     }

@@ -449,7 +449,7 @@ static void loop_free(struct loop *loop)
     uint64_t run;
     while (map_any(&loop->notes, &run))
         notes_forget(loop, run);
-    survey_forget_all(loop);
+    map_fini(&loop->surveys);
     posts_free(&loop->queue);
     posts_free(&loop->batch);
     core_effects_fini(&loop->effects);
@@ -533,6 +533,7 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
     loop->closed = closed;
     loop->closed_arg = arg;
     notify_close(loop);
+    survey_forget_all(loop);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
     uv_close((uv_handle_t *)&loop->check, on_closed);

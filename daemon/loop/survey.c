@@ -7,10 +7,43 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* A person waits: a controller that hangs is told of instead. */
+enum { SURVEY_PATIENCE_MS = 8000 };
+
 struct survey_asker {
+    struct loop *loop;
+    uint64_t key;
     loop_surveyed *done;
     void *arg;
+    uv_timer_t patience;
 };
+
+static void survey_on_closed(uv_handle_t *handle)
+{
+    struct survey_asker *asker = handle->data;
+    loop_handle_closed(asker->loop);
+    free(asker);
+}
+
+/* Answers whoever has asked, unless that was done. */
+static void survey_answer(struct loop *loop, uint64_t key, const struct cluster_result *result)
+{
+    struct survey_asker *asker = map_remove(&loop->surveys, key);
+    if (!asker)
+        return;
+    asker->done(asker->arg, result);
+    uv_close((uv_handle_t *)&asker->patience, survey_on_closed);
+}
+
+static void survey_on_impatience(uv_timer_t *timer)
+{
+    const struct survey_asker *asker = timer->data;
+    const struct cluster_result result = {
+        .outcome = CLUSTER_UNREACHABLE,
+        .message = "it has not answered for 8 s; `phasectl daemon status` says when it does",
+    };
+    survey_answer(asker->loop, asker->key, &result);
+}
 
 int loop_survey(struct loop *loop, const struct cluster_description *const *descriptions,
                 size_t count, loop_surveyed *done, void *arg, struct error *err)
@@ -23,29 +56,25 @@ int loop_survey(struct loop *loop, const struct cluster_description *const *desc
     struct survey_asker *asker = calloc(1, sizeof *asker);
     if (!asker)
         abort();
-    *asker = (struct survey_asker){.done = done, .arg = arg};
-    map_put(&loop->surveys, ++loop->survey_last, asker);
+    *asker =
+        (struct survey_asker){.loop = loop, .key = ++loop->survey_last, .done = done, .arg = arg};
+    map_put(&loop->surveys, asker->key, asker);
+    loop->handles_open++;
+    asker->patience.data = asker;
+    (void)uv_timer_init(loop->config.uv, &asker->patience); /* cannot fail */
+    (void)uv_timer_start(&asker->patience, survey_on_impatience, SURVEY_PATIENCE_MS, 0);
     loop->requests++;
     return 0;
 }
 
 void survey_take(struct loop *loop, const struct cluster_result *result)
 {
-    struct survey_asker *asker = map_remove(&loop->surveys, result->key);
-    if (!asker)
-        return;
-    asker->done(asker->arg, result);
-    free(asker);
+    survey_answer(loop, result->key, result);
 }
 
 void survey_forget_all(struct loop *loop)
 {
     uint64_t key;
-    struct survey_asker *asker;
-    while ((asker = map_any(&loop->surveys, &key))) {
-        (void)map_remove(&loop->surveys, key);
-        asker->done(asker->arg, NULL);
-        free(asker);
-    }
-    map_fini(&loop->surveys);
+    while (map_any(&loop->surveys, &key))
+        survey_answer(loop, key, NULL);
 }

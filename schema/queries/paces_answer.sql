@@ -1,6 +1,11 @@
--- How fast the steps of a run's nodes come.
-SELECT node, step, step_seconds, seconds / steps AS mean_step_seconds, time / 1000.0 AS time
+-- How fast the steps of a run's nodes come. A run that has ended has made its last step on all of
+-- them.
+SELECT pace.node, CASE WHEN run.state = 'ended' THEN max(pace.step, run.last_step)
+                       ELSE pace.step END AS step,
+       pace.step_seconds, pace.seconds / pace.steps AS mean_step_seconds,
+       pace.time / 1000.0 AS time
   FROM pace
- WHERE run = :run
+  JOIN run ON run.id = pace.run
+ WHERE pace.run = :run
  ORDER BY node
  LIMIT 1024

@@ -1,5 +1,6 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
--- time is counted. Time in the allocation of another run counts for that one: a guest's hours cost
+-- time is counted. How long the rest takes is told once a node has a pace: what came before the first
+-- step is no measure of the steps. Time in the allocation of another run counts for that one: a guest's hours cost
 -- nothing. What is used is what v_paid says, at the time `now`. `warning` is the newest of a run that
 -- is at work.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
@@ -16,9 +17,8 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        phase.total,
        CASE WHEN run.state = 'running' AND job.absent_since IS NULL
                  AND phase.total >= run.last_step
-                 AND run.last_step > max(run.resume_step, 0)
-            THEN (phase.total - run.last_step) * (:now - run.started) / 1000.0
-                 / (run.last_step - max(run.resume_step, 0)) END AS eta_s,
+            THEN (phase.total - run.last_step)
+                 * (SELECT max(seconds / steps) FROM pace WHERE pace.run = run.id) END AS eta_s,
        phase.nodes * phase.gpus_per_node / pack.lanes AS gpus, phase.nodes,
        CASE WHEN job.host IS NULL OR pack.lanes > 1
             THEN phase.nodes

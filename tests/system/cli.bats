@@ -276,6 +276,22 @@ YAML
     run -0 phasectl watch "$id"
 }
 
+@test "several addresses are taken, and hold says how what it holds goes on" {
+    local first second
+    first=$(submitted 20 --hold)
+    second=$(submitted 20 --hold)
+    phasectl release "$first" "$second"
+    run -0 phasectl hold "$first" "$second"
+    [[ $output == *"phasectl release $first"*"phasectl release $second"* ]]
+    run -0 phasectl status "$first" "$second"
+    [[ $output == *"workflow $first "*"workflow $second "* ]]
+    run -2 phasectl cancel "$first" nonsense # then none is
+    run -1 phasectl cancel "$first" 999 "$second"
+    [[ $output == *"no workflow 999"* ]]
+    run -1 phasectl watch "$second" # the others are cancelled all the same
+    [[ $output == *"workflow $second (small) cancelled"* ]]
+}
+
 @test "a held phase names the ways out that the daemon takes, and no others" {
     local id
     workflow 60 | sed 's/echo made of.*/exit 3/' >small.yaml

@@ -82,6 +82,7 @@ jobs_of_members() {
     [ "$(phasectl status 1 --json | jq -r '.phases[] | select(.phase == "ladder").promoted')" = in_place ]
     [ "$(record 'SELECT count(*) FROM job')" = 1 ] # what follows is in it, too
     [ "$(given)" = '64 128 64 step_5.ckpt' ]
+    [ "$(phasectl runs 1/ladder --json | jq length)" = 4 ] # those of its members
 }
 
 @test "rungs: the better half goes on from its checkpoints, and the best of the last rung is taken" {

@@ -94,6 +94,17 @@ limit_of() {
     eventually 120 state "$workflow" succeeded
 }
 
+@test "a plan is answered while the controller hangs, and says that it does" {
+    phasectl daemon start
+    training >"$PHASED_HOME/train.yaml"
+    kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
+    run timeout 60 phasectl plan "$PHASED_HOME/train.yaml"
+    kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
+    [ "$status" = 1 ]
+    [[ $output == *"could not ask Slurm"*"it has not answered for 8 s"* ]]
+    eventually 60 phasectl plan "$PHASED_HOME/train.yaml"
+}
+
 @test "a job that Slurm suspends is shown so, and goes on where it stood" {
     phasectl daemon start
     workflow=$(training | submit)

@@ -77,6 +77,8 @@ static struct workflow *seven(struct record *record)
         assert_int_equal(store_metric_add(record->store, rows[i].run, rows[i].step, rows[i].name,
                                           rows[i].value, 1790000070000, NULL),
                          0);
+    const struct store_pace pace = {.step = 190, .steps = 90, .seconds = 36, .time_ms = 1};
+    assert_int_equal(store_pace_put(record->store, 12, "n1", &pace, NULL), 0);
     record_commit(record);
     return workflow;
 }

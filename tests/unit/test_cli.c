@@ -240,6 +240,43 @@ static void what_a_narrow_terminal_cannot_hold_gives_way(void **state)
     }
 }
 
+static void a_name_is_cut_after_all_else_has_given_way(void **state)
+{
+    (void)state;
+    static const struct table_column columns[] = {{"NAME", TABLE_LEFT, TABLE_NAME},
+                                                  {"NODES", TABLE_LEFT, TABLE_GIVES},
+                                                  {"NOTE", TABLE_LEFT, TABLE_REST}};
+    static const struct {
+        int columns;
+        const char *text;
+    } rows[] = {
+        {40, "NAME        NODES\n"
+             "production  gpu-node-17,gpu-node-18\n"
+             "    where two nodes have it\n"},
+        {24, "NAME       NODES\n"
+             "production gpu-no..de-18\n"
+             "    where two nodes have\n"
+             "    it\n"},
+        {17, "NAME     NODES\n"
+             "pro..ion gpu..-18\n"
+             "    where two\n"
+             "    nodes have it\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct terminal output = {.fd = -1, .columns = rows[i].columns};
+        struct table table;
+        struct text text = {0};
+        table_init(&table, columns, sizeof columns / sizeof columns[0]);
+        table_add(&table, COLOUR_PLAIN, "production");
+        table_add(&table, COLOUR_PLAIN, "gpu-node-17,gpu-node-18");
+        table_add(&table, COLOUR_PLAIN, "where two nodes have it");
+        table_write(&table, &output, 0, &text);
+        assert_string_equal(text_string(&text), rows[i].text);
+        text_fini(&text);
+        table_fini(&table);
+    }
+}
+
 static void a_gate_explains_what_did_not_pass(void **state)
 {
     (void)state;
@@ -306,6 +343,9 @@ static void a_job_that_does_not_run_says_why(void **state)
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': 'Licenses',"
          " 'job_absent_since': null}",
          "job 3 waits in Slurm: Licenses"},
+        {"{'state': 'starting', 'job_state': 'pending', 'job_id': 7, 'job_reason': 'BeginTime',"
+         " 'job_absent_since': null}",
+         "job 7 waits in Slurm: it is not to begin yet (BeginTime)"},
         {"{'state': 'submitting', 'job_state': '', 'job_reason': 'its window opens at 03:00',"
          " 'job_absent_since': null}",
          "not submitted yet: its window opens at 03:00"},
@@ -390,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_table_lines_up),
         cmocka_unit_test(a_table_fits_the_terminal),
         cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
+        cmocka_unit_test(a_name_is_cut_after_all_else_has_given_way),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
         cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),

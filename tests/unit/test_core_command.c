@@ -4,6 +4,7 @@
 #include "tests/unit/core_world.h"
 
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,34 @@ static void where_a_run_begins_is_the_persons_choice(void **state)
     }
 }
 
+/* What one command advises, the other takes. */
+static void release_and_retry_send_nobody_back_and_forth(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        enum phase_hold hold;
+        const char *release, *retry;
+    } rows[] = {
+        {HOLD_USER, "", "release it"},
+        {HOLD_MANUAL, "promote it", "promote it or cancel it"},
+        {HOLD_GATE, "promote it or retry it", ""},
+        {HOLD_FAILURE, "retry it", ""},
+        {HOLD_PROGRESS, "retry it", ""},
+    };
+    struct phase *phase = phase_judged(world);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct error release = {0}, retry = {0};
+        phase->state = PHASE_HELD;
+        phase->hold = rows[i].hold;
+        (void)core_command_check(phase, COMMAND_RELEASE, &release);
+        (void)core_command_check(phase, COMMAND_RETRY, &retry);
+        assert_true(text_ends(release.message, rows[i].release));
+        assert_true(text_ends(retry.message, rows[i].retry));
+        assert_int_equal(release.code == 0, !rows[i].release[0]);
+        assert_int_equal(retry.code == 0, !rows[i].retry[0]);
+    }
+}
+
 /* In each state a phase can be in, and with each command, the check answers as the table says. */
 static void each_command_is_taken_where_it_makes_sense(void **state)
 {
@@ -195,6 +224,7 @@ int main(void)
         WORLD_TEST(a_workflow_submitted_held_waits_for_release),
         WORLD_TEST(a_denied_command_says_why),
         cmocka_unit_test(where_a_run_begins_is_the_persons_choice),
+        WORLD_TEST(release_and_retry_send_nobody_back_and_forth),
         WORLD_TEST(each_command_is_taken_where_it_makes_sense),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);

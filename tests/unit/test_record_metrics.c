@@ -1,6 +1,7 @@
 /* Metrics in the record: what comes out again, and what of several runs a gate reads. */
 #include "tests/unit/record.h"
 
+#include "daemon/store/answers.h"
 #include "lib/expr/metrics.h"
 #include "lib/text.h"
 
@@ -212,6 +213,57 @@ static void a_metric_of_no_run_is_refused_with_its_transaction(void **state)
     runs_close(&runs);
 }
 
+static void a_phase_has_an_eta_once_its_run_has_a_pace(void **state)
+{
+    (void)state;
+    const struct store_pace pace = {.step = 300, .steps = 90, .seconds = 36, .time_ms = 1};
+    struct runs runs;
+    json_t *json;
+    runs_open(&runs);
+    struct run *run = runs.runs[2];
+    run->state = RUN_RUNNING;
+    run->last_step = 300;
+    run->started_ms = record_now_ms() - 20000;
+    record_save_run(&runs.record, run);
+    for (int has_pace = 0; has_pace < 2; has_pace++) {
+        record_begin(&runs.record);
+        if (has_pace)
+            assert_int_equal(store_pace_put(runs.record.store, 12, "n1", &pace, NULL), 0);
+        record_commit(&runs.record);
+        assert_int_equal(
+            answer_phase(runs.record.store, 1, "validate", record_now_ms(), &json, NULL), 0);
+        const json_t *eta_s = json_object_get(json, "eta_s");
+        assert_int_equal(json_is_real(eta_s), has_pace);
+        assert_float_equal(json_number_value(eta_s), has_pace ? (1000 - 300) * 0.4 : 0, 1e-9);
+        json_decref(json);
+    }
+    runs_close(&runs);
+}
+
+/* The program goes on by itself where phased lets it begin anew. */
+static void steps_count_from_the_first_that_the_run_has_made(void **state)
+{
+    (void)state;
+    struct runs runs;
+    json_t *json;
+    runs_open(&runs);
+    struct run *run = runs.runs[0];
+    run->state = RUN_ENDED;
+    run->outcome = OUTCOME_CANCELLED;
+    run->wish = WISH_HOLD;
+    run->last_step = 500;
+    record_save_run(&runs.record, run);
+    record_begin(&runs.record);
+    for (int64_t step = 210; step <= 500; step += 10)
+        add(&runs, 10, step, "loss", 1, 1000);
+    record_commit(&runs.record);
+    assert_int_equal(answer_run(runs.record.store, 1, "validate", 1, &json, NULL), 0);
+    assert_int_equal(json_integer_value(json_object_get(json, "first_step")), 200);
+    assert_string_equal(json_string_value(json_object_get(json, "outcome")), "held");
+    json_decref(json);
+    runs_close(&runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +273,8 @@ int main(void)
         cmocka_unit_test(a_run_from_the_start_forgets_those_before),
         cmocka_unit_test(more_names_than_are_remembered_do_no_harm),
         cmocka_unit_test(a_hundred_thousand_rows_in_one_transaction_are_all_there),
+        cmocka_unit_test(a_phase_has_an_eta_once_its_run_has_a_pace),
+        cmocka_unit_test(steps_count_from_the_first_that_the_run_has_made),
         cmocka_unit_test(a_metric_of_no_run_is_refused_with_its_transaction),
     };
     return cmocka_run_group_tests_name("record metrics", tests, NULL, NULL);
