@@ -23,10 +23,8 @@ static void assert_json(json_t *json, const char *expected_text)
     json_t *expected = json_loads(text, JSON_DECODE_ANY, &error);
     if (!expected)
         fail_msg("%s: %s", error.text, text);
-    if (!json_equal(json, expected)) {
-        char *got = json_dumps(json, JSON_INDENT(1));
-        fail_msg("%s", got);
-    }
+    if (!json_equal(json, expected))
+        fail_msg("%s", json_dumps(json, JSON_INDENT(1)));
     json_decref(expected);
     json_decref(json);
     free(text);
