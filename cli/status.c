@@ -410,8 +410,8 @@ static int status_all(struct cli *cli, bool all, bool as_json)
     struct text text = {0};
     json_t *json;
     char path[64];
-    (void)snprintf(path, sizeof path, "/v1/workflows?%s=%d", all ? "all" : "limit",
-                   all ? 1 : STATUS_WORKFLOWS_MAX);
+    (void)snprintf(path, sizeof path, "/v1/workflows?brief=%d&%s=%d", !as_json,
+                   all ? "all" : "limit", all ? 1 : STATUS_WORKFLOWS_MAX);
     if (client_get(cli, path, &json, &err) < 0)
         return cli_fail(&err);
     if (as_json) {

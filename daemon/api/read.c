@@ -40,17 +40,34 @@ void read_ping(struct call *call)
     request_reply_json(call->request, 200, json);
 }
 
+static void list_take(json_t *workflow, void *context)
+{
+    struct text *text = context;
+    text_add(text, text->size ? "," : "{\"workflows\":[");
+    reply_add_json(text, workflow);
+}
+
 void read_workflows(struct call *call)
 {
-    uint64_t all, limit;
-    json_t *json = NULL;
+    uint64_t all, limit, brief;
+    int64_t total = 0;
     struct error err;
-    if (!call_number(call, "all", 0, &all) || !call_number(call, "limit", 0, &limit))
+    if (!call_number(call, "all", 0, &all) || !call_number(call, "limit", 0, &limit) ||
+        !call_number(call, "brief", 0, &brief))
         return;
-    int status =
-        answer_workflows(store_of(call), all ? ANSWER_ALL : ANSWER_RECENT,
-                         limit < INT32_MAX ? (unsigned)limit : 0, loop_now_ms(), &json, &err);
-    call_answer(call, status, json, &err);
+    struct text text = {0};
+    int status = answer_workflows(
+        store_of(call), all ? ANSWER_ALL : ANSWER_RECENT, brief ? ANSWER_BRIEF : ANSWER_FULL,
+        limit < INT32_MAX ? (unsigned)limit : 0, loop_now_ms(), list_take, &text, &total, &err);
+    if (status < 0) {
+        call_answer(call, status, NULL, &err);
+    } else {
+        text_addf(&text, "%s],\"total\":%lld}", text.size ? "" : "{\"workflows\":[",
+                  (long long)total);
+        size_t size = text.size;
+        request_reply_take(call->request, 200, text_steal(&text), size);
+    }
+    text_fini(&text);
 }
 
 void read_workflow(struct call *call)

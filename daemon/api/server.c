@@ -457,14 +457,26 @@ void request_reply_take(struct request *request, unsigned status, char *body, si
         request_resume(request);
 }
 
-void request_reply_json(struct request *request, unsigned status, json_t *json)
+static int reply_add(const char *bytes, size_t size, void *text)
+{
+    text_add_bytes(text, bytes, size);
+    return 0;
+}
+
+void reply_add_json(struct text *text, json_t *json)
 {
     /* All decimals of 15 digits come back as they were: 129.36, not 129.36000000000001. */
-    char *body = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (!body)
+    if (json_dump_callback(json, reply_add, text, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0)
         abort(); /* no memory, or a value that the API must not have made */
     json_decref(json);
-    request_reply_take(request, status, body, strlen(body));
+}
+
+void request_reply_json(struct request *request, unsigned status, json_t *json)
+{
+    struct text text = {0};
+    reply_add_json(&text, json);
+    size_t size = text.size;
+    request_reply_take(request, status, text_steal(&text), size);
 }
 
 unsigned api_error_status(enum api_error error)

@@ -16,6 +16,7 @@
 struct error;
 struct request;
 struct server;
+struct text;
 
 /* Why a request was refused: the `code` of the API's errors, and the HTTP status. */
 #define API_ERRORS(X)                                                                              \
@@ -80,6 +81,8 @@ void request_set_header(struct request *request, const char *name, const char *v
 void request_set_type(struct request *request, const char *type);
 /* Takes `body` (free()). */
 void request_reply_take(struct request *request, unsigned status, char *body, size_t size);
+/* Adds `json` as the API writes it, and takes the reference. */
+void reply_add_json(struct text *text, json_t *json);
 /* Takes the reference to `json`. */
 void request_reply_json(struct request *request, unsigned status, json_t *json);
 /* {"error": {"code", "message", "where"}}; `where` may be NULL. */

@@ -18,24 +18,27 @@ enum {
 };
 
 /* Steps a statement that gives one row, and ends it. -ENOENT when there is none. */
-static int answer_one(struct stmt *stmt, json_t **ret_json, struct error *err)
+static int answer_one(struct stmt *stmt, enum answer_detail detail, json_t **ret_json,
+                      struct error *err)
 {
     int result = stmt_step(stmt, err);
     if (result == 0)
         return error_set(err, -ENOENT, "nothing there");
     if (result < 0)
         return result;
-    *ret_json = row_json(stmt);
+    *ret_json =
+        row_json(stmt, detail == ANSWER_BRIEF ? ROW_JSON_WITHOUT_NULLS : ROW_JSON_WITH_NULLS);
     stmt_reset(stmt);
     return 0;
 }
 
-static int answer_run_by_id(struct store *store, uint64_t run, json_t **ret_json, struct error *err)
+static int answer_run_by_id(struct store *store, uint64_t run, enum answer_detail detail,
+                            json_t **ret_json, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_RUN_ANSWER);
     stmt_bind_id(stmt, ":run", run);
     stmt_bind_text(stmt, ":runs", store->runs);
-    return answer_one(stmt, ret_json, err);
+    return answer_one(stmt, detail, ret_json, err);
 }
 
 /* Collects the answers on the runs whose ids `list` gives. The list is read to its end first, so
@@ -46,7 +49,7 @@ static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_
     int result;
     json_t *runs = json_array(), *run = NULL;
     while ((result = stmt_step(list, err)) > 0) {
-        result = answer_run_by_id(store, (uint64_t)stmt_next_int(list), &run, err);
+        result = answer_run_by_id(store, (uint64_t)stmt_next_int(list), ANSWER_FULL, &run, err);
         if (result < 0)
             break;
         json_array_append_new(runs, run);
@@ -84,7 +87,8 @@ struct answer_phase_ids {
 };
 
 static int answer_phase_by_ids(struct store *store, const struct answer_phase_ids *ids,
-                               int64_t now_ms, json_t **ret_json, struct error *err)
+                               enum answer_detail detail, int64_t now_ms, json_t **ret_json,
+                               struct error *err)
 {
     json_t *phase = NULL, *run = NULL, *metrics = NULL;
     struct stmt *stmt = store_stmt(store, Q_PHASE_ANSWER);
@@ -92,15 +96,16 @@ static int answer_phase_by_ids(struct store *store, const struct answer_phase_id
     stmt_bind_id(stmt, ":run", ids->run);
     stmt_bind_int(stmt, ":now", now_ms);
     stmt_bind_text(stmt, ":runs", store->runs);
-    int result = answer_one(stmt, &phase, err);
+    int result = answer_one(stmt, detail, &phase, err);
     if (result < 0)
         return result;
     if (ids->run)
-        result = answer_run_by_id(store, ids->run, &run, err);
-    if (result == 0 && ids->run)
+        result = answer_run_by_id(store, ids->run, detail, &run, err);
+    if (result == 0 && ids->run && detail == ANSWER_FULL)
         result = answer_newest_metrics(store, ids->run, &metrics, err);
     json_object_set_new(phase, "run", run ? run : json_null());
-    json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
+    if (detail == ANSWER_FULL)
+        json_object_set_new(phase, "metrics", metrics ? metrics : json_object());
     projection_add(phase);
     if (result < 0)
         json_decref(phase);
@@ -165,15 +170,15 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
 }
 
 /* Adds the phases whose ids `list` gives, each with its newest run's. */
-static int answer_phase_list(struct store *store, struct stmt *list, int64_t now_ms, json_t *phases,
-                             struct error *err)
+static int answer_phase_list(struct store *store, struct stmt *list, enum answer_detail detail,
+                             int64_t now_ms, json_t *phases, struct error *err)
 {
     int result;
     json_t *phase = NULL;
     while ((result = stmt_step(list, err)) > 0) {
         struct answer_phase_ids ids = {.phase = (uint64_t)stmt_next_int(list)};
         ids.run = (uint64_t)stmt_next_int(list);
-        result = answer_phase_by_ids(store, &ids, now_ms, &phase, err);
+        result = answer_phase_by_ids(store, &ids, detail, now_ms, &phase, err);
         if (result < 0)
             break;
         json_array_append_new(phases, phase);
@@ -184,8 +189,8 @@ static int answer_phase_list(struct store *store, struct stmt *list, int64_t now
 }
 
 /* Adds `phases`, and what they sum up to, to a workflow. */
-static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, json_t *workflow,
-                             struct error *err)
+static int answer_add_phases(struct store *store, uint64_t id, enum answer_detail detail,
+                             int64_t now_ms, json_t *workflow, struct error *err)
 {
     double gpu_seconds = 0, cost_usd = 0;
     bool has_cost = false;
@@ -193,7 +198,7 @@ static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, j
     size_t i;
     struct stmt *list = store_stmt(store, Q_PHASES_OF_WORKFLOW);
     stmt_bind_id(list, ":workflow", id);
-    int result = answer_phase_list(store, list, now_ms, phases, err);
+    int result = answer_phase_list(store, list, detail, now_ms, phases, err);
     if (result < 0) {
         json_decref(phases);
         return result;
@@ -213,18 +218,18 @@ static int answer_add_phases(struct store *store, uint64_t id, int64_t now_ms, j
     return 0;
 }
 
-int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
-                    struct error *err)
+static int answer_listed(struct store *store, uint64_t workflow, enum answer_detail detail,
+                         int64_t now_ms, json_t **ret_json, struct error *err)
 {
     json_t *json = NULL;
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_ANSWER);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = answer_one(stmt, &json, err);
+    int result = answer_one(stmt, detail, &json, err);
     if (result == -ENOENT)
         return error_set(err, result, "no workflow %" PRIu64, workflow);
     if (result < 0)
         return result;
-    result = answer_add_phases(store, workflow, now_ms, json, err);
+    result = answer_add_phases(store, workflow, detail, now_ms, json, err);
     if (result < 0)
         json_decref(json);
     else
@@ -232,11 +237,17 @@ int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json
     return result;
 }
 
+int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
+                    struct error *err)
+{
+    return answer_listed(store, workflow, ANSWER_FULL, now_ms, ret_json, err);
+}
+
 int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_SOURCE_ANSWER);
     stmt_bind_id(stmt, ":workflow", workflow);
-    int result = answer_one(stmt, ret_json, err);
+    int result = answer_one(stmt, ANSWER_FULL, ret_json, err);
     if (result == -ENOENT)
         return error_set(err, result, "no workflow %" PRIu64, workflow);
     return result;
@@ -255,32 +266,30 @@ static int answer_workflows_count(struct store *store, int64_t since_ms, int64_t
     return 0;
 }
 
-int answer_workflows(struct store *store, enum answer_scope scope, unsigned limit, int64_t now_ms,
-                     json_t **ret_json, struct error *err)
+int answer_workflows(struct store *store, enum answer_scope scope, enum answer_detail detail,
+                     unsigned limit, int64_t now_ms, answer_take *take, void *context,
+                     int64_t *ret_total, struct error *err)
 {
-    int64_t since_ms = scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS, total;
+    int64_t since_ms = scope == ANSWER_ALL ? 0 : now_ms - RECENT_MS;
     unsigned ended_max = scope == ANSWER_ALL ? ENDED_MAX : RECENT_MAX;
-    int result = answer_workflows_count(store, since_ms, &total, err);
+    int result = answer_workflows_count(store, since_ms, ret_total, err);
     if (result < 0)
         return result;
-    json_t *workflows = json_array(), *workflow = NULL;
+    json_t *workflow = NULL;
     struct stmt *list = store_stmt(store, Q_WORKFLOWS_RECENT);
     stmt_bind_int(list, ":since", since_ms);
     stmt_bind_int(list, ":limit", limit ? (int64_t)limit : -1);
     stmt_bind_int(list, ":ended_limit", limit && limit < ended_max ? limit : ended_max);
     while ((result = stmt_step(list, err)) > 0) {
-        result = answer_workflow(store, (uint64_t)stmt_next_int(list), now_ms, &workflow, err);
+        result =
+            answer_listed(store, (uint64_t)stmt_next_int(list), detail, now_ms, &workflow, err);
         if (result < 0)
             break;
-        json_array_append_new(workflows, workflow);
+        take(workflow, context);
     }
-    if (result < 0) {
+    if (result < 0)
         stmt_reset(list);
-        json_decref(workflows);
-        return result;
-    }
-    *ret_json = json_pack("{s:o, s:I}", "workflows", workflows, "total", (json_int_t)total);
-    return 0;
+    return result;
 }
 
 /* A matrix is answered with its members in place of their number. */
@@ -294,7 +303,7 @@ static int answer_add_members(struct store *store, uint64_t matrix, int64_t now_
     }
     struct stmt *list = store_stmt(store, Q_MEMBERS_LIST);
     stmt_bind_id(list, ":matrix", matrix);
-    int result = answer_phase_list(store, list, now_ms, members, err);
+    int result = answer_phase_list(store, list, ANSWER_FULL, now_ms, members, err);
     if (result == 0) {
         answer_sum_members(members, json);
         json_object_set(json, "members", members);
@@ -310,7 +319,7 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, int6
     json_t *json = NULL, *runs = NULL;
     int result = answer_find_phase(store, workflow, phase, &ids, err);
     if (result == 0)
-        result = answer_phase_by_ids(store, &ids, now_ms, &json, err);
+        result = answer_phase_by_ids(store, &ids, ANSWER_FULL, now_ms, &json, err);
     if (result < 0)
         return result;
     struct stmt *list = store_stmt(store, Q_RUNS_OF_PHASE);
@@ -444,7 +453,7 @@ static int answer_failure(struct store *store, uint64_t run, json_t **ret_failur
 {
     struct stmt *stmt = store_stmt(store, Q_FAILURE_ANSWER);
     stmt_bind_id(stmt, ":run", run);
-    int result = answer_one(stmt, ret_failure, err);
+    int result = answer_one(stmt, ANSWER_FULL, ret_failure, err);
     if (result == -ENOENT)
         *ret_failure = json_null();
     return result == -ENOENT ? 0 : result;
@@ -458,7 +467,7 @@ static int answer_warnings(struct store *store, uint64_t run, json_t **ret_warni
     struct stmt *stmt = store_stmt(store, Q_RUN_WARNINGS);
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0)
-        json_array_insert_new(list, 0, row_json(stmt)); /* oldest first */
+        json_array_insert_new(list, 0, row_json(stmt, ROW_JSON_WITH_NULLS)); /* oldest first */
     if (result < 0)
         json_decref(list);
     else
@@ -486,7 +495,7 @@ int answer_run(struct store *store, uint64_t workflow, const char *phase, unsign
     json_t *run = NULL, *part;
     int result = answer_run_id(store, workflow, phase, attempt, &id, err);
     if (result == 0)
-        result = answer_run_by_id(store, id, &run, err);
+        result = answer_run_by_id(store, id, ANSWER_FULL, &run, err);
     for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++) {
         result = parts[i].answer(store, id, &part, err);
         if (result == 0)
@@ -527,7 +536,7 @@ int answer_gate(struct store *store, uint64_t workflow, const char *phase, json_
     struct stmt *stmt = store_stmt(store, Q_GATE_ANSWER);
     stmt_bind_id(stmt, ":phase", ids.phase);
     stmt_bind_id(stmt, ":run", ids.run);
-    result = answer_one(stmt, &gate, err);
+    result = answer_one(stmt, ANSWER_FULL, &gate, err);
     if (result < 0)
         return result;
     result = answer_checks(store, Q_GATE_CHECKS, ids.run, &checks, err);
@@ -556,7 +565,7 @@ int answer_events(struct store *store, uint64_t after, uint64_t workflow, unsign
         stmt_bind_id(stmt, ":workflow", workflow);
     json_int_t last = (json_int_t)after;
     while ((result = stmt_step(stmt, err)) > 0) {
-        json_t *event = row_json(stmt);
+        json_t *event = row_json(stmt, ROW_JSON_WITH_NULLS);
         last = json_integer_value(json_object_get(event, "event"));
         json_array_append_new(events, event);
     }

@@ -18,12 +18,17 @@ struct store;
 /* What a workflow was submitted with: its text, what was set, its environment, its code. */
 int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err);
 
-/* {"workflows": [WORKFLOW], "total": 1050}: first those with a held phase, then what else is not
- * over, both newest first, then those that ended less than a day ago (at most 100), or all (at most
- * 1,000), the last one first. At most `limit` (0: no further limit) of the `total` there are. */
+/* Gives each WORKFLOW to `take`, which owns it: first those with a held phase, then what else is
+ * not over, both newest first, then those that ended less than a day ago (at most 100), or all (at
+ * most 1,000), the last one first. At most `limit` (0: no further limit) of the `ret_total` there
+ * are. One at a time, because all of them as objects would be most of the daemon's memory. */
 enum answer_scope { ANSWER_RECENT, ANSWER_ALL };
-int answer_workflows(struct store *store, enum answer_scope scope, unsigned limit, int64_t now_ms,
-                     json_t **ret_json, struct error *err);
+/* Brief: without metrics, and without the members that the record has no value for. */
+enum answer_detail { ANSWER_FULL, ANSWER_BRIEF };
+typedef void answer_take(json_t *workflow, void *context);
+int answer_workflows(struct store *store, enum answer_scope scope, enum answer_detail detail,
+                     unsigned limit, int64_t now_ms, answer_take *take, void *context,
+                     int64_t *ret_total, struct error *err);
 /* WORKFLOW with `phases`. */
 int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
                     struct error *err);

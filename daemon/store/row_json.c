@@ -48,15 +48,18 @@ static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
     }
 }
 
-json_t *row_json(const struct stmt *stmt)
+json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls)
 {
     json_t *object = json_object();
     for (int i = 0; i < sqlite3_column_count(stmt->sqlite); i++) {
+        if (nulls == ROW_JSON_WITHOUT_NULLS && sqlite3_column_type(stmt->sqlite, i) == SQLITE_NULL)
+            continue;
         const char *column = sqlite3_column_name(stmt->sqlite, i);
         char name[ROW_JSON_NAME_SIZE];
         size_t size = strcspn(column, "?[{");
         assert(size < sizeof name);
-        (void)snprintf(name, sizeof name, "%.*s", (int)size, column);
+        memcpy(name, column, size);
+        name[size] = '\0';
         char kind = column[size] ? column[strlen(column) - 1] : '\0';
         json_object_set_new_nocheck(object, name, row_json_column(stmt->sqlite, i, kind));
     }
@@ -68,7 +71,8 @@ int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err)
     int result;
     json_t *rows = json_array();
     while ((result = stmt_step(stmt, err)) > 0)
-        (void)json_array_append_new(rows, row_json(stmt)); /* fails only for want of memory */
+        (void)json_array_append_new(
+            rows, row_json(stmt, ROW_JSON_WITH_NULLS)); /* fails only for want of memory */
     if (result < 0)
         json_decref(rows);
     else

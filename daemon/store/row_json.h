@@ -13,7 +13,8 @@
 #include <jansson.h>
 
 /* The current row as a new object. */
-json_t *row_json(const struct stmt *stmt);
+enum row_json_nulls { ROW_JSON_WITH_NULLS, ROW_JSON_WITHOUT_NULLS };
+json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls);
 
 /* All rows that are still to come as a list, the caller's, one statement's whole answer. */
 int row_json_list(struct stmt *stmt, json_t **ret_rows, struct error *err);

@@ -115,6 +115,9 @@ static int store_make_file(const char *path, int64_t *ret_bytes, struct error *e
 
 static int store_connect(struct store *store, struct error *err)
 {
+    /* Nobody asks how much memory it has, and counting takes a lock around each malloc(). Refused
+     * when SQLite is in use already: then it is set. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
     if (code != SQLITE_OK)

@@ -112,7 +112,7 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                   LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
                  WHERE first.phase = :phase AND job.started IS NOT NULL AND job.host IS NULL
                    AND first.id = (SELECT min(run.id) FROM run WHERE run.job = job.id)) AS lasting
-          JOIN job ON job.id = lasting.job
+          CROSS JOIN job ON job.id = lasting.job
           JOIN phase AS priced ON priced.id = :phase) AS used
   JOIN (SELECT ifnull((SELECT matrix.lanes
                          FROM member

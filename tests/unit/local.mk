@@ -160,6 +160,10 @@ UNIT_TESTS += tests/unit/test_answers
 tests_unit_test_answers_SOURCES = tests/unit/test_answers.c $(STORE_TEST_SOURCES)
 tests_unit_test_answers_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_answers_LDADD = $(STORE_LDADD)
+UNIT_TESTS += tests/unit/test_answer_lists
+tests_unit_test_answer_lists_SOURCES = tests/unit/test_answer_lists.c $(STORE_TEST_SOURCES)
+tests_unit_test_answer_lists_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_answer_lists_LDADD = $(STORE_LDADD)
 DAEMON_WORLD = tests/unit/daemon_world.c tests/unit/daemon_world.h \
 	tests/unit/fake_cluster.c tests/unit/fake_cluster.h
 DAEMON_WORLD_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)

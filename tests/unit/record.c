@@ -220,3 +220,19 @@ void record_add_remedy(struct record *record, uint64_t run)
     record_commit(record);
     json_decref(changes);
 }
+
+void record_list_take(json_t *workflow, void *context)
+{
+    json_array_append_new(context, workflow);
+}
+
+json_t *record_list(struct record *record, enum answer_scope scope, unsigned limit, int64_t total)
+{
+    json_t *workflows = json_array();
+    int64_t found;
+    assert_int_equal(answer_workflows(record->store, scope, ANSWER_FULL, limit, record_now_ms(),
+                                      record_list_take, workflows, &found, NULL),
+                     0);
+    assert_int_equal(found, total);
+    return workflows;
+}

@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/core/core.h"
+#include "daemon/store/answers.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 
@@ -51,5 +52,10 @@ struct run *record_add_run(struct record *record, struct phase *phase, uint64_t 
 void record_save_run(struct record *record, struct run *run);
 /* Records that its failure was answered by a micro_batch of 16 instead of 32. */
 void record_add_remedy(struct record *record, uint64_t run);
+
+/* An answer_take that adds to the list `context`. */
+void record_list_take(json_t *workflow, void *context);
+/* The workflows that are listed, of which there are `total`; the caller's to json_decref(). */
+json_t *record_list(struct record *record, enum answer_scope scope, unsigned limit, int64_t total);
 
 #endif

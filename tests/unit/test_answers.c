@@ -145,8 +145,7 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     struct workflow *workflow = seven(&record);
     assert_int_equal(answer_workflow(record.store, 7, now_ms, &json, &err), 0);
     assert_json(json, WORKFLOW_7);
-    assert_int_equal(answer_workflows(record.store, ANSWER_RECENT, 0, now_ms, &json, &err), 0);
-    assert_json(json, "{'workflows': [" WORKFLOW_7 "], 'total': 1}");
+    assert_json(record_list(&record, ANSWER_RECENT, 0, 1), "[" WORKFLOW_7 "]");
     assert_int_equal(answer_phase(record.store, 7, "validate", now_ms, &json, &err), 0);
     assert_json(json, "{" PHASE_VALIDATE ", 'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
@@ -270,119 +269,6 @@ static void the_state_of_a_workflow_is_the_cores(void **state)
         json_decref(json);
     }
     workflow_free(workflow);
-    record_close(&record);
-}
-
-static void what_ended_a_day_ago_is_shown_only_when_all_is_asked_for(void **state)
-{
-    (void)state;
-    static const int64_t day_ms = 24 * 3600 * 1000;
-    struct record record;
-    record_open(&record);
-    for (unsigned i = 1; i <= 3; i++) {
-        struct workflow *workflow = record_workflow(i);
-        record_insert(&record, workflow);
-        workflow->ended_ms = i == 1 ? 0 : i == 2 ? record_now_ms() - day_ms - 1 : record_now_ms();
-        struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
-        record_apply(&record, &save);
-        workflow_free(workflow);
-    }
-    for (int scope = ANSWER_RECENT; scope <= ANSWER_ALL; scope++) {
-        struct text ids = {0};
-        json_t *json, *workflow;
-        size_t i;
-        assert_int_equal(answer_workflows(record.store, (enum answer_scope)scope, 0,
-                                          record_now_ms(), &json, NULL),
-                         0);
-        json_array_foreach(json_object_get(json, "workflows"), i, workflow)
-            text_addf(&ids, " %lld", json_integer_value(json_object_get(workflow, "workflow")));
-        assert_string_equal(text_string(&ids), scope == ANSWER_ALL ? " 1 3 2" : " 1 3");
-        assert_int_equal(json_integer_value(json_object_get(json, "total")),
-                         scope == ANSWER_ALL ? 3 : 2);
-        json_decref(json);
-        text_fini(&ids);
-    }
-    record_close(&record);
-}
-
-/* However many there were, an answer stays small, and what lives is always in it. */
-static void of_what_is_over_only_the_last_are_shown(void **state)
-{
-    (void)state;
-    enum { COUNT = 1100, LIVE = 3 };
-    static const size_t expected[] = {[ANSWER_RECENT] = 100 + 1, [ANSWER_ALL] = 1000 + 1};
-    struct record record;
-    struct store_submission submission = record_submission();
-    record_open(&record);
-    record_begin(&record);
-    for (unsigned i = 1; i <= COUNT; i++) {
-        struct workflow *workflow = record_workflow(i);
-        workflow->ended_ms = i == LIVE ? 0 : record_now_ms() + i;
-        assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
-        workflow_free(workflow);
-    }
-    record_commit(&record);
-    for (int scope = ANSWER_RECENT; scope <= ANSWER_ALL; scope++) {
-        json_t *json;
-        assert_int_equal(answer_workflows(record.store, (enum answer_scope)scope, 0,
-                                          record_now_ms(), &json, NULL),
-                         0);
-        const json_t *list = json_object_get(json, "workflows");
-        assert_int_equal(json_array_size(list), expected[scope]);
-        assert_int_equal(json_integer_value(json_object_get(json, "total")), COUNT);
-        assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "workflow")),
-                         LIVE);
-        assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 1), "workflow")),
-                         COUNT);
-        json_decref(json);
-    }
-    record_submission_fini(&submission);
-    record_close(&record);
-}
-
-/* However many there are, the first ones are those that a person must see. */
-static void what_waits_for_a_person_is_listed_first(void **state)
-{
-    (void)state;
-    enum { COUNT = 12 };
-    static const struct {
-        unsigned limit;
-        const char *ids;
-    } rows[] = {
-        {0, " 9 6 3 12 11 10 8 7 5 4 2 1"},
-        {20, " 9 6 3 12 11 10 8 7 5 4 2 1"},
-        {5, " 9 6 3 12 11"},
-        {3, " 9 6 3"},
-        {2, " 9 6"},
-    };
-    struct record record;
-    struct store_submission submission = record_submission();
-    record_open(&record);
-    record_begin(&record);
-    for (unsigned i = 1; i <= COUNT; i++) {
-        struct workflow *workflow = record_workflow(i);
-        workflow->ended_ms = i < 3 ? record_now_ms() + i : 0;
-        for (size_t phase = 0; i % 3 == 0 && i < COUNT && phase < workflow->phase_count; phase++)
-            workflow->phases[phase].state = PHASE_HELD; /* several: it is listed once */
-        assert_int_equal(store_workflow_insert(record.store, workflow, &submission, NULL), 0);
-        workflow_free(workflow);
-    }
-    record_commit(&record);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct text ids = {0};
-        json_t *json, *workflow;
-        size_t at;
-        assert_int_equal(answer_workflows(record.store, ANSWER_RECENT, rows[i].limit,
-                                          record_now_ms(), &json, NULL),
-                         0);
-        json_array_foreach(json_object_get(json, "workflows"), at, workflow)
-            text_addf(&ids, " %lld", json_integer_value(json_object_get(workflow, "workflow")));
-        assert_string_equal(text_string(&ids), rows[i].ids);
-        assert_int_equal(json_integer_value(json_object_get(json, "total")), COUNT);
-        json_decref(json);
-        text_fini(&ids);
-    }
-    record_submission_fini(&submission);
     record_close(&record);
 }
 
@@ -586,9 +472,6 @@ int main(void)
         cmocka_unit_test(what_slurm_does_not_know_is_neither_foretold_nor_counted),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(the_state_of_a_workflow_is_the_cores),
-        cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
-        cmocka_unit_test(of_what_is_over_only_the_last_are_shown),
-        cmocka_unit_test(what_waits_for_a_person_is_listed_first),
         cmocka_unit_test(series_stand_side_by_side_over_their_steps),
         cmocka_unit_test(a_gate_tells_who_decided_and_by_what),
         cmocka_unit_test(a_gate_tells_what_guard_stopped_the_newest_run),
