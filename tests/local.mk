@@ -1,5 +1,6 @@
 # tests: each program or script is one entry in TESTS and prints TAP.
 # The longest first, so that the others run beside them.
+include tests/bench/local.mk
 include tests/system/local.mk
 include tests/storm/local.mk
 
@@ -15,4 +16,3 @@ include tests/sbatch/local.mk
 include tests/specs/local.mk
 include tests/tidy/local.mk
 include tests/fuzz/local.mk
-include tests/bench/local.mk

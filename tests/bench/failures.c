@@ -1,5 +1,9 @@
-/* What recognising failures costs on a node: keeping the newest lines while all is well, beside
- * writing the logs; and looking through those of 8 ranks once something has failed. */
+/* What recognising failures costs on a node.
+ *
+ *   bench_failures keep FOLDER LINES   keeping the newest lines while all is well, and writing them
+ *                                      to a log in the folder; prints ns a line of both
+ *   bench_failures look                looking through those of 8 ranks once something has failed;
+ *                                      prints ms */
 #include "lib/failures/catalogue.h"
 #include "lib/failures/recognizer.h"
 #include "lib/text.h"
@@ -11,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { FAILURES_LINES = 800000, FAILURES_RANKS = 8, FAILURES_CHUNK = 60000 };
+enum { FAILURES_RANKS = 8, FAILURES_CHUNK = 60000 };
 
 static double failures_now_s(void)
 {
@@ -31,23 +35,23 @@ static void failures_line(unsigned n, struct text *line)
               374000 + n % 1000, n % 100);
 }
 
-static void failures_keep(const char *folder)
+static void failures_keep(const char *folder, unsigned lines)
 {
     struct text line = {0}, chunk = {0};
     struct recent recent = {0};
     struct ranklog *ranklog = ranklog_open(folder, 0, 0);
     double begin_s = failures_now_s();
-    for (unsigned i = 0; i < FAILURES_LINES; i++) {
+    for (unsigned i = 0; i < lines; i++) {
         failures_line(i, &line);
         recent_add(&recent, line.data, line.size);
     }
     double keep_s = failures_now_s() - begin_s;
     begin_s = failures_now_s();
-    for (unsigned i = 0; i < FAILURES_LINES; i++)
+    for (unsigned i = 0; i < lines; i++)
         failures_line(i, &line);
     double nothing_s = failures_now_s() - begin_s;
     begin_s = failures_now_s();
-    for (unsigned i = 0; i < FAILURES_LINES; i++) {
+    for (unsigned i = 0; i < lines; i++) {
         failures_line(i, &line);
         text_add_bytes(&chunk, line.data, line.size);
         if (chunk.size < FAILURES_CHUNK)
@@ -61,8 +65,7 @@ static void failures_keep(const char *folder)
     text_fini(&line);
     text_fini(&chunk);
     /* ns a line */
-    printf("%.0f %.0f\n", (keep_s - nothing_s) * 1e9 / FAILURES_LINES,
-           (log_s - nothing_s) * 1e9 / FAILURES_LINES);
+    printf("%.0f %.0f\n", (keep_s - nothing_s) * 1e9 / lines, (log_s - nothing_s) * 1e9 / lines);
 }
 
 static void failures_look(void)
@@ -92,9 +95,12 @@ static void failures_look(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        failures_keep(argv[1]);
-    else
+    unsigned lines = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+    if (lines && text_equal(argv[1], "keep"))
+        failures_keep(argv[2], lines);
+    else if (argc == 2 && text_equal(argv[1], "look"))
         failures_look();
+    else
+        return 2;
     return 0;
 }

@@ -1,14 +1,16 @@
--- Fills an empty record with 100,000 finished workflows, two phases each, and 1,000 live ones whose
--- first phase has run, has told 10 metrics, and is held by its gate, for the benchmarks.
+-- Fills an empty record with finished workflows, two phases each, and live ones whose first phase has
+-- run, has told 10 metrics, and is held by its gate, for the benchmarks. How many there are stands in
+-- the table `size`.
 PRAGMA foreign_keys = OFF;
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 BEGIN;
 CREATE TEMP TABLE made AS
-    WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100999)
-    SELECT (SELECT ifnull(max(id), 0) FROM workflow) + 1 + i AS id, i >= 100000 AS live,
+    WITH RECURSIVE n(i) AS
+        (SELECT 0 UNION ALL SELECT i + 1 FROM n, size WHERE i + 1 < finished + size.live)
+    SELECT (SELECT ifnull(max(id), 0) FROM workflow) + 1 + i AS id, i >= finished AS live,
            1790000000000 + i * 1000 AS time
-      FROM n;
+      FROM n, size;
 INSERT INTO workflow (id, name, submitted, ended, file, workdir, umask, limits, resolved,
                       environment, spec)
     SELECT id, 'trm', time, iif(live, NULL, time + 900000), 'trm.yaml', '/home/anna/trm', 18, '[]',
@@ -29,8 +31,8 @@ INSERT INTO phase (workflow, position, name, state, hold, overridden, checkpoint
 INSERT INTO edge (phase, position, after)
     SELECT id, 0, id - 1 FROM phase WHERE position = 1 AND name = 'production';
 INSERT INTO job (workflow, token, slurm_id, state, nodes, node_count, gpus_per_node, time_s, over,
-                 submitted, started, ended)
-    SELECT id, printf('%032x', id), id, 'completed', 'n1', 1, 8, 3600, 1, time, time + 1000,
+                 restarts, submitted, started, ended)
+    SELECT id, printf('%032x', id), id, 'completed', 'n1', 1, 8, 3600, 1, 0, time, time + 1000,
            time + 900000
       FROM made;
 INSERT INTO run (phase, attempt, state, outcome, job, in_place, begun, resume_step, last_step,
