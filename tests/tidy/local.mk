@@ -4,3 +4,6 @@ EXTRA_DIST += tests/tidy/tidy.sh
 
 TESTS += tests/tidy/man.sh
 EXTRA_DIST += tests/tidy/man.sh
+
+TESTS += tests/tidy/hardening.sh
+EXTRA_DIST += tests/tidy/hardening.sh

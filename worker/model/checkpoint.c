@@ -116,8 +116,9 @@ int checkpoint_shape(const char *path, struct model_shape *ret_shape, struct err
     FILE *file = fopen(path, "rbe");
     if (!file)
         return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
-    (void)fread(&header, sizeof header, 1, file); /* too short a file has no header */
-    (void)fclose(file);                           /* nothing was written */
+    if (fread(&header, sizeof header, 1, file) != 1)
+        header = (struct checkpoint_header){0}; /* too short a file has no header */
+    (void)fclose(file);                         /* nothing was written */
     int result = check_header(path, &header, err);
     struct model_shape shape = {header.width, header.depth, header.heads, header.loops};
     if (result < 0)
