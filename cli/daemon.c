@@ -115,7 +115,7 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)
 {
     bool sandbox = !getenv("SLURM_CONF") && program_sandbox_is_running(cli);
-    int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (log < 0) {
         int code = -errno;
         return error_set(err, code, "cannot open %s: %s", cli->home.log, strerror(-code));

@@ -27,7 +27,7 @@ static int lock_refuse(int fd, const char *path, int cause, struct error *err)
 int lock_take(const char *path, struct error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, -errno, "could not open %s: %s", path, strerror(errno));
     if (fcntl(fd, F_SETLK, &lock) < 0) {

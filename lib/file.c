@@ -93,7 +93,7 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
 {
     int result = 0;
     char *temporary = text_format("%s.new-%d", path, (int)getpid());
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0) {
         result = file_fail(err, "create", temporary);
         goto out;

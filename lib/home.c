@@ -1,4 +1,4 @@
-/* Where the home is and what its files are called. */
+/* Where the home is, what its files are called, and that it is its owner's alone. */
 #include "lib/home.h"
 
 #include "lib/error.h"
@@ -7,11 +7,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { HOME_USER_SIZE = 64, HOME_LINKS_MAX = 16 };
+enum home_kind { HOME_FILE, HOME_FOLDER, HOME_TEXT };
 
 /* The path as meant by the caller or the environment, not yet absolute; the caller's to free(). */
 static char *home_choose(const char *path)
@@ -26,6 +33,20 @@ static char *home_choose(const char *path)
         user_home = entry ? entry->pw_dir : NULL;
     }
     return user_home && user_home[0] ? text_format("%s/.phased", user_home) : NULL;
+}
+
+/* Takes `path`. */
+static int home_refuse_path(char *path, struct error *err)
+{
+    struct text visible = {0};
+    text_add_visible(&visible, path, strlen(path), "");
+    (void)error_set(err, -EINVAL,
+                    "cannot use the home %s: its path must be UTF-8 without control characters; "
+                    "set PHASED_HOME to another",
+                    text_string(&visible));
+    text_fini(&visible);
+    free(path);
+    return -EINVAL;
 }
 
 int home_init(struct home *home, const char *path, struct error *err)
@@ -51,7 +72,12 @@ int home_init(struct home *home, const char *path, struct error *err)
         free(here);
         free(chosen);
     }
-#define X(member, name) home->member = text_format("%s/" name, home->path);
+    if (!text_is_plain(home->path, "")) {
+        char *refused = home->path;
+        home->path = NULL;
+        return home_refuse_path(refused, err);
+    }
+#define X(member, name, kind) home->member = text_format("%s/" name, home->path);
     HOME_FILES(X)
 #undef X
     return 0;
@@ -64,20 +90,208 @@ void home_fini(struct home *home)
     if (home->path && home->folder >= 0)
         (void)close(home->folder); /* was only a handle */
     free(home->path);
-#define X(member, name) free(home->member);
+#define X(member, name, kind) free(home->member);
     HOME_FILES(X)
 #undef X
     *home = (struct home){.folder = -1};
 }
 
+/* --- Who else may write there ----------------------------------------------------------------- */
+
+static const char *home_user(uid_t uid, char buffer[HOME_USER_SIZE])
+{
+    const struct passwd *entry = getpwuid(uid);
+    if (entry)
+        (void)snprintf(buffer, HOME_USER_SIZE, "%s", entry->pw_name); /* a long name is cut */
+    else
+        (void)snprintf(buffer, HOME_USER_SIZE, "user %u", (unsigned)uid);
+    return buffer;
+}
+
+/* Whether a group is the user's own: it has the user's name and no other member. Many systems give
+ * each user such a group, and let it write to what the user makes. */
+static bool home_group_is_own(gid_t gid)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    const struct group *group = user ? getgrgid(gid) : NULL;
+    bool is_own = group && text_equal(group->gr_name, user->pw_name);
+    for (char **member = group ? group->gr_mem : NULL; is_own && *member; member++)
+        is_own = text_equal(*member, user->pw_name);
+    return is_own;
+}
+
+static bool home_others_may_write(const struct stat *status)
+{
+    return (status->st_mode & S_IWOTH) ||
+           ((status->st_mode & S_IWGRP) && !home_group_is_own(status->st_gid));
+}
+
+static int home_fail(const char *path, struct error *err)
+{
+    return error_set(err, -errno, "cannot look at %s: %s", path, strerror(errno));
+}
+
+static int home_check_way(const char *path, unsigned links, struct error *err);
+
+/* A link on the way to the home, in the folder `above`. */
+static int home_check_link(const char *path, const struct stat *link, const struct stat *above,
+                           unsigned links, struct error *err)
+{
+    char target[PATH_MAX], user[HOME_USER_SIZE];
+    if (link->st_uid != geteuid() && link->st_uid != above->st_uid)
+        return error_set(err, -EPERM,
+                         "%s is a link of %s, who could lead it elsewhere: remove it, or set "
+                         "PHASED_HOME",
+                         path, home_user(link->st_uid, user));
+    ssize_t size = readlink(path, target, sizeof target - 1);
+    if (size < 0)
+        return home_fail(path, err);
+    if (links == HOME_LINKS_MAX)
+        return error_set(err, -ELOOP, "too many links lead to %s", path);
+    target[size] = '\0';
+    char *whole = target[0] == '/'
+                      ? text_format("%s", target)
+                      : text_format("%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, target);
+    int result = home_check_way(whole, links + 1, err);
+    free(whole);
+    return result;
+}
+
+static int home_check_above(const char *path, const struct stat *status, struct error *err)
+{
+    if (!home_others_may_write(status) || (status->st_mode & S_ISVTX))
+        return 0;
+    return error_set(
+        err, -EPERM,
+        "others may write to %s and put another home in place of yours: 'chmod go-w' it, "
+        "or set PHASED_HOME to a folder elsewhere",
+        path);
+}
+
+/* Looks at each folder above `path` and at each link in it. What is not there yet will be made by
+ * the user. */
+static int home_check_way(const char *path, unsigned links, struct error *err)
+{
+    struct stat above, status;
+    if (lstat("/", &above) < 0)
+        return home_fail("/", err);
+    int result = home_check_above("/", &above, err);
+    for (const char *at = path; result == 0 && at[strspn(at, "/")];) {
+        at += strspn(at, "/");
+        at += strcspn(at, "/");
+        bool is_last = !at[strspn(at, "/")];
+        char *part = text_format("%.*s", (int)(at - path), path);
+        if (lstat(part, &status) < 0)
+            result = errno == ENOENT ? 1 : home_fail(part, err);
+        else if (S_ISLNK(status.st_mode))
+            result = home_check_link(part, &status, &above, links, err);
+        if (result == 0 && stat(part, &above) < 0)
+            result = 1; /* a link to nothing */
+        if (result == 0 && !is_last)
+            result = home_check_above(part, &above, err);
+        free(part);
+    }
+    return result < 0 ? result : 0;
+}
+
+static int home_check_owner(const char *path, const struct stat *status, struct error *err)
+{
+    char user[HOME_USER_SIZE];
+    if (status->st_uid == geteuid())
+        return 0;
+    return error_set(err, -EPERM, "%s belongs to %s: use a home of your own (PHASED_HOME)", path,
+                     home_user(status->st_uid, user));
+}
+
+/* The home itself, or where a link in it leads. */
+static int home_check_entry(const char *path, const struct stat *status, struct error *err)
+{
+    if (!S_ISDIR(status->st_mode))
+        return error_set(err, -ENOTDIR, "%s is not a folder", path);
+    int result = home_check_owner(path, status, err);
+    if (result == 0 && home_others_may_write(status))
+        result = error_set(
+            err, -EPERM, "others may write to %s: see that all in it is yours, then 'chmod 700' it",
+            path);
+    return result;
+}
+
+static int home_check_file(const char *path, enum home_kind kind, struct error *err)
+{
+    struct stat status;
+    if (kind == HOME_TEXT || lstat(path, &status) < 0)
+        return 0; /* what is not there will be made; another error is told by who opens it */
+    int result = home_check_owner(path, &status, err);
+    if (result < 0 || !S_ISLNK(status.st_mode))
+        return result;
+    if (kind == HOME_FILE)
+        return error_set(err, -ELOOP,
+                         "%s is a link, and phased would write where it leads: remove it", path);
+    result = home_check_way(path, 0, err);
+    return result == 0 && stat(path, &status) == 0 ? home_check_entry(path, &status, err) : result;
+}
+
+int home_check(const struct home *home, struct error *err)
+{
+    struct stat status;
+    int result = home_check_way(home->path, 0, err);
+    if (result < 0)
+        return result;
+    if (stat(home->path, &status) < 0)
+        return error_set(err, -errno, "cannot open the home %s: %s", home->path, strerror(errno));
+    result = home_check_entry(home->path, &status, err);
+#define X(member, name, kind)                                                                      \
+    if (result == 0)                                                                               \
+        result = home_check_file(home->member, HOME_##kind, err);
+    HOME_FILES(X)
+#undef X
+    return result;
+}
+
+int home_check_folder(const char *path, struct error *err)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0)
+        return home_fail(path, err);
+    if (!S_ISDIR(status.st_mode))
+        return error_set(err, -ENOTDIR, "%s is not a folder: remove it", path);
+    return home_check_owner(path, &status, err);
+}
+
+/* Takes from others what they may do with a folder that is there. */
+static int home_close(const char *path, enum home_kind kind, struct error *err)
+{
+    struct stat status;
+    if (kind == HOME_FOLDER && stat(path, &status) == 0 && (status.st_mode & 077) &&
+        chmod(path, 0700) < 0)
+        return error_set(err, -errno, "cannot make %s its owner's alone: %s", path,
+                         strerror(errno));
+    return 0;
+}
+
 int home_make(const struct home *home, struct error *err)
 {
-    return file_make_folders(home->path, 0700, err);
+    int result = home_check_way(home->path, 0, err); /* before anything is made by a strange link */
+    if (result == 0)
+        result = file_make_folders(home->path, 0700, err);
+    if (result == 0)
+        result = home_check(home, err);
+    if (result == 0)
+        result = home_close(home->path, HOME_FOLDER, err);
+#define X(member, name, kind)                                                                      \
+    if (result == 0)                                                                               \
+        result = home_close(home->member, HOME_##kind, err);
+    HOME_FILES(X)
+#undef X
+    return result;
 }
 
 int home_socket_address(struct home *home, char ret_address[HOME_SOCKET_ADDRESS_SIZE],
                         struct error *err)
 {
+    int result = home_check(home, err);
+    if (result < 0)
+        return result;
     if (strlen(home->socket) < HOME_SOCKET_ADDRESS_SIZE) {
         memcpy(ret_address, home->socket, strlen(home->socket) + 1);
         return 0;

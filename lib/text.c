@@ -83,6 +83,81 @@ void text_add_quoted(struct text *text, const char *string)
     text_add(text, "'");
 }
 
+size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* by size */
+    unsigned char first = size ? (unsigned char)bytes[0] : 0xff;
+    size_t count = first < 0x80    ? 1
+                   : first < 0xc0  ? 0
+                   : first < 0xe0  ? 2
+                   : first < 0xf0  ? 3
+                   : first <= 0xf4 ? 4
+                                   : 0;
+    if (count == 0 || count > size)
+        return 0;
+    uint32_t letter = count == 1 ? first : first & (0x7fU >> count);
+    for (size_t i = 1; i < count; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        if ((byte & 0xc0) != 0x80)
+            return 0;
+        letter = letter << 6 | (byte & 0x3f);
+    }
+    if (letter < least[count] || letter > 0x10ffff || (letter >= 0xd800 && letter < 0xe000))
+        return 0;
+    *ret_letter = letter;
+    return count;
+}
+
+bool text_is_control(uint32_t letter)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+        {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},
+        {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (letter >= ranges[i].first && letter <= ranges[i].last)
+            return true;
+    return false;
+}
+
+static bool text_keeps(const char *keep, uint32_t letter)
+{
+    return letter && letter < 0x80 && strchr(keep, (int)letter);
+}
+
+void text_add_visible(struct text *text, const char *bytes, size_t size, const char *keep)
+{
+    for (size_t at = 0, count; at < size; at += count) {
+        uint32_t letter = 0;
+        count = text_letter(bytes + at, size - at, &letter);
+        if (count == 0) {
+            text_addf(text, "<%02X>", (unsigned)(unsigned char)bytes[at]);
+            count = 1;
+        } else if (!text_is_control(letter) || text_keeps(keep, letter)) {
+            text_add_bytes(text, bytes + at, count);
+        } else if (letter < 0x80) {
+            text_addf(text, "^%c", (int)letter ^ 0x40);
+        } else {
+            text_addf(text, "<U+%04X>", (unsigned)letter);
+        }
+    }
+}
+
+bool text_is_plain(const char *string, const char *keep)
+{
+    size_t size = strlen(string);
+    for (size_t at = 0, count; at < size; at += count) {
+        uint32_t letter;
+        count = text_letter(string + at, size - at, &letter);
+        if (count == 0 || (text_is_control(letter) && !text_keeps(keep, letter)))
+            return false;
+    }
+    return true;
+}
+
 const char *text_string(const struct text *text)
 {
     return text->data ? text->data : "";

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
     char *data; /* NULL until something was added: use text_string() to read */
@@ -23,6 +24,17 @@ void text_addv(struct text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* Adds `string` as one word for a POSIX shell. */
 void text_add_quoted(struct text *text, const char *string);
+
+/* Adds `bytes` so that no terminal obeys or is deceived by them: control characters (also C1),
+ * letters that change the direction or are not seen, and what is not UTF-8 become ^[, <U+202E>,
+ * <9B>. Those of the ASCII characters in `keep` stay. */
+void text_add_visible(struct text *text, const char *bytes, size_t size, const char *keep);
+/* The size of the UTF-8 letter at the beginning of `bytes`; 0: it is none, or is not whole. */
+size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter);
+/* Whether it is a control character, or one of those that change the direction or are not seen. */
+bool text_is_control(uint32_t letter);
+/* Whether a string is UTF-8 with no such letters but those in `keep`. */
+bool text_is_plain(const char *string, const char *keep);
 
 /* Borrowed until the next call on `text`; never NULL. */
 const char *text_string(const struct text *text);

@@ -56,7 +56,7 @@ static int make(const char *path, struct error *err)
     if (mkdir(path, 0700) == 0)
         return 1;
     if (errno == EEXIST)
-        return 0;
+        return home_check_folder(path, err);
     return error_set(err, -errno, "could not make the folder %s: %s", path, strerror(errno));
 }
 

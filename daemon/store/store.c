@@ -97,7 +97,7 @@ int store_check(struct store *store, struct error *err)
 /* Makes the file, or sees that it is a file that its owner alone can read: it holds secrets. */
 static int store_make_file(const char *path, int64_t *ret_bytes, struct error *err)
 {
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return error_set_at(err, -errno, path, 0, 0, "cannot open the record: %s", strerror(errno));
     struct stat status;

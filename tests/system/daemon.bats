@@ -57,6 +57,47 @@ SPEC
     [ ! -e "$PHASED_HOME/phased.sock" ]
 }
 
+@test "a home that others may write to, or in which a link lies, is refused with the reason" {
+    mkdir "$PHASED_HOME/elsewhere"
+    ln -s elsewhere/file "$PHASED_HOME/phased.log"
+    run phasectl daemon start
+    [ "$status" = 1 ]
+    [[ $output == *"phased.log is a link, and phased would write where it leads: remove it" ]]
+    [ ! -e "$PHASED_HOME/elsewhere/file" ]
+    rm "$PHASED_HOME/phased.log"
+    chmod 777 "$PHASED_HOME"
+    for command in "phasectl daemon start" "phasectl status" "phasectl sandbox status" "timeout 20 phased"; do
+        run $command
+        [ "$status" = 1 ]
+        [[ $output == *"others may write to $PHASED_HOME"* ]]
+    done
+    chmod 755 "$PHASED_HOME"
+    phasectl daemon start
+    [ "$(stat -c %a "$PHASED_HOME")" = 700 ]
+}
+
+@test "a home whose path has control characters or is no UTF-8 is refused with the reason" {
+    for home in "$PHASED_HOME"/$'a\nb' "$PHASED_HOME"/$'a\xff'; do
+        PHASED_HOME=$home run phasectl daemon start
+        [ "$status" = 1 ]
+        [[ $output == *"its path must be UTF-8 without control characters"* ]]
+        run timeout 20 phased --home "$home"
+        [ "$status" = 1 ]
+        [[ $output == *"its path must be UTF-8 without control characters"* ]]
+    done
+}
+
+notes() { phasectl status | grep -qF "$1"; }
+
+@test "a run's folder that is a link is not written to" {
+    phasectl daemon start
+    mkdir -p "$PHASED_HOME/runs/1" "$PHASED_HOME/elsewhere"
+    ln -s ../../elsewhere "$PHASED_HOME/runs/1/only"
+    sleeper | submit
+    eventually 30 notes 'runs/1/only is not a folder: remove it'
+    [ -z "$(ls -A "$PHASED_HOME/elsewhere")" ]
+}
+
 @test "garbage on the sockets harms nobody" {
     phasectl daemon start
     head -c 100000 /dev/urandom | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true

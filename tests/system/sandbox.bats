@@ -147,6 +147,71 @@ running_jobs_are() {
     kill "$other"
 }
 
+# Runs a command as a user who is nobody to us.
+as_other() {
+    timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+need_other() {
+    [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "only root can be another user"
+}
+
+@test "another user can neither reach munge, nor run a job, nor read a file of it" {
+    need_other
+    chmod 755 "$folder"
+    "$sandbox" start "$folder/a" --nodes 1
+    cp "$folder/a/slurm.conf" "$folder/copy.conf"
+    chmod 644 "$folder/copy.conf"
+    [ "$(SLURM_CONF=$folder/copy.conf srun echo ran)" = ran ]
+    run as_other munge -n -S "$folder/a/munge/socket"
+    [ "$status" != 0 ]
+    SLURM_CONF=$folder/copy.conf run as_other srun echo ran
+    [ "$status" != 0 ]
+    [[ "$output" != *ran* ]]
+    run as_other find "$folder/a" -mindepth 1
+    [[ "$output" = *"ermission denied"* ]]
+    [ "${#lines[@]}" = 1 ]
+}
+
+@test "a folder that was open to be read is closed" {
+    mkdir -m 755 "$folder/a"
+    "$sandbox" start "$folder/a" --nodes 1
+    [ "$(stat -c %a "$folder/a" "$folder/a/munge" | paste -sd' ')" = '700 700' ]
+}
+
+@test "a folder of somebody else, or one that others may write to or replace, is refused" {
+    mkdir -m 777 "$folder/a"
+    run "$sandbox" start "$folder/a"
+    [ "$status" = 1 ]
+    [ "$output" = "sandbox: others may write to $folder/a: see that all in it is yours, then 'chmod 700' it" ]
+    mkdir "$folder/open"
+    chmod 777 "$folder/open"
+    run "$sandbox" start "$folder/open/a"
+    [ "$status" = 1 ]
+    [ "$output" = "sandbox: others may write to $folder/open and put another folder in place of $folder/open/a: use one elsewhere" ]
+    need_other
+    chmod 700 "$folder/a"
+    chown 65534 "$folder/a"
+    run "$sandbox" start "$folder/a"
+    [ "$status" = 1 ]
+    [ "$output" = "sandbox: $folder/a belongs to nobody: use a folder of your own" ]
+}
+
+@test "a link in /tmp that somebody else has made leads nowhere" {
+    need_other
+    long="$folder/a folder with a name that is far too long for the path of a socket"
+    mkdir "$long"
+    link=/tmp/phased-$(id -u)-$(cksum <<<"$long" | cut -d' ' -f1)
+    ln -s "$folder/elsewhere" "$link"
+    chown -h 65534 "$link"
+    for action in start status stop; do
+        run "$sandbox" "$action" "$long"
+        [ "$status" = 1 ]
+        [ "$output" = "sandbox: $link is in the way: remove it" ]
+    done
+    rm "$link"
+}
+
 @test "wrong usage is one line and exit 2, a folder that cannot be is one line and exit 1" {
     run "$sandbox" start
     [ "$status" = 2 ]

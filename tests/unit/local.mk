@@ -44,7 +44,7 @@ tests_unit_test_failures_SOURCES = tests/unit/test_failures.c
 tests_unit_test_failures_LDADD = $(UNIT_LDADD)
 
 UNIT_TESTS += tests/unit/test_home
-tests_unit_test_home_SOURCES = tests/unit/test_home.c
+tests_unit_test_home_SOURCES = tests/unit/test_home.c tests/unit/folder.c tests/unit/folder.h
 tests_unit_test_home_LDADD = $(UNIT_LDADD)
 UNIT_TESTS += tests/unit/test_metrics
 tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.c

@@ -1,10 +1,13 @@
 /* The home: which folder it is, its files, and a socket in a deep one. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
 #include "lib/error.h"
 #include "lib/home.h"
 #include "lib/text.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,8 +69,6 @@ static void reach_yourself(struct home *home)
 static void a_home_of_any_depth_has_a_socket(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/phased-test-XXXXXX";
-    assert_non_null(mkdtemp(folder));
     char name[101];
     memset(name, 'd', sizeof name - 1);
     name[sizeof name - 1] = '\0';
@@ -83,7 +84,6 @@ static void a_home_of_any_depth_has_a_socket(void **state)
         assert_int_equal(rmdir(paths[i]), 0);
         free(paths[i]);
     }
-    assert_int_equal(rmdir(folder), 0);
 }
 
 static void a_deep_home_that_is_not_there_is_an_error(void **state)
@@ -102,13 +102,179 @@ static void a_deep_home_that_is_not_there_is_an_error(void **state)
     home_fini(&home);
 }
 
+static void a_home_whose_path_cannot_stand_in_texts_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *visible;
+    } rows[] = {
+        {"/a\nb", "the home /a^Jb: "},
+        {"/caf\xe9", "the home /caf<E9>: "},
+        {"/\xe2\x80\xaetxt", "the home /<U+202E>txt: "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct home home;
+        struct error err;
+        assert_int_equal(home_init(&home, rows[i].path, &err), -EINVAL);
+        assert_non_null(strstr(err.message, rows[i].visible));
+        home_fini(&home);
+    }
+    struct home home;
+    assert_int_equal(home_init(&home, "/caf\xc3\xa9 \xe5\xae\xb6", NULL), 0);
+    home_fini(&home);
+}
+
+/* --- Who else may write there ----------------------------------------------------------------- */
+
+/* The result of home_make() of a home below the folder; `name` may be "". */
+static int make(const char *name, struct error *err)
+{
+    struct home home;
+    char *path = text_format("%s/%s", folder, name);
+    assert_int_equal(home_init(&home, path, NULL), 0);
+    int result = home_make(&home, err);
+    home_fini(&home);
+    free(path);
+    return result;
+}
+
+static char *at(const char *name)
+{
+    return text_format("%s/%s", folder, name);
+}
+
+static void make_folder(const char *name, mode_t mode)
+{
+    char *path = at(name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, mode), 0);
+    free(path);
+}
+
+static void make_link(const char *target, const char *name)
+{
+    char *path = at(name);
+    assert_int_equal(symlink(target, path), 0);
+    free(path);
+}
+
+static mode_t mode_of(const char *name)
+{
+    struct stat status;
+    char *path = at(name);
+    assert_int_equal(stat(path, &status), 0);
+    free(path);
+    return status.st_mode & 07777;
+}
+
+static void assert_refused(const char *name, const char *why)
+{
+    struct error err;
+    assert_true(make(name, &err) < 0);
+    if (!strstr(err.message, why))
+        fail_msg("%s", err.message);
+}
+
+static void a_home_that_others_can_read_becomes_its_owners_alone(void **state)
+{
+    (void)state;
+    make_folder("home", 0755);
+    make_folder("home/runs", 0755);
+    make_folder("home/sandbox", 0711);
+    assert_int_equal(make("home", NULL), 0);
+    assert_int_equal(mode_of("home"), 0700);
+    assert_int_equal(mode_of("home/runs"), 0700);
+    assert_int_equal(mode_of("home/sandbox"), 0700);
+}
+
+static void a_home_that_others_can_write_to_is_refused(void **state)
+{
+    (void)state;
+    make_folder("home", 0777);
+    assert_refused("home", "others may write to");
+    assert_int_equal(mode_of("home"), 0777); /* nothing of it was touched */
+    assert_refused("home/in/it", "others may write to");
+}
+
+static void a_folder_above_the_home_may_be_open_with_a_sticky_bit_only(void **state)
+{
+    (void)state;
+    make_folder("above", 0777);
+    assert_refused("above/home", "put another home in place of yours");
+    make_link("above/home", "link");
+    assert_refused("link", "put another home in place of yours");
+    char *path = at("above");
+    assert_int_equal(chmod(path, 01777), 0);
+    free(path);
+    assert_int_equal(make("above/home", NULL), 0);
+    assert_int_equal(make("link", NULL), 0);
+}
+
+static void files_that_are_written_are_no_links(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"phased.log", "phased.lock", "phased.db", "daemon.json",
+                                        "phased.sock"};
+    make_folder("home", 0700);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *name = text_format("home/%s", names[i]), *path = at(name);
+        make_link("../elsewhere", name);
+        assert_refused("home", "is a link, and phased would write where it leads");
+        assert_int_equal(unlink(path), 0);
+        free(path);
+        free(name);
+    }
+    make_folder("scratch", 0700);
+    make_link("../scratch", "home/runs");
+    make_link("../elsewhere.yaml", "home/limits.yaml");
+    assert_int_equal(make("home", NULL), 0);
+    char *path = at("scratch");
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_refused("home", "others may write to");
+    free(path);
+}
+
+static void what_belongs_to_somebody_else_is_refused(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* only root can give away */
+    char *home = at("home"), *runs = at("home/runs"), *link = at("link");
+    make_folder("home", 0700);
+    assert_int_equal(chown(home, 65534, 0), 0);
+    assert_refused("home", "use a home of your own");
+    assert_int_equal(chown(home, 0, 0), 0);
+    make_folder("home/runs", 0700);
+    assert_int_equal(chown(runs, 65534, 0), 0);
+    assert_refused("home", "runs belongs to ");
+    assert_int_equal(chown(runs, 0, 0), 0);
+    make_link("home", "link");
+    assert_int_equal(lchown(link, 65534, 0), 0);
+    assert_refused("link", "who could lead it elsewhere");
+    free(home);
+    free(runs);
+    free(link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_chooses_the_home),
         cmocka_unit_test(a_relative_home_becomes_absolute),
-        cmocka_unit_test(a_home_of_any_depth_has_a_socket),
+        cmocka_unit_test_setup_teardown(a_home_of_any_depth_has_a_socket, folder_make,
+                                        folder_remove),
         cmocka_unit_test(a_deep_home_that_is_not_there_is_an_error),
+        cmocka_unit_test(a_home_whose_path_cannot_stand_in_texts_is_refused),
+        cmocka_unit_test_setup_teardown(a_home_that_others_can_read_becomes_its_owners_alone,
+                                        folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(a_home_that_others_can_write_to_is_refused, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(a_folder_above_the_home_may_be_open_with_a_sticky_bit_only,
+                                        folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(files_that_are_written_are_no_links, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(what_belongs_to_somebody_else_is_refused, folder_make,
+                                        folder_remove),
     };
     return cmocka_run_group_tests_name("home", tests, NULL, NULL);
 }

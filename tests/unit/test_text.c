@@ -67,6 +67,35 @@ static void a_replaced_file_reads_back(void **state)
     free(path);
 }
 
+static void what_a_terminal_would_obey_becomes_visible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *visible;
+    } rows[] = {
+        {"loss 2.5\tna\xc3\xafve \xe5\xae\xb6 \xf0\x9f\x91\xa9", NULL},
+        {"\033]0;title\007\b", "^[]0;title^G^H"},
+        {"a\nb\177", "a^Jb^?"},
+        {"\xc2\x9b"
+         "2J\xc2\x80",
+         "<U+009B>2J<U+0080>"},
+        {"\x9b"
+         "2J caf\xe9",
+         "<9B>2J caf<E9>"},
+        {"\xe2\x80\xaegpj.exe\xe2\x81\xa6", "<U+202E>gpj.exe<U+2066>"},
+        {"\xef\xbb\xbf\xf3\xa0\x81\x81", "<U+FEFF><U+E0041>"},
+        {"\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80\xe5\xae",
+         "<C0><9B><ED><A0><80><F4><90><80><80><E5><AE>"}, /* too long, no letters, cut */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct text text = {0};
+        text_add_visible(&text, rows[i].bytes, strlen(rows[i].bytes), "\t");
+        assert_string_equal(text_string(&text), rows[i].visible ? rows[i].visible : rows[i].bytes);
+        assert_int_equal(text_is_plain(rows[i].bytes, "\t"), rows[i].visible == NULL);
+        text_fini(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -74,6 +103,7 @@ int main(void)
         cmocka_unit_test(a_quoted_word_survives_a_shell),
         cmocka_unit_test(the_nearest_name_is_suggested_only_when_near),
         cmocka_unit_test(a_replaced_file_reads_back),
+        cmocka_unit_test(what_a_terminal_would_obey_becomes_visible),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }
