@@ -7,6 +7,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/home.h"
+#include "lib/spec/notify.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -87,33 +88,40 @@ static void notify_free(struct loop_item *base)
     free(item);
 }
 
-/* `said`: the program's last words, NULL: none. */
-static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code,
-                          const char *said)
+/* Tries again at `due_ms`; 0: never. Takes `warning`, which may be NULL. */
+static void notify_post(struct loop *loop, const json_t *notice, int64_t due_ms, char *warning)
 {
     struct notify_item *item = calloc(1, sizeof *item);
-    unsigned tries = (unsigned)notice_number(notice, "tries") + 1;
-    int64_t now_ms = loop_now_ms();
-    double told_s = json_number_value(json_object_get(notice, "time"));
-    bool gives_up = (double)now_ms - told_s * 1000 > NOTIFY_GIVE_UP_MS;
     if (!item)
         abort();
     *item = (struct notify_item){
         .item = {.write = notify_write, .free = notify_free, .adds_history = true},
         .notice = notice_number(notice, "notice"),
         .workflow = notice_number(notice, "workflow"),
-        .due_ms = exit_code && !gives_up ? notify_retry_at(now_ms, tries) : 0,
+        .due_ms = due_ms,
+        .warning = warning,
     };
+    loop_post_item(loop, &item->item, NULL);
+}
+
+/* `said`: the program's last words, NULL: none. */
+static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_code,
+                          const char *said)
+{
+    unsigned tries = (unsigned)notice_number(notice, "tries") + 1;
+    int64_t now_ms = loop_now_ms();
+    double told_s = json_number_value(json_object_get(notice, "time"));
+    bool gives_up = (double)now_ms - told_s * 1000 > NOTIFY_GIVE_UP_MS;
+    char *warning = NULL;
     const char *kind = notice_text(notice, "kind"), *way = notice_text(notice, "way");
     if (exit_code && (tries == 1 || gives_up))
-        item->warning =
-            text_format("the %s of notify exited with %lld, telling of '%s'%s%s; %s", way,
-                        (long long)exit_code, kind, said ? ": " : "", said ? said : "",
-                        gives_up ? "given up" : "it will be tried again for a day");
+        warning = text_format("the %s of notify exited with %lld, telling of '%s'%s%s; %s", way,
+                              (long long)exit_code, kind, said ? ": " : "", said ? said : "",
+                              gives_up ? "given up" : "it will be tried again for a day");
     log_line("notice of workflow %llu, %s, by its %s: %s",
              (unsigned long long)notice_number(notice, "workflow"), kind, way,
              exit_code ? "not told" : "told");
-    loop_post_item(loop, &item->item, NULL);
+    notify_post(loop, notice, exit_code && !gives_up ? notify_retry_at(now_ms, tries) : 0, warning);
 }
 
 /* --- Telling ---------------------------------------------------------------------------------- */
@@ -188,6 +196,7 @@ static void teller_input(const json_t *notice, struct text *text)
     if (text_equal(notice_text(notice, "way"), "webhook")) {
         text_add(text,
                  "silent\nshow-error\nfail\nmax-time = 20\n"
+                 "proto = \"=http,https\"\nproto-redir = \"=http,https\"\ngloboff\n"
                  "location\npost301\npost302\npost303\nmax-redirs = 3\noutput = \"/dev/null\"\n"
                  "header = \"Content-Type: application/json\"\n");
         add_config(text, "url", notice_text(notice, "target"));
@@ -249,12 +258,21 @@ static char **teller_environment(const json_t *notice)
 
 static void teller_start(struct loop *loop, struct teller **place, json_t *notice)
 {
+    const char *target = notice_text(notice, "target");
     bool is_command = text_equal(notice_text(notice, "way"), "command");
+    /* The record may be older than the check of files, or somebody's who can write to it: a line of
+     * a webhook's address would be an option of curl. */
+    if (is_command ? !notify_is_command(target) : !notify_is_webhook(target)) {
+        notify_post(loop, notice, 0,
+                    text_format("the %s of notify is refused: see 'phasectl check' of its file",
+                                notice_text(notice, "way")));
+        return;
+    }
     const char *arguments[sizeof notify_webhook / sizeof *notify_webhook + 1];
     memcpy(arguments, is_command ? notify_command : notify_webhook,
            is_command ? sizeof notify_command : sizeof notify_webhook);
     if (is_command)
-        arguments[6] = notice_text(notice, "target");
+        arguments[6] = target;
     int fd = teller_open(notice);
     if (fd < 0) {
         notify_record(loop, notice, -fd, strerror(-fd));

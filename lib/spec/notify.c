@@ -52,6 +52,17 @@ static void notify_read_text(struct scope *scope, const struct node *map, const 
         (void)json_object_set_new(notify, key, json_string(node->text));
 }
 
+bool notify_is_webhook(const char *text)
+{
+    return (text_starts(text, "https://") || text_starts(text, "http://")) &&
+           text_is_plain(text, "");
+}
+
+bool notify_is_command(const char *text)
+{
+    return text_is_plain(text, "\t\n");
+}
+
 json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
 {
     json_t *notify;
@@ -69,9 +80,14 @@ json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
     notify_read_text(scope, node, "command", notify);
     notify_read_text(scope, node, "webhook", notify);
     const char *webhook = json_string_value(json_object_get(notify, "webhook"));
-    if (webhook && !text_starts(webhook, "https://") && !text_starts(webhook, "http://"))
+    const char *command = json_string_value(json_object_get(notify, "command"));
+    if (webhook && !notify_is_webhook(webhook))
         node_problem(scope->problems, node_get(node, "webhook"),
-                     "not an address, such as https://example.org/hook");
+                     text_is_plain(webhook, "") ? "not an address, such as https://example.org/hook"
+                                                : "an address has no control characters");
+    if (command && !notify_is_command(command))
+        node_problem(scope->problems, node_get(node, "command"),
+                     "a command has no control characters but tabs and ends of lines");
     if (!node_get(node, "command") && !node_get(node, "webhook"))
         node_problem(scope->problems, node, "neither command nor webhook says how");
     return notify;

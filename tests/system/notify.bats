@@ -42,7 +42,7 @@ none_is_owed() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" 
     eventually 10 none_is_owed
 }
 
-# A server that notes what it gets: at /moved it points to /hook, at /broken it fails, at /slow it
+# A server that notes what it gets: at /moved it points to /hook, at /ftp to a server of files, at /broken it fails, at /slow it
 # does not answer.
 listen() {
     cat >"$PHASED_HOME/listener.py" <<'PYTHON'
@@ -54,12 +54,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         open(sys.argv[1] + "/asked", "a").write(self.path + "\n")
         if self.path == "/slow":
             time.sleep(600)
-        moved, broken = self.path == "/moved", self.path == "/broken"
+        moved, broken = self.path in ("/moved", "/ftp"), self.path == "/broken"
         if not moved and not broken:
             open(sys.argv[1] + "/told", "a").write("%s %s %s\n" % (self.path, self.headers["Content-Type"], body))
         self.send_response(301 if moved else 500 if broken else 204)
         if moved:
-            self.send_header("Location", "/hook")
+            self.send_header("Location", "ftp://127.0.0.1:1/" if self.path == "/ftp" else "/hook")
         self.end_headers()
     def log_message(self, *args):
         pass
@@ -97,6 +97,30 @@ PYTHON
     [ "$(record 'SELECT workflow, tries, done IS NULL FROM notice ORDER BY workflow' | paste -sd' ')" = '1|0|1 2|0|0 3|1|1' ]
     told "{on: held, webhook: 'http://127.0.0.1:1/'}" 3
     eventually 60 warned "telling of 'held': curl: (7) "
+}
+
+@test "an address that would be options of curl is refused, also when the record has it" {
+    printf 'name: x\nnotify: {webhook: "http://x/\\noutput = /tmp/x"}\nphases: {a: {run: x, resources: {time: 1h}}}\n' >"$PHASED_HOME/x.yaml"
+    run phasectl check "$PHASED_HOME/x.yaml"
+    [ "$status" != 0 ]
+    [[ $output == *"notify.webhook: an address has no control characters"* ]]
+    phasectl daemon start
+    listen
+    told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.1; done; echo 0)"
+    sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" "UPDATE workflow SET resolved = json_set(resolved, '\$.notify.webhook',
+        '$hook/hook' || char(34, 10) || 'output = ' || char(34) || '$PHASED_HOME/written')"
+    touch "$PHASED_HOME/go"
+    eventually 60 warned "the webhook of notify is refused"
+    eventually 10 none_is_owed
+    [ ! -e "$PHASED_HOME/written" ]
+    [ ! -e "$PHASED_HOME/told" ]
+}
+
+@test "a redirection leads to http and https only" {
+    phasectl daemon start
+    listen
+    told "{on: held, webhook: '$hook/ftp'}" 3
+    eventually 60 warned "telling of 'held': curl: (1) Protocol \"ftp\" not supported or disabled in libcurl"
 }
 
 @test "a phase tells of itself, and the workflow of itself" {
