@@ -1,5 +1,6 @@
 /* phasectl: finds the verb and runs it. */
 #include "cli/cli.h"
+#include "cli/guard.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
 #include "lib/http.h"
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is told by the failed write */
     struct cli cli = {0};
     struct error err;
+    guard_terminals();
     terminal_init(&cli.out, STDOUT_FILENO);
     if (home_init(&cli.home, NULL, &err) < 0)
         return cli_fail(&err);

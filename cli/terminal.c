@@ -1,10 +1,12 @@
 /* Colours, widths and the live area. */
 #include "cli/terminal.h"
 
+#include "cli/guard.h"
 #include "lib/text.h"
 
 #include <langinfo.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +64,10 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
     if (terminal->live_lines)
         text_addf(&text, "\033[%dA", terminal->live_lines);
     text_add(&text, "\r\033[J"); /* to the first column; erase to the end of the screen */
-    text_add(&text, above);
-    text_add(&text, live);
-    (void)fwrite(text_string(&text), 1, text.size, stdout); /* a lost terminal is not our failure */
-    (void)fflush(stdout);
+    guard_add(&text, above, strlen(above));
+    guard_add(&text, live, strlen(live));
+    (void)fflush(stdout); /* a lost terminal is not our failure */
+    (void)guard_write(terminal->fd, text_string(&text), text.size); /* as above */
     terminal->live_lines = terminal_count_lines(live);
     text_fini(&text);
 }
@@ -99,29 +101,6 @@ size_t terminal_columns(const char *string)
     return columns;
 }
 
-void terminal_add_cut(struct text *text, const char *string, size_t columns)
-{
-    bool cut = terminal_columns(string) > columns;
-    size_t left = cut && columns ? columns - 1 : columns;
-    for (; *string; string++) {
-        size_t escape = terminal_escape(string);
-        if (escape) {
-            string += escape - 1;
-            continue;
-        }
-        unsigned char byte = (unsigned char)*string;
-        bool control = byte < 0x20 || byte == 0x7f;
-        if (!terminal_is_continuation(*string)) {
-            if (left == 0)
-                break;
-            left--;
-        }
-        text_add_bytes(text, control ? "?" : string, 1);
-    }
-    if (cut && columns)
-        text_add(text, ".");
-}
-
 /* Where the column begins that `columns` stand before. */
 static const char *terminal_skip(const char *string, size_t columns)
 {
@@ -130,6 +109,38 @@ static const char *terminal_skip(const char *string, size_t columns)
             break;
     }
     return string;
+}
+
+/* Without colours, and with a '?' for each letter that a terminal would obey or not show. */
+static void terminal_add_plain(struct text *text, const char *string)
+{
+    size_t size = strlen(string);
+    for (size_t at = 0, count; at < size; at += count) {
+        uint32_t letter;
+        count = terminal_escape(string + at);
+        if (count)
+            continue;
+        count = text_letter(string + at, size - at, &letter);
+        if (count == 0 || text_is_control(letter))
+            text_add(text, "?");
+        else
+            text_add_bytes(text, string + at, count);
+        count = count ? count : 1;
+    }
+}
+
+void terminal_add_cut(struct text *text, const char *string, size_t columns)
+{
+    struct text plain = {0};
+    terminal_add_plain(&plain, string);
+    const char *at = text_string(&plain);
+    if (terminal_columns(at) <= columns) {
+        text_add(text, at);
+    } else if (columns) {
+        text_add_bytes(text, at, (size_t)(terminal_skip(at, columns - 1) - at));
+        text_add(text, ".");
+    }
+    text_fini(&plain);
 }
 
 void terminal_add_middle(struct text *text, const char *string, size_t columns)

@@ -473,6 +473,26 @@ YAML
     [[ $output != *$'\033['* ]]
 }
 
+@test "what ranks print cannot command a terminal; a pipe gets it as it is" {
+    local id
+    cat >loud.yaml <<'SPEC'
+name: loud
+phases:
+  only:
+    resources: {time: 10m}
+    run: |
+      printf 'title \033]0;owned\007 clear \033[2J c1 \302\2332J turned \342\200\256 na\303\257ve\n'
+      exit 3
+SPEC
+    id=$(phasectl submit loud.yaml | sed -n 's/^workflow \([0-9]*\) .*/\1/p')
+    phasectl watch "$id" || true
+    [[ $(phasectl logs "$id/only") == *$'title \033]0;owned\007 clear \033[2J c1 \302\2332J turned \342\200\256 na\303\257ve'* ]]
+    TERM=xterm run -0 script -qec "phasectl logs $id/only" /dev/null
+    [[ $output == *"title ^[]0;owned^G clear ^[[2J c1 <U+009B>2J turned <U+202E> "$'na\303\257ve'* ]]
+    TERM=xterm run -0 script -qec "phasectl why $id/only" /dev/null
+    [[ $output != *$'\033]'* && $output != *$'\302\233'* && $output != *$'\342\200\256'* ]]
+}
+
 @test "watching survives a restart of the daemon" {
     local id watcher
     workflow 20 | sed 's/echo "step/sleep 0.5; &/' >small.yaml

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "cli/format.h"
+#include "cli/guard.h"
 #include "cli/members.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -417,6 +418,46 @@ static void a_phase_whose_run_stops_is_stopping(void **state)
     }
 }
 
+static void only_phasectls_own_colours_reach_a_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *harmless;
+    } rows[] = {
+        {"\033[31mfailed\033[0m: 50 %|##\r\tna\xc3\xafve\n", NULL},
+        {"\033[2J\033[8mhidden\033[30m", "^[[2J^[[8mhidden^[[30m"},
+        {"\033]52;c;cm0gLXJm\007", "^[]52;c;cm0gLXJm^G"},
+        {"\xc2\x9b"
+         "31m\xe2\x80\xae",
+         "<U+009B>31m<U+202E>"},
+        {"\033\033[32mok\033[0m", "^[\033[32mok\033[0m"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct text text = {0};
+        guard_add(&text, rows[i].bytes, strlen(rows[i].bytes));
+        assert_string_equal(text_string(&text),
+                            rows[i].harmless ? rows[i].harmless : rows[i].bytes);
+        text_fini(&text);
+    }
+}
+
+static void a_table_holds_letters_that_are_seen_only(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    terminal_add_cut(&text,
+                     "a\xe2\x80\xae"
+                     "b\xc2\x9b"
+                     "c\x9b"
+                     "d\033[31me\033",
+                     100);
+    assert_string_equal(text_string(&text), "a?b?c?de?");
+    text_clear(&text);
+    terminal_add_cut(&text, "na\xc3\xafve\xc2\x85 name", 6);
+    assert_string_equal(text_string(&text), "na\xc3\xafve.");
+    text_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +477,8 @@ int main(void)
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
         cmocka_unit_test(a_gate_explains_what_did_not_pass),
         cmocka_unit_test(what_slurm_refuses_is_not_asked_again_at_once),
+        cmocka_unit_test(only_phasectls_own_colours_reach_a_terminal),
+        cmocka_unit_test(a_table_holds_letters_that_are_seen_only),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

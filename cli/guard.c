@@ -1,0 +1,119 @@
+/* Streams that make what is written to them harmless. */
+#include "cli/guard.h"
+
+#include "lib/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COLOUR_SIZE = 5, LETTER_SIZE = 4 }; /* the most */
+
+/* As terminal_colour() writes them. Black letters, hidden ones and other backgrounds are not among
+ * them: they could deceive. */
+static const char *const colours[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[31m",
+                                      "\033[32m", "\033[33m", "\033[36m"};
+
+/* A stream to a terminal. */
+struct guard {
+    int fd;
+    struct text held; /* the beginning of a letter or colour, whose rest is still to come */
+};
+
+/* The size of the colour at the beginning of `at`; 0: there is none. */
+static size_t guard_colour(const char *at, size_t size)
+{
+    for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
+        size_t length = strlen(colours[i]);
+        if (size >= length && memcmp(at, colours[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+void guard_add(struct text *text, const char *bytes, size_t size)
+{
+    size_t begin = 0, at = 0;
+    while (at < size) {
+        size_t colour = guard_colour(bytes + at, size - at);
+        if (!colour) {
+            at++;
+            continue;
+        }
+        text_add_visible(text, bytes + begin, at - begin, "\t\n\r"); /* \r: bars of progress */
+        text_add_bytes(text, bytes + at, colour);
+        begin = at += colour;
+    }
+    text_add_visible(text, bytes + begin, size - begin, "\t\n\r");
+}
+
+/* How much of it is whole: the end may be the beginning of a colour or of a letter. */
+static size_t guard_whole(const char *bytes, size_t size)
+{
+    for (size_t back = 1; back <= size && back < COLOUR_SIZE; back++) {
+        for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++)
+            if (back < strlen(colours[i]) && memcmp(bytes + size - back, colours[i], back) == 0)
+                return size - back;
+    }
+    for (size_t back = 1; back <= size && back < LETTER_SIZE; back++) {
+        unsigned char byte = (unsigned char)bytes[size - back];
+        size_t needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+        if (byte < 0x80)
+            break;
+        if (byte >= 0xc0)
+            return back < needed ? size - back : size;
+    }
+    return size;
+}
+
+int guard_write(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -errno;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
+{
+    struct guard *guard = cookie;
+    struct text harmless = {0};
+    text_add_bytes(&guard->held, bytes, size);
+    size_t whole = guard_whole(guard->held.data, guard->held.size);
+    guard_add(&harmless, guard->held.data, whole);
+    char rest[COLOUR_SIZE];
+    size_t rest_size = guard->held.size - whole;
+    memcpy(rest, guard->held.data + whole, rest_size);
+    text_clear(&guard->held);
+    text_add_bytes(&guard->held, rest, rest_size);
+    int result = guard_write(guard->fd, text_string(&harmless), harmless.size);
+    text_fini(&harmless);
+    errno = result < 0 ? -result : errno;
+    return result < 0 ? 0 : (ssize_t)size; /* 0: as fopencookie() wants an error */
+}
+
+static FILE *guard_open(struct guard *guard, int mode)
+{
+    static const cookie_io_functions_t functions = {.write = guard_take};
+    FILE *stream = isatty(guard->fd) ? fopencookie(guard, "w", functions) : NULL;
+    if (stream)
+        (void)setvbuf(stream, NULL, mode, BUFSIZ); /* slower where it fails */
+    return stream;
+}
+
+void guard_terminals(void)
+{
+    static struct guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+    FILE *out = guard_open(&guards[0], _IOLBF), *errors = guard_open(&guards[1], _IONBF);
+    if (out)
+        stdout = out;
+    if (errors)
+        stderr = errors;
+}
