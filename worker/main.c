@@ -3,6 +3,7 @@
 #include "lib/text.h"
 #include "worker/node/agent.h"
 #include "worker/node/channel.h"
+#include "worker/node/task.h"
 #include "worker/lead/host.h"
 #include "worker/lead/lead.h"
 #include "worker/metrics/extract_main.h"
@@ -17,6 +18,8 @@ static const char usage[] =
     "usage: phase-worker lead JOB_DIR              the batch script of a job\n"
     "       phase-worker host JOB_DIR              that of one which phases share\n"
     "       phase-worker guest JOB_DIR             the lead of one of these phases\n"
+    "       phase-worker task JOB_DIR              what Slurm starts on a node: the agent's "
+    "keeper\n"
     "       phase-worker node JOB_DIR              the agent of one node\n"
     "       phase-worker metric [step=N] NAME=NUMBER...\n"
     "       phase-worker checkpoint PATH --step N\n"
@@ -47,10 +50,13 @@ int main(int argc, char **argv)
         return witness_main(argc - 1, argv + 1);
     bool is_guest = text_equal(verb, "guest"), is_lead = is_guest || text_equal(verb, "lead");
     bool is_host = text_equal(verb, "host");
-    if ((!is_lead && !is_host && !text_equal(verb, "node")) || argc != 3)
+    bool is_task = text_equal(verb, "task");
+    if ((!is_lead && !is_host && !is_task && !text_equal(verb, "node")) || argc != 3)
         return main_wrong_usage();
     if (is_host)
         return host_main(argv[2]);
+    if (is_task)
+        return task_main(argv[2]);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return 1;
     int status = is_lead ? lead_main(argv[2], is_guest) : agent_main(argv[2]);

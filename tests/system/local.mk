@@ -25,6 +25,8 @@ EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faul
 	tests/system/recovery.bats tests/system/requeue.bats \
 	tests/system/slurm_faults.bats tests/system/training.bash \
 	tests/system/unheard.bats tests/system/failover.bats
+TESTS += tests/system/stops.bats
+EXTRA_DIST += tests/system/stops.bats
 
 TESTS += tests/system/failures.bats tests/system/worker_failure.bats
 EXTRA_DIST += tests/system/failures.bats tests/system/worker_failure.bats

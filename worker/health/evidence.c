@@ -96,7 +96,7 @@ struct evidence *evidence_begin(void)
     if (!evidence)
         abort();
     evidence->began_ms = clock_steady_ms();
-    evidence->family = processes_family(&evidence->count);
+    evidence->family = processes_family(getpid(), &evidence->count);
     return evidence;
 }
 

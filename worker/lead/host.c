@@ -262,7 +262,7 @@ static void host_reap(const struct host *host)
 static bool host_has_orphans(const struct host *host)
 {
     size_t count, orphans = 0;
-    struct process *family = processes_family(&count);
+    struct process *family = processes_family(getpid(), &count);
     for (size_t i = 0; i < count; i++)
         orphans += family[i].parent == getpid() && !host_is_lead(host, family[i].pid);
     free(family);

@@ -8,6 +8,7 @@
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
 #include "worker/lead/lead_state.h"
+#include "worker/node/steps.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -79,20 +80,24 @@ static void lead_ladder_done(uv_timer_t *timer)
     uv_timer_start(timer, lead_ladder_done, LEAD_LADDER_MS, 0);
 }
 
-void lead_stop(struct lead *lead, unsigned seconds)
+static void lead_tell_stop(struct lead *lead, const char *verb, unsigned seconds)
 {
     if (!lead->step || lead->state != LEAD_RUNNING)
         return;
-    step_send(lead->step, "stop %u", seconds);
+    step_send(lead->step, "%s %u", verb, seconds);
     uv_timer_start(&lead->timer, lead_ladder_done, (uint64_t)seconds * 1000 + LEAD_LADDER_MS, 0);
 }
 
-/* The same, when Slurm is sending SIGTERM to all processes. */
-static void lead_expect_stop(struct lead *lead, unsigned seconds)
+void lead_stop(struct lead *lead, unsigned seconds)
 {
-    if (lead->step && lead->state == LEAD_RUNNING)
-        step_send(lead->step, "expect %u", seconds);
-    lead_stop(lead, seconds);
+    lead_tell_stop(lead, "stop", seconds);
+}
+
+/* The same, when Slurm is sending SIGTERM to all steps of the job. */
+static void lead_relay_stop(struct lead *lead)
+{
+    lead_tell_stop(lead, lead->is_exposed ? "expect" : "relay",
+                   (unsigned)lead->run->assignment->save_time_s);
 }
 
 /* --- A stop from outside ---------------------------------------------------------------------- */
@@ -123,8 +128,13 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         .is_at_limit = lead_is_at_limit(lead, LEAD_TERM_MARGIN_S),
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
-    lead_run_decide_by(lead->run, &evidence);
-    lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* if it began meanwhile */
+    bool is_slurms = lead_run_decide_by(lead->run, &evidence);
+    /* Again, if the run began meanwhile; and where Slurm does not end the job, it has told no steps
+     * but that of the agents. */
+    if (is_slurms)
+        lead_relay_stop(lead);
+    else
+        lead_stop(lead, (unsigned)lead->run->assignment->save_time_s);
     if (!lead->step || lead_all_ended(lead))
         lead_conclude(lead);
 }
@@ -138,8 +148,7 @@ static void lead_ask(struct lead *lead)
     inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
 }
 
-/* The ranks stop at once, as there may be
- * little time; the cause is found meanwhile. */
+/* The ranks stop at once, as there may be little time; the cause is found meanwhile. */
 void lead_interrupted(struct lead *lead)
 {
     if (lead->state == LEAD_LINGERING) {
@@ -153,7 +162,7 @@ void lead_interrupted(struct lead *lead)
     if (lead->run->is_decided || lead->is_asking)
         return;
     lead->interrupted_ms = clock_steady_ms();
-    lead_expect_stop(lead, (unsigned)lead->run->assignment->save_time_s);
+    lead_relay_stop(lead);
     lead_ask(lead);
 }
 
@@ -349,6 +358,8 @@ int lead_main(const char *job_dir, bool is_guest)
      * with it, as the lead of any job does when it is killed: the runs are lost, and go on. */
     if (is_guest)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+    if (is_guest)
+        (void)setenv(STEPS_SHARED_VARIABLE, "1", 1); /* the agents see it */
     lead_init(&lead, job_dir);
     int result = lead_open_first(&lead, &err);
     if (result < 0) {

@@ -147,6 +147,12 @@ static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *rep
     free(message);
 }
 
+static void lead_terminated(struct lead *lead, const json_t *report)
+{
+    lead->is_exposed = lead->is_exposed || json_is_true(json_object_get(report, "all"));
+    lead_interrupted(lead);
+}
+
 void lead_reported(void *context, const json_t *report)
 {
     struct lead *lead = context;
@@ -161,7 +167,7 @@ void lead_reported(void *context, const json_t *report)
     if (text_equal(name, "ready"))
         lead_agent_ready(lead, agent, node);
     else if (text_equal(name, "terminated"))
-        lead_interrupted(lead);
+        lead_terminated(lead, report);
     else if (is_other || lead->state != LEAD_RUNNING)
         return;
     else if (text_equal(name, "started"))

@@ -262,7 +262,7 @@ static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evi
     free(node);
 }
 
-void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
+bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence)
 {
     const char *state = evidence->answer->state;
     bool is_alive = text_equal(state, "RUNNING");
@@ -282,6 +282,8 @@ void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
         lead_run_decide_lost(run, evidence, evidence->complaint);
     else
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
+    return evidence->answer->is_preempted || run->is_requeued || evidence->is_at_limit ||
+           (state[0] && !is_alive);
 }
 
 unsigned lead_run_stop_seconds(const struct lead_run *run)

@@ -68,8 +68,9 @@ struct lead_run_evidence {
 };
 
 /* Decides by that, and tells of a stop. Without an answer a signal counts as preemption: a run too
- * many is better than one too few. */
-void lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence);
+ * many is better than one too few. Returns whether Slurm is ending the job, and so signals all of
+ * its steps. */
+bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence);
 
 /* Tells of a stop that was decided. */
 void lead_run_tell_stop(struct lead_run *run, const char *why);

@@ -87,6 +87,7 @@ struct lead {
     bool is_asking;      /* Slurm, why the run is being ended */
     unsigned unanswered; /* tries */
     bool is_guest;       /* others share the job */
+    bool is_exposed;     /* Slurm's signals reach all processes of the step, the ranks too */
     int status;          /* to exit with */
 };
 

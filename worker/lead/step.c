@@ -140,7 +140,7 @@ static int step_spawn(struct step *step, struct error *err)
         "--input=all",
         "--job-name=phased",
         (char *)options->program,
-        "node",
+        "task",
         (char *)options->job_dir,
         NULL,
     };

@@ -7,13 +7,17 @@
 #include "worker/node/node_run.h"
 #include "worker/node/processes.h"
 #include "worker/node/report.h"
+#include "worker/node/task.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -22,12 +26,16 @@ enum {
     AGENT_DRAIN_MS = 1000, /* for the daemon to take the last entries */
     AGENT_ORPHAN_S = 10,   /* for a run whose lead is gone */
     AGENT_LOOK_MS = 5000,  /* between looks for an outcome that was written without this node */
+    AGENT_KILL_TRIES = 500,
+    AGENT_KILL_MS = 20, /* between them */
 };
 
 struct agent {
     uv_loop_t loop;
     uv_pipe_t input;
     uv_signal_t child, term, interrupt;
+    uv_poll_t task;
+    int task_fd; /* -1: started without one */
     uv_timer_t look;
     char buffer[AGENT_LINE_MAX];
     struct lines lines;
@@ -69,6 +77,8 @@ static void agent_leave(struct agent *agent)
     uv_close((uv_handle_t *)&agent->term, NULL);
     uv_close((uv_handle_t *)&agent->interrupt, NULL);
     uv_close((uv_handle_t *)&agent->look, NULL);
+    if (agent->task_fd >= 0)
+        uv_close((uv_handle_t *)&agent->task, NULL);
 }
 
 /* Reports of the run. Without a lead the agent takes the next steps itself. */
@@ -120,8 +130,10 @@ static void agent_command(void *context, const char *line, size_t size)
         node_run_go_on(agent->run);
     else if (text_starts(line, "stop "))
         node_run_stop(agent->run, (unsigned)strtoul(line + strlen("stop "), NULL, 10));
+    else if (text_starts(line, "relay "))
+        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("relay "), NULL, 10), true);
     else if (text_starts(line, "expect "))
-        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10));
+        node_run_expect(agent->run, (unsigned)strtoul(line + strlen("expect "), NULL, 10), false);
     else if (text_equal(line, "suspect"))
         node_run_suspect(agent->run);
     else if (text_equal(line, "numbered"))
@@ -193,7 +205,45 @@ static void agent_term_done(uv_signal_t *handle, int number)
     (void)number;
     if (agent->run)
         node_run_terminated(agent->run);
-    agent_tell(agent, json_pack("{s:s}", "report", "terminated"));
+    agent_tell(agent, json_pack("{s:s, s:b}", "report", "terminated", "all", 1));
+}
+
+/* The task was killed: Slurm has given up the step, and may know nothing of what runs here. */
+static void agent_die(void)
+{
+    int status;
+    for (unsigned i = 0; i < AGENT_KILL_TRIES && processes_signal_all(SIGKILL); i++) {
+        (void)poll(NULL, 0, AGENT_KILL_MS);
+        while (processes_reap(&status) > 0)
+            ;
+    }
+    _exit(1);
+}
+
+static void agent_task_done(uv_poll_t *poll, int status, int events)
+{
+    struct agent *agent = poll->data;
+    char byte;
+    (void)status;
+    (void)events;
+    ssize_t size = recv(agent->task_fd, &byte, 1, MSG_DONTWAIT);
+    if (size == 1)
+        agent_tell(agent, json_pack("{s:s}", "report", "terminated"));
+    else if (size == 0 || errno != EAGAIN)
+        agent_die();
+}
+
+static void agent_attend_task(struct agent *agent)
+{
+    const char *value = getenv(TASK_VARIABLE);
+    agent->task_fd = value ? (int)strtol(value, NULL, 10) : -1;
+    if (!value)
+        return;
+    (void)unsetenv(TASK_VARIABLE);
+    (void)fcntl(agent->task_fd, F_SETFD, FD_CLOEXEC);
+    uv_poll_init(&agent->loop, &agent->task, agent->task_fd);
+    agent->task.data = agent;
+    uv_poll_start(&agent->task, UV_READABLE | UV_DISCONNECT, agent_task_done);
 }
 
 static unsigned agent_number(const char *name)
@@ -249,6 +299,7 @@ int agent_main(const char *job_dir)
     (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGUSR2, SIG_IGN);
     agent_init(&agent);
+    agent_attend_task(&agent);
     int result = uv_pipe_open(&agent.input, STDIN_FILENO);
     if (result < 0) {
         fprintf(stderr, "phase-worker node: cannot read commands: %s\n", uv_strerror(result));
@@ -262,5 +313,8 @@ int agent_main(const char *job_dir)
     agent_tell(&agent, json_pack("{s:s}", "report", "ready"));
     uv_run(&agent.loop, UV_RUN_DEFAULT);
     agent_fini(&agent);
-    return agent.is_orphan ? 1 : 0;
+    int status = agent.is_orphan ? 1 : 0;
+    if (agent.task_fd >= 0)
+        (void)send(agent.task_fd, &status, sizeof(status), MSG_NOSIGNAL); /* it may be gone */
+    return status;
 }

@@ -1,11 +1,14 @@
-/* `phase-worker node JOB_DIR`: the agent of one node, one task of the lead's srun step. It lives as
- * long as the job and serves its runs one after another, so that the next run starts at once.
+/* `phase-worker node JOB_DIR`: the agent of one node, which the task there of the lead's srun step
+ * has started (task.h). It lives as long as the job and serves its runs one after another, so that
+ * the next run starts at once.
  *
  * The lead speaks through srun's broadcast standard input, a command a line:
  *
  *   start RUN_DIR      begin this run; the one before has ended
  *   go                 all nodes are fit: start the ranks that wait for it
  *   stop SECONDS       stop by the ladder, KILL after so many seconds
+ *   relay SECONDS      the same, but for steps of the ranks: Slurm signals those itself
+ *   expect SECONDS     the same, and Slurm signals the ranks, too
  *   kill               KILL now
  *   examine            the run may hang: look, and report
  *   testify            it hangs: put what was found into the journal
@@ -16,10 +19,11 @@
  * The agent answers on its standard output with JSON lines: node_run.h's reports, and
  *
  *   {"report": "ready", "node": "n1", "index": 0}
- *   {"report": "terminated"}                        Slurm has sent SIGTERM to the step
+ *   {"report": "terminated"}                        Slurm has sent SIGTERM to the step;
+ *                                                   "all": true: to all its processes
  *
  * each with "node" and "index". When standard input ends without `end` the lead is gone: the agent
- * stops what runs and leaves. */
+ * stops what runs and leaves. When the task is killed, the agent kills what runs. */
 #ifndef PHASED_WORKER_NODE_AGENT_H
 #define PHASED_WORKER_NODE_AGENT_H
 

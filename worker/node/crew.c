@@ -10,6 +10,7 @@
 #include "worker/node/processes.h"
 #include "worker/node/rank.h"
 #include "worker/node/ranklog.h"
+#include "worker/node/steps.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -48,6 +49,7 @@ struct crew {
     bool is_stopping, is_killing, is_gone;
     bool is_clearing;    /* all ranks have ended by themselves; what they left is told to end */
     bool was_terminated; /* Slurm's TERM reached all processes */
+    bool knows_steps;    /* that they are to stop */
     bool was_cut_off;
     bool was_helper_stopped;          /* a process that is no rank died of the stop signal */
     struct memory_kills memory_kills; /* at the start */
@@ -109,6 +111,12 @@ static void crew_go(struct crew *crew)
     crew->options.gone(crew->options.context);
 }
 
+static unsigned crew_signal_steps(struct crew *crew, int number)
+{
+    crew->knows_steps = true;
+    return steps_signal(crew->options.assignment->run_dir, number);
+}
+
 /* Sends KILL, again and again, as processes may be forked faster than they are found. */
 static void crew_ladder_done(uv_timer_t *timer)
 {
@@ -118,7 +126,11 @@ static void crew_ladder_done(uv_timer_t *timer)
         crew->is_killing = true;
         crew->kill_ms = now_ms;
     }
-    if (now_ms - crew->kill_ms > CREW_UNKILLABLE_MS && !crew->is_gone) {
+    if (crew_signal_steps(crew, SIGKILL))
+        crew->was_cut_off = true;
+    if (crew->is_gone)
+        return;
+    if (now_ms - crew->kill_ms > CREW_UNKILLABLE_MS) {
         crew->was_cut_off = true;
         crew_go(crew);
         return;
@@ -133,7 +145,8 @@ static void crew_term_done(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
     int64_t left_ms = crew->kill_ms - clock_steady_ms();
-    crew->was_cut_off = true; /* it may be writing */
+    if (crew_signal_steps(crew, SIGTERM) || !crew->is_gone)
+        crew->was_cut_off = true; /* they may be writing */
     (void)processes_signal_all(SIGTERM);
     uv_timer_start(timer, crew_ladder_done, left_ms > 0 ? (uint64_t)left_ms : 0, 0);
 }
@@ -141,7 +154,7 @@ static void crew_term_done(uv_timer_t *timer)
 static void crew_kill_within(struct crew *crew, int64_t delay_ms)
 {
     int64_t kill_ms = clock_steady_ms() + delay_ms;
-    if (crew->is_killing || crew->is_gone || (crew->kill_ms && crew->kill_ms <= kill_ms))
+    if (crew->is_killing || (crew->kill_ms && crew->kill_ms <= kill_ms))
         return;
     crew->kill_ms = kill_ms;
     bool is_told_otherwise = crew->options.assignment->stop_signal != SIGTERM && !crew->is_clearing;
@@ -167,7 +180,7 @@ static void crew_expect_done(uv_timer_t *timer)
     crew_signal(timer->data);
 }
 
-void crew_stop(struct crew *crew, unsigned seconds)
+static void crew_stop_ranks(struct crew *crew, unsigned seconds)
 {
     bool is_first = !crew->is_stopping;
     crew->is_stopping = true;
@@ -176,14 +189,25 @@ void crew_stop(struct crew *crew, unsigned seconds)
     crew_kill_within(crew, (int64_t)seconds * 1000);
 }
 
-void crew_expect(struct crew *crew, unsigned seconds)
+void crew_stop(struct crew *crew, unsigned seconds)
+{
+    if (!crew->knows_steps)
+        (void)crew_signal_steps(crew, crew->options.assignment->stop_signal);
+    crew_stop_ranks(crew, seconds);
+}
+
+void crew_expect(struct crew *crew, unsigned seconds, bool shielded)
 {
     bool is_first = !crew->is_stopping;
-    if (is_first && crew->options.assignment->stop_signal == SIGTERM) {
+    if (crew->options.assignment->stop_signal != SIGTERM) {
+        crew_stop(crew, seconds);
+        return;
+    }
+    if (is_first && !shielded) {
         crew->is_stopping = true;
         uv_timer_start(&crew->expecter, crew_expect_done, CREW_EXPECT_MS, 0);
     }
-    crew_stop(crew, seconds);
+    crew_stop_ranks(crew, seconds);
 }
 
 void crew_kill(struct crew *crew)
@@ -216,6 +240,7 @@ static void crew_check(struct crew *crew)
     if (!crew->has_children || crew->is_stopping)
         return;
     crew->is_stopping = crew->is_clearing = true;
+    (void)crew_signal_steps(crew, SIGTERM);
     (void)processes_signal_all(SIGTERM);
     crew_kill_within(crew, CREW_LEFTOVER_MS);
 }
@@ -489,6 +514,7 @@ void crew_close(struct crew *crew)
         return;
     if (!crew->is_gone)
         (void)processes_signal_all(SIGKILL);
+    (void)steps_signal(crew->options.assignment->run_dir, SIGKILL);
     crew->is_gone = crew->is_closing = true;
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);

@@ -54,17 +54,19 @@ struct crew_options {
  * is not called. */
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err);
 
-/* The program's stop signal now, unless Slurm has just sent the same to all processes, and KILL
- * after `seconds`; where that signal is not TERM, TERM to all in the seconds before. A later call
- * can only bring the KILL nearer. */
+/* The program's stop signal now, to the ranks and to the steps that they have started (steps.h),
+ * unless Slurm has just sent the same to all processes, and KILL after `seconds`; where that signal
+ * is not TERM, TERM to all in the seconds before. A later call can only bring the KILL nearer, and
+ * tells the steps if they do not know. Also for a crew that is gone: steps of ranks on another node
+ * may still run on this one. */
 void crew_stop(struct crew *crew, unsigned seconds);
-/* The same where Slurm is sending SIGTERM to all processes of the step, and has reached another
- * node first: a program that stops at SIGTERM is given it only if Slurm's does not come. Some take
- * a second one for impatience. */
-void crew_expect(struct crew *crew, unsigned seconds);
+/* The same where Slurm is sending SIGTERM to all steps of the job: theirs has got it. A program
+ * that stops at SIGTERM is given it at once if the ranks are `shielded` from Slurm's, else only if
+ * that does not come. Some take a second one for impatience. */
+void crew_expect(struct crew *crew, unsigned seconds, bool shielded);
 void crew_kill(struct crew *crew);
 
-/* Slurm has sent SIGTERM to every process of the step. */
+/* Slurm has sent SIGTERM to every process of the agent's step. */
 void crew_terminated(struct crew *crew);
 
 /* Takes the ends of children: call it at each SIGCHLD. */

@@ -21,5 +21,7 @@ worker_libworker_a_SOURCES += \
 	worker/node/rows.c worker/node/rows.h \
 	worker/node/shards.c worker/node/shards.h \
 	worker/node/split.c worker/node/split.h \
-	worker/node/tail.c worker/node/tail.h
+	worker/node/steps.c worker/node/steps.h \
+	worker/node/tail.c worker/node/tail.h \
+	worker/node/task.c worker/node/task.h
 EXTRA_DIST += worker/node/README.md

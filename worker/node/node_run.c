@@ -166,24 +166,24 @@ void node_run_stop(struct node_run *run, unsigned seconds)
 {
     if (run->state == NODE_RUN_STARTING)
         node_run_go(run);
-    else if (run->state == NODE_RUN_RUNNING)
+    else if (run->crew && run->state != NODE_RUN_ENDED)
         crew_stop(run->crew, seconds);
     node_run_look_for_failure(run);
 }
 
-void node_run_expect(struct node_run *run, unsigned seconds)
+void node_run_expect(struct node_run *run, unsigned seconds, bool shielded)
 {
     if (run->state == NODE_RUN_STARTING)
         node_run_go(run);
     else if (run->state == NODE_RUN_RUNNING)
-        crew_expect(run->crew, seconds);
+        crew_expect(run->crew, seconds, shielded);
 }
 
 void node_run_kill(struct node_run *run)
 {
     if (run->state == NODE_RUN_STARTING)
         node_run_go(run);
-    else if (run->state == NODE_RUN_RUNNING)
+    else if (run->crew && run->state != NODE_RUN_ENDED)
         crew_kill(run->crew);
 }
 

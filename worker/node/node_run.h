@@ -57,8 +57,8 @@ void node_run_go_on(struct node_run *run);
 /* The ladder: the program's stop signal now, unless Slurm has just sent the same to all processes,
  * and KILL after `seconds`. A second call can only make it shorter. */
 void node_run_stop(struct node_run *run, unsigned seconds);
-/* The same, when Slurm's SIGTERM is on its way to all processes of the step. */
-void node_run_expect(struct node_run *run, unsigned seconds);
+/* The same, when Slurm's SIGTERM is on its way to all steps of the job: see crew_expect(). */
+void node_run_expect(struct node_run *run, unsigned seconds, bool shielded);
 /* KILL to all that is left, now. */
 void node_run_kill(struct node_run *run);
 

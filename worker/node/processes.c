@@ -64,7 +64,7 @@ bool process_read(const char *path, struct process *ret_process)
     return true;
 }
 
-static struct process *processes_list(size_t *ret_count)
+struct process *processes_all(size_t *ret_count)
 {
     struct process *list = NULL;
     size_t count = 0, capacity = 0;
@@ -90,16 +90,16 @@ static struct process *processes_list(size_t *ret_count)
     return list;
 }
 
-struct process *processes_family(size_t *ret_count)
+struct process *processes_family(pid_t ancestor, size_t *ret_count)
 {
     size_t count, found = 0;
-    struct process *list = processes_list(&count);
+    struct process *list = processes_all(&count);
     struct process *family = malloc((count + 1) * sizeof(*family));
     if (!family)
         abort();
     /* Each member brings its children; a process has one parent, so none comes twice. */
     for (size_t parents = 0; parents <= found; parents++) {
-        pid_t parent = parents ? family[parents - 1].pid : getpid();
+        pid_t parent = parents ? family[parents - 1].pid : ancestor;
         for (size_t i = 0; i < count; i++)
             if (list[i].parent == parent && found < count)
                 family[found++] = list[i];
@@ -109,14 +109,59 @@ struct process *processes_family(size_t *ret_count)
     return family;
 }
 
+bool processes_is_srun(const struct process *process)
+{
+    return strcmp(process->name, "srun") == 0;
+}
+
+/* Whether it does something of its own at a signal, and does not just die. */
+static bool processes_catches(pid_t pid, int number)
+{
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid); /* fits */
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    return caught >> (number - 1) & 1;
+}
+
+static bool processes_waits_for_srun(const struct process *family, size_t count, size_t waiter)
+{
+    for (size_t i = waiter; i < count; i++) {
+        if (!processes_is_srun(&family[i]))
+            continue;
+        size_t at = i; /* parents come before their children */
+        for (size_t k = i; k-- > waiter;)
+            if (family[k].pid == family[at].parent)
+                at = k;
+        if (at == waiter)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the signal would end an srun, or a shell that waits for one: as a batch script's does,
+ * that lives on until the program under srun has saved. */
+static bool processes_is_spared(const struct process *family, size_t count, size_t member,
+                                int number)
+{
+    return number != SIGKILL && processes_waits_for_srun(family, count, member) &&
+           (processes_is_srun(&family[member]) || !processes_catches(family[member].pid, number));
+}
+
 /* Signals the descendants in `group`, or all for 0. */
 static unsigned processes_signal(pid_t group, int number)
 {
     size_t count;
     unsigned signalled = 0;
-    struct process *family = processes_family(&count);
+    struct process *family = processes_family(getpid(), &count);
     for (size_t member = 0; member < count; member++) {
-        bool is_meant = !group || family[member].group == group;
+        bool is_meant = (!group || family[member].group == group) &&
+                        !processes_is_spared(family, count, member, number);
         if (is_meant && kill(family[member].pid, number) == 0)
             signalled++;
     }

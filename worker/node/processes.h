@@ -30,16 +30,21 @@ int processes_adopt(struct error *err);
  * children still run; -1 when there are none. */
 pid_t processes_reap(int *ret_status);
 
-/* All descendants of the calling process that have not ended, each after its parent; the caller's
- * to free(). */
-struct process *processes_family(size_t *ret_count);
+/* All processes that have not ended; the caller's to free(). */
+struct process *processes_all(size_t *ret_count);
+/* All descendants of one, each after its parent; likewise. */
+struct process *processes_family(pid_t ancestor, size_t *ret_count);
+
+/* Whether it is Slurm's srun, which must be given no signal but SIGKILL: steps.h. */
+bool processes_is_srun(const struct process *process);
 
 /* What "/proc/.../stat" at `path` says, of a process or a thread. False for what is gone, and for
  * one that has ended. */
 bool process_read(const char *path, struct process *ret_process);
 
-/* Signals every descendant of the calling process. Returns how many there were. A process that
- * forks meanwhile may be missed: signal again when a child ends. */
+/* Signals every descendant of the calling process. Only SIGKILL goes to srun, and to what waits for
+ * an srun and would die of the signal. Returns how many were signalled. A process that forks
+ * meanwhile may be missed: signal again when a child ends. */
 unsigned processes_signal_all(int number);
 
 /* The same for the descendants in one process group. Unlike kill() it cannot hit a stranger when

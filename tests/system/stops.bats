@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# Programs that a phase starts by an srun of its own save at each kind of stop, as under plain sbatch.
+
+load phased.bash
+
+setup_file() { sandbox_up 2; }
+teardown_file() { sandbox_down; }
+setup() {
+    home_up
+    mkdir -p "$PHASED_HOME/work"
+    cd "$PHASED_HOME/work"
+    write_program >train.py
+    write_launcher >launcher
+    declare -gA workflows=()
+}
+teardown() {
+    cd /
+    home_down
+}
+
+# Counts from where it saved last. At SIGTERM it takes 2 s to save, and says how often it was told.
+write_program() {
+    cat <<'PROGRAM'
+import os, signal, sys, time
+name = os.environ["PHASED_OUT"] + "/" + (sys.argv[1] if len(sys.argv) > 1 else os.environ["SLURM_PROCID"])
+told = []
+signal.signal(signal.SIGTERM, lambda *_: told.append(1))
+step = int(open(name + ".saved").read()) if os.path.exists(name + ".saved") else 0
+print(step, file=open(name + ".began", "a"))
+while not told and not os.path.exists(name + ".enough"):
+    step += 1
+    if name.endswith("/0"):
+        print(f"step={step} loss=1", flush=True)
+    time.sleep(0.1)
+if told:
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        time.sleep(0.1)
+    open(name + ".new", "w").write(str(step))
+    os.rename(name + ".new", name + ".saved")
+    print(len(told), file=open(name + ".told", "a"))
+PROGRAM
+}
+
+# As torchrun: programs in sessions of their own, to which it passes the signal on.
+write_launcher() {
+    cat <<'LAUNCHER'
+#!/bin/bash
+for i in 0 1; do
+    setsid python3 train.py $((2 * SLURM_PROCID + i)) &
+    pids+=("$!")
+done
+trap 'kill -TERM "${pids[@]}"' TERM
+wait
+wait
+LAUNCHER
+}
+
+# script OPTION... <BODY: what follows the options of an sbatch script.
+script() {
+    printf '#!/bin/bash\n'
+    printf '#SBATCH %s\n' --job-name=train --time=2 --gres=gpu:h100:1 "$@"
+    cat
+}
+
+# The programs that each shape has.
+declare -gA programs=([plain]='0 1' [steps]=0 [nested]=0 [phase]=0 [launcher]='0 1 2 3')
+
+shape() {
+    case $1 in
+    plain) script --nodes=2 --ntasks-per-node=1 <<<'srun python3 train.py' ;;
+    steps)
+        script --nodes=1 --ntasks=1 <<'BODY'
+srun true
+srun python3 train.py
+srun touch "$PHASED_OUT/after"
+BODY
+        ;;
+    nested) script --nodes=1 --ntasks=1 <<<"bash -c 'bash -c \"srun python3 train.py; true\"; true'" ;;
+    phase)
+        cat <<'SPEC'
+name: train
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 2m}
+    launch: node
+    run: srun --overlap --nodes=1 --ntasks=1 python3 train.py
+    progress: {step: step, total: 100000}
+    checkpoint: {path: "$PHASED_OUT/{step}.saved", save_time: 10s}
+SPEC
+        ;;
+    launcher) script --nodes=2 --ntasks-per-node=1 <<<'srun bash launcher' ;;
+    esac
+}
+
+out() {
+    echo "$PHASED_HOME/runs/${workflows[$1]}/train/out"
+}
+
+# has_lines SHAPE KIND N: each program of the shape has left as many.
+has_lines() {
+    local program
+    for program in ${programs[$1]}; do
+        [ "$(line_count "$(out "$1")/$program.$2")" -ge "$3" ] || return 1
+    done
+}
+
+# All shapes run side by side.
+start_all() {
+    local shape file
+    phasectl daemon start
+    for shape in "${!programs[@]}"; do
+        file=$shape.sbatch
+        [ "$shape" != phase ] || file=$shape.yaml
+        shape "$shape" >"$file"
+        workflows[$shape]=$(phasectl submit "$file" 2>/dev/null | grep -oE '[0-9]+' | head -n 1)
+    done
+    for shape in "${!programs[@]}"; do eventually 30 has_lines "$shape" began 1; done
+}
+
+# Every program has saved in its own time, and was told once. Of a launcher's programs that is true
+# where Slurm signals what it has started alone, and the sandbox's Slurm signals all processes.
+all_have_saved() {
+    local shape program
+    for shape in "${!programs[@]}"; do
+        eventually 20 has_lines "$shape" told "$1" || { echo "# $shape has not saved"; return 1; }
+        [ "$shape" != launcher ] || continue
+        for program in ${programs[$shape]}; do
+            [ "$(sort -u "$(out "$shape")/$program.told")" = 1 ] || { echo "# $shape told twice"; return 1; }
+        done
+    done
+}
+
+# The next run of each began where the last one has saved.
+all_resume() {
+    local shape program
+    for shape in "${!programs[@]}"; do
+        eventually 60 has_lines "$shape" began "$1" || { echo "# $shape has not resumed"; return 1; }
+        for program in ${programs[$shape]}; do
+            [ "$(tail -n 1 "$(out "$shape")/$program.began")" = "$(cat "$(out "$shape")/$program.saved")" ]
+        done
+    done
+}
+
+all_are() {
+    local shape
+    for shape in "${!programs[@]}"; do eventually 30 state "${workflows[$shape]}/train" "$1"; done
+}
+
+each() {
+    local shape
+    for shape in "${!programs[@]}"; do phasectl "$1" "${workflows[$shape]}/train"; done
+}
+
+@test "programs under srun save when they are preempted, and go on" {
+    start_all
+    srun -p prod -N 2 --gres=gpu:h100:8 sleep 1
+    all_have_saved 1
+    all_resume 2
+}
+
+@test "programs under srun save when they are held, and go on" {
+    start_all
+    each hold
+    all_have_saved 1
+    all_are held
+    each release
+    all_resume 2
+}
+
+@test "programs under srun save when they are cancelled" {
+    start_all
+    each cancel
+    all_have_saved 1
+    all_are cancelled
+}
+
+# As Slurm does near the time limit: to the batch script alone.
+@test "programs under srun save at the time limit" {
+    start_all
+    squeue -h -o %i | xargs scancel --batch --signal=USR2
+    all_have_saved 1
+    [ "$(record "SELECT DISTINCT outcome FROM run WHERE attempt = 1 AND state = 'ended'")" = timed_out ]
+}
+
+@test "a program under srun that ignores its signal is killed on all nodes when its time is over" {
+    phasectl daemon start
+    script --nodes=2 --ntasks-per-node=1 >deaf.sbatch <<'BODY'
+srun bash -c 'trap "" TERM; touch "$PHASED_OUT/$SLURM_PROCID"; while :; do sleep 0.1; done'
+BODY
+    workflows[deaf]=$(phasectl submit deaf.sbatch 2>/dev/null | grep -oE '[0-9]+' | head -n 1)
+    eventually 30 test -e "$(out deaf)/0"
+    eventually 30 test -e "$(out deaf)/1"
+    phasectl cancel "${workflows[deaf]}"
+    eventually 30 state "${workflows[deaf]}" cancelled
+    ! grep -qzsF "PHASED_OUT=$(out deaf)" /proc/[0-9]*/environ
+}
+
+@test "a phase that is held leaves the srun of the one beside it alone" {
+    phasectl daemon start
+    cat >pair.yaml <<'SPEC'
+name: pair
+defaults:
+  launch: node
+  run: srun --overlap --nodes=1 --ntasks=1 python3 train.py
+  checkpoint: {path: "$PHASED_OUT/{step}.saved", save_time: 10s}
+phases:
+  left:
+    resources: {nodes: 1, gpus: h100:1, time: 30m}
+  right:
+    colocate: left
+SPEC
+    workflow=$(phasectl submit pair.yaml | grep -oE '[0-9]+' | head -n 1)
+    runs=$PHASED_HOME/runs/$workflow
+    eventually 30 test -s "$runs/left/out/0.began"
+    eventually 30 test -s "$runs/right/out/0.began"
+    phasectl hold "$workflow/left"
+    eventually 30 test -s "$runs/left/out/0.told"
+    eventually 30 state "$workflow/left" held
+    touch "$runs/right/out/0.enough"
+    eventually 30 state "$workflow/right" succeeded
+    [ ! -e "$runs/right/out/0.told" ]
+}

@@ -1,0 +1,116 @@
+/* Standing between Slurm and the agent. */
+#include "worker/node/task.h"
+
+#include "worker/node/processes.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Runs in the agent's process; returns only when it fails. */
+static void task_become_agent(const char *job_dir, int socket)
+{
+    char program[4096], number[16];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[size > 0 ? size : 0] = '\0';
+    char *const arguments[] = {program, "node", (char *)job_dir, NULL};
+    pid_t pid = getpid();
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)snprintf(number, sizeof(number), "%d", socket); /* fits */
+    if (send(socket, &pid, sizeof(pid), 0) == sizeof(pid) && setenv(TASK_VARIABLE, number, 1) == 0)
+        execv(program, arguments);
+    fprintf(stderr, "phase-worker task: cannot start %s: %s\n", program, strerror(errno));
+}
+
+/* Starts the agent by way of a process that ends at once, so that init becomes its parent. Returns
+ * its pid, or -1. */
+static pid_t task_start_agent(const char *job_dir, int mine, int other)
+{
+    pid_t agent = -1, between = fork();
+    if (between == 0) {
+        close(mine);
+        (void)setsid(); /* cannot fail in a new process */
+        if (fork() == 0)
+            task_become_agent(job_dir, other);
+        _exit(1);
+    }
+    close(other);
+    if (between < 0 || waitpid(between, NULL, 0) < 0 ||
+        recv(mine, &agent, sizeof(agent), 0) != sizeof(agent))
+        return -1;
+    return agent;
+}
+
+static void task_pass_on(pid_t agent, int number)
+{
+    size_t count;
+    struct process *family = processes_family(agent, &count);
+    for (size_t i = 0; i < count; i++)
+        (void)kill(family[i].pid, number); /* it may have ended */
+    free(family);
+    (void)kill(agent, number);
+}
+
+static void task_signalled(int signals, int socket, pid_t agent)
+{
+    struct signalfd_siginfo info;
+    if (read(signals, &info, sizeof(info)) != sizeof(info))
+        return;
+    if (info.ssi_signo == SIGCONT)
+        task_pass_on(agent, SIGCONT);
+    else if (info.ssi_signo == SIGTSTP) /* as Slurm announces SIGSTOP */
+        task_pass_on(agent, SIGSTOP);
+    else
+        (void)send(socket, "T", 1, MSG_NOSIGNAL); /* it may have ended: that is seen next */
+}
+
+static int task_attend(int signals, int socket, pid_t agent)
+{
+    struct pollfd polls[] = {{.fd = signals, .events = POLLIN}, {.fd = socket, .events = POLLIN}};
+    while (true) {
+        int status;
+        if (poll(polls, 2, -1) < 0)
+            continue;
+        if (polls[0].revents)
+            task_signalled(signals, socket, agent);
+        if (!polls[1].revents)
+            continue;
+        if (recv(socket, &status, sizeof(status), 0) == sizeof(status))
+            return status;
+        (void)raise(SIGKILL); /* so that Slurm tells of what has happened */
+    }
+}
+
+int task_main(const char *job_dir)
+{
+    static const int passed[] = {SIGTERM, SIGINT, SIGCONT, SIGTSTP};
+    int pair[2];
+    sigset_t set;
+    /* Sites may signal whole steps. */
+    (void)signal(SIGHUP, SIG_IGN);
+    (void)signal(SIGUSR1, SIG_IGN);
+    (void)signal(SIGUSR2, SIG_IGN);
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+        sigaddset(&set, passed[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int signals = signalfd(-1, &set, SFD_CLOEXEC);
+    pid_t agent = -1;
+    if (signals >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0)
+        agent = task_start_agent(job_dir, pair[0], pair[1]);
+    if (agent < 0) {
+        fprintf(stderr, "phase-worker task: cannot start the agent: %s\n", strerror(errno));
+        return 1;
+    }
+    return task_attend(signals, pair[0], agent);
+}
