@@ -29,6 +29,16 @@ has_restarted() {
     [ "$(restarts "$1")" -ge "$2" ] && ! scontrol show job "$1" | grep -qE 'JobState=\S*COMPLETING'
 }
 
+is_over() {
+    scontrol show job "$1" | grep -qE 'JobState=(COMPLETED|PREEMPTED) '
+}
+
+# ends_after RESTARTS: the job ends with its last run; Slurm does not begin it once more.
+ends_after() {
+    eventually 30 is_over "$(job 1)"
+    [ "$(restarts "$(job 1)")" = "$1" ]
+}
+
 waits() {
     has_restarted "$1" "$2" && scontrol show job "$1" | grep -q 'Reason=BeginTime'
 }
@@ -65,8 +75,8 @@ makes_steps() {
     preempt
     eventually 100 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted succeeded' ]
+    ends_after 1
     [ "$(record 'SELECT restarts FROM job')" = 1 ]
-    [ "$(restarts "$(job 1)")" = 1 ]
     # Slurm's own delay is 121 s.
     [ "$(record 'SELECT n.started - r.ended < 100000 FROM run r, run n
                  WHERE r.attempt = 1 AND n.attempt = 2')" = 1 ]
@@ -83,6 +93,7 @@ makes_steps() {
     preempt
     eventually 100 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted preempted succeeded' ]
+    ends_after 2
     steps_join 1
     steps_join 2
     one_job "$workflow"
@@ -96,6 +107,7 @@ makes_steps() {
     preempt
     eventually 120 state "$workflow" succeeded
     [ "$(record 'SELECT outcome FROM run WHERE attempt = 1')" = preempted ]
+    ends_after 1
     steps_join 1
     jobs_agree
     same_weights "$workflow"
@@ -120,6 +132,7 @@ makes_steps() {
     begin_soon "$(job 1)" 1
     eventually 120 test -s "$PHASED_HOME/runs/$workflow/train/2/outcome.json"
     [ "$(jq .alone "$PHASED_HOME/runs/$workflow/train/2/run.json")" = true ]
+    ends_after 1
     phasectl daemon start
     eventually 60 state "$workflow" succeeded
     [ "$(outcomes)" = 'preempted succeeded' ]

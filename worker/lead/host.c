@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
+#include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
 #include "worker/lead/lead.h"
 #include "worker/node/processes.h"
@@ -64,8 +65,9 @@ struct host {
     uv_timer_t look, timer;
     uv_async_t ended; /* a lead has */
     enum host_requeue requeue;
-    bool is_killed; /* the job is: nobody is started any more */
-    bool is_closing;
+    bool is_killed;    /* the job is: nobody is started any more */
+    unsigned restarts; /* of the job */
+    bool is_leaving, is_closing;
 };
 
 static void host_close(struct host *host)
@@ -103,16 +105,16 @@ static void host_killed_done(uv_timer_t *timer)
     host_close(timer->data);
 }
 
-static void host_requeue_done(void *context, bool is_accepted, const char *reason)
+static void host_requeue_done(void *context, enum requeue_answer answer, const char *reason)
 {
     struct host *host = context;
     bool is_ending = host->requeue == HOST_REQUEUE_ENDING;
-    if (is_accepted && !is_ending) {
+    if (answer == REQUEUE_ACCEPTED && !is_ending) {
         host->requeue = HOST_REQUEUE_ACCEPTED;
         uv_timer_start(&host->timer, host_killed_done, HOST_KILLED_MS, 0);
         return;
     }
-    if (!is_ending)
+    if (answer == REQUEUE_REFUSED && !is_ending)
         fprintf(stderr, "phase-worker host: Slurm does not requeue the job: %s\n", reason);
     host_close(host);
 }
@@ -312,6 +314,21 @@ static bool host_is_idle(const struct host *host)
     return true;
 }
 
+static void host_forgotten(void *context, bool is_so)
+{
+    (void)is_so;
+    host_close(context);
+}
+
+/* Nobody wants the job again. */
+static void host_leave(struct host *host)
+{
+    if (host->restarts > 0 && !host->is_killed)
+        grace_forget(&host->loop, host->job_id, host_forgotten, host);
+    else
+        host_close(host);
+}
+
 /* Starts whoever is to be started; when nobody is there any more, the job ends. */
 static void host_look(struct host *host)
 {
@@ -325,8 +342,9 @@ static void host_look(struct host *host)
     if (host->requeue == HOST_REQUEUE_WANTED) {
         host->requeue = HOST_REQUEUE_ASKED;
         requeue_start(&host->loop, host->job_id, host_requeue_done, host);
-    } else if (host->requeue == HOST_REQUEUE_NO) {
-        host_close(host);
+    } else if (host->requeue == HOST_REQUEUE_NO && !host->is_leaving) {
+        host->is_leaving = true;
+        host_leave(host);
     }
 }
 
@@ -367,9 +385,9 @@ static void host_limit_done(uv_signal_t *handle, int number)
 
 /* --- Start ------------------------------------------------------------------------------------ */
 
-static int64_t host_job_id(void)
+static int64_t host_number(const char *name)
 {
-    const char *value = getenv("SLURM_JOB_ID");
+    const char *value = getenv(name);
     return value ? strtoll(value, NULL, 10) : 0;
 }
 
@@ -380,7 +398,8 @@ static void host_init(struct host *host, const char *job_dir)
     program[size > 0 ? size : 0] = '\0';
     host->job_dir = job_dir;
     host->program = text_format("%s", program);
-    host->job_id = host_job_id();
+    host->job_id = host_number("SLURM_JOB_ID");
+    host->restarts = (unsigned)host_number("SLURM_RESTART_COUNT");
     uv_loop_init(&host->loop);
     uv_signal_init(&host->loop, &host->term);
     uv_signal_init(&host->loop, &host->interrupt);

@@ -151,6 +151,7 @@ static void lead_ask(struct lead *lead)
 /* The ranks stop at once, as there may be little time; the cause is found meanwhile. */
 void lead_interrupted(struct lead *lead)
 {
+    lead->was_interrupted = true;
     if (lead->state == LEAD_LINGERING) {
         lead_leave(lead);
         return;
@@ -292,6 +293,7 @@ static void lead_init(struct lead *lead, const char *job_dir)
     lead->job_dir = job_dir;
     lead->program = text_format("%s", program);
     lead->job_id = lead_number("SLURM_JOB_ID");
+    lead->restarts = (unsigned)lead_number("SLURM_RESTART_COUNT");
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
     lead->agents = calloc(lead->count, sizeof(*lead->agents));

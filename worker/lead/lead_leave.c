@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "worker/clock.h"
+#include "worker/lead/grace.h"
 #include "worker/lead/lead.h"
 #include "worker/lead/requeue.h"
 
@@ -48,16 +49,16 @@ static void lead_killed_done(uv_timer_t *timer)
     lead_end(lead);
 }
 
-static void lead_requeue_done(void *context, bool is_accepted, const char *reason)
+static void lead_requeue_done(void *context, enum requeue_answer answer, const char *reason)
 {
     struct lead *lead = context;
     bool is_ending = lead->requeue == LEAD_REQUEUE_ENDING;
-    if (is_accepted && !is_ending) {
+    if (answer == REQUEUE_ACCEPTED && !is_ending) {
         lead->requeue = LEAD_REQUEUE_ACCEPTED;
         uv_timer_start(&lead->timer, lead_killed_done, LEAD_KILLED_MS, 0);
         return;
     }
-    if (!is_ending)
+    if (answer == REQUEUE_REFUSED && !is_ending)
         fprintf(stderr, "phase-worker lead: Slurm does not requeue the job: %s\n", reason);
     lead_end(lead);
 }
@@ -94,6 +95,22 @@ static void lead_agents_done(uv_timer_t *timer)
         step_kill(lead->step);
 }
 
+static void lead_forgotten(void *context, bool is_so)
+{
+    (void)is_so;
+    lead_close(context);
+}
+
+static void lead_exit(struct lead *lead)
+{
+    bool may_be_preempted = lead->was_interrupted || lead->restarts > 0;
+    uv_timer_stop(&lead->timer);
+    if (lead->is_final && may_be_preempted && !lead->is_guest)
+        grace_forget(&lead->loop, lead->job_id, lead_forgotten, lead);
+    else
+        lead_close(lead);
+}
+
 void lead_leave_stepless(struct lead *lead)
 {
     if (lead->run)
@@ -101,7 +118,7 @@ void lead_leave_stepless(struct lead *lead)
     if (lead->requeue == LEAD_REQUEUE_WANTED)
         lead_requeue(lead);
     else if (lead->requeue == LEAD_REQUEUE_NO)
-        lead_close(lead);
+        lead_exit(lead);
 }
 
 static void lead_leave_written(struct lead *lead)
@@ -143,6 +160,7 @@ void lead_leave(struct lead *lead)
         return;
     const struct outcome *outcome = &lead->run->outcome;
     lead->state = LEAD_LEAVING;
+    lead->is_final = !outcome->requeues && !lead->run->is_requeued;
     lead->status = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
     lead->write_by_ms = clock_steady_ms() + LEAD_WRITE_MS;
     uv_timer_stop(&lead->later);

@@ -61,6 +61,7 @@ struct lead {
     const char *job_dir;
     char *program;
     int64_t job_id;
+    unsigned restarts; /* of the job */
     enum lead_state state;
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last one with a number, for its channel */
@@ -83,12 +84,14 @@ struct lead {
     int64_t waiting_ms, heard_ms; /* since when, and when the daemon was last there */
     int64_t write_by_ms;          /* until when to try to write the outcome */
     enum lead_requeue requeue;
-    char complaint[256]; /* srun's last words */
-    bool is_asking;      /* Slurm, why the run is being ended */
-    unsigned unanswered; /* tries */
-    bool is_guest;       /* others share the job */
-    bool is_exposed;     /* Slurm's signals reach all processes of the step, the ranks too */
-    int status;          /* to exit with */
+    char complaint[256];  /* srun's last words */
+    bool is_asking;       /* Slurm, why the run is being ended */
+    unsigned unanswered;  /* tries */
+    bool is_guest;        /* others share the job */
+    bool was_interrupted; /* by Slurm, in this allocation */
+    bool is_final;        /* nobody wants the job again */
+    bool is_exposed;      /* Slurm's signals reach all processes of the step, the ranks too */
+    int status;           /* to exit with */
 };
 
 /* lead.c */

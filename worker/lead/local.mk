@@ -3,6 +3,7 @@ worker_libworker_a_SOURCES += \
 	worker/lead/alone.c worker/lead/alone.h \
 	worker/lead/commands.c worker/lead/commands.h \
 	worker/lead/fitness.c worker/lead/fitness.h \
+	worker/lead/grace.c worker/lead/grace.h \
 	worker/lead/hardware.c worker/lead/hardware.h \
 	worker/lead/host.c worker/lead/host.h \
 	worker/lead/inquiry.c worker/lead/inquiry.h \

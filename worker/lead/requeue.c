@@ -1,7 +1,9 @@
-/* Up to three calls of scontrol: requeue; and if that is refused allow it, and again. */
+/* Up to three calls of scontrol, where the job's exit is not enough: requeue; and if that is
+ * refused allow it, and again. */
 #include "worker/lead/requeue.h"
 
 #include "lib/text.h"
+#include "worker/lead/grace.h"
 #include "worker/lead/scontrol.h"
 
 #include <stdio.h>
@@ -42,6 +44,13 @@ static void requeue_call(struct requeue *requeue)
     free(job);
 }
 
+static void requeue_end(struct requeue *requeue, enum requeue_answer answer)
+{
+    requeue->done(requeue->context, answer, requeue->reason);
+    free(requeue->job);
+    free(requeue);
+}
+
 static void requeue_called(void *context, int code, const char *output)
 {
     struct requeue *requeue = context;
@@ -59,9 +68,16 @@ static void requeue_called(void *context, int code, const char *output)
     if (code < 0)
         (void)snprintf(requeue->reason, sizeof(requeue->reason),
                        "scontrol did not answer"); /* fits */
-    requeue->done(requeue->context, is_accepted, requeue->reason);
-    free(requeue->job);
-    free(requeue);
+    requeue_end(requeue, is_accepted ? REQUEUE_ACCEPTED : REQUEUE_REFUSED);
+}
+
+static void requeue_by_exit(void *context, bool is_so)
+{
+    struct requeue *requeue = context;
+    if (is_so)
+        requeue_end(requeue, REQUEUE_BY_EXIT);
+    else
+        requeue_call(requeue);
 }
 
 void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context)
@@ -73,5 +89,5 @@ void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *co
     requeue->done = done;
     requeue->context = context;
     requeue->job = text_format("%lld", (long long)job_id);
-    requeue_call(requeue);
+    grace_use(loop, job_id, requeue_by_exit, requeue);
 }

@@ -8,8 +8,14 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* `reason` is what scontrol said, when the requeue was not accepted. */
-typedef void requeue_done(void *context, bool is_accepted, const char *reason);
+enum requeue_answer {
+    REQUEUE_REFUSED,
+    REQUEUE_ACCEPTED,
+    REQUEUE_BY_EXIT, /* Slurm requeues the job when it exits now (grace.h) */
+};
+
+/* `reason` is what scontrol said, when the requeue was refused. */
+typedef void requeue_done(void *context, enum requeue_answer answer, const char *reason);
 
 /* `done` is always called, later, if this process still lives. The requeue frees itself. */
 void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context);
