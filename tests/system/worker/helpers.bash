@@ -112,9 +112,14 @@ command_lead() {
     mv "$home/commands/$1/.new" "$home/commands/$1/$2.json"
 }
 
+# read_json FILTER FILE: as jq, which since 1.7 prints 25.0 as it is written and before as 25.
+read_json() {
+    jq -rc "($1) | walk(if type == \"number\" then . + 0 else . end)" "$2"
+}
+
 # outcome RUN FILTER: from its outcome file.
 outcome() {
-    jq -rc "$2" "$home/phase/$1/outcome.json"
+    read_json "$2" "$home/phase/$1/outcome.json"
 }
 
 has_outcome() {
@@ -123,11 +128,11 @@ has_outcome() {
 
 # journal RUN NODE FILTER: applied to each entry.
 journal() {
-    jq -rc "$3" "$home/phase/$1/journal/$2.jsonl"
+    read_json "$3" "$home/phase/$1/journal/$2.jsonl"
 }
 
 record() {
-    jq -rc "$3" "$home/record/$1/$2.jsonl"
+    read_json "$3" "$home/record/$1/$2.jsonl"
 }
 
 lead_has_ended() {
