@@ -21,7 +21,7 @@
 #endif
 
 /* Renamed in 26.05. */
-#ifndef HAVE_SLURM_FREE_CONF
+#if !HAVE_DECL_SLURM_FREE_CONF
 #define slurm_free_conf slurm_free_ctl_conf
 #endif
 
