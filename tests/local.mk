@@ -16,3 +16,4 @@ include tests/sbatch/local.mk
 include tests/specs/local.mk
 include tests/tidy/local.mk
 include tests/fuzz/local.mk
+EXTRA_DIST += tests/distributions/run tests/distributions/headers tests/distributions/README.md
