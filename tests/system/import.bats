@@ -56,7 +56,12 @@ srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $(echo "$CUDA_VISIB
 srun sh -c 'echo "$CUDA_VISIBLE_DEVICES"' 2>/dev/null | sort -u | wc -l
 BODY
     under_sbatch=$(printed_by_sbatch)
-    diff <(echo "$under_sbatch") <(printed_by_phased)
+    local under_phased
+    under_phased=$(printed_by_phased)
+    # Since 24.11 sbatch says that by SLURM_TRES_PER_TASK; srun takes either.
+    [[ $under_sbatch = *SLURM_GPUS_PER_TASK* ]] ||
+        under_phased=$(sed '/^SLURM_GPUS_PER_TASK=/d' <<<"$under_phased")
+    diff <(echo "$under_sbatch") <(echo "$under_phased")
 }
 
 @test "however GPUs and tasks are asked for, a script sees what it sees under sbatch" {

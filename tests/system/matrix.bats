@@ -293,7 +293,7 @@ judged() {
     [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
     [ "$(phasectl retry 1)" = '1/ladder chooses again among the results that it has' ]
     eventually 30 judged 1 2
-    [ "$(phasectl status 1/ladder --json | jq -c '[.members[].value]')" = '[643,1283,null]' ]
+    [ "$(phasectl status 1/ladder --json | jq -c "[.members[].value] | $as_numbers")" = '[643,1283,null]' ]
     phasectl promote 1
     eventually 60 state 1 succeeded
     [ "$(standings)" = '1:succeeded:left 2:succeeded:best 3:failed:out' ]
@@ -329,6 +329,6 @@ judged() {
     [ "$(executed 3)" = '4 8 8 16' ]
     [ "$(record "SELECT resume_step FROM run JOIN phase ON phase.id = run.phase
                  WHERE workflow = 3 AND phase.name = 'ladder.1'")" = 2 ]
-    [ "$(phasectl status 3/ladder --json | jq -c '[.best, .members[0].value]')" = '["ladder.1",164]' ]
+    [ "$(phasectl status 3/ladder --json | jq -c "[.best, .members[0].value] | $as_numbers")" = '["ladder.1",164]' ]
     [ "$(cat "$PHASED_HOME/runs/3/train/out/given")" = '16 32 16 step_4.ckpt' ]
 }

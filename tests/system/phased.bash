@@ -95,6 +95,9 @@ phases:
 SPEC
 }
 
+# A filter for jq after another one: since 1.7 jq keeps numbers as they are written, 25.0 and all.
+export as_numbers='walk(if type == "number" then . + 0 else . end)'
+
 # How many lines a file has; 0 where there is none.
 line_count() {
     if [ -f "$1" ]; then wc -l <"$1"; else echo 0; fi

@@ -87,7 +87,7 @@ for value in (Tensor(0), 10**400, 1j, None, [1], object()):
     try: phased.metric(1, grad_norm=value)
     except ValueError as error: assert str(error).startswith("grad_norm is not a number: "), error
     else: assert False, value'
-    jq -sc '. == [{metric: {values: {a: 0.5, b: 0.25, c: 0.125, d: 1180591620717411303424}, step: 1}},
+    jq -sc "$as_numbers"' == [{metric: {values: {a: 0.5, b: 0.25, c: 0.125, d: 1180591620717411303424}, step: 1}},
         {metric: {values: {loss: "nan"}, step: 2}}]' "$PHASED_HOME/channel" | grep -qx true
 }
 

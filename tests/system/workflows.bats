@@ -90,7 +90,7 @@ preempted_once() {
     preempted_once 1 production
     [ "$(phasectl status 1 --json | jq -c .variants)" = '["stand_in"]' ]
     # Derived and real params reach the program as they stand in the file.
-    [ "$(jq -c '.spec.params | [.weight_base, .embedding_lr, .total_batch_size]' \
+    [ "$(jq -c ".spec.params | [.weight_base, .embedding_lr, .total_batch_size] | $as_numbers" \
         "$PHASED_HOME/runs/1/production/1/run.json")" = '[10,0.1,2048]' ]
     grep -q 'loops weighted 0.0009' "$PHASED_HOME/runs/1/production/1/log/rank-0.log"
 }
@@ -101,7 +101,7 @@ preempted_once() {
     eventually 90 state 1 succeeded
     # Its guard stops it, or its gate refuses it where it was too fast for a guard.
     [[ "$(record 'SELECT cause FROM remedy')" = @(learns|falling) ]]
-    [ "$(jq -c '[.spec.params.LR, .resume]' "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
+    [ "$(jq -c "[.spec.params.LR, .resume] | $as_numbers" "$PHASED_HOME/runs/1/train/2/run.json")" = '[0.0003,null]' ]
 }
 
 # held_by NUMBER PHASE CHECK: the gate holds this phase because of this check, and nothing after it began.
