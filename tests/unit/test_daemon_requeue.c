@@ -182,7 +182,7 @@ static void a_preempted_run_goes_on_in_its_job(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
     assert_int_equal(world_slurm_lines(world, "cancelled"), 0);
     char *text = world_read(world, "slurm/eligible.101");
-    assert_int_in_range(strtoll(text, NULL, 10), time(NULL) - 20, time(NULL) + 2);
+    assert_in_range(strtoll(text, NULL, 10), time(NULL) - 20, time(NULL) + 2);
     free(text);
 
     world_slurm_write(world, "state.101", "running");

@@ -104,7 +104,7 @@ static void a_guard_waits_for_its_window_and_then_stops(void **state)
     while (judgement == GUARDS_FINE && step < 10)
         judgement = judge(guards, ++step, "grad_norm", 30, &told, &message);
     assert_int_equal(judgement, GUARDS_FAILED);
-    assert_int_in_range(step, 3, 4);
+    assert_in_range(step, 3, 4);
     assert_string_equal(text_string(&told), "grad_cap failed; ");
     assert_true(text_starts(text_string(&message), "guard failed: grad_cap"));
     guards_free(guards);

@@ -135,7 +135,7 @@ static void a_reading_ends_at_its_bound_and_goes_on_there(void **state)
         assert_true(last > before);
         readings++;
     }
-    assert_int_in_range(readings, 10, 40);
+    assert_in_range(readings, 10, 40);
     journal_close(journal);
 }
 

@@ -32,7 +32,7 @@ static void elements_are_spread_over_all_bytes(void **state)
     for (unsigned i = 0; i < 65536; i++)
         counts[reference_element(3, i) + 128]++;
     for (unsigned i = 0; i < 256; i++)
-        assert_int_in_range(counts[i], 176, 336); /* 256, and five deviations of 16 */
+        assert_in_range(counts[i], 176, 336); /* 256, and five deviations of 16 */
 }
 
 static void every_element_is_exact_as_bfloat16(void **state)

@@ -276,7 +276,7 @@ static void a_gpu_and_day_of_minutes_is_small(void **state)
                                       "pragma_page_size");
     long bytes = (strtol(after, NULL, 10) - strtol(before, NULL, 10)) / GPUS;
     print_message("# a GPU and day of minutes takes %ld bytes of the record\n", bytes);
-    assert_int_in_range(bytes, 1440, BYTES_MAX);
+    assert_in_range(bytes, 1440, BYTES_MAX);
     free(before);
     free(after);
     json_decref(devices);

@@ -98,10 +98,10 @@ static void nodes_never_meet_at_localhost_and_one_node_does(void **state)
     struct rendezvous rendezvous;
     assert_int_equal(rendezvous_pick("localhost", 1, &rendezvous, NULL), 0);
     assert_string_equal(rendezvous.address, "127.0.0.1");
-    assert_int_in_range(rendezvous.port, 1024, 65535);
+    assert_in_range(rendezvous.port, 1024, 65535);
     /* A node that is localhost to itself, as many an /etc/hosts has it, is not so to others. */
     assert_int_equal(rendezvous_pick("localhost", 2, &rendezvous, NULL), 0);
-    assert_int_in_range(rendezvous.port, 1024, 65535);
+    assert_in_range(rendezvous.port, 1024, 65535);
     if (has_network())
         assert_true(strncmp(rendezvous.address, "127.", 4) != 0);
 }
@@ -113,7 +113,7 @@ static void groups_of_a_node_get_ports_of_their_own(void **state)
     unsigned ports[COUNT];
     assert_int_equal(rendezvous_pick_local(ports, COUNT, NULL), 0);
     for (size_t i = 0; i < COUNT; i++) {
-        assert_int_in_range(ports[i], 1024, 65535);
+        assert_in_range(ports[i], 1024, 65535);
         for (size_t j = 0; j < i; j++)
             assert_int_not_equal(ports[i], ports[j]);
     }

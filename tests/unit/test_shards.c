@@ -82,7 +82,7 @@ static char *parts_of(const struct world *world, unsigned total, unsigned first,
     struct split_part parts[16];
     struct text text = {0};
     char *data;
-    assert_int_in_range(count, 1, 16);
+    assert_in_range(count, 1, 16);
     int fd = open(world->input, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(split_find(fd, total, first, count, &is_cancelled, parts, NULL), 0);

@@ -127,7 +127,7 @@ static void a_gpu_and_day_of_minutes_is_small_in_the_journal(void **state)
     assert_int_equal(stat(path, &info), 0);
     print_message("# a GPU and day of minutes takes %ld bytes of the journal\n",
                   (long)info.st_size / GPUS);
-    assert_int_in_range(info.st_size / GPUS, MINUTES, BYTES_MAX);
+    assert_in_range(info.st_size / GPUS, MINUTES, BYTES_MAX);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
     free(path);

@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 /* What cmocka 2.0 renamed, and a word of it that tests use themselves. */
-#ifndef assert_int_in_range
-#define assert_int_in_range assert_in_range
+#ifdef assert_int_in_range
+#undef assert_in_range
+#define assert_in_range assert_int_in_range
 #endif
 #undef stop
 
