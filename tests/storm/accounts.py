@@ -121,6 +121,7 @@ def gather(storm):
     found.crashes, found.memory = list(cluster.crashes), cluster.memory
     found.given_up, found.helps = dict(storm.person.given_up), dict(storm.person.helps)
     found.left = [str(process) for process in cluster.processes()]
+    found.left += [f"daemon {pid}" for pid in cluster.daemons()[1:]]
     found.seed = storm.chosen.seed
     programs(cluster.account, found)
     slurm(cluster.account, cluster, found)

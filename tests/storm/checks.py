@@ -203,10 +203,24 @@ def done(found):
         elif finals[-1] != expected.final():
             yield Violation("another state", phase["workflow"],
                             f"{address} ended with {finals[-1]}")
-        kept = found.checkpoints[address]
-        if expected.keep and len(kept) > expected.keep + 1:  # the last one was seen at the end
+
+
+def keeps(found):
+    """No more checkpoints are left than `keep` says, but what each run saved last, and bad ones.
+
+    What a run saves that began from 0 again is counted apart.
+    """
+    for address, expected in found.expected.items():
+        phase, starts = found.phases.get(address), starts_of(found, address)
+        if not phase or phase["state"] != "succeeded" or not expected.keep:
+            continue
+        bad = {line["step"] for start in starts for line in start.lines
+               if line["what"] == "save" and line["bad"]}
+        kept = [step for step in found.checkpoints[address] if step not in bad]
+        anew = [start for start in starts if start.resumed == 0]
+        if len(anew) < 2 and len(kept) > max(expected.keep, 2) + len(starts):
             yield Violation("kept too many", phase["workflow"],
-                            f"{address}: {kept} with keep: {expected.keep}")
+                            f"{address}: {kept} with keep: {expected.keep}, {len(starts)} runs")
 
 
 def saves(found):
@@ -247,7 +261,7 @@ def daemon(found):
         yield Violation("record", None, f"integrity_check: {found.integrity[:3]}")
 
 
-CHECKS = (once, agree, jobs, resumes, ends, gates, done, saves, one_end, daemon)
+CHECKS = (once, agree, jobs, resumes, ends, gates, done, keeps, saves, one_end, daemon)
 
 
 def all_of(found):

@@ -36,7 +36,10 @@ def until(condition, seconds, pause=0.1):
 
 
 def words_of(pid, file):
+    """None of a process in another root: its paths are others, even if they read the same."""
     try:
+        if not os.path.samefile(f"/proc/{pid}/root", "/"):
+            return []
         return pathlib.Path(f"/proc/{pid}/{file}").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return []
@@ -196,6 +199,13 @@ class Cluster:
             os.path.basename(mine[0]) == "phased" and str(self.home) in " ".join(
                 mine + words_of(pid, "environ")) else None
 
+    def daemons(self):
+        """All that serve this home, also one that the file names no more."""
+        home = f"PHASED_HOME={self.home}"
+        return [int(pid) for pid in os.listdir("/proc") if pid.isdigit()
+                and words_of(pid, "cmdline")[:1] and home in words_of(pid, "environ")
+                and os.path.basename(words_of(pid, "cmdline")[0]) == "phased"]
+
     def start_daemon(self, environment=None):
         with self.lock:
             if self.daemon_pid():
@@ -307,8 +317,8 @@ class Cluster:
         if pid:
             self.ended_by_us.add(pid)
         self.phasectl("daemon", "stop")
-        if self.daemon_pid():
-            self.kill_daemon("KILL")
+        for pid in self.daemons():
+            send(pid, "KILL")
         self.sandbox("stop")
         for process in self.processes():
             send(process.pid, "KILL")

@@ -8,11 +8,12 @@ import os
 import random
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import time
 
-from cluster import run, send, state_of, until
+from cluster import send, state_of, until
 
 
 class Fault:
@@ -82,13 +83,44 @@ class Faults:
             self.down("daemon", -1)
         return pid and f"{name} to the daemon for {fault.length:.0f} s"
 
-    def daemon_twice(self, fault):
-        """A second daemon on the same home must not start."""
-        command = ["timeout", "5", "phased", "--home", str(self.cluster.home)]
-        done = run(command, 20, env=self.cluster.environment)
-        if done.returncode == 124:
-            self.cluster.crashes.append("a second daemon ran on the same home for 5 s")
-        return f"a second daemon ended with {done.returncode}"
+    def daemon_twice(self, locked):
+        """A second daemon on the same home: refused by the lock, or it takes over without one."""
+        first = self.cluster.daemon_pid()
+        if not first:
+            return None
+        if not locked:
+            (self.cluster.home / "phased.lock").unlink(missing_ok=True)
+            self.cluster.ended_by_us.add(first)
+        second = subprocess.Popen(["phased", "--home", str(self.cluster.home)],
+                                  env=self.cluster.environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.cluster.ended_by_us.add(second.pid)
+        refused = until(lambda: second.poll() is not None, 5)
+        if not refused:
+            second.terminate()
+            second.wait(20)
+        if locked and not refused and state_of(first):
+            self.cluster.crashes.append("a second daemon ran beside the first for 5 s")
+        how = "with" if locked else "without"
+        return f"a second daemon {how} the lock ended with {second.returncode}"
+
+    def connections(self, _):
+        """Many connect, say nothing, and go together; the daemon hears others afterwards."""
+        pid, crowd = self.cluster.daemon_pid(), []
+        try:
+            for _ in range(300):
+                crowd.append(socket.socket(socket.AF_UNIX))
+                crowd[-1].settimeout(1)
+                crowd[-1].connect(str(self.cluster.home / "phased.sock"))
+        except OSError:
+            pass
+        self.wait(2)
+        for one in crowd:
+            one.close()
+        heard = until(lambda: self.cluster.phasectl("status").returncode == 0, 30, 1)
+        if not heard and self.cluster.daemon_pid() == pid and not self.cluster.down.get("daemon"):
+            self.cluster.crashes.append(f"the daemon was deaf after {len(crowd)} connections")
+        return f"{len(crowd)} connections"
 
     def part(self, fault, part, name):
         self.down(part, 1)
@@ -309,7 +341,9 @@ KINDS = {
     "daemon term": (3, 1, 10, lambda f, x: f.daemon(x, "TERM")),
     "daemon stop": (3, 3, 30, lambda f, x: f.daemon(x, "STOP")),
     "daemon away": (2, 30, 90, lambda f, x: f.daemon(x, "KILL")),
-    "daemon twice": (1, 1, 1, lambda f, x: f.daemon_twice(x)),
+    "daemon twice": (1, 1, 1, lambda f, x: f.daemon_twice(True)),
+    "daemon unlocked": (1, 1, 1, lambda f, x: f.daemon_twice(False)),
+    "connections": (1, 1, 1, lambda f, x: f.connections(x)),
     "lead kill": (4, 1, 1, lambda f, x: f.signal(x, "lead", "KILL")),
     "lead term": (2, 1, 1, lambda f, x: f.signal(x, "lead", "TERM")),
     "lead stop": (2, 3, 40, lambda f, x: f.signal(x, "lead", "STOP")),

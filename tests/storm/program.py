@@ -2,8 +2,8 @@
 """The training that a storm runs, and the third witness.
 
 It does nothing but count: each step's state follows from the one before, so that any two trainings
-of as many steps end with the same state. It prints metrics, saves checkpoints that tell whether they
-are whole, saves on TERM, and writes a line of its own account at every start, step, save and end.
+of as many steps end with the same state. It prints metrics, saves checkpoints that tell whether
+they are whole, saves on TERM, and writes a line of its own account at every start, step and end.
 """
 import argparse
 import fcntl

@@ -90,7 +90,8 @@ def text(found, violations):
     for violation in violations:
         where = f"workflow {violation.workflow}: " if violation.workflow else ""
         lines.append(f"VIOLATION {where}{violation}")
-    lines.append(f"{len(violations)} violations; seed {found.seed}; all lies in {found.folder}")
+    where = f"; all of it lies in {found.folder}" if violations else ""
+    lines.append(f"{len(violations)} violations; seed {found.seed}{where}")
     for workflow in sorted({v.workflow for v in violations if v.workflow}):
         lines += [""] + list(sides(found, workflow))
     return "\n".join(lines)

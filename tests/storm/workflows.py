@@ -129,8 +129,8 @@ class Maker:
 
     # How often each is drawn.
     SHAPES = {"single": 5, "no_checkpoint": 2, "two_phase": 6, "manual": 1, "two_nodes": 3,
-              "ranks": 2, "overlap": 2, "limit": 2, "matrix": 3, "beside": 2, "fails": 2, "diverges": 2,
-              "budget": 1, "script": 2, "srun_script": 3}
+              "ranks": 2, "overlap": 2, "limit": 2, "matrix": 3, "beside": 2, "fails": 2,
+              "diverges": 2, "budget": 1, "script": 2, "srun_script": 3}
 
     def script(self, launcher=""):
         """An sbatch script, which resumes by itself."""
