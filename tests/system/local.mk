@@ -34,8 +34,8 @@ TESTS += tests/system/layouts.bats
 EXTRA_DIST += tests/system/layouts.bats
 TESTS += tests/system/colocate.bats
 EXTRA_DIST += tests/system/colocate.bats
-TESTS += tests/system/nodes.bats tests/system/preflight.bats tests/system/storm.bats
-EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats tests/system/storm.bats
+TESTS += tests/system/nodes.bats tests/system/preflight.bats
+EXTRA_DIST += tests/system/nodes.bats tests/system/preflight.bats
 TESTS += tests/system/hang.bats tests/system/hang_slurm.bats
 EXTRA_DIST += tests/system/hang.bats tests/system/hang_slurm.bats
 
