@@ -4,11 +4,11 @@ import math
 MEMORY_MAX_KIB = 200 * 1024
 OVER = ("succeeded", "cancelled", "skipped")
 # Faults that end processes without a chance to save, wherever they are aimed at.
-HARD = ("lead kill", "lead stop", "agent", "srun", "rank kill", "rank stop", "slurmstepd", "slurmd",
-        "node down", "state", "suspend", "munged", "slurmctld", "full disk")
+HARD = ("lead kill", "lead stop", "task", "agent", "srun", "rank kill", "rank stop", "slurmstepd",
+        "slurmd", "node down", "state", "suspend", "munged", "slurmctld", "full disk")
 # Faults that kill an agent, which then has not read the last lines of its ranks.
-DEAF = ("agent kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down", "state",
-        "requeue", "scancel")
+DEAF = ("agent kill", "task kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down",
+        "state", "requeue", "scancel")
 
 
 class Violation:

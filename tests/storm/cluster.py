@@ -69,7 +69,7 @@ class Process:
         if program.startswith("slurmstepd"):
             self.kind = "stepd"
         elif program == "phase-worker" and len(command) > 1:
-            self.kind = "agent" if command[1] == "node" else "lead"
+            self.kind = {"node": "agent", "task": "task"}.get(command[1], "lead")
         elif program.startswith("python3") and any(w.endswith("program.py") for w in command):
             self.kind = "rank"
         elif program == "srun":

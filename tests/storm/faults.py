@@ -347,6 +347,8 @@ KINDS = {
     "lead kill": (4, 1, 1, lambda f, x: f.signal(x, "lead", "KILL")),
     "lead term": (2, 1, 1, lambda f, x: f.signal(x, "lead", "TERM")),
     "lead stop": (2, 3, 40, lambda f, x: f.signal(x, "lead", "STOP")),
+    "task kill": (3, 1, 1, lambda f, x: f.signal(x, "task", "KILL")),
+    "task stop": (1, 3, 40, lambda f, x: f.signal(x, "task", "STOP")),
     "agent kill": (5, 1, 1, lambda f, x: f.signal(x, "agent", "KILL")),
     "agent term": (2, 1, 1, lambda f, x: f.signal(x, "agent", "TERM")),
     "agent stop": (2, 3, 40, lambda f, x: f.signal(x, "agent", "STOP")),
