@@ -233,6 +233,45 @@ static int journal_end_line(struct journal *journal)
     return 0;
 }
 
+/* Whether the file is not what was written to it: `ret_what` says how, for people. */
+static bool journal_is_damaged(const struct journal *journal, char **ret_what)
+{
+    struct stat status;
+    if (journal->fd < 0)
+        return false;
+    if (fstat(journal->fd, &status) < 0)
+        *ret_what = text_format("cannot be read any more (%s)", strerror(errno));
+    else if (status.st_nlink == 0)
+        *ret_what = text_format("was removed or replaced");
+    else if (status.st_size < journal->size)
+        *ret_what = text_format("was cut from %lld to %lld bytes", (long long)journal->size,
+                                (long long)status.st_size);
+    else
+        return false;
+    return true;
+}
+
+/* Goes on behind what is left of a file that somebody else has changed, and tells of it. */
+static void journal_repair(struct journal *journal)
+{
+    char *what;
+    if (!journal_is_damaged(journal, &what))
+        return;
+    close(journal->fd);
+    journal->fd = -1;
+    journal->read_seq = 0; /* readings begin anew */
+    journal->read_offset = 0;
+    (void)journal_is_open(journal); /* tried again at the next flush */
+    char *message = text_format("its journal %s while it was being written: entries that nobody "
+                                "had read are lost",
+                                what);
+    json_t *members = json_pack("{s:s}", "message", message);
+    journal_append(journal, "warning", members);
+    json_decref(members);
+    free(message);
+    free(what);
+}
+
 static void journal_flush_locked(struct journal *journal)
 {
     if (!journal->waiting.size || !journal_is_open(journal))
@@ -253,7 +292,7 @@ static void journal_tell_loss(struct journal *journal)
                                 strerror(journal->lost_for));
     json_t *members = json_pack("{s:s}", "message", message);
     journal->lost = 0;
-    journal_append(journal, "warning", members);
+    journal_append(journal, "lost", members);
     json_decref(members);
     free(message);
 }
@@ -261,6 +300,7 @@ static void journal_tell_loss(struct journal *journal)
 void journal_flush(struct journal *journal)
 {
     pthread_mutex_lock(&journal->mutex);
+    journal_repair(journal);
     journal_flush_locked(journal);
     if (journal->lost && !journal->failed) {
         journal_tell_loss(journal);
@@ -289,6 +329,24 @@ struct journal_reader {
     off_t offset;
 };
 
+static void journal_add_read(struct journal_reader *reader, const char *line, size_t size)
+{
+    if (reader->entries->size)
+        text_add(reader->entries, ",");
+    text_add_bytes(reader->entries, line, size);
+}
+
+/* The entries up to number `last` are in the file no more: an entry stands for all of them, or the
+ * reader would wait for them for ever. */
+static void journal_add_lost(struct journal_reader *reader, uint64_t last)
+{
+    char *line = text_format("{\"seq\": %llu, \"time\": %.6f, \"type\": \"lost\", \"from\": %llu}",
+                             (unsigned long long)last, clock_calendar_s(),
+                             (unsigned long long)reader->last + 1);
+    journal_add_read(reader, line, strlen(line));
+    free(line);
+}
+
 static bool journal_take(void *context, const char *line, size_t size, off_t offset_after)
 {
     struct journal_reader *reader = context;
@@ -298,11 +356,11 @@ static bool journal_take(void *context, const char *line, size_t size, off_t off
     reader->offset = offset_after;
     /* The number stands in front, so entries that the reader has are passed over quickly. */
     uint64_t seq = text_starts(line, begin) ? strtoull(line + strlen(begin), NULL, 10) : 0;
-    if (seq != reader->last + 1 || journal_number(line, size) != seq)
+    if (seq <= reader->last || journal_number(line, size) != seq)
         return true;
-    if (reader->entries->size)
-        text_add(reader->entries, ",");
-    text_add_bytes(reader->entries, line, size);
+    if (seq > reader->last + 1)
+        journal_add_lost(reader, seq - 1);
+    journal_add_read(reader, line, size);
     reader->last = seq;
     return true;
 }
@@ -318,7 +376,9 @@ uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
     journal->read_seq = reader.last;
     journal->read_offset = reader.offset;
     const char *line = text_string(&journal->waiting), *end;
-    while (journal->failed && (end = strchr(line, '\n'))) {
+    /* Behind a file that cannot be opened, what stands in it would seem to be lost. */
+    bool has_file = journal->fd >= 0 || reader.last >= journal->written;
+    while (has_file && journal->failed && (end = strchr(line, '\n'))) {
         journal_take(&reader, line, (size_t)(end - line), 0);
         line = end + 1;
     }

@@ -11,6 +11,10 @@
  * no number. Entries that wait because of a failed write can be read by journal_read(), so the
  * daemon learns of them all the same.
  *
+ * Whoever else cuts, removes or replaces the file is noticed at the next flush: the writer goes on
+ * behind what is left with a warning, and journal_read() has an entry `lost` in the place of
+ * entries that are missing.
+ *
  * journal_read() and journal_last() may be called from another thread than the rest. */
 #ifndef PHASED_WORKER_JOURNAL_H
 #define PHASED_WORKER_JOURNAL_H

@@ -245,6 +245,92 @@ static void a_journal_that_cannot_be_opened_yet_loses_nothing(void **state)
     free(deep);
 }
 
+static void write_file(const char *text)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC, 0600);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static char *read_after(struct journal *journal, uint64_t after, uint64_t last)
+{
+    struct text entries = {0};
+    assert_int_equal(journal_read(journal, after, 1 << 20, &entries), last);
+    return text_steal(&entries);
+}
+
+static struct journal *journal_of_five(void)
+{
+    struct journal *journal = journal_open(path);
+    for (int i = 1; i <= 5; i++)
+        add(journal, i);
+    journal_flush(journal);
+    free(read_after(journal, 0, 5)); /* where a reading would go on is remembered */
+    return journal;
+}
+
+static void a_file_that_somebody_cuts_is_told_of_and_gone_on_with(void **state)
+{
+    (void)state;
+    struct journal *journal = journal_of_five();
+    write_file("{\"seq\": 1, \"type\": \"metric\", \"step\": 1}\n");
+    journal_flush(journal); /* has nothing to write */
+    assert_int_equal(journal_last(journal), 6);
+    char *read = read_after(journal, 5, 6);
+    assert_non_null(strstr(read, "\"type\": \"warning\""));
+    assert_non_null(strstr(read, "its journal was cut from "));
+    assert_null(strstr(read, "\"lost\""));
+    free(read);
+    read = read_after(journal, 2, 6); /* this reader had less */
+    assert_ptr_equal(strstr(read, "{\"seq\": 5,"), read);
+    assert_non_null(strstr(read, "\"type\": \"lost\", \"from\": 3}"));
+    free(read);
+    add(journal, 7);
+    journal_flush(journal);
+    assert_steps(journal, 6, "7");
+    journal_close(journal);
+    assert_int_equal(last_in(path), 7);
+}
+
+static void a_file_that_is_removed_or_replaced_is_made_anew(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct journal *journal = journal_of_five();
+        unlink(path);
+        if (i)
+            append("{\"seq\": 1, \"type\": \"metric\", \"step\": 1}\n@#$%\n");
+        add(journal, 6);
+        journal_flush(journal);
+        assert_int_equal(last_in(path), 7);
+        char *read = read_after(journal, 5, 7);
+        assert_non_null(strstr(read, "its journal was removed or replaced"));
+        free(read);
+        journal_close(journal);
+        unlink(path);
+    }
+}
+
+static void a_line_of_garbage_does_not_end_what_is_read(void **state)
+{
+    (void)state;
+    struct journal *journal = journal_of_five();
+    write_file("{\"seq\": 1, \"type\": \"metric\", \"step\": 1}\n"
+               "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+               "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+               "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+               "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+               "{\"seq\": 5, \"type\": \"metric\", \"step\": 5}\n");
+    add(journal, 6);
+    journal_flush(journal);
+    char *read = read_after(journal, 1, 6);
+    assert_ptr_equal(strstr(read, "{\"seq\": 4,"), read);
+    assert_non_null(strstr(read, "\"type\": \"lost\", \"from\": 2}"));
+    assert_non_null(strstr(read, "\"step\": 6"));
+    free(read);
+    journal_close(journal);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -256,6 +342,9 @@ int main(void)
         TEST(a_full_disk_delays_entries_and_they_are_readable_meanwhile),
         TEST(what_a_full_disk_costs_is_counted_and_leaves_no_gap),
         TEST(a_journal_that_cannot_be_opened_yet_loses_nothing),
+        TEST(a_file_that_somebody_cuts_is_told_of_and_gone_on_with),
+        TEST(a_file_that_is_removed_or_replaced_is_made_anew),
+        TEST(a_line_of_garbage_does_not_end_what_is_read),
     };
     (void)signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
