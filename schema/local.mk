@@ -1,6 +1,6 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
-	schema/004_suspect.sql schema/005_unseen.sql
+	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql
 QUERIES = \
 	schema/queries/notice_retry.sql \
 	schema/queries/notice_done.sql \
@@ -37,6 +37,8 @@ QUERIES = \
 	schema/queries/guard_checks.sql \
 	schema/queries/job_load.sql \
 	schema/queries/job_save.sql \
+	schema/queries/journal_gap_put.sql \
+	schema/queries/journal_gaps.sql \
 	schema/queries/journal_get.sql \
 	schema/queries/journal_set.sql \
 	schema/queries/last_ids.sql \

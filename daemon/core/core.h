@@ -78,7 +78,8 @@ struct core_score {
  * many of them stay when this part of those that are left (0 to 1) is cut; of any at least one. */
 size_t core_choose(struct core_score *scores, size_t count, bool is_min, double cut);
 
-enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT };
+/* INCOMPLETE: the record lacks some of what the run told: nobody knows what the gate would find. */
+enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT, GATE_INCOMPLETE };
 
 /* Borrowed pointers of the model; text is copied. `workflow` is always there but for EV_TIME, and
  * with it the one object that the kind is about; members that the kind does not need are 0. */

@@ -365,7 +365,10 @@ void phase_on_judged(struct step *step, struct phase *phase)
     }
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
-    if (event->gate != GATE_PASSED) {
+    if (event->gate == GATE_INCOMPLETE && !phase->fail_finally) {
+        phase_let_go(step, phase); /* also of a member, which was not measured and is not out */
+        phase_move_held(step, phase, HOLD_GATE, message);
+    } else if (event->gate != GATE_PASSED) {
         if (remedy_begin(step, phase, event->checks, NULL, message))
             return;
         bool is_used_up = remedy_is_used_up(phase, event->checks, NULL);

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +280,24 @@ static int write_unknown(const json_t *entry, const struct entry_origin *origin,
     return error_set(err, -EINVAL, "no entry has the type %.40s", type ? type : "of none");
 }
 
+/* With a message: entries that never got a number, since the disk was full. */
+static int write_lost(const json_t *entry, const struct entry_origin *origin, struct store *store,
+                      struct error *err)
+{
+    uint64_t first = entry_first(entry), last = entry_sequence(entry);
+    int status = store_journal_gap_add(store, origin->run, origin->node, first, last, err);
+    if (status < 0 || text_of(entry, "message"))
+        return status < 0 ? status : write_warning(entry, origin, store, err);
+    char *message =
+        first == last
+            ? text_format("the journal of %s has lost entry %" PRIu64, origin->node, first)
+            : text_format("the journal of %s has lost entries %" PRIu64 " to %" PRIu64,
+                          origin->node, first, last);
+    status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
+    free(message);
+    return status;
+}
+
 /* --- Events ----------------------------------------------------------------------------------- */
 
 /* "on n1, n2 (job 4711)", for people; cut where it would be too long. */
@@ -400,6 +419,7 @@ static const struct {
     [ENTRY_GPUS] = {"gpus", write_gpus, NULL},
     [ENTRY_SAMPLE] = {"sample", write_sample, NULL},
     [ENTRY_PACE] = {"pace", write_pace, NULL},
+    [ENTRY_LOST] = {"lost", write_lost, NULL},
     [ENTRY_UNKNOWN] = {"", write_unknown, NULL},
 };
 
@@ -410,6 +430,23 @@ enum entry_type entry_type(const json_t *entry)
         if (text_equal(types[type].name, name))
             return (enum entry_type)type;
     return ENTRY_UNKNOWN;
+}
+
+uint64_t entry_first(const json_t *entry)
+{
+    uint64_t sequence = entry_sequence(entry);
+    json_int_t from = json_integer_value(json_object_get(entry, "from"));
+    bool is_lost = entry_type(entry) == ENTRY_LOST && from > 0 && (uint64_t)from < sequence;
+    return is_lost ? (uint64_t)from : sequence;
+}
+
+json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms)
+{
+    json_t *entry = json_pack("{s:I, s:f, s:s, s:I}", "seq", (json_int_t)last, "time",
+                              (double)time_ms / 1000, "type", "lost", "from", (json_int_t)first);
+    if (!entry)
+        abort();
+    return entry;
 }
 
 int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,

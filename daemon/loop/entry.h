@@ -33,6 +33,7 @@ enum entry_type {
     ENTRY_GPUS,
     ENTRY_SAMPLE,
     ENTRY_PACE,
+    ENTRY_LOST,
     ENTRY_UNKNOWN,
 };
 
@@ -40,7 +41,12 @@ enum entry_type {
 uint64_t entry_sequence(const json_t *entry);
 /* Its `step`, from 0 to 2^53; -1: it has none. Also of what is no entry. */
 int64_t entry_step(const json_t *json);
+/* The first number that the entry stands for: `lost` stands for several, others for one. */
+uint64_t entry_first(const json_t *entry);
 enum entry_type entry_type(const json_t *entry);
+
+/* A new entry that says that these entries were lost. */
+json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms);
 
 /* Writes the rows. What cannot be understood, or is more than the record can hold, is recorded as a
  * warning, never refused: a worker could do nothing about it. Fails only when the record does.

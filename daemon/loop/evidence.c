@@ -5,11 +5,14 @@
 #include "daemon/store/store.h"
 #include "lib/expr/metrics.h"
 
+#include <stdlib.h>
+
 void evidence_fini(struct evidence *evidence)
 {
     json_decref(evidence->spec);
     json_decref(evidence->facts);
     metrics_free(evidence->metrics);
+    free(evidence->lack);
 }
 
 int evidence_load(struct store *store, const struct phase *phase, struct evidence *evidence,
@@ -24,6 +27,8 @@ int evidence_load(struct store *store, const struct phase *phase, struct evidenc
     evidence->metrics = metrics_new();
     status =
         store_metrics_load(store, phase->id, loop_now_ms(), evidence->metrics, &elapsed_s, err);
+    if (status == 0)
+        status = store_metrics_lack(store, phase->id, &evidence->lack, err);
     if (status == 0 && phase->reused && !phase->run)
         status = store_member_step(store, phase->id, &last_step, err);
     if (status < 0)

@@ -14,6 +14,7 @@ struct store;
 struct evidence {
     json_t *spec, *facts;
     struct metrics *metrics;
+    char *lack; /* which entries of journals the metrics lack, for people; NULL: none */
 };
 
 /* From the record. Whether it fails or not, it is the caller's to evidence_fini(). */

@@ -16,6 +16,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,22 +70,6 @@ static void item_free(struct loop_item *base)
 
 /* --- Ends ------------------------------------------------------------------------------------- */
 
-static void post_end(struct loop *loop, struct notes *notes, struct run *run, const json_t *outcome)
-{
-    struct core_event event = {.step = -1};
-    if (notes->has_ended || !run || !entry_outcome(outcome, &event))
-        return;
-    notes->has_ended = true;
-    search_left(loop, notes, run);
-    event.workflow = run->phase->workflow;
-    event.run = run;
-    struct loop_item *failure = failures_item(run, outcome);
-    if (failure)
-        loop_post_item(loop, failure, &event);
-    else
-        loop_post(loop, &event);
-}
-
 static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_t *outcome)
 {
     json_t *finals = json_object_get(outcome, "finals");
@@ -98,6 +83,65 @@ static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_
             return false;
     }
     return true;
+}
+
+static struct journal_item *item_new(struct notes *notes, const struct run *run, const char *name,
+                                     json_t *entries)
+{
+    struct journal_item *item = calloc(1, sizeof *item);
+    if (!item)
+        abort();
+    *item = (struct journal_item){
+        .item = {.done = item_done, .free = item_free, .adds_history = true},
+        .origin = {.run = notes->run},
+        .node = text_format("%s", name),
+        .entries = entries,
+    };
+    item->origin.node = item->node;
+    if (run) {
+        item->origin.phase = run->phase->id;
+        item->origin.workflow = run->phase->workflow->id;
+    }
+    return item;
+}
+
+/* What the outcome counts and no journal has will not come any more: the record is told so before
+ * it is told of the end, and no gate is judged as if all were there. */
+static void post_losses(struct loop *loop, struct notes *notes, const struct run *run,
+                        const json_t *outcome)
+{
+    const char *name;
+    json_t *final;
+    json_object_foreach(json_object_get(outcome, "finals"), name, final)
+    {
+        struct notes_node *node;
+        uint64_t last = json_integer_value(final) > 0 ? (uint64_t)json_integer_value(final) : 0;
+        if (notes_node(loop, notes, name, &node, NULL) < 0 || node->taken >= last)
+            continue;
+        json_t *entries = json_pack("[o]", entry_lost(node->taken + 1, last, loop_now_ms()));
+        struct journal_item *item = item_new(notes, run, name, entries);
+        item->end = 1;
+        item->committed = node->taken = last;
+        item->item.write = item_write;
+        loop_post_item(loop, &item->item, NULL);
+    }
+}
+
+static void post_end(struct loop *loop, struct notes *notes, struct run *run, const json_t *outcome)
+{
+    struct core_event event = {.step = -1};
+    if (notes->has_ended || !run || !entry_outcome(outcome, &event))
+        return;
+    notes->has_ended = true;
+    post_losses(loop, notes, run, outcome);
+    search_left(loop, notes, run);
+    event.workflow = run->phase->workflow;
+    event.run = run;
+    struct loop_item *failure = failures_item(run, outcome);
+    if (failure)
+        loop_post_item(loop, failure, &event);
+    else
+        loop_post(loop, &event);
 }
 
 /* --- Taking ----------------------------------------------------------------------------------- */
@@ -175,9 +219,9 @@ static void post_progress(struct loop *loop, struct notes *notes, struct run *ru
 }
 
 /* Which entries follow what was taken: [begin, end). The lead's `ended` waits for the entries that
- * it counts, unless nothing more can come. */
+ * it counts. */
 static void item_choose(struct loop *loop, struct notes *notes, struct notes_node *node,
-                        struct journal_item *item, bool is_last)
+                        struct journal_item *item)
 {
     size_t count = json_array_size(item->entries), i = 0;
     while (i < count && entry_sequence(json_array_get(item->entries, i)) <= node->taken)
@@ -185,14 +229,14 @@ static void item_choose(struct loop *loop, struct notes *notes, struct notes_nod
     item->begin = i;
     for (; i < count; i++) {
         const json_t *entry = json_array_get(item->entries, i);
-        if (entry_sequence(entry) != node->taken + 1)
+        if (entry_first(entry) != node->taken + 1)
             break;
-        if (entry_type(entry) == ENTRY_ENDED && !is_last && !finals_are_taken(loop, notes, entry)) {
+        if (entry_type(entry) == ENTRY_ENDED && !finals_are_taken(loop, notes, entry)) {
             json_decref(notes->outcome);
             notes->outcome = json_incref((json_t *)entry);
             break;
         }
-        node->taken++;
+        node->taken = entry_sequence(entry);
     }
     item->end = i;
     item->committed = node->taken;
@@ -200,7 +244,7 @@ static void item_choose(struct loop *loop, struct notes *notes, struct notes_nod
 
 /* Takes the reference to `entries`. */
 static int take(struct loop *loop, struct notes *notes, const char *name, json_t *entries,
-                const struct journal_waiter *waiter, bool is_last, struct error *err)
+                const struct journal_waiter *waiter, struct error *err)
 {
     struct notes_node *node;
     int status = notes_node(loop, notes, name, &node, err);
@@ -209,22 +253,9 @@ static int take(struct loop *loop, struct notes *notes, const char *name, json_t
         return status;
     }
     struct run *run = loop_run(loop, notes->run);
-    struct journal_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
-    *item = (struct journal_item){
-        .item = {.done = item_done, .free = item_free, .adds_history = true},
-        .origin = {.run = notes->run},
-        .node = text_format("%s", name),
-        .entries = entries,
-        .waiter = waiter ? *waiter : (struct journal_waiter){0},
-    };
-    item->origin.node = item->node;
-    if (run) {
-        item->origin.phase = run->phase->id;
-        item->origin.workflow = run->phase->workflow->id;
-    }
-    item_choose(loop, notes, node, item, is_last);
+    struct journal_item *item = item_new(notes, run, name, entries);
+    item->waiter = waiter ? *waiter : (struct journal_waiter){0};
+    item_choose(loop, notes, node, item);
     if (item->end > item->begin)
         item->item.write = item_write;
     loop_post_item(loop, &item->item, NULL);
@@ -238,54 +269,103 @@ static int take(struct loop *loop, struct notes *notes, const char *name, json_t
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* Lines that were taken need not be parsed: every writer begins them so. */
-static bool is_taken(const char *line, uint64_t taken)
+/* The number in front of a line, without parsing the rest: every writer begins its lines so. 0: the
+ * line is no entry. */
+static uint64_t line_sequence(const char *line)
 {
     static const char head[] = "{\"seq\":";
-    if (strncmp(line, head, sizeof head - 1) != 0)
-        return false;
-    unsigned long long sequence = strtoull(line + sizeof head - 1, NULL, 10);
-    return sequence > 0 && sequence <= taken;
+    return text_starts(line, head) ? strtoull(line + sizeof head - 1, NULL, 10) : 0;
 }
 
-/* Takes what the file has beyond what was taken. Says nothing: an unreadable file is as good as
- * none, and the run's end tells what is missing. */
+/* How a file is read. */
+enum reading {
+    READ_QUIETLY,
+    READ_AND_WARN, /* of what cannot be right while the run goes on, once for each node */
+    READ_LAST,     /* no writer is left: entries that are missing before another one are lost */
+};
+
+struct file_reading {
+    json_t *entries;
+    uint64_t last;      /* up to this number all entries are taken or in `entries` */
+    uint64_t gap_first; /* the first entries that are missing; 0: none */
+    uint64_t gap_last;
+    int failed; /* errno of reading */
+};
+
+static void reading_add(struct file_reading *reading, json_t *entry, enum reading how)
+{
+    uint64_t sequence = entry_sequence(entry), first = reading->last + 1;
+    if (sequence > first && !reading->gap_first) {
+        reading->gap_first = first;
+        reading->gap_last = sequence - 1;
+    }
+    if (sequence > first && how == READ_LAST &&
+        json_array_append_new(reading->entries, entry_lost(first, sequence - 1, loop_now_ms())) < 0)
+        abort();
+    if (json_array_append(reading->entries, entry) < 0)
+        abort();
+    reading->last = sequence;
+}
+
+/* Of a file that was removed or cut its writer tells, who goes on behind what is left. */
+static void warn_of_file(struct loop *loop, const struct notes *notes, struct notes_node *node,
+                         const struct file_reading *reading)
+{
+    const struct run *run = loop_run(loop, notes->run);
+    bool is_unreadable = reading->failed && reading->failed != ENOENT;
+    if (node->is_warned || !run || (!is_unreadable && !reading->gap_first))
+        return;
+    node->is_warned = true;
+    if (is_unreadable)
+        loop_warn(loop, run, "the journal of %s cannot be read: %s", node->name,
+                  strerror(reading->failed));
+    else
+        loop_warn(loop, run, "the journal of %s lacks entries %" PRIu64 " to %" PRIu64, node->name,
+                  reading->gap_first, reading->gap_last);
+}
+
+/* Takes what the file has beyond what was taken. */
 static void read_node(struct loop *loop, struct notes *notes, const char *folder, const char *name,
-                      bool is_last)
+                      enum reading how)
 {
     struct notes_node *node;
     if (notes_node(loop, notes, name, &node, NULL) < 0)
         return;
-    uint64_t taken = node->taken;
-    char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name);
+    struct file_reading reading = {.entries = json_array(), .last = node->taken};
+    char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name), *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
     FILE *file = fopen(path, "re");
     free(path);
     if (!file)
-        return;
-    char *line = NULL;
-    size_t capacity = 0;
-    json_t *entries = json_array();
-    ssize_t size;
-    while ((size = getline(&line, &capacity, file)) > 0) {
-        if (line[size - 1] != '\n' || is_taken(line, taken))
+        reading.failed = errno;
+    while (file && (size = getline(&line, &capacity, file)) > 0) {
+        uint64_t sequence = line[size - 1] == '\n' ? line_sequence(line) : 0;
+        if (sequence <= reading.last)
             continue;
         json_t *entry = json_loadb(line, (size_t)size, 0, NULL);
-        if (entry && json_array_append_new(entries, entry) < 0)
-            abort();
-        if (json_array_size(entries) < READ_ENTRIES_MAX)
+        if (entry_sequence(entry) == sequence)
+            reading_add(&reading, entry, how);
+        json_decref(entry);
+        if (json_array_size(reading.entries) < READ_ENTRIES_MAX)
             continue;
-        (void)take(loop, notes, name, entries, NULL, is_last, NULL); /* what stays is missing */
-        entries = json_array();
+        (void)take(loop, notes, name, reading.entries, NULL, NULL); /* what stays is missing */
+        reading.entries = json_array();
     }
+    if (file && ferror(file))
+        reading.failed = EIO;
     free(line);
-    (void)fclose(file);                                          /* it was only read */
-    (void)take(loop, notes, name, entries, NULL, is_last, NULL); /* as above */
+    if (file)
+        (void)fclose(file); /* it was only read */
+    if (how == READ_AND_WARN)
+        warn_of_file(loop, notes, node, &reading);
+    (void)take(loop, notes, name, reading.entries, NULL, NULL); /* as above */
 }
 
-/* The nodes' pushes may be behind the lead's: their files are there already. */
-static void read_missing(struct loop *loop, struct notes *notes, struct run *run)
+/* Reads the nodes of which the outcome counts more than was taken. */
+static void read_missing(struct loop *loop, struct notes *notes, struct run *run,
+                         const json_t *outcome, enum reading how)
 {
-    json_t *outcome = json_incref(notes->outcome);
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
     const char *name;
@@ -295,13 +375,12 @@ static void read_missing(struct loop *loop, struct notes *notes, struct run *run
         struct notes_node *node;
         if (!strchr(name, '/') && notes_node(loop, notes, name, &node, NULL) == 0 &&
             (json_int_t)node->taken < json_integer_value(final))
-            read_node(loop, notes, folder.run, name, false);
+            read_node(loop, notes, folder.run, name, how);
     }
     folder_fini(&folder);
-    json_decref(outcome);
 }
 
-static void read_nodes(struct loop *loop, struct notes *notes, const char *folder, bool is_last)
+static void read_nodes(struct loop *loop, struct notes *notes, const char *folder, enum reading how)
 {
     char *path = text_format("%s/journal", folder);
     DIR *journals = opendir(path);
@@ -314,11 +393,11 @@ static void read_nodes(struct loop *loop, struct notes *notes, const char *folde
         (void)snprintf(name, sizeof name, "%.*s",
                        (int)(strlen(entry->d_name) - strlen(JOURNAL_ENDING)), entry->d_name);
         if (!text_equal(name, "lead"))
-            read_node(loop, notes, folder, name, is_last);
+            read_node(loop, notes, folder, name, how);
     }
     if (journals)
         (void)closedir(journals); /* it was only read */
-    read_node(loop, notes, folder, "lead", is_last);
+    read_node(loop, notes, folder, "lead", how);
 }
 
 static json_t *read_outcome_file(const char *folder)
@@ -367,10 +446,13 @@ int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entr
     int status = notes_get(loop, run, &notes, err);
     if (status < 0)
         return status;
-    status = take(loop, notes, node, json_incref(entries), waiter, false, err);
+    status = take(loop, notes, node, json_incref(entries), waiter, err);
     struct run *object = loop_run(loop, run);
-    if (status == 0 && notes->outcome && !notes->has_ended && object)
-        read_missing(loop, notes, object);
+    if (status == 0 && notes->outcome && !notes->has_ended && object) {
+        json_t *outcome = json_incref(notes->outcome);
+        read_missing(loop, notes, object, outcome, READ_QUIETLY); /* pushes may be behind */
+        json_decref(outcome);
+    }
     if (!object)
         notes_forget(loop, run);
     return status;
@@ -383,7 +465,7 @@ void journal_read(struct loop *loop, const struct run *run)
     if (notes_get(loop, run->id, &notes, NULL) < 0)
         return; /* the next look tries again */
     folder_init(&folder, loop->config.home, run);
-    read_nodes(loop, notes, folder.run, false);
+    read_nodes(loop, notes, folder.run, READ_AND_WARN);
     folder_fini(&folder);
 }
 
@@ -400,10 +482,14 @@ void journal_read_outcome(struct loop *loop, struct run *run)
     }
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
-    read_nodes(loop, notes, folder.run, true);
+    read_nodes(loop, notes, folder.run, run->job->ended ? READ_LAST : READ_QUIETLY);
     json_t *outcome = read_outcome_file(folder.run);
-    if (outcome)
+    if (!outcome)
+        outcome = json_incref(notes->outcome); /* told, but it counts entries that are not there */
+    if (outcome) {
+        read_missing(loop, notes, run, outcome, READ_LAST);
         post_end(loop, notes, run, outcome);
+    }
     if (!notes->has_ended) {
         if (run->has_begun && run->job->ended)
             search_left(loop, notes, run);

@@ -20,6 +20,7 @@ struct judgement {
     size_t before_count;
     uint64_t workflow, phase, run;
     json_t *verdicts;
+    struct text lack;                         /* which entries of journals are missing */
     struct text failed, insufficient, broken; /* the names of the checks */
     struct text checks; /* those that failed, with commas and nothing else between */
     char message[REASON_MAX];
@@ -51,6 +52,25 @@ static bool gate_names(const json_t *gate, const char *phase)
     return false;
 }
 
+/* `phase`: NULL for the own one. */
+static void add_lack(struct judgement *judgement, const struct evidence *evidence,
+                     const char *phase)
+{
+    if (evidence->lack)
+        text_addf(&judgement->lack, "%s%s%s%s", judgement->lack.size ? "; " : "",
+                  phase ? phase : "", phase ? ": " : "", evidence->lack);
+}
+
+/* What is judged without all that the run told says nothing, neither well nor ill. */
+static void withdraw_verdict(struct verdict *verdict, const char *lack)
+{
+    if (verdict->outcome != CHECK_PASSED && verdict->outcome != CHECK_FAILED)
+        return;
+    verdict->outcome = CHECK_INSUFFICIENT;
+    free(verdict->reason);
+    verdict->reason = text_format("%s", lack);
+}
+
 static int gather(struct judgement *judgement, struct store *store, const struct phase *phase,
                   struct error *err)
 {
@@ -58,6 +78,8 @@ static int gather(struct judgement *judgement, struct store *store, const struct
     if (status < 0)
         return status;
     const json_t *gate = json_object_get(judgement->own.spec, "gate");
+    if (json_object_size(gate) > 0)
+        add_lack(judgement, &judgement->own, NULL);
     judgement->before = calloc(phase->index + 1, sizeof *judgement->before);
     judgement->before_names = calloc(phase->index + 1, sizeof *judgement->before_names);
     if (!judgement->before || !judgement->before_names)
@@ -73,6 +95,7 @@ static int gather(struct judgement *judgement, struct store *store, const struct
         if (status < 0)
             return status;
         judgement->before_names[at] = evidence_names(&judgement->before[at], before->name);
+        add_lack(judgement, &judgement->before[at], before->name);
     }
     return 0;
 }
@@ -96,6 +119,8 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
                                    .bounds = text_format("%s", ""),
                                    .reason = text_format("%s", err.message)};
     }
+    if (judgement->lack.size)
+        withdraw_verdict(&verdict, text_string(&judgement->lack));
     if (json_array_append_new(judgement->verdicts, verdict_to_json(&verdict)) < 0)
         abort();
     if (verdict_is_failure(&verdict)) {
@@ -133,6 +158,10 @@ static enum gate_result conclude(struct judgement *judgement)
     if (is_failed)
         (void)snprintf(message, REASON_MAX, "gate failed%s", text_string(&reason));
     text_fini(&reason);
+    if (is_failed && judgement->lack.size) {
+        (void)snprintf(message, REASON_MAX, "insufficient data: %s", text_string(&judgement->lack));
+        return GATE_INCOMPLETE;
+    }
     if (is_failed)
         return *parts[0].names || *parts[1].names ? GATE_FAILED : GATE_INSUFFICIENT;
     if (count > 0)
@@ -166,6 +195,7 @@ static void judgement_free(struct loop_item *item)
     free(judgement->before);
     free(judgement->before_names);
     json_decref(judgement->verdicts);
+    text_fini(&judgement->lack);
     text_fini(&judgement->failed);
     text_fini(&judgement->insufficient);
     text_fini(&judgement->broken);

@@ -30,6 +30,7 @@ struct decision {
     struct phase **chosen;
     struct core_choice choice;
     bool is_where;   /* it is `where` alone that leaves none */
+    char *lack;      /* which entries of a member's journals are missing; NULL: none */
     json_t *changes; /* {"ladder": [{"param", "from", "to"}]} */
     bool *follows;   /* of each phase of the workflow: it takes params over, having run not yet */
     char message[REASON_MAX];
@@ -47,6 +48,7 @@ static void decision_free(struct loop_item *item)
     json_decref(decision->spec);
     json_decref(decision->resolved);
     json_decref(decision->changes);
+    free(decision->lack);
     workflow_free(decision->plan);
     free(decision);
 }
@@ -169,6 +171,8 @@ static int judge_member(struct decision *decision, struct store *store, struct c
             *ret_reason = lack;
         }
         score->is_left = !*ret_reason;
+        if (evidence.lack && !decision->lack && !score->member->is_overridden)
+            decision->lack = text_format("%s: %s", score->member->name, evidence.lack);
     }
     evidence_fini(&evidence);
     return status;
@@ -281,6 +285,10 @@ static int conclude_best(struct decision *decision, struct store *store, struct 
 
 static void conclude_none(struct decision *decision)
 {
+    if (decision->lack) {
+        (void)snprintf(decision->message, REASON_MAX, "insufficient data: %s", decision->lack);
+        return;
+    }
     const char *reason = NULL;
     for (size_t i = 0; i < decision->count && !reason; i++)
         reason = decision->scores[i].member->state == PHASE_SUCCEEDED ? decision->reasons[i] : NULL;
@@ -319,6 +327,9 @@ static int conclude(struct decision *decision, struct store *store, struct error
     if (is_wanted) {
         conclude_wanted(decision);
         left = kept = 1;
+    } else if (decision->lack && json_is_object(decision->best)) {
+        left = kept = 0; /* the member may be the best, or not: a person says which is */
+        decision->is_where = false;
     }
     decision->choice.goes_on = left > 0 && kept > 1;
     decision->choice.count = decision->choice.goes_on ? kept : left;

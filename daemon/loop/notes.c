@@ -92,7 +92,7 @@ int notes_node(struct loop *loop, struct notes *notes, const char *name,
     notes->nodes = realloc(notes->nodes, (notes->node_count + 1) * sizeof *notes->nodes);
     if (!notes->nodes || !node)
         abort();
-    *node = (struct notes_node){text_format("%s", name), taken};
+    *node = (struct notes_node){.name = text_format("%s", name), .taken = taken};
     notes->nodes[notes->node_count++] = node;
     *ret_node = node;
     return 0;

@@ -17,6 +17,7 @@ struct loop;
 struct notes_node {
     char *name;
     uint64_t taken; /* the highest sequence number that was posted; commits follow */
+    bool is_warned; /* people were told that its file cannot be right */
 };
 
 struct notes {

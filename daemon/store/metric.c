@@ -1,8 +1,10 @@
 /* Metrics in and out. Rows come by the hundred thousand, so a name costs one look-up in memory. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/metrics.h"
+#include "lib/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 static int metric_name(struct store *store, const char *name, int64_t *ret_id, struct error *err)
@@ -130,5 +132,38 @@ int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, stru
     free(lineage.runs);
     if (result == 0 && ret_elapsed_s)
         *ret_elapsed_s = elapsed_s;
+    return result;
+}
+
+/* Adds what the journals of one run lack to `lack`. */
+static int metric_add_lack(struct store *store, uint64_t run, struct text *lack, struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_JOURNAL_GAPS);
+    stmt_bind_id(stmt, ":run", run);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        int64_t attempt = stmt_next_int(stmt);
+        const char *node = stmt_next_text(stmt);
+        int64_t first = stmt_next_int(stmt), last = stmt_next_int(stmt);
+        text_addf(lack, "%sthe journal of %.64s lacks entr", lack->size ? "; " : "", node);
+        text_addf(lack, first == last ? "y %" PRId64 : "ies %" PRId64 " to %" PRId64, first, last);
+        text_addf(lack, " of run #%" PRId64, attempt);
+    }
+    return result;
+}
+
+int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err)
+{
+    struct metric_lineage lineage;
+    struct text lack = {0};
+    int result = metric_lineage(store, phase, 0, &lineage, err);
+    if (result < 0)
+        return result;
+    for (size_t i = lineage.count; result == 0 && i-- > 0;)
+        result = metric_add_lack(store, lineage.runs[i].run, &lack, err);
+    free(lineage.runs);
+    if (result == 0)
+        *ret_lack = lack.size ? text_steal(&lack) : NULL;
+    text_fini(&lack);
     return result;
 }

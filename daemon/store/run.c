@@ -91,6 +91,17 @@ int store_journal_set(struct store *store, uint64_t run, const char *node, uint6
     return stmt_run(stmt, err);
 }
 
+int store_journal_gap_add(struct store *store, uint64_t run, const char *node, uint64_t first,
+                          uint64_t last, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_JOURNAL_GAP_PUT);
+    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_text(stmt, ":node", node);
+    stmt_bind_int(stmt, ":first_seq", (int64_t)first);
+    stmt_bind_int(stmt, ":last_seq", (int64_t)last);
+    return stmt_run(stmt, err);
+}
+
 int store_checkpoint_add(struct store *store, const struct store_checkpoint *checkpoint,
                          struct error *err)
 {

@@ -148,6 +148,10 @@ int store_journal_committed(struct store *store, uint64_t run, const char *node,
 int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,
                       struct error *err);
 
+/* The entries `first` to `last` of this node's journal were lost, and will not come any more. */
+int store_journal_gap_add(struct store *store, uint64_t run, const char *node, uint64_t first,
+                          uint64_t last, struct error *err);
+
 /* One value of a metric, which may be NaN or infinite. A later one of the same step replaces it. */
 int store_metric_add(struct store *store, uint64_t run, int64_t step, const char *name,
                      double value, int64_t time_ms, struct error *err);
@@ -157,6 +161,10 @@ int store_metric_add(struct store *store, uint64_t run, int64_t step, const char
  * between runs; `ret_elapsed_s` (or NULL) gets how many there were so far. */
 int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, struct metrics *metrics,
                        double *ret_elapsed_s, struct error *err);
+
+/* Which entries the journals of these runs lack, for people: "the journal of n1 lacks entries 19 to
+ * 118 of run #1". NULL: none. The caller's to free(). */
+int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err);
 
 struct store_checkpoint {
     uint64_t run;

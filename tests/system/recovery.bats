@@ -84,6 +84,80 @@ SPEC
     same_weights "$workflow"
 }
 
+no_jobs() { [ -z "$(squeue -h)" ]; }
+
+@test "no gate is passed on a journal that was cut, or has a line of garbage, while the daemon was away" {
+    phasectl daemon start
+    for _ in cut garbage; do
+        submit <<'SPEC'
+name: damaged
+phases:
+  first:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      for step in $(seq 40); do
+        echo "step=$step loss=$((100 - step))"
+        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/../../../../go" ]; do sleep 0.1; done; fi
+      done
+    gate: {falling: last(loss) < first(loss)}
+  second:
+    after: first
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    run: echo step=1 loss=2
+SPEC
+    done
+    eventually 60 past 1/first 5
+    eventually 60 past 2/first 5
+    daemon_kill
+    touch "$PHASED_HOME/go"
+    eventually 60 no_jobs
+    runs=$PHASED_HOME/runs
+    sed -i '19,$d' "$runs"/1/first/1/journal/n*.jsonl
+    sed -i '30s/.*/@#$%/' "$runs"/2/first/1/journal/n*.jsonl
+    phasectl daemon start
+    eventually 60 state 1/first held
+    eventually 60 state 2/first held
+    final=$(jq '.finals[]' "$runs/1/first/1/outcome.json")
+    node=$(jq -r '.finals | keys[]' "$runs/1/first/1/outcome.json")
+    [ "$(phasectl status 1/first --json | jq -r .reason)" = \
+        "insufficient data: the journal of $node lacks entries 19 to $final of run #1" ]
+    phasectl status 2/first --json | jq -e '.reason | test("lacks entry 30 of run #1$")'
+    run -0 phasectl why 1/first
+    [[ $output == *"phasectl promote 1/first"*"phasectl retry 1/first"* ]]
+    [ "$(record "SELECT count(*) FROM run")" = 2 ] # `second` has not begun
+    # A person knows better, or wants it again.
+    phasectl promote 1/first
+    phasectl retry 2/first
+    eventually 90 state 1 succeeded
+    eventually 90 state 2 succeeded
+}
+
+@test "a journal that is cut while its run goes on is told of at once, and the run ends as ever" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: cut
+phases:
+  only:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      for step in $(seq 12); do
+        echo "step=$step loss=$((100 - step))"
+        if [ $step = 10 ]; then until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done; fi
+      done
+    gate: {falling: last(loss) < first(loss), whole: count(loss) == 12}
+SPEC
+    eventually 60 past 1/only 9
+    journal=$(echo "$PHASED_HOME"/runs/1/only/1/journal/n*.jsonl)
+    is_all_recorded() { [ "$(record "SELECT sequence FROM journal WHERE node != 'lead'")" = "$(line_count "$journal")" ]; }
+    eventually 30 is_all_recorded
+    truncate -s 0 "$journal"
+    touch "$PHASED_HOME/runs/1/only/out/go"
+    eventually 60 state 1 succeeded
+    [ "$(record "SELECT count(*) FROM event WHERE message LIKE '%its journal was cut from % to 0 bytes%'")" = 1 ]
+}
+
 @test "a controller that is killed right after a submission runs it once" {
     phasectl daemon start
     workflow=$(training | sed 's/iterations: 150/iterations: 10/' | submit)

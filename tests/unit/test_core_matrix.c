@@ -61,6 +61,19 @@ static void a_member_that_fails_its_gate_is_out(void **state)
     assert_int_equal(world_phase(world, "ladder.1")->state, PHASE_FAILED);
 }
 
+static void a_member_that_cannot_be_judged_is_not_out(void **state)
+{
+    struct world *world = *state;
+    matrix_begins(world, 0, 1);
+    matrix_runs(world, "ladder.1");
+    world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "ladder.1", GATE_INCOMPLETE);
+    assert_int_equal(world_phase(world, "ladder.1")->state, PHASE_HELD);
+    assert_int_equal(world_phase(world, "ladder.1")->hold, HOLD_GATE);
+    world_command(world, "ladder.1", COMMAND_PROMOTE);
+    assert_int_equal(world_phase(world, "ladder.1")->state, PHASE_SUCCEEDED);
+}
+
 static void for_other_failures_a_person_is_asked_and_the_matrix_waits(void **state)
 {
     struct world *world = *state;
@@ -460,6 +473,7 @@ int main(void)
         CLAIM(members_run_and_the_best_starts_what_follows),
         CLAIM(whose_params_are_to_blame_is_out_and_nobody_is_asked),
         CLAIM(a_member_that_fails_its_gate_is_out),
+        CLAIM(a_member_that_cannot_be_judged_is_not_out),
         CLAIM(for_other_failures_a_person_is_asked_and_the_matrix_waits),
         CLAIM(known_results_count_at_once),
         CLAIM(known_results_of_a_rung_are_not_run_again),

@@ -1,0 +1,2 @@
+INSERT OR REPLACE INTO journal_gap (run, node, first_seq, last_seq)
+VALUES (:run, :node, :first_seq, :last_seq)

@@ -1,0 +1,312 @@
+/* Journals that are not whole: what is missing is told, and no gate is judged as if it were there.
+ */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char two_phases[] = "name: two\n"
+                                 "phases:\n"
+                                 "  a:\n"
+                                 "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                 "    run: echo\n"
+                                 "    gate: {low: {value: last(loss), at_most: 9}}\n"
+                                 "  b:\n"
+                                 "    after: a\n"
+                                 "    resources: {nodes: 1, gpus: 2, time: 5m}\n"
+                                 "    run: echo\n"
+                                 "    gate: {better: last(loss) < last(a.loss)}\n";
+
+static const char sweep[] = "name: sweep\n"
+                            "phases:\n"
+                            "  a:\n"
+                            "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                            "    matrix: {lr: [1, 2]}\n"
+                            "    best: {min: last(loss)}\n"
+                            "    params: {lr: 0}\n"
+                            "    run: echo $lr\n"
+                            "  b:\n"
+                            "    after: a\n"
+                            "    resources: {nodes: 1, gpus: 2, time: 5m}\n"
+                            "    run: echo\n";
+
+enum { ENTRIES = 8 };
+
+static char *metric(unsigned sequence)
+{
+    return text_format("{\"seq\": %u, \"time\": 1.5, \"type\": \"metric\", \"step\": %u, "
+                       "\"values\": {\"loss\": %u}}",
+                       sequence, sequence, ENTRIES + 1 - sequence);
+}
+
+static char *started(unsigned job)
+{
+    return text_format("{\"seq\": 1, \"time\": %lld, \"type\": \"started\", \"job_id\": %u, "
+                       "\"restarts\": 0, \"nodes\": [\"n1\"], \"end_time\": null}",
+                       (long long)time(NULL), job);
+}
+
+static void leave(struct world *world, const char *folder, const char *name, char *take_text)
+{
+    char *path = text_format("%s/%s/%s", world->home, folder, name);
+    char *parent = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, take_text, strlen(take_text), 0600, NULL), 0);
+    free(parent);
+    free(path);
+    free(take_text);
+}
+
+/* The journal of n1 with its first `count` entries; line `garbage` (0: none) is no entry. */
+static void leave_journal(struct world *world, const char *folder, unsigned count, unsigned garbage)
+{
+    struct text lines = {0};
+    for (unsigned i = 1; i <= count; i++) {
+        char *entry = i == garbage ? text_format("@#$%%") : metric(i);
+        text_addf(&lines, "%s\n", entry);
+        free(entry);
+    }
+    leave(world, folder, "journal/n1.jsonl", text_steal(&lines));
+}
+
+/* The outcome of a run that counts ENTRIES entries of n1. */
+static void leave_outcome(struct world *world, const char *folder)
+{
+    long long now = (long long)time(NULL);
+    leave(world, folder, "outcome.json",
+          text_format("{\"run\": 1, \"job_id\": 101, \"restarts\": 0, \"outcome\": \"succeeded\", "
+                      "\"cause\": null, \"exit_code\": 0, \"signal\": 0, \"message\": \"\", "
+                      "\"started\": %lld, \"ended\": %lld, \"finals\": {\"n1\": %d}, "
+                      "\"last_step\": %d, \"requeues\": false}",
+                      now - 60, now, ENTRIES, ENTRIES));
+}
+
+static void submit(struct world *world, const char *spec)
+{
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+}
+
+/* The run in this folder and job begins, tells `told` entries, and then nobody hears it any more.
+ */
+static void run_begins(struct world *world, const char *folder, unsigned job, unsigned told)
+{
+    char *state = text_format("state.%u", job);
+    world_slurm_write(world, state, "running");
+    char *first = started(job);
+    assert_int_equal(world_push(world, folder, "lead", (const char *const[]){first, NULL}), 1);
+    free(first);
+    for (unsigned i = 1; i <= told; i++) {
+        char *entry = metric(i);
+        assert_int_equal(world_push(world, folder, "n1", (const char *const[]){entry, NULL}), i);
+        free(entry);
+    }
+    free(state);
+}
+
+/* The daemon finds the run's outcome when it is back. */
+static void run_ends(struct world *world, const char *folder, unsigned job)
+{
+    char *state = text_format("state.%u", job);
+    world_kill(world);
+    leave_outcome(world, folder);
+    world_slurm_write(world, state, "completed");
+    world_start(world, NULL);
+    free(state);
+}
+
+/* The first phase ran while the daemon was away, and left this much of its journal. */
+static void first_phase_leaves(struct world *world, unsigned told, unsigned count, unsigned garbage)
+{
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, told);
+    leave_journal(world, "runs/1/a/1", count, garbage);
+    run_ends(world, "runs/1/a/1", 101);
+}
+
+/* Waits for a line of history. */
+static void await_history(struct world *world, const char *message)
+{
+    for (int i = 0; i < 4000; i++) {
+        json_t *json = world_expect(world, 200, "GET", "/v1/events?after=0", NULL);
+        char *text = json_dumps(json, JSON_COMPACT);
+        bool is_there = strstr(text, message) != NULL;
+        free(text);
+        json_decref(json);
+        if (is_there)
+            return;
+        world_pause();
+    }
+    fail_msg("the history does not say: %s", message);
+}
+
+static void a_whole_journal_passes_the_gate(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, 3, ENTRIES, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+}
+
+static void a_journal_that_was_cut_does_not_pass_the_gate(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, 3, 5, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "insufficient data: the journal of n1 lacks entries 6 to 8 of run #1");
+    world_await(world, "/v1/workflows/1", "phases.0.hold", "gate");
+    world_await(world, "/v1/workflows/1/phases/a/gate", "checks.0.outcome", "insufficient");
+    world_await(world, "/v1/workflows/1/phases/a/gate", "checks.0.reason",
+                "the journal of n1 lacks entries 6 to 8 of run #1");
+    await_history(world, "the journal of n1 has lost entries 6 to 8");
+    /* What is there is known. */
+    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.4", "4.0");
+    assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+static void a_line_of_garbage_does_not_pass_the_gate(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, 3, ENTRIES, 6);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "insufficient data: the journal of n1 lacks entry 6 of run #1");
+    /* What comes after it is known. */
+    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.6", "1.0");
+}
+
+static void a_journal_that_is_gone_does_not_pass_the_gate(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, 0, 0, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "insufficient data: the journal of n1 lacks entries 1 to 8 of run #1");
+}
+
+static void what_the_record_has_may_be_gone_from_the_journal(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, ENTRIES, 2, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+}
+
+static void a_person_promotes_or_begins_anew(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, 3, 5, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
+    world_await_lines(world, "jobs", 2);
+    run_begins(world, "runs/1/a/2", 102, ENTRIES);
+    run_ends(world, "runs/1/a/2", 102);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+}
+
+static void a_later_gate_that_names_the_phase_is_not_passed_either(void **state)
+{
+    struct world *world = *state;
+    first_phase_leaves(world, 3, 5, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/promote", NULL));
+    world_await_lines(world, "jobs", 2);
+    run_begins(world, "runs/1/b/1", 102, ENTRIES);
+    run_ends(world, "runs/1/b/1", 102);
+    world_await(world, "/v1/workflows/1", "phases.1.reason",
+                "insufficient data: a: the journal of n1 lacks entries 6 to 8 of run #1");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/b/promote", NULL));
+    world_await(world, "/v1/workflows/1", "state", "succeeded");
+}
+
+static void a_matrix_does_not_choose_on_a_part_of_the_data(void **state)
+{
+    struct world *world = *state;
+    submit(world, sweep);
+    world_await_lines(world, "jobs", 2);
+    for (unsigned i = 0; i < 2; i++) {
+        char *folder = text_format("runs/1/a.%u/1", i + 1);
+        run_begins(world, folder, world_job(i), 1);
+        leave_journal(world, folder, i ? 5 : ENTRIES, 0);
+        run_ends(world, folder, world_job(i));
+        free(folder);
+    }
+    world_await(world, "/v1/workflows/1", "phases.2.state", "held");
+    world_await(world, "/v1/workflows/1", "phases.2.reason",
+                "insufficient data: a.2: the journal of n1 lacks entries 6 to 8 of run #1");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a.1/promote", NULL));
+    world_await(world, "/v1/workflows/1", "phases.2.state", "succeeded");
+}
+
+static void a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 2);
+    world_kill(world);
+    char *path = text_format("%s/runs/1/a/1/journal/n1.jsonl", world->home);
+    assert_int_equal(file_make_folders(path, 0700, NULL), 0); /* root may read all files */
+    world_start(world, NULL);
+    await_history(world, "the journal of n1 cannot be read: Input/output error");
+    free(path);
+}
+
+static void a_line_of_garbage_while_the_run_goes_on_is_told_at_once(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 2);
+    world_kill(world);
+    leave_journal(world, "runs/1/a/1", 5, 4);
+    world_start(world, NULL);
+    await_history(world, "the journal of n1 lacks entries 4 to 4");
+}
+
+static void what_a_worker_says_is_lost_is_passed_over(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 2);
+    char *last = metric(ENTRIES);
+    const char *const entries[] = {"{\"seq\": 7, \"time\": 1.5, \"type\": \"lost\", \"from\": 3}",
+                                   last, NULL};
+    assert_int_equal(world_push(world, "runs/1/a/1", "n1", entries), ENTRIES);
+    free(last);
+    await_history(world, "the journal of n1 has lost entries 3 to 7");
+    long long now = (long long)time(NULL);
+    char *end = text_format("{\"seq\": 2, \"time\": %lld, \"type\": \"ended\", \"outcome\": "
+                            "\"succeeded\", \"cause\": null, \"started\": %lld, \"ended\": %lld, "
+                            "\"finals\": {\"n1\": %d}, \"last_step\": 8}",
+                            now, now - 60, now, ENTRIES);
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", (const char *const[]){end, NULL}), 2);
+    free(end);
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "insufficient data: the journal of n1 lacks entries 3 to 7 of run #1");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_whole_journal_passes_the_gate),
+        TEST(a_journal_that_was_cut_does_not_pass_the_gate),
+        TEST(a_line_of_garbage_does_not_pass_the_gate),
+        TEST(a_journal_that_is_gone_does_not_pass_the_gate),
+        TEST(what_the_record_has_may_be_gone_from_the_journal),
+        TEST(a_person_promotes_or_begins_anew),
+        TEST(a_later_gate_that_names_the_phase_is_not_passed_either),
+        TEST(a_matrix_does_not_choose_on_a_part_of_the_data),
+        TEST(a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once),
+        TEST(a_line_of_garbage_while_the_run_goes_on_is_told_at_once),
+        TEST(what_a_worker_says_is_lost_is_passed_over),
+    };
+    return cmocka_run_group_tests_name("daemon: journals", tests, NULL, NULL);
+}
