@@ -37,7 +37,7 @@ enum core_event_kind {
     EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
     EV_SUSPECT,    /* a run: a guard broke, or NaN came: what was saved since is not gone on from */
-    EV_PROGRESS,   /* a run: step */
+    EV_PROGRESS,   /* a run: step, begin_step */
     EV_JUDGED,     /* a phase: the gate's verdict; a matrix: whom it chooses */
     EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
     EV_COMMAND,    /* a phase: what a person wants */
@@ -108,6 +108,7 @@ struct core_event {
     int exit_code, signal;
     int64_t started_ms, ended_ms; /* as the worker's clock had it */
     int64_t step;                 /* the last one; of CHECKPOINT and PROGRESS: that one; -1: none */
+    int64_t begin_step;           /* PROGRESS: the first one that is told with `step` */
     bool requeues;                /* RUN_ENDED: the lead has asked Slurm to requeue the job */
     /* RUN_ENDED: which to blame for a failure, after a preflight several with commas between; NULL:
      * none */

@@ -75,7 +75,8 @@ struct run {
     /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */
-    int64_t resume_step, last_step;
+    int64_t resume_step;
+    int64_t begin_step, last_step; /* the first and the last one that it told; -1: none */
     int64_t suspect_step; /* what it saved then or later is not gone on from by itself; -1: none */
     bool has_saved;       /* the phase's checkpoint is its own; not stored */
     int exit_code, signal;

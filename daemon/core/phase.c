@@ -185,22 +185,45 @@ void phase_go_on(struct step *step, struct phase *phase, const char *reason)
         run_stop(step, run, before->wish, asked);
 }
 
-/* Whether the run was of use to the next one. What was preempted needs to have worked. What has
- * reached its time limit will reach it again, unless it left a checkpoint, or came farther than all
- * before it: then the program resumes by itself. */
-static bool phase_got_farther(const struct phase *phase, const struct run *run)
+/* How far the runs of the phase before this one came; -1: none told a step. */
+static int64_t phase_came_to(const struct phase *phase, const struct run *run)
 {
     const struct workflow *workflow = phase->workflow;
-    if (run->outcome != OUTCOME_TIMED_OUT)
-        return run->last_step > run->resume_step;
-    if (phase->checkpoint_path && phase->checkpoint_step > run->resume_step)
-        return true;
+    int64_t step = -1;
     for (size_t i = 0; i < workflow->run_count; i++) {
         const struct run *before = workflow->runs[i];
-        if (before != run && before->phase == phase && before->last_step >= run->last_step)
-            return false;
+        if (before != run && before->phase == phase && before->last_step > step)
+            step = before->last_step;
     }
-    return run->last_step > run->resume_step;
+    return step;
+}
+
+/* Whether a run that was to end at its time limit may be followed by another one, which will come
+ * to that limit as well. It may when it left a checkpoint. Without one it may when it came farther
+ * than the runs before it and began where a program begins that resumes by itself: at half of what
+ * they reached or later, since a program that saves every n steps has lost less than n. A run that
+ * began anew comes farther by chance alone.
+ *
+ * Nobody can tell that of the first run. There the spec decides: a phase without `checkpoint`, as
+ * sbatch scripts are, ends at its limit as under sbatch. The lead, which sees one run, goes on by
+ * itself only with a checkpoint. What counts no steps but shards does not repeat them. */
+static bool phase_may_time_out_again(const struct phase *phase, const struct run *run)
+{
+    int64_t before = phase_came_to(phase, run);
+    if (phase->checkpoint_path && phase->checkpoint_step > run->resume_step)
+        return true;
+    if (run->last_step <= run->resume_step || run->last_step <= before)
+        return false;
+    if (run->begin_step < 0)
+        return true;
+    return before < 0 ? phase->has_checkpoint : 2 * run->begin_step >= before;
+}
+
+/* Whether the run was of use to the next one. What was preempted needs to have worked. */
+static bool phase_got_farther(const struct phase *phase, const struct run *run)
+{
+    return run->outcome == OUTCOME_TIMED_OUT ? phase_may_time_out_again(phase, run)
+                                             : run->last_step > run->resume_step;
 }
 
 void phase_again(struct step *step, struct phase *phase, const char *reason)
@@ -213,10 +236,12 @@ void phase_again(struct step *step, struct phase *phase, const char *reason)
     char text[REASON_MAX], at[48] = "without any step";
     if (phase->stalls && is_endless) {
         if (run->last_step >= 0)
-            (void)snprintf(at, sizeof at, "again at step %lld", (long long)run->last_step);
+            (void)snprintf(at, sizeof at, "%sat step %lld",
+                           phase_came_to(phase, run) >= 0 ? "again " : "",
+                           (long long)run->last_step);
         (void)snprintf(text, sizeof text,
-                       "timed out %s, with no checkpoint to go on from: give it more time, or let "
-                       "it save checkpoints",
+                       "timed out %s, with no checkpoint to go on from: give it more time, let it "
+                       "save checkpoints, or retry it if it resumes by itself",
                        at);
         phase_move_held(step, phase, HOLD_PROGRESS, text);
     } else if (phase->stalls >= STALLED_RESUMES_MAX) {

@@ -352,6 +352,8 @@ void run_on_progress(struct step *step, struct run *run)
 {
     if (step->event->step <= run->last_step || run->state == RUN_ENDED)
         return;
+    if (run->last_step < 0)
+        run->begin_step = step->event->begin_step;
     run->last_step = step->event->step;
     step_save_run(step, run);
 }

@@ -204,17 +204,23 @@ static void post_entry(struct loop *loop, struct notes *notes, struct run *run, 
 static void post_progress(struct loop *loop, struct notes *notes, struct run *run,
                           const struct journal_item *item)
 {
-    json_int_t step = notes->step;
+    int64_t begin_step = -1, last_step = notes->step;
     for (size_t i = item->begin; i < item->end; i++) {
         const json_t *entry = json_array_get(item->entries, i);
-        if (entry_type(entry) == ENTRY_METRIC && entry_step(entry) > step)
-            step = entry_step(entry);
+        int64_t step = entry_type(entry) == ENTRY_METRIC ? entry_step(entry) : -1;
+        if (begin_step < 0)
+            begin_step = step;
+        if (step > last_step)
+            last_step = step;
     }
-    if (step <= notes->step || !run)
+    if (last_step <= notes->step || !run)
         return;
-    notes->step = step;
-    struct core_event event = {
-        .kind = EV_PROGRESS, .workflow = run->phase->workflow, .run = run, .step = step};
+    notes->step = last_step;
+    struct core_event event = {.kind = EV_PROGRESS,
+                               .workflow = run->phase->workflow,
+                               .run = run,
+                               .begin_step = begin_step,
+                               .step = last_step};
     loop_post(loop, &event);
 }
 

@@ -69,6 +69,7 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     stmt_bind_text(stmt, ":wish", wish_names[run->wish]);
     stmt_bind_text(stmt, ":resume_path", run->resume_path);
     stmt_bind_int(stmt, ":resume_step", run->resume_step);
+    stmt_bind_int(stmt, ":begin_step", run->begin_step);
     stmt_bind_int(stmt, ":last_step", run->last_step);
     stmt_bind_int(stmt, ":exit_code", run->exit_code);
     stmt_bind_int(stmt, ":signal", run->signal);

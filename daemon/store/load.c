@@ -214,6 +214,7 @@ static bool load_run(struct stmt *stmt, struct run *run)
     run->wish = load_name(stmt_next_text(stmt), load_parse_wish, &damaged);
     run->resume_path = stmt_next_copy(stmt);
     run->resume_step = stmt_next_int(stmt);
+    run->begin_step = stmt_next_int(stmt);
     run->last_step = stmt_next_int(stmt);
     run->exit_code = (int)stmt_next_int(stmt);
     run->signal = (int)stmt_next_int(stmt);

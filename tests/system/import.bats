@@ -163,6 +163,20 @@ BODY
     [[ $status = 1 && $output == *'train.sh:4:1: phases.train.run: bash: syntax error'* ]]
 }
 
+@test "a script that reaches its time ends there, as under sbatch, and a person may run it again" {
+    phasectl daemon start
+    script /bin/bash --time=1 <<'BODY'
+for step in $(seq 100000); do echo "step=$step loss=1"; sleep 0.2; done
+BODY
+    workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh | grep -oE '[0-9]+' | head -n 1)
+    eventually 120 state "$workflow/train" held
+    [ "$(outcomes)" = timed_out ]
+    run phasectl why "$workflow"
+    [[ $output == *"timed out at step "*", with no checkpoint to go on from"* ]]
+    [[ $output == *"phasectl retry $workflow/train"* ]]
+    phasectl cancel "$workflow"
+}
+
 @test "scripts in order are phases of one workflow, each after the one before" {
     phasectl daemon start
     mkdir "$PHASED_HOME/work"

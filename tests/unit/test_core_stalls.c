@@ -79,12 +79,69 @@ static void what_times_out_is_run_again_while_that_helps(void **state)
     }
 }
 
+/* As an sbatch script is: nobody has said that it saves anything. */
+static void without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_resume(void **state)
+{
+    (void)state;
+    static const struct {
+        struct {
+            enum run_outcome outcome;
+            int64_t begin, last;
+        } runs[5];
+        unsigned count; /* that are let run */
+        const char *reason;
+    } rows[] = {
+        {{{OUTCOME_TIMED_OUT, 1, 184}}, 1, "timed out at step 184, with no checkpoint"},
+        {{{OUTCOME_TIMED_OUT, -1, -1}}, 1, "timed out without any step, with no checkpoint"},
+        /* It came farther by chance. */
+        {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 1, 184}},
+         2,
+         "timed out again at step 184, with no checkpoint"},
+        {{{OUTCOME_PREEMPTED, 1, 184}, {OUTCOME_PREEMPTED, 10, 185}, {OUTCOME_TIMED_OUT, 10, 186}},
+         3,
+         "timed out again at step 186, with no checkpoint"},
+        /* It resumes. */
+        {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 200, 400}},
+         3,
+         NULL},
+        /* And then no more. */
+        {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 1, 241}},
+         3,
+         "timed out again at step 241, with no checkpoint"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        unsigned count = 0;
+        world_init(&world);
+        world_begin(&world, false);
+        struct phase *phase = world_phase(&world, "validate");
+        phase->has_checkpoint = false;
+        for (; rows[i].runs[count].outcome && phase->state == PHASE_QUEUED; count++) {
+            world_runs(&world, "validate");
+            world_step(&world, (struct core_event){.kind = EV_PROGRESS,
+                                                   .run = phase->run,
+                                                   .begin_step = rows[i].runs[count].begin,
+                                                   .step = rows[i].runs[count].last});
+            world_ended(&world, "validate", rows[i].runs[count].outcome, CAUSE_NONE,
+                        rows[i].runs[count].last);
+        }
+        assert_int_equal(count, rows[i].count);
+        assert_int_equal(phase->state, rows[i].reason ? PHASE_HELD : PHASE_QUEUED);
+        if (rows[i].reason) {
+            assert_int_equal(phase->hold, HOLD_PROGRESS);
+            assert_non_null(strstr(phase->reason, rows[i].reason));
+        }
+        world_fini(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(three_resumptions_without_a_step_hold_the_phase),
         WORLD_TEST(a_program_that_dies_on_resuming_is_tried_again_and_then_held),
         cmocka_unit_test(what_times_out_is_run_again_while_that_helps),
+        cmocka_unit_test(without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_resume),
     };
     return cmocka_run_group_tests_name("core stalls", tests, NULL, NULL);
 }

@@ -517,11 +517,56 @@ static void one_that_was_torn_unseen_is_tried_once(void **state)
     free(text);
 }
 
+/* A script of sbatch: its phase has no `checkpoint`. */
+static const char script[] = "name: one\n"
+                             "phases:\n"
+                             "  a:\n"
+                             "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                             "    run: echo\n";
+
+static void tells_steps(struct world *world, const char *run, unsigned begin, unsigned last)
+{
+    for (unsigned i = 0; i < 2; i++)
+        push(world, run, "n1",
+             text_format("{\"seq\":%u,\"time\":%lld,\"type\":\"metric\",\"step\":%u,\"values\":"
+                         "{\"loss\":1}}",
+                         i + 1, (long long)time(NULL), i ? last : begin),
+             i + 1);
+}
+
+static void a_script_goes_on_over_its_limit_once_it_was_seen_to_resume(void **state)
+{
+    struct world *world = *state;
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(script, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    push(world, "runs/1/a/1", "lead", started(0), 1);
+    tells_steps(world, "runs/1/a/1", 1, 100);
+    push(world, "runs/1/a/1", "lead", ended(2, "timed_out", 100, false), 2);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_slurm_write(world, "state.101", "completed");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
+    world_await_lines(world, "jobs", 2);
+    world_slurm_write(world, "state.102", "running");
+    push(world, "runs/1/a/2", "lead",
+         text_format("{\"seq\":1,\"time\":%lld,\"type\":\"started\",\"job_id\":102,"
+                     "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
+                     (long long)time(NULL)),
+         1);
+    tells_steps(world, "runs/1/a/2", 81, 170);
+    world_kill(world);
+    world_start(world, NULL);
+    push(world, "runs/1/a/2", "lead", ended(2, "timed_out", 170, false), 2);
+    world_await_lines(world, "jobs", 3);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "queued");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_script_goes_on_over_its_limit_once_it_was_seen_to_resume),
         TEST(a_preempted_run_goes_on_in_its_job),
         TEST(a_job_that_still_waits_is_begun_again),
         TEST(a_job_held_after_a_failed_launch_is_replaced),
