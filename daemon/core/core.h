@@ -102,7 +102,7 @@ struct core_event {
         unsigned limit_s; /* of its time; 0: not known, or none */
         int64_t started_ms;
     } seen;
-    /* RUN_STARTED, RUN_ENDED: */
+    /* RUN_STARTED, RUN_ENDED. RUN_SILENT: SUCCEEDED where its journals prove that, else NONE. */
     enum run_outcome outcome;
     enum run_cause cause;
     int exit_code, signal;

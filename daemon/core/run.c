@@ -251,7 +251,7 @@ void run_on_ended(struct step *step, struct run *run)
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
-/* What Slurm's last word on the job says of a run that left none of its own. */
+/* What the journals, and else Slurm's last word on the job, say of a run that left no outcome. */
 static void run_end_by_job(struct step *step, struct run *run)
 {
     static const struct {
@@ -269,6 +269,11 @@ static void run_end_by_job(struct step *step, struct run *run)
         {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
     };
     const struct job *job = run->job;
+    if (step->event->outcome == OUTCOME_SUCCEEDED) { /* only the lead did not live to tell of it */
+        run->has_begun = true;
+        run_end(step, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
+        return;
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!text_equal(job->state, words[i].state))
             continue;

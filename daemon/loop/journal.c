@@ -7,6 +7,7 @@
 #include "daemon/loop/inside.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
+#include "daemon/loop/posthumous.h"
 #include "daemon/loop/resume.h"
 #include "daemon/loop/search.h"
 #include "daemon/store/store.h"
@@ -502,6 +503,8 @@ void journal_read_outcome(struct loop *loop, struct run *run)
         char words[REASON_MAX];
         read_last_words(folder.own, words, sizeof words);
         silent.message = words;
+        if (run->job->ended && posthumous_is_success(&folder))
+            silent.outcome = OUTCOME_SUCCEEDED;
         loop_post(loop, &silent);
     }
     json_decref(outcome);

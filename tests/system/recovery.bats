@@ -158,6 +158,33 @@ SPEC
     [ "$(record "SELECT count(*) FROM event WHERE message LIKE '%its journal was cut from % to 0 bytes%'")" = 1 ]
 }
 
+@test "a run that had reached its end when its lead died has succeeded, and is not run again" {
+    phasectl daemon start
+    submit <<'SPEC'
+name: end
+phases:
+  only:
+    resources: {nodes: 2, gpus: h100:1, time: 10m}
+    launch: node
+    run: |
+      echo step=1 loss=2; echo step=2 loss=1
+      until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done
+    gate: {falling: last(loss) < first(loss)}
+SPEC
+    eventually 60 past 1/only 1
+    lead=$(pgrep -f "^[^ ]*phase-worker lead $PHASED_HOME/")
+    kill -STOP "$lead" # just before it hears that the nodes are done
+    touch "$PHASED_HOME/runs/1/only/out/go"
+    run_dir=$PHASED_HOME/runs/1/only/1
+    ranks_are_gone() { ! pgrep -f "$run_dir/run.sh"; }
+    eventually 30 ranks_are_gone
+    kill -KILL "$lead"
+    eventually 90 state 1 succeeded
+    [ ! -e "$run_dir/outcome.json" ]
+    [ "$(grep -c '"done": true' "$run_dir"/journal/n*.jsonl | grep -c ':1$')" = 2 ]
+    [ "$(outcomes)" = succeeded ]
+}
+
 @test "a controller that is killed right after a submission runs it once" {
     phasectl daemon start
     workflow=$(training | sed 's/iterations: 150/iterations: 10/' | submit)

@@ -1,6 +1,7 @@
 /* Which node the core blames for the end of a run. */
 #include "tests/unit/unit.h"
 
+#include "daemon/core/step.h"
 #include "tests/unit/core_world.h"
 
 #include <stdio.h>
@@ -121,6 +122,26 @@ static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
     }
 }
 
+/* The lead died after its nodes had done their part: not once more. */
+static void a_run_whose_journals_prove_its_success_is_not_lost(void **state)
+{
+    static const char *const words[] = {"failed", "completed", "node_fail", "timeout", "cancelled"};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct world world;
+        world_init(&world);
+        world_begin(&world, false);
+        world_runs(&world, "validate");
+        world_seen(&world, "validate", words[i], true);
+        world_wait(&world, OUTCOME_GRACE_MS);
+        world_step(&world, (struct core_event){.kind = EV_RUN_SILENT,
+                                               .run = world_phase(&world, "validate")->run,
+                                               .outcome = OUTCOME_SUCCEEDED});
+        assert_int_equal(world_phase(&world, "validate")->state, PHASE_DECIDING);
+        world_fini(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +149,7 @@ int main(void)
         cmocka_unit_test(all_nodes_that_failed_their_preflight_are_blamed),
         cmocka_unit_test(failed_preflights_count_in_a_row),
         cmocka_unit_test(the_only_node_of_a_job_that_left_no_word_is_blamed),
+        cmocka_unit_test(a_run_whose_journals_prove_its_success_is_not_lost),
     };
     return cmocka_run_group_tests_name("core nodes", tests, NULL, NULL);
 }

@@ -291,6 +291,51 @@ static void what_a_worker_says_is_lost_is_passed_over(void **state)
                 "insufficient data: the journal of n1 lacks entries 3 to 7 of run #1");
 }
 
+/* The lead has died with the job, and `stopping` (or NULL) may be its last word. */
+static const char *outcome_after(struct world *world, const char *exited, const char *stopping)
+{
+    static char outcome[64];
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 0);
+    world_kill(world);
+    char *entry = metric(1), *first = started(101);
+    leave(world, "runs/1/a/1", "journal/n1.jsonl", text_format("%s\n%s\n", entry, exited));
+    leave(world, "runs/1/a/1", "journal/lead.jsonl",
+          text_format("%s\n%s", first, stopping ? stopping : ""));
+    free(entry);
+    free(first);
+    world_slurm_write(world, "state.101", "failed");
+    world_start(world, NULL);
+    for (int i = 0; i < 4000 && (i == 0 || text_equal(outcome, "null")); i++) {
+        json_t *run = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+        (void)snprintf(outcome, sizeof outcome, "%s", world_member(run, "outcome"));
+        json_decref(run);
+        world_pause();
+    }
+    return outcome;
+}
+
+#define DONE     "{\"seq\": 2, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": true}"
+#define CUT_OFF  "{\"seq\": 2, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": false}"
+#define STOPPING "{\"seq\": 2, \"time\": 2, \"type\": \"stopping\", \"why\": \"guard\"}\n"
+
+static void a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded(void **state)
+{
+    assert_string_equal(outcome_after(*state, DONE, NULL), "succeeded");
+    world_await(*state, "/v1/workflows/1", "phases.0.state", "succeeded");
+}
+
+static void a_run_that_was_cut_off_when_its_lead_died_is_lost(void **state)
+{
+    assert_string_equal(outcome_after(*state, CUT_OFF, NULL), "lost");
+}
+
+static void a_run_that_was_being_stopped_when_its_lead_died_is_lost(void **state)
+{
+    assert_string_equal(outcome_after(*state, DONE, STOPPING), "lost");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -307,6 +352,9 @@ int main(void)
         TEST(a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once),
         TEST(a_line_of_garbage_while_the_run_goes_on_is_told_at_once),
         TEST(what_a_worker_says_is_lost_is_passed_over),
+        TEST(a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded),
+        TEST(a_run_that_was_cut_off_when_its_lead_died_is_lost),
+        TEST(a_run_that_was_being_stopped_when_its_lead_died_is_lost),
     };
     return cmocka_run_group_tests_name("daemon: journals", tests, NULL, NULL);
 }

@@ -270,11 +270,11 @@ static void a_folder_is_claimed_by_one_job(void **state)
     assert_int_equal(job_folder_claim("/nowhere", 1, &err), -ENOENT);
 }
 
+static const char begun[] = "{\"seq\": 1, \"time\": 100.5, \"type\": \"started\", \"job_id\": 4711,"
+                            " \"restarts\": 2, \"nodes\": [\"n1\", \"n2\"], \"end_time\": null}\n";
+
 static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
 {
-    static const char begun[] =
-        "{\"seq\": 1, \"time\": 100.5, \"type\": \"started\", \"job_id\": 4711,"
-        " \"restarts\": 2, \"nodes\": [\"n1\", \"n2\"], \"end_time\": null}\n";
     static const struct {
         const char *stopping; /* the lead was about to stop the run, or NULL */
         enum outcome_kind kind;
@@ -283,7 +283,7 @@ static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
     } rows[] = {
         {NULL, OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, true},
         {"preempted", OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE, true},
-        {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE, true},
+        {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE, false}, /* without a checkpoint */
         {"cancelled", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, false},
         {"held", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, false},
         {"nan", OUTCOME_FAILED, OUTCOME_CAUSE_NAN, false},
@@ -321,6 +321,40 @@ static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
         outcome_fini(&outcome);
         free(journal);
         free(stopping);
+    }
+    free(run_dir);
+}
+
+/* Both nodes had done their part, or one of them was cut off. */
+static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
+{
+    static const struct {
+        const char *n1, *n2;
+        enum outcome_kind kind;
+    } rows[] = {
+        {"true", "true", OUTCOME_SUCCEEDED},
+        {"true", "false", OUTCOME_PREEMPTED},
+        {"true", NULL, OUTCOME_PREEMPTED}, /* its journal has no last entry */
+    };
+    (void)state;
+    char *run_dir = text_format("%s/1", folder);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const done[] = {rows[i].n1, rows[i].n2};
+        for (int node = 0; node < 2; node++) {
+            char *journal = text_format(
+                "{\"seq\": 1, \"time\": 102.5, \"type\": \"metric\", \"step\": 8, \"values\": {}}\n"
+                "{\"seq\": 2, \"time\": 103.5, \"type\": \"%s\", \"ranks\": [], \"done\": %s}\n",
+                done[node] ? "exited" : "gpus", done[node] ? done[node] : "null");
+            put(journal, "1/journal/n%d.jsonl", node + 1);
+            free(journal);
+        }
+        put(begun, "1/journal/lead.jsonl");
+        struct outcome outcome;
+        outcome_init(&outcome, 11);
+        assert_int_equal(posthumous_read(run_dir, &outcome), POSTHUMOUS_KILLED);
+        assert_int_equal(outcome.kind, rows[i].kind);
+        assert_int_equal(outcome.requeues, rows[i].kind == OUTCOME_PREEMPTED);
+        outcome_fini(&outcome);
     }
     free(run_dir);
 }
@@ -414,6 +448,7 @@ int main(void)
         TEST(what_earlier_runs_saved_is_good_where_it_leads_to_the_next),
         TEST(a_folder_is_claimed_by_one_job),
         TEST(a_run_that_was_killed_ends_as_its_journals_tell),
+        TEST(a_run_whose_nodes_had_done_their_part_has_succeeded),
         TEST(a_run_that_no_lead_began_is_not_over),
         TEST(an_outcome_is_read_as_it_was_written),
         TEST(the_next_run_is_made_once_and_only_for_its_own_job),

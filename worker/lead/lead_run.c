@@ -101,6 +101,34 @@ static void lead_run_open_link(struct lead_run *run, struct commands *commands)
     run->link = link_open(&options);
 }
 
+/* Decides that the run has failed where something it should have made is not there, also of one
+ * that `until` has ended. */
+static void lead_run_check_outputs(struct lead_run *run)
+{
+    const char *out_dir = run->assignment->out_dir;
+    size_t i;
+    json_t *output;
+    json_array_foreach((json_t *)run->assignment->outputs, i, output)
+    {
+        const char *name = json_string_value(output);
+        char *path = text_format("%s/%s", out_dir, name ? name : "");
+        char *end = strrchr(path, '/');
+        *end = '\0';
+        DIR *folder = opendir(path); /* NFS looks anew then for what another node has written */
+        *end = '/';
+        if (folder)
+            closedir(folder);
+        int problem = access(path, F_OK) < 0 ? errno : 0;
+        if (problem && run->outcome.kind == OUTCOME_SUCCEEDED)
+            run->is_decided = false;
+        if (problem)
+            (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT,
+                                  "outputs: no %s in %s: %s", name ? name : "file", out_dir,
+                                  strerror(problem));
+        free(path);
+    }
+}
+
 /* Whether another lead has begun the run, and how it ended. */
 static enum posthumous_end lead_run_look_back(struct lead_run *run)
 {
@@ -119,6 +147,8 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run)
     outcome_fini(&run->outcome);
     run->outcome = outcome;
     run->is_decided = run->is_ended = true;
+    if (end == POSTHUMOUS_KILLED && outcome.kind == OUTCOME_SUCCEEDED)
+        lead_run_check_outputs(run);
     return end;
 }
 
@@ -339,7 +369,8 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
 
 void lead_run_add_lost(struct lead_run *run, const char *node)
 {
-    int64_t saved = posthumous_add_node(run->assignment->run_dir, node, &run->outcome);
+    bool is_done;
+    int64_t saved = posthumous_add_node(run->assignment->run_dir, node, &run->outcome, &is_done);
     if (saved > run->saved_step)
         run->saved_step = saved;
 }
@@ -363,34 +394,6 @@ static bool lead_run_goes_on(const struct lead_run *run)
     bool has_worked = outcome->has_step && outcome->last_step > began;
     return (outcome->kind == OUTCOME_PREEMPTED && (has_worked || has_saved)) ||
            (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
-}
-
-/* Decides that the run has failed where something it should have made is not there, also of one
- * that `until` has ended. */
-static void lead_run_check_outputs(struct lead_run *run)
-{
-    const char *out_dir = run->assignment->out_dir;
-    size_t i;
-    json_t *output;
-    json_array_foreach((json_t *)run->assignment->outputs, i, output)
-    {
-        const char *name = json_string_value(output);
-        char *path = text_format("%s/%s", out_dir, name ? name : "");
-        char *end = strrchr(path, '/');
-        *end = '\0';
-        DIR *folder = opendir(path); /* NFS looks anew then for what another node has written */
-        *end = '/';
-        if (folder)
-            closedir(folder);
-        int problem = access(path, F_OK) < 0 ? errno : 0;
-        if (problem && run->outcome.kind == OUTCOME_SUCCEEDED)
-            run->is_decided = false;
-        if (problem)
-            (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_EXIT,
-                                  "outputs: no %s in %s: %s", name ? name : "file", out_dir,
-                                  strerror(problem));
-        free(path);
-    }
 }
 
 /* Says of a run that has succeeded when no file came of the name that checkpoints are to have: a

@@ -13,6 +13,7 @@ struct posthumous_node {
     struct outcome *outcome;
     json_int_t last;
     int64_t checkpoint_step;
+    bool is_done;
 };
 
 static bool posthumous_node_entry(void *context, const json_t *entry)
@@ -28,6 +29,8 @@ static bool posthumous_node_entry(void *context, const json_t *entry)
     bool is_start = text_equal(type, "ranks") && (outcome->started == 0 || time < outcome->started);
     if (is_start)
         outcome->started = time;
+    else if (text_equal(type, "exited"))
+        node->is_done = json_is_true(json_object_get(entry, "done"));
     else if (text_equal(type, "checkpoint") && step > node->checkpoint_step)
         node->checkpoint_step = step;
     else if (text_equal(type, "metric") && step > outcome->last_step) {
@@ -37,7 +40,8 @@ static bool posthumous_node_entry(void *context, const json_t *entry)
     return true;
 }
 
-int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome)
+int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
+                            bool *ret_is_done)
 {
     struct posthumous_node found = {.outcome = outcome, .checkpoint_step = -1};
     char *path = text_format("%s/journal/%s.jsonl", run_dir, node);
@@ -45,6 +49,7 @@ int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcom
     if (found.last)
         json_object_set_new(outcome->finals, node, json_integer(found.last));
     free(path);
+    *ret_is_done = found.is_done;
     return found.checkpoint_step;
 }
 
@@ -70,6 +75,7 @@ struct posthumous_lead {
     struct outcome *outcome;
     json_t *nodes; /* owned */
     json_t *ended; /* owned */
+    bool was_stopping;
 };
 
 static bool posthumous_lead_entry(void *context, const json_t *entry)
@@ -92,10 +98,36 @@ static bool posthumous_lead_entry(void *context, const json_t *entry)
     for (size_t i = 0; i < count && why && text_equal(type, "stopping"); i++)
         if (text_equal(why, posthumous_reasons[i].why)) {
             outcome->kind = posthumous_reasons[i].kind;
+            lead->was_stopping = true;
             outcome->cause = posthumous_reasons[i].cause;
             outcome_set_message(outcome, "%s", message ? message : why);
         }
     return true;
+}
+
+/* Of all nodes. The lead had said nothing of a stop: then the run has succeeded where all of them
+ * had done their part, and otherwise the next run goes on where it was killed. */
+static void posthumous_add_nodes(const char *run_dir, const struct posthumous_lead *lead)
+{
+    struct outcome *outcome = lead->outcome;
+    bool are_done = json_array_size(lead->nodes) > 0, is_done = false, has_saved = false;
+    size_t i;
+    json_t *node;
+    json_array_foreach(lead->nodes, i, node)
+    {
+        const char *name = json_string_value(node);
+        int64_t saved = name ? posthumous_add_node(run_dir, name, outcome, &is_done) : -1;
+        has_saved |= saved >= 0;
+        are_done &= name && is_done;
+    }
+    if (outcome->ended == 0)
+        outcome->ended = clock_calendar_s();
+    if (are_done && !lead->was_stopping) {
+        outcome->kind = OUTCOME_SUCCEEDED;
+        outcome_set_message(outcome, "%s", "");
+    }
+    outcome->requeues =
+        outcome->kind == OUTCOME_PREEMPTED || (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
 
 enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome)
@@ -104,8 +136,6 @@ enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome
     enum posthumous_end end = POSTHUMOUS_NOT_BEGUN;
     char *path = text_format("%s/journal/lead.jsonl", run_dir);
     struct outcome told;
-    size_t i;
-    json_t *node;
     outcome->kind = OUTCOME_PREEMPTED;
     outcome_set_message(outcome, "killed with its job");
     journal_visit(path, NULL, posthumous_lead_entry, &lead);
@@ -114,12 +144,7 @@ enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome
         *outcome = told;
         end = POSTHUMOUS_TOLD;
     } else if (lead.nodes) {
-        json_array_foreach(lead.nodes, i, node) if (json_is_string(node))(void)
-            posthumous_add_node(run_dir, json_string_value(node), outcome);
-        if (outcome->ended == 0)
-            outcome->ended = clock_calendar_s();
-        outcome->requeues =
-            outcome->kind == OUTCOME_PREEMPTED || outcome->kind == OUTCOME_TIMED_OUT;
+        posthumous_add_nodes(run_dir, &lead);
         end = POSTHUMOUS_KILLED;
     }
     json_decref(lead.nodes);

@@ -3,13 +3,16 @@
 #ifndef PHASED_WORKER_LEAD_POSTHUMOUS_H
 #define PHASED_WORKER_LEAD_POSTHUMOUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct outcome;
 
 /* Adds to an outcome what the journal of one node holds: its last number, the last step, when its
- * ranks began, when it was last heard of. Returns the step of its newest checkpoint, or -1. */
-int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome);
+ * ranks began, when it was last heard of. Returns the step of its newest checkpoint, or -1.
+ * `ret_is_done`: its last entry says that the node had done its part, and well. */
+int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
+                            bool *ret_is_done);
 
 enum posthumous_end {
     POSTHUMOUS_NOT_BEGUN, /* no lead has begun the run */
@@ -18,7 +21,8 @@ enum posthumous_end {
 };
 
 /* Fills an initialised outcome. What the lead was about to do when it was killed is why the run
- * ended; otherwise it was preempted, and the next one goes on. */
+ * ended; otherwise it has succeeded where all nodes had done their part, and elsewhere it was
+ * preempted, and the next one goes on. */
 enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome);
 
 #endif

@@ -154,10 +154,13 @@ static void agent_command(void *context, const char *line, size_t size)
 static void agent_orphaned(struct agent *agent)
 {
     agent->is_orphan = true;
-    if (!agent->run || node_run_is_over(agent->run))
-        agent_leave(agent);
-    else
+    if (agent->run && !node_run_is_over(agent->run)) {
         node_run_stop(agent->run, AGENT_ORPHAN_S);
+        return;
+    }
+    if (agent->run)
+        node_run_finish(agent->run); /* its last entry says whether all has ended well here */
+    agent_leave(agent);
 }
 
 /* Where slurmd died alone, Slurm has given the node up and requeued the job: standard input stays

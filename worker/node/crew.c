@@ -480,6 +480,17 @@ const struct crew_rank *crew_failed(const struct crew *crew)
     return crew->failed;
 }
 
+bool crew_ended_well(const struct crew *crew)
+{
+    bool was_asked = (crew->is_stopping && !crew->is_clearing) || crew->was_terminated;
+    for (unsigned i = 0; i < crew->count; i++) {
+        const struct crew_rank *rank = &crew->members[i].rank;
+        if (!rank->has_ended || rank->code || rank->signal)
+            return false;
+    }
+    return crew->count > 0 && !was_asked;
+}
+
 bool crew_was_cut_off(const struct crew *crew)
 {
     /* A shell dies of the stop signal at once while its command still saves: no sign alone. Nor is

@@ -86,6 +86,8 @@ const struct crew_rank *crew_rank(const struct crew *crew, unsigned i);
 /* The first rank that failed, or NULL. */
 const struct crew_rank *crew_failed(const struct crew *crew);
 
+/* Whether all ranks ended by themselves, and well: nobody told them to stop. */
+bool crew_ended_well(const struct crew *crew);
 /* Whether a process died by a signal that was not the one for stopping: it may have been writing.
  */
 bool crew_was_cut_off(const struct crew *crew);

@@ -101,7 +101,8 @@ static void node_run_end(struct node_run *run)
             checkpoint = json_integer(saved_step);
     }
     if (run->journal) {
-        node_run_add(run, "exited", json_pack("{s:O}", "ranks", ranks));
+        node_run_add(run, "exited",
+                     json_pack("{s:O, s:b}", "ranks", ranks, "done", run->has_done_its_part));
         final = journal_last(run->journal);
     }
     json_decref(ranks);
@@ -148,6 +149,10 @@ void node_run_go(struct node_run *run)
     vigil_close(run->vigil);
     run->vigil = NULL;
     node_run_end_check(run);
+    /* Now: who stops the run from here on stops nothing any more. */
+    bool joins = run->assignment && run->assignment->join && run->options.node_index == 0;
+    run->has_done_its_part =
+        run->crew && crew_ended_well(run->crew) && !run->has_failed && (run->joined || !joins);
     bool is_bad = run->crew && (crew_failed(run->crew) || crew_was_cut_off(run->crew));
     if (run->observer)
         observer_look_last(run->observer, is_bad ? OBSERVER_ENDED_BADLY : OBSERVER_ENDED_WELL);

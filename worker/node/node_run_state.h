@@ -45,11 +45,12 @@ struct node_run {
     struct link *link;
     struct observer *observer;
     struct crew *crew;
-    struct crew *joined; /* the groups, once `crew` joins what they have made; else NULL */
-    struct vigil *vigil; /* NULL before the ranks have started */
-    bool has_looked;     /* for what tells why it failed */
-    json_t *failure;     /* what was found: see worker/health/failure.h; or NULL */
-    bool has_failed;     /* a rank has, before the run was stopped */
+    struct crew *joined;    /* the groups, once `crew` joins what they have made; else NULL */
+    struct vigil *vigil;    /* NULL before the ranks have started */
+    bool has_looked;        /* for what tells why it failed */
+    json_t *failure;        /* what was found: see worker/health/failure.h; or NULL */
+    bool has_failed;        /* a rank has, before the run was stopped */
+    bool has_done_its_part; /* all ranks ended well by themselves, and what is to be joined is */
     struct gpu_fault fault;
     double started_s, ended_s;
     int64_t files_by_ms;

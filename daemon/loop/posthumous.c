@@ -1,0 +1,84 @@
+/* Reading the journals of a run that nobody will write an outcome for. The lead does the same where
+ * its job is started again (worker/lead/posthumous.c). */
+#include "daemon/loop/posthumous.h"
+
+#include "daemon/loop/folder.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RUN_JSON_MAX = 16 << 20 };
+
+/* The last whole entry of this type; NULL: there is none. A new reference. */
+static json_t *last_entry(const char *run_dir, const char *writer, const char *type)
+{
+    char *path = text_format("%s/journal/%s.jsonl", run_dir, writer), *line = NULL;
+    char *word = text_format("\"%s\"", type);
+    json_t *found = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    FILE *file = fopen(path, "re");
+    while (file && (size = getline(&line, &capacity, file)) > 0) {
+        /* Most lines are metrics: what cannot be of the type is not parsed. */
+        json_t *entry = strstr(line, word) ? json_loadb(line, (size_t)size, 0, NULL) : NULL;
+        const char *name = json_string_value(json_object_get(entry, "type"));
+        if (name && text_equal(name, type)) {
+            json_decref(found);
+            found = json_incref(entry);
+        }
+        json_decref(entry);
+    }
+    free(line);
+    if (file)
+        (void)fclose(file); /* it was only read */
+    free(word);
+    free(path);
+    return found;
+}
+
+/* Of a phase that splits its input nobody but the lead, or the next run, takes away the parts. */
+static bool is_complete(const struct folder *folder)
+{
+    char *path = text_format("%s/run.json", folder->run), *text = NULL;
+    json_t *run =
+        file_read(path, RUN_JSON_MAX, &text, NULL, NULL) == 0 ? json_loads(text, 0, NULL) : NULL;
+    const json_t *spec = json_object_get(run, "spec"), *output;
+    bool is_whole = spec && !json_is_object(json_object_get(spec, "shard"));
+    size_t i;
+    json_array_foreach(json_object_get(spec, "outputs"), i, output)
+    {
+        const char *name = json_string_value(output);
+        char *file = text_format("%s/%s", folder->out, name ? name : "");
+        is_whole = is_whole && access(file, F_OK) == 0;
+        free(file);
+    }
+    json_decref(run);
+    free(text);
+    free(path);
+    return is_whole;
+}
+
+bool posthumous_is_success(const struct folder *folder)
+{
+    json_t *started = last_entry(folder->run, "lead", "started");
+    json_t *stopping = last_entry(folder->run, "lead", "stopping");
+    const json_t *nodes = json_object_get(started, "nodes"), *node;
+    bool is_success = json_array_size(nodes) > 0 && !stopping && is_complete(folder);
+    size_t i;
+    json_array_foreach(nodes, i, node)
+    {
+        const char *name = json_string_value(node);
+        bool is_name = name && *name && *name != '.' && !strchr(name, '/');
+        json_t *exited = is_success && is_name ? last_entry(folder->run, name, "exited") : NULL;
+        is_success = json_is_true(json_object_get(exited, "done"));
+        json_decref(exited);
+    }
+    json_decref(stopping);
+    json_decref(started);
+    return is_success;
+}
