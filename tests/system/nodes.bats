@@ -35,14 +35,14 @@ nodes_are() {
     phasectl daemon start
     workflow=$(sleeper 300 | submit)
     eventually 30 nodes_are "$workflow" n1
-    kill -KILL "$(agent_pid)"
+    kill -ABRT "$(agent_pid)"
     eventually 60 nodes_are "$workflow" 'n1 n2' # though n1 is idle, and comes first
     [ "$(record "SELECT cause || ' ' || attempt FROM run WHERE state = 'ended'")" = 'node_fail 1' ]
     [ "$(record 'SELECT node || ifnull(address, 0) || count FROM v_node')" = "n1$workflow/a#11" ]
 
     run phasectl nodes
     [[ ${lines[0]} == NODE*CAUSE*RUN*SINCE*LEFT*COUNT*MESSAGE ]]
-    [[ ${lines[1]} == n1\ *node_fail\ *"$workflow/a#1"*1h5*'n1: task 0: Killed'* ]]
+    [[ ${lines[1]} == n1\ *node_fail\ *"$workflow/a#1"*1h5*'n1: task 0: Aborted'* ]]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 
@@ -51,6 +51,18 @@ nodes_are() {
     workflow=$(sleeper 0 | submit)
     eventually 60 state "$workflow" succeeded
     nodes_are "$workflow" n1
+}
+
+@test "an agent that somebody killed is no proof of a bad node" {
+    phasectl daemon start
+    workflow=$(sleeper 300 | submit)
+    eventually 30 nodes_are "$workflow" n1
+    kill -KILL "$(agent_pid)"
+    eventually 60 nodes_are "$workflow" 'n1 n1'
+    [ "$(record "SELECT cause || ' ' || attempt FROM run WHERE state = 'ended'")" = 'node_fail 1' ]
+    [ "$(phasectl nodes)" = 'jobs are kept away from no node' ]
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
 }
 
 @test "a name that is no node is refused, and one that is none any more drops no other" {

@@ -55,11 +55,16 @@ small_group() {
     start_lead 1
     await_lead 1
     [ "$(outcome 1 '[.cause, .failure.name, .node]')" = '["oom","host_oom",null]' ]
-    export FAKE_SRUN_ERROR='n1: task 0: Killed'
+    export FAKE_SRUN_ERROR='n1: task 0: Aborted'
     new_run 2 '{"run": "true"}' "$catalogue"
     start_lead 2
     await_lead 1
     [ "$(outcome 2 '[.failure, .node]')" = '[null,"n1"]' ]
+    export FAKE_SRUN_ERROR='n1: task 0: Killed' # by whom nobody says
+    new_run 3 '{"run": "true"}' "$catalogue"
+    start_lead 3
+    await_lead 1
+    [ "$(outcome 3 '[.failure, .node]')" = '[null,null]' ]
 }
 
 @test "the node that tells the cause counts, not the one that failed first, nor what was printed at the stop" {

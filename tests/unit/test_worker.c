@@ -243,15 +243,16 @@ static void srun_says_which_node_was_lost(void **state)
     static const struct {
         const char *complaint, *node;
     } rows[] = {
-        {"n2: task 1: Killed", "n2"},
+        {"n2: task 1: Aborted", "n2"},
+        {"n2: task 1: Killed", ""}, /* by a person, or for its memory: the node is well */
         {"gpu-01.site: task 0: Exited with exit code 1", "gpu-01.site"},
         {"Node failure on n3", "n3"},
         {"Task launch for StepId=7.0 failed on node n4: Communication connection failure", "n4"},
-        {"n[1-2]: tasks 0-1: Killed", ""},
+        {"n[1-2]: tasks 0-1: Aborted", ""},
         {"Node failure on n[1-2]", ""},
         {"Unable to create step for job 7: Invalid generic resource", ""},
-        {"a b: task 0: Killed", ""},
-        {": task 0: Killed", ""},
+        {"a b: task 0: Aborted", ""},
+        {": task 0: Aborted", ""},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -65,7 +65,9 @@ void outcome_blame(struct outcome *outcome, const char *complaint)
     static const char name_characters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     assert(complaint);
-    const char *name = strstr(complaint, ": task ") ? complaint : NULL; /* n1: task 0: Killed */
+    /* n1: task 0: Aborted. Whoever sent SIGKILL, a person or the OOM killer: the node is well. */
+    bool is_of_task = strstr(complaint, ": task ") && !text_ends(complaint, ": Killed");
+    const char *name = is_of_task ? complaint : NULL;
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
         const char *found = strstr(complaint, before[i]);
         name = found ? found + strlen(before[i]) : NULL;

@@ -57,7 +57,8 @@ void outcome_fini(struct outcome *outcome);
 void outcome_set_message(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Blames the node that srun's complaint of a lost step names, if it names exactly one. */
+/* Blames the node that srun's complaint of a lost step names, if it names exactly one, and not for
+ * an agent that was killed. */
 void outcome_blame(struct outcome *outcome, const char *complaint);
 
 const char *outcome_kind_name(enum outcome_kind kind);
