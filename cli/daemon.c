@@ -25,10 +25,22 @@
 enum {
     DAEMON_POLL_MS = 50,
     DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
+    DAEMON_WAIT_MAX_S = 90,  /* more, when it says that it waits for the record */
     DAEMON_STOP_MAX_S = 40,  /* a call to a Slurm that does not answer takes up to 18 s */
     DAEMON_FDS_MAX = 1024,   /* shells and test programs hand down few, and low ones */
     DAEMON_TAIL_LINES = 10,
     DAEMON_TAIL_SIZE = 16384,
+    DAEMON_WORD_SIZE = 5, /* of "wait " and "fail " */
+    DAEMON_WORDS_SIZE = 2048,
+    DAEMON_WORDS_FD = 3, /* in the daemon */
+};
+
+/* What the daemon says of its start on a pipe, since its log may lie on a disk that is full. */
+struct daemon_words {
+    int fd;
+    char text[DAEMON_WORDS_SIZE];
+    size_t size;
+    char reason[DAEMON_WORDS_SIZE]; /* why it does not start; empty: it has not said so */
 };
 
 static int daemon_ping(struct cli *cli, json_t **ret_json, struct error *err)
@@ -58,31 +70,66 @@ static void daemon_print_log(const struct cli *cli, off_t from)
     (void)fprintf(stderr, "%s%s", line, buffer[got - 1] == '\n' ? "" : "\n");
 }
 
-/* In the child: becomes the daemon. What fails here stands in the log. */
-static void daemon_become(const struct cli *cli, const char *program, int log, bool sandbox)
+/* Returns whether it says that it waits for something. */
+static bool daemon_hear(struct daemon_words *words)
 {
+    ssize_t size;
+    bool waits = false;
+    while ((size = read(words->fd, words->text + words->size,
+                        sizeof words->text - 1 - words->size)) > 0) {
+        words->size += (size_t)size;
+        words->text[words->size] = '\0';
+        char *line = words->text, *end;
+        for (; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            if (text_starts(line, "wait ")) {
+                (void)fprintf(stderr, "phased: %s\n", line + DAEMON_WORD_SIZE);
+                waits = true;
+            } else if (text_starts(line, "fail ")) {
+                (void)snprintf(words->reason, sizeof words->reason, "%s", line + DAEMON_WORD_SIZE);
+            }
+        }
+        words->size -= (size_t)(line - words->text);
+        memmove(words->text, line, words->size);
+    }
+    return waits;
+}
+
+/* In the child: becomes the daemon. What fails here stands in the log. */
+static void daemon_become(const struct cli *cli, const char *program, int log, int words,
+                          bool sandbox)
+{
+    char number[16];
+    (void)snprintf(number, sizeof number, "%d", DAEMON_WORDS_FD); /* fits */
     int null = open("/dev/null", O_RDONLY);
     if (setsid() < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
-        dup2(log, STDERR_FILENO) < 0 || chdir("/") < 0 ||
-        setenv("PHASED_HOME", cli->home.path, 1) < 0 ||
+        dup2(log, STDERR_FILENO) < 0 || dup2(words, DAEMON_WORDS_FD) < 0 ||
+        fcntl(DAEMON_WORDS_FD, F_SETFD, 0) < 0 || chdir("/") < 0 ||
+        setenv("PHASED_START_FD", number, 1) < 0 || setenv("PHASED_HOME", cli->home.path, 1) < 0 ||
         (sandbox && setenv("SLURM_CONF", cli->home.slurm_conf, 1) < 0)) {
         perror("phasectl: could not prepare the daemon");
         return;
     }
     (void)signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
-    for (int fd = STDERR_FILENO + 1; fd < DAEMON_FDS_MAX; fd++)
+    for (int fd = DAEMON_WORDS_FD + 1; fd < DAEMON_FDS_MAX; fd++)
         (void)close(fd); /* who waits for the end of a pipe of ours must not wait for the daemon */
     (void)execl(program, program, (char *)NULL);
     perror("phasectl: could not run phased");
 }
 
 /* Waits until `pid` answers, or has ended. */
-static int daemon_wait_started(struct cli *cli, pid_t pid, json_t **ret_json, struct error *err)
+static int daemon_wait_started(struct cli *cli, pid_t pid, struct daemon_words *words,
+                               json_t **ret_json, struct error *err)
 {
-    time_t deadline = time(NULL) + DAEMON_START_MAX_S;
-    while (time(NULL) < deadline) {
+    time_t begin = time(NULL), patience = DAEMON_START_MAX_S;
+    while (time(NULL) - begin < patience) {
         int status;
-        if (waitpid(pid, &status, WNOHANG) == pid) {
+        bool has_ended = waitpid(pid, &status, WNOHANG) == pid;
+        if (daemon_hear(words))
+            patience = DAEMON_WAIT_MAX_S;
+        if (has_ended) {
+            if (words->reason[0])
+                return error_set(err, -ECHILD, "phased did not start: %s", words->reason);
             if (WIFSIGNALED(status))
                 return error_set(err, -ECHILD, "phased was ended by signal %d (%s)",
                                  WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -93,7 +140,7 @@ static int daemon_wait_started(struct cli *cli, pid_t pid, json_t **ret_json, st
         cli_wait(DAEMON_POLL_MS);
     }
     return error_set(err, -ETIMEDOUT, "phased (pid %d) did not answer within %d s; its log is %s",
-                     (int)pid, DAEMON_START_MAX_S, cli->home.log);
+                     (int)pid, (int)patience, cli->home.log);
 }
 
 static void daemon_print_ping(const struct cli *cli, const json_t *ping, const char *word)
@@ -121,15 +168,24 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
         return error_set(err, code, "cannot open %s: %s", cli->home.log, strerror(-code));
     }
     off_t from = lseek(log, 0, SEEK_END);
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+        int code = -errno;
+        (void)close(log); /* nothing was written */
+        return error_set(err, code, "could not make a pipe: %s", strerror(-code));
+    }
     pid_t pid = fork();
     if (pid == 0) {
-        daemon_become(cli, program, log, sandbox);
+        daemon_become(cli, program, log, pipe_fds[1], sandbox);
         _exit(127); /* the parent's buffers are not ours to write */
     }
+    (void)close(pipe_fds[1]); /* the daemon has its own, as of the log */
+    struct daemon_words words = {.fd = pipe_fds[0]};
     int code = pid < 0 ? error_set(err, -errno, "could not fork: %s", strerror(errno))
-                       : daemon_wait_started(cli, pid, ret_json, err);
-    (void)close(log); /* the daemon has its own */
-    if (code < 0)
+                       : daemon_wait_started(cli, pid, &words, ret_json, err);
+    (void)close(pipe_fds[0]);
+    (void)close(log);
+    if (code < 0 && !words.reason[0])
         daemon_print_log(cli, from);
     return code;
 }

@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,11 @@ static const char usage[] =
     "\n"
     "SIGTERM and SIGINT stop it; running jobs are left alone.\n";
 
-enum { BEGINS_ANEW = -1 };
+enum {
+    BEGINS_ANEW = -1,
+    RECORD_PATIENCE_S = 60, /* for who else has the record locked: a person's sqlite3, a backup */
+    RECORD_AGAIN_MS = 200,
+};
 
 struct options {
     const char *home, *host, *program; /* program: its own path */
@@ -62,6 +67,7 @@ struct daemon {
     uv_signal_t signals[2];
     uv_async_t renewal;
     bool is_stopping, begins_anew;
+    int starter; /* a pipe to whoever waits for the start; -1: nobody does */
 };
 
 /* --- Command line ----------------------------------------------------------------------------- */
@@ -108,6 +114,32 @@ static int read_options(int argc, char **argv, struct options *options)
         return -1;
     fprintf(stderr, "phased: it takes no argument: %s\n", argv[optind]);
     return 2;
+}
+
+/* --- Telling of the start --------------------------------------------------------------------- */
+
+/* `phasectl daemon start` names the pipe by which it hears how the start goes: the log may lie on a
+ * disk that is full. */
+static int find_starter(void)
+{
+    const char *text = getenv("PHASED_START_FD");
+    int fd = text ? (int)strtol(text, NULL, 10) : -1;
+    (void)unsetenv("PHASED_START_FD"); /* not for those that are started by us */
+    return fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+}
+
+/* `word`: wait or fail. Who is gone need not hear it. */
+static void tell_starter(const struct daemon *daemon, const char *word, const char *text)
+{
+    if (daemon->starter >= 0)
+        (void)dprintf(daemon->starter, "%s %s\n", word, text);
+}
+
+static void forget_starter(struct daemon *daemon)
+{
+    if (daemon->starter >= 0)
+        (void)close(daemon->starter); /* nothing is buffered */
+    daemon->starter = -1;
 }
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -159,10 +191,37 @@ static void ask_for_renewal(void *arg)
     (void)uv_async_send(&daemon->renewal); /* cannot fail */
 }
 
+/* A lock of somebody else passes: it is waited for, and that is said. */
+static int open_record(struct daemon *daemon, struct error *err)
+{
+    const uint64_t until = uv_hrtime() + RECORD_PATIENCE_S * (uint64_t)1000000000;
+    const char *path = daemon->home.database;
+    bool was_told = false;
+    int status;
+    while ((status = store_open(path, daemon->home.runs, &daemon->store, err)) == -EBUSY) {
+        char *text = text_format("another program has the record %s locked, such as sqlite3 or a "
+                                 "backup: waiting for it, at most %d s",
+                                 path, RECORD_PATIENCE_S);
+        if (!was_told) {
+            log_line("%s", text);
+            tell_starter(daemon, "wait", text);
+        }
+        was_told = true;
+        free(text);
+        if (uv_hrtime() >= until)
+            return error_prefix(err, "waited %d s", RECORD_PATIENCE_S);
+        uv_sleep(RECORD_AGAIN_MS);
+        (void)uv_run(&daemon->uv, UV_RUN_NOWAIT); /* for SIGTERM */
+        if (daemon->is_stopping)
+            return error_set(err, -EINTR, "stopped while the record was locked");
+    }
+    return status;
+}
+
 static int open_parts(struct daemon *daemon, const struct options *options, int64_t started_ms,
                       struct error *err)
 {
-    int status = store_open(daemon->home.database, daemon->home.runs, &daemon->store, err);
+    int status = open_record(daemon, err);
     if (status < 0)
         return status;
     daemon->worker = find_worker(options->program);
@@ -257,7 +316,7 @@ static void daemon_fini(struct daemon *daemon)
 /* Returns the exit status, or BEGINS_ANEW when nothing is left of this process but itself. */
 static int serve(const struct options *options)
 {
-    struct daemon daemon = {.home = {.folder = -1}, .lock = -1};
+    struct daemon daemon = {.home = {.folder = -1}, .lock = -1, .starter = find_starter()};
     struct error err;
     char text[sizeof err.where + sizeof err.message + 32];
     int64_t started_ms = loop_now_ms();
@@ -277,10 +336,12 @@ static int serve(const struct options *options)
         status = open_parts(&daemon, options, started_ms, &err);
     if (status < 0) {
         fprintf(stderr, "phased: %s\n", error_text(&err, text, sizeof text));
+        tell_starter(&daemon, "fail", text);
         stop(&daemon);
     } else {
         log_line("phased " PACKAGE_VERSION " (%d) serves %s", (int)getpid(), daemon.home.path);
     }
+    forget_starter(&daemon);
     (void)uv_run(&daemon.uv, UV_RUN_DEFAULT); /* until all handles are closed */
     if (status == 0 && !daemon.begins_anew)
         log_line("stopped");

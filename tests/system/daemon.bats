@@ -98,6 +98,60 @@ notes() { phasectl status | grep -qF "$1"; }
     [ -z "$(ls -A "$PHASED_HOME/elsewhere")" ]
 }
 
+@test "a record that somebody else has locked is waited for, and that is said" {
+    phasectl daemon start
+    phasectl daemon stop
+    coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
+    # shellcheck disable=SC2153
+    echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
+    read -r -t 20 line <&"${LOCKER[0]}" && [ "$line" = locked ]
+    phasectl daemon start >"$PHASED_HOME/said" 2>&1 3>&- &
+    starter=$!
+    eventually 30 grep "another program has the record .*/phased.db locked.*: waiting for it, at most 60 s" "$PHASED_HOME/said"
+    grep "another program has the record" "$PHASED_HOME/phased.log"
+    echo "COMMIT;" >&"${LOCKER[1]}"
+    echo ".quit" >&"${LOCKER[1]}"
+    wait "$starter"
+    grep "phased .* started" "$PHASED_HOME/said"
+}
+
+@test "a lock of the record while the daemon runs delays what it does, and loses nothing" {
+    phasectl daemon start
+    coproc LOCKER { sqlite3 "$PHASED_HOME/phased.db" 2>&1; }
+    echo "BEGIN IMMEDIATE; SELECT 'locked';" >&"${LOCKER[1]}"
+    read -r -t 20 line <&"${LOCKER[0]}" && [ "$line" = locked ]
+    sleeper >"$PHASED_HOME/spec.yaml"
+    run phasectl submit "$PHASED_HOME/spec.yaml" # not promised
+    [ "$status" = 1 ]
+    [[ $output == *"locked"* ]]
+    echo "COMMIT;" >&"${LOCKER[1]}"
+    echo ".quit" >&"${LOCKER[1]}"
+    is_writable() { ! phasectl daemon status | grep "cannot be written"; }
+    eventually 60 is_writable
+    workflow=$(sleeper | submit)
+    eventually 30 in_state RUNNING
+    phasectl cancel "$workflow"
+    eventually 60 state "$workflow" cancelled
+}
+
+@test "a start on a full disk says so" {
+    [ "$(id -u)" = 0 ] || skip "a file system of its own takes root"
+    disk=$PHASED_HOME/disk
+    mkdir "$disk"
+    mount -t tmpfs -o size=4m,mode=0700 tmpfs "$disk" || skip "no file system can be mounted here"
+    (
+        PHASED_HOME=$disk
+        phasectl daemon start && phasectl daemon stop && rm -f "$disk/phased.db-wal"
+        dd if=/dev/zero of="$disk/ballast" bs=4k 2>/dev/null
+        dd if=/dev/zero of="$disk/crumbs" bs=1 count=4096 2>/dev/null
+        phasectl daemon start
+    ) >"$PHASED_HOME/said" 2>&1 && code=0 || code=$?
+    umount -l "$disk"
+    cat "$PHASED_HOME/said"
+    [ "$code" = 1 ]
+    grep -E "^phasectl: phased did not start: .*(the disk is full|No space left on device)" "$PHASED_HOME/said"
+}
+
 @test "garbage on the sockets harms nobody" {
     phasectl daemon start
     head -c 100000 /dev/urandom | timeout 10 socat -t 2 - "UNIX:$PHASED_HOME/phased.sock" >/dev/null || true
