@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 struct inquiry {
+    uv_loop_t *loop;
+    int64_t job_id;
+    bool is_other;
     inquiry_done *done;
     void *context;
 };
@@ -32,33 +35,65 @@ static double inquiry_time(const char *text, const char *name)
     return strptime(value, "%Y-%m-%dT%H:%M:%S", &parts) ? (double)mktime(&parts) : 0;
 }
 
+static void inquiry_finish(struct inquiry *inquiry, const struct inquiry_answer *answer)
+{
+    inquiry->done(inquiry->context, answer);
+    free(inquiry);
+}
+
+static void inquiry_complained(void *context, int code, const char *output)
+{
+    const struct inquiry_answer answer = {
+        .is_unknown = code > 0 && strstr(output, "Invalid job id"),
+        .text = "",
+    };
+    inquiry_finish(context, &answer);
+}
+
+static void inquiry_call(struct inquiry *inquiry, int fd, scontrol_done *done)
+{
+    char *job = text_format("%lld", (long long)inquiry->job_id);
+    const struct scontrol_call call = {
+        .arguments = {"--oneliner", "show", "job", job},
+        .captured_fd = fd,
+        .timeout_ms = INQUIRY_TIMEOUT_MS,
+    };
+    scontrol_start(inquiry->loop, &call, done, inquiry);
+    free(job);
+}
+
 static void inquiry_called(void *context, int code, const char *output)
 {
     struct inquiry *inquiry = context;
-    struct inquiry_answer answer = {0};
-    (void)code; /* without an answer there are no fields */
+    struct inquiry_answer answer = {.text = output};
     inquiry_field(output, " JobState=", answer.state, sizeof(answer.state));
     answer.end_time = inquiry_time(output, " EndTime=");
     char restarts[16];
     inquiry_field(output, " Restarts=", restarts, sizeof(restarts));
     answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
     answer.is_preempted = inquiry_time(output, " PreemptTime=") > 0;
-    inquiry->done(inquiry->context, &answer);
-    free(inquiry);
+    if (inquiry->is_other && code > 0 && !answer.state[0])
+        inquiry_call(inquiry, STDERR_FILENO, inquiry_complained); /* why not, stands there */
+    else
+        inquiry_finish(inquiry, &answer); /* without an answer there are no fields */
+}
+
+static void inquiry_new(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
+                        void *context)
+{
+    struct inquiry *inquiry = malloc(sizeof(*inquiry));
+    if (!inquiry)
+        abort();
+    *inquiry = (struct inquiry){loop, job_id, is_other, done, context};
+    inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
 }
 
 void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
 {
-    struct inquiry *inquiry = malloc(sizeof(*inquiry));
-    char *job = text_format("%lld", (long long)job_id);
-    if (!inquiry)
-        abort();
-    *inquiry = (struct inquiry){done, context};
-    const struct scontrol_call call = {
-        .arguments = {"--oneliner", "show", "job", job},
-        .captured_fd = STDOUT_FILENO,
-        .timeout_ms = INQUIRY_TIMEOUT_MS,
-    };
-    scontrol_start(loop, &call, inquiry_called, inquiry);
-    free(job);
+    inquiry_new(loop, job_id, false, done, context);
+}
+
+void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
+{
+    inquiry_new(loop, job_id, true, done, context);
 }

@@ -237,6 +237,12 @@ static void lead_step_ended(void *context, int code, int number)
 void lead_launch_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
+    int64_t holder = lead->claim.holder.job_id;
+    if (holder && lead->ready == lead->count)
+        (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
+                              "job %lld runs this phase, and neither it nor Slurm says that it is "
+                              "over: cancel it",
+                              (long long)holder);
     (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
                           "only %u of %u agents were there after %d s", lead->ready, lead->count,
                           LEAD_LAUNCH_MS / 1000);
@@ -308,8 +314,10 @@ static void lead_init(struct lead *lead, const char *job_dir)
     uv_timer_init(&lead->loop, &lead->timer);
     uv_timer_init(&lead->loop, &lead->later);
     uv_timer_init(&lead->loop, &lead->hang.timer);
+    uv_timer_init(&lead->loop, &lead->claim.timer);
     lead->term.data = lead->interrupt.data = lead->limit.data = lead;
     lead->timer.data = lead->later.data = lead->hang.timer.data = lead;
+    lead->claim.timer.data = lead;
     uv_signal_start(&lead->term, lead_term_done, SIGTERM);
     uv_signal_start(&lead->interrupt, lead_term_done, SIGINT);
     uv_signal_start(&lead->limit, lead_limit_done, SIGUSR2);
@@ -333,7 +341,7 @@ static void lead_fini(struct lead *lead)
 }
 
 /* The run that the job is to serve first. It may be over, when an earlier lead of this job has
- * served it. -EBUSY: it is another job's. */
+ * served it. -EBUSY: it is another job's. -ECANCELED: the daemon has declared it over. */
 static int lead_open_first(struct lead *lead, struct error *err)
 {
     char *run_dir = NULL;
@@ -343,6 +351,8 @@ static int lead_open_first(struct lead *lead, struct error *err)
     if (result < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run matters more */
     result = job_folder_read_current(lead->job_dir, &run_dir, err);
+    if (result == 0 && lead_run_is_sealed(run_dir, err))
+        result = -ECANCELED;
     if (result == 0)
         result = lead_run_open(run_dir, &lead->commands, &lead->run, err);
     free(run_dir);
@@ -366,7 +376,7 @@ int lead_main(const char *job_dir, bool is_guest)
     int result = lead_open_first(&lead, &err);
     if (result < 0) {
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
-        lead.status = result != -EBUSY;
+        lead.status = result != -EBUSY && result != -ECANCELED;
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)

@@ -32,6 +32,8 @@ void lead_begin(struct lead *lead)
         lead_conclude(lead); /* it was stopped, or could not be prepared, before it began */
         return;
     }
+    if (!lead_claim(lead))
+        return;
     json_t *nodes = json_array();
     for (unsigned i = 0; i < lead->count; i++) {
         lead->agents[i].is_gone = lead->agents[i].is_ended = false;

@@ -30,6 +30,7 @@ void lead_close(struct lead *lead)
     uv_close((uv_handle_t *)&lead->timer, NULL);
     uv_close((uv_handle_t *)&lead->later, NULL);
     uv_close((uv_handle_t *)&lead->hang.timer, NULL);
+    uv_close((uv_handle_t *)&lead->claim.timer, NULL);
 }
 
 /* Nothing is waited for any more but the step, if it is there. */

@@ -43,7 +43,9 @@ static void lead_next(struct lead *lead, const char *run_dir)
     struct lead_run *next = NULL;
     struct error err;
     commands_clear(&lead->commands);
-    int result = lead_run_open(run_dir, &lead->commands, &next, &err);
+    int result = lead_run_is_sealed(run_dir, &err)
+                     ? -ECANCELED
+                     : lead_run_open(run_dir, &lead->commands, &next, &err);
     assert(result < 0 || next);
     if (result == 0 && next->is_ended)
         result = error_set(&err, -EALREADY, "the run has its outcome already");
@@ -78,6 +80,8 @@ static void lead_go_alone(struct lead *lead)
     char *run_dir = NULL;
     commands_clear(&lead->commands);
     int result = alone_make_run(lead->run->assignment, &run_dir, &err);
+    if (result == 0 && lead_run_is_sealed(run_dir, &err))
+        result = -ECANCELED;
     if (result == 0)
         result = lead_run_open(run_dir, &lead->commands, &next, &err);
     assert(result < 0 || next);

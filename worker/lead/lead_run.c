@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAD_RUN_STOP_S = 10 };
+enum { LEAD_RUN_STOP_S = 10, LEAD_RUN_TOMBSTONE_MAX = 65536 };
 
 static int64_t lead_run_environment(const char *name)
 {
@@ -199,6 +199,25 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
     *ret_run = run;
     return 0;
+}
+
+bool lead_run_is_sealed(const char *run_dir, struct error *err)
+{
+    char *path = text_format("%s/tombstone.json", run_dir), *text = NULL;
+    bool is_sealed = access(path, F_OK) == 0;
+    json_t *json = is_sealed && file_read(path, LEAD_RUN_TOMBSTONE_MAX, &text, NULL, NULL) == 0
+                       ? json_loads(text, 0, NULL)
+                       : NULL;
+    const char *outcome = json_string_value(json_object_get(json, "outcome"));
+    const char *message = json_string_value(json_object_get(json, "message"));
+    if (is_sealed)
+        (void)error_set(err, -ECANCELED, "the daemon has declared this run over: %s%s%s",
+                        outcome ? outcome : "ended", message && *message ? ", " : "",
+                        message ? message : "");
+    json_decref(json);
+    free(text);
+    free(path);
+    return is_sealed;
 }
 
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err)

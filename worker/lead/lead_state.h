@@ -2,6 +2,7 @@
  *
  *   lead.c         the loop, signals, the step, how a run is stopped and concluded
  *   lead_agents.c  what the agents report
+ *   lead_claim.c   whether a run may begin, or another lead runs its phase
  *   lead_hang.c    whether a run hangs
  *   lead_checks.c  what their preflights say together
  *   lead_next.c    which run comes next: the daemon's commands, and alone
@@ -13,6 +14,7 @@
 #include "worker/lead/commands.h"
 #include "worker/lead/fitness.h"
 #include "worker/lead/lead_run.h"
+#include "worker/lead/phase_claim.h"
 #include "worker/health/pace.h"
 #include "worker/lead/step.h"
 
@@ -56,6 +58,14 @@ struct lead_hang {
     uv_timer_t timer;
 };
 
+/* The claim on the phase of the run that is to begin. */
+struct lead_claim {
+    bool is_asking;             /* Slurm, of the job that stands in the way */
+    unsigned over;              /* the claim whose job is over, as Slurm says */
+    struct phase_holder holder; /* job_id 0: nobody stands in the way */
+    uv_timer_t timer;           /* to try again */
+};
+
 struct lead {
     uv_loop_t loop;
     const char *job_dir;
@@ -78,6 +88,7 @@ struct lead {
     uv_timer_t timer; /* of the state: launching, the ladder, lingering, leaving */
     uv_timer_t later; /* to look again for the number of a run */
     struct lead_hang hang;
+    struct lead_claim claim;
     int64_t interrupted_ms;       /* when a stop from outside began */
     bool is_killing;              /* the ladder's last rung */
     bool is_joining;              /* the first node was told to */
@@ -105,6 +116,10 @@ void lead_interrupted(struct lead *lead);
 bool lead_all_ended(const struct lead *lead);
 /* Not all agents came in time. */
 void lead_launch_done(uv_timer_t *timer);
+
+/* lead_claim.c: whether the run may begin now. If not, it is concluded, or lead_begin() is called
+ * again. */
+bool lead_claim(struct lead *lead);
 
 /* lead_checks.c: the agents were told to start a run. */
 void lead_checks_begin(struct lead *lead);

@@ -11,6 +11,7 @@ worker_libworker_a_SOURCES += \
 	worker/lead/lead.c worker/lead/lead.h \
 	worker/lead/lead_agents.c \
 	worker/lead/lead_checks.c \
+	worker/lead/lead_claim.c \
 	worker/lead/lead_hang.c \
 	worker/lead/lead_leave.c \
 	worker/lead/lead_next.c \
@@ -18,6 +19,7 @@ worker_libworker_a_SOURCES += \
 	worker/lead/lead_state.h \
 	worker/lead/lineage.c worker/lead/lineage.h \
 	worker/lead/outcome.c worker/lead/outcome.h \
+	worker/lead/phase_claim.c worker/lead/phase_claim.h \
 	worker/lead/posthumous.c worker/lead/posthumous.h \
 	worker/lead/requeue.c worker/lead/requeue.h \
 	worker/lead/scontrol.c worker/lead/scontrol.h \

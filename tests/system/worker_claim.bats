@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# Whether a lead may begin a run: tombstones, and claims on the phase. Without Slurm.
+
+load worker/helpers
+
+setup() {
+    worker_setup
+}
+
+teardown() {
+    worker_teardown
+}
+
+# claimed NUMBER JOB ATTEMPT: another job has claimed the phase, for this run of it.
+claimed() {
+    mkdir -p "$home/phase/$3"
+    jq -n --argjson job "$2" --argjson attempt "$3" --arg dir "$home/phase/$3" \
+        '{job_id: $job, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
+}
+
+has_claimed() {
+    [ "$(jq .job_id "$home/phase/lead.$1" 2>/dev/null)" = 4711 ]
+}
+
+holds() {
+    grep -qsF "run $1 of this phase, in job $2" "$job/job.log"
+}
+
+@test "a run that the daemon has declared over does not begin, also without a daemon" {
+    new_run 1 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
+    echo '{"run": 1, "outcome": "lost", "message": "Slurm does not know its job any more"}' \
+        >"$home/phase/1/tombstone.json"
+    start_lead 1
+    await_lead
+    grep -qF "declared this run over: lost, Slurm does not know its job any more" "$job/job.log"
+    [ ! -e "$home/out/ran" ]
+    [ ! -e "$home/phase/1/outcome.json" ]
+}
+
+@test "a run waits for the lead of another job to end, whatever else is said, and then begins" {
+    new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
+    claimed 3 17 1
+    echo "JobState=RUNNING" >"$home/slurm/show" # the controller answers
+    echo "JobId=17 JobName=test JobState=COMPLETING StdOut=$home/phased-17/job.log" >"$home/slurm/job.17"
+    start_lead 2
+    await holds 1 17
+    await grep -qs "show job 17" "$home/slurm/calls"
+    [ ! -e "$home/out/ran" ]
+    echo '{}' >"$home/phase/1/outcome.json"
+    await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+    has_claimed 4
+    [ ! -e "$home/phase/lead.3" ]
+}
+
+@test "a claim of a job that Slurm says is over, or does not know, or knows as another's, is void" {
+    echo "JobState=RUNNING" >"$home/slurm/show"
+    for said in "JobState=NODE_FAIL StdOut=$home/phased-17/job.log" "" "JobState=RUNNING StdOut=/elsewhere/log"; do
+        rm -rf "$home/slurm/job.17" "$home/phase"
+        [ -z "$said" ] || echo "JobId=17 JobName=test $said" >"$home/slurm/job.17"
+        new_run 2 '{"run": "true"}'
+        claimed 1 17 1
+        start_lead 2
+        await_lead
+        [ "$(outcome 2 .outcome)" = succeeded ]
+        has_claimed 2
+    done
+}
+
+@test "a run that a later one has followed never begins" {
+    new_run 1 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
+    claimed 1 17 2
+    echo '{}' >"$home/phase/2/outcome.json"
+    start_lead 1
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .cause]')" = '["failed","launch"]' ]
+    [[ "$(outcome 1 .message)" = *"run 2 of this phase, in job 17, has come after it" ]]
+    [ ! -e "$home/out/ran" ]
+}
+
+@test "a lead that is told that its run is over stops, and ends it as cancelled" {
+    start_daemon
+    new_run 1 "{\"run\": $(script 'echo "step=1 loss=1"; sleep 100')}"
+    start_lead 1
+    await grep -qs metric "$home/phase/1/journal/n1.jsonl"
+    command_lead 1 1 '{"verb": "stop", "why": "over"}'
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .message]')" = '["cancelled","stopped: over"]' ]
+}

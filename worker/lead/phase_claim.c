@@ -1,0 +1,143 @@
+/* Claiming a phase. */
+#include "worker/lead/phase_claim.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PHASE_CLAIM_FILE_MAX = 65536, PHASE_CLAIM_TRIES = 10 };
+
+static char *claim_phase_dir(const struct assignment *assignment)
+{
+    const char *end = strrchr(assignment->run_dir, '/');
+    return text_format("%.*s", (int)(end ? end - assignment->run_dir : 0), assignment->run_dir);
+}
+
+/* The highest number; 0: there is no claim. */
+static unsigned claim_newest(const char *phase_dir)
+{
+    unsigned newest = 0;
+    struct dirent *entry;
+    DIR *folder = opendir(phase_dir);
+    while (folder && (entry = readdir(folder))) {
+        char *end = NULL;
+        unsigned long number =
+            text_starts(entry->d_name, "lead.") ? strtoul(entry->d_name + 5, &end, 10) : 0;
+        if (number > newest && number < UINT32_MAX && *end == '\0')
+            newest = (unsigned)number;
+    }
+    if (folder)
+        closedir(folder);
+    return newest;
+}
+
+/* NULL when it cannot be read. */
+static json_t *claim_read(const char *phase_dir, unsigned number)
+{
+    char *path = text_format("%s/lead.%u", phase_dir, number), *text = NULL;
+    json_t *json = NULL;
+    if (file_read(path, PHASE_CLAIM_FILE_MAX, &text, NULL, NULL) == 0)
+        json = json_loads(text, 0, NULL);
+    free(text);
+    free(path);
+    return json;
+}
+
+/* The outcome is written when no rank is left. */
+static bool claim_is_over(const json_t *claim)
+{
+    const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
+    char *path = text_format("%s/outcome.json", run_dir ? run_dir : "");
+    bool is_over = access(path, F_OK) == 0;
+    free(path);
+    return is_over;
+}
+
+/* -EEXIST: another lead was quicker. */
+static int claim_make(const struct assignment *assignment, const char *phase_dir, unsigned number,
+                      int64_t job_id, struct error *err)
+{
+    char *path = text_format("%s/lead.%u", phase_dir, number);
+    char *own = text_format("%s/.lead.%lld", phase_dir, (long long)job_id);
+    json_t *json = json_pack("{s:I, s:i, s:s}", "job_id", (json_int_t)job_id, "attempt",
+                             (int)assignment->attempt, "run_dir", assignment->run_dir);
+    char *text = json_dumps(json, JSON_COMPACT);
+    struct stat status;
+    if (!text)
+        abort();
+    int result = file_replace(own, text, strlen(text), 0600, err);
+    if (result == 0 && link(own, path) < 0)
+        result = error_set(err, -errno, "could not make %s: %s", path, strerror(errno));
+    /* An answer of NFS that was lost, and the question asked twice: it is made all the same. */
+    if (result == -EEXIST && stat(own, &status) == 0 && status.st_nlink == 2)
+        result = 0;
+    (void)unlink(own); /* it may not be there */
+    free(text);
+    json_decref(json);
+    free(own);
+    free(path);
+    return result;
+}
+
+static void claim_remove(const char *phase_dir, unsigned number)
+{
+    char *path = text_format("%s/lead.%u", phase_dir, number);
+    (void)unlink(path); /* somebody else may have */
+    free(path);
+}
+
+/* Whether the claim numbered `number` stands in nobody's way. */
+static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
+                       int64_t job_id, struct phase_holder *ret_holder, struct error *err)
+{
+    json_t *claim = claim_read(phase_dir, number);
+    json_int_t holder = json_integer_value(json_object_get(claim, "job_id"));
+    json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
+    int result = 0;
+    *ret_holder = (struct phase_holder){number, (unsigned)attempt, holder};
+    if (!claim)
+        result = error_set(err, -EBUSY, "%s/lead.%u cannot be read", phase_dir, number);
+    else if (holder == job_id)
+        result = 0;
+    else if (attempt > (json_int_t)assignment->attempt)
+        result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
+                           (long long)attempt, (long long)holder);
+    else if (!claim_is_over(claim))
+        result = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
+                           (long long)attempt, (long long)holder);
+    json_decref(claim);
+    return result;
+}
+
+int phase_claim_take(const struct assignment *assignment, int64_t job_id, unsigned over,
+                     struct phase_holder *ret_holder, struct error *err)
+{
+    char *phase_dir = claim_phase_dir(assignment);
+    int result = -EEXIST;
+    for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
+        unsigned number = claim_newest(phase_dir);
+        result = number ? claim_check(assignment, phase_dir, number, job_id, ret_holder, err) : 0;
+        if (result == -EBUSY && number == over)
+            result = 0;
+        if (result < 0)
+            break;
+        result = claim_make(assignment, phase_dir, number + 1, job_id, err);
+        if (result == 0 && number)
+            claim_remove(phase_dir, number);
+    }
+    if (result == -EEXIST) /* the folder is not seen here as it is */
+        result = -EBUSY;
+    free(phase_dir);
+    return result;
+}
