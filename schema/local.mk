@@ -1,14 +1,16 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
 	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql \
-	schema/007_begin_step.sql
+	schema/007_begin_step.sql schema/008_seal.sql
 QUERIES = \
+	schema/queries/job_find_token.sql \
 	schema/queries/notice_retry.sql \
 	schema/queries/notice_done.sql \
 	schema/queries/notice_list.sql \
 	schema/queries/beside_load.sql \
 	schema/queries/budget_set.sql \
 	schema/queries/provenance_insert.sql \
+	schema/queries/run_find_workflow.sql \
 	schema/queries/source_answer.sql \
 	schema/queries/budget_tell.sql \
 	schema/queries/budgets.sql \

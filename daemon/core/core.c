@@ -195,7 +195,7 @@ static const struct {
     [EV_RUN_SILENT] = {.run = run_on_silent},     [EV_CHECKPOINT] = {.run = run_on_checkpoint},
     [EV_SUSPECT] = {.run = run_on_suspect},       [EV_PROGRESS] = {.run = run_on_progress},
     [EV_JUDGED] = {.phase = phase_on_judged},     [EV_REMEDIED] = {.phase = remedy_on_remedied},
-    [EV_COMMAND] = {.phase = command_carry_out},
+    [EV_COMMAND] = {.phase = command_carry_out},  [EV_SEALED] = {.run = run_on_sealed},
 };
 
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)

@@ -35,6 +35,7 @@ enum core_event_kind {
     EV_RUN_STOPPING,
     EV_RUN_ENDED,  /* a run: outcome known, and all its journals are committed */
     EV_RUN_SILENT, /* a run: its folder holds no outcome; message: the job's last words */
+    EV_SEALED,     /* a run: its folder says that it has ended */
     EV_CHECKPOINT, /* a run: a whole checkpoint: path, step */
     EV_SUSPECT,    /* a run: a guard broke, or NaN came: what was saved since is not gone on from */
     EV_PROGRESS,   /* a run: step, begin_step */
@@ -146,11 +147,13 @@ struct core_event {
     X(HISTORY, "history", false)       /* a line of history: phase or run, from, to, message */    \
     X(PROMOTION, "promotion", false)   /* phase: promoted; run: begun by that */                   \
     X(BLAME_NODE, "blame-node", false) /* run: failed by a node: message */                        \
+    X(WARNING, "warning", false)       /* run: a line of history: message */                       \
     X(SUBMIT, "submit", true)          /* job (run: its first): until EV_SUBMITTED and the like */ \
     X(LOOKUP, "lookup", true)          /* job: likewise, or EV_UNKNOWN */                          \
     X(CANCEL_JOB, "cancel-job", true)  /* job: until it is gone */                                 \
     X(BEGIN_JOB, "begin-job", true)    /* job: let it begin soon: until it runs or is gone */      \
     X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
+    X(SEAL, "seal", true)                 /* run: its folder gets a tombstone; SEALED follows */   \
     X(JUDGE, "judge", true)               /* phase: its gate, or members; EV_JUDGED follows */     \
     X(REMEDY, "remedy", true)             /* phase: work its remedy out; EV_REMEDIED follows */    \
     X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
@@ -175,7 +178,8 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY; PROMOTION: who, empty: the gate; BLAME_NODE: the node */
+    char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who, empty: the gate; BLAME_NODE: the
+                                 node */
 };
 
 struct core_effects {

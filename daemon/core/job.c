@@ -231,10 +231,67 @@ static void job_on_pending(struct step *step, struct workflow *workflow, struct 
         (void)step_do_job(step, FX_BEGIN_JOB, run, job);
 }
 
+static void job_warn(struct step *step, struct run *run, const struct job *job, const char *what)
+{
+    struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
+    warning->run = run;
+    (void)snprintf(warning->message, sizeof warning->message,
+                   "job %u was over, and Slurm has it again (%s): %s", job->slurm_id,
+                   step->event->seen.state, what);
+}
+
+/* Its run has not ended, so nothing else was begun instead of it. */
+static void job_revive(struct step *step, struct workflow *workflow, struct job *job)
+{
+    job_warn(step, job_run(workflow, job), job, "its run goes on");
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        struct run *run = workflow->runs[i];
+        if (run->state == RUN_ENDED || (job_host(run->job) != job && !rival_is_open(run, job)))
+            continue;
+        struct job *own = job_host(run->job) == job ? run->job : job; /* a guest's, or a rival */
+        own->ended = job->ended = false;
+        own->ended_ms = job->ended_ms = own->started_ms = job->started_ms = 0;
+        run->silent_since_ms = 0;
+        step_save_run(step, run);
+        step_save_job(step, run, own);
+        step_save_job(step, run, job);
+    }
+}
+
+/* Slurm has told that this job is over, or did not know it for long, and has it now: a controller
+ * that was restored from an older state starts such jobs again. Another run may have taken the
+ * place of the job's run since. */
+static void job_on_back(struct step *step, struct workflow *workflow, struct job *job)
+{
+    struct run *run = job_run(workflow, job);
+    if (step->event->slurm_id)
+        job->slurm_id = step->event->slurm_id;
+    if (!job_is_idle(workflow, job) || rival_is_open(run, job)) {
+        job_revive(step, workflow, job);
+        return;
+    }
+    if (!job->is_back) {
+        job_warn(step, run, job, "it is cancelled");
+        step_save_job(step, run, job);
+    }
+    job->is_back = true;
+    (void)step_do_job(step, FX_CANCEL_JOB, run, job); /* once more, if it has not helped */
+}
+
+static void job_on_gone(struct step *step, struct run *run, struct job *job)
+{
+    job->is_back = false;
+    step_done_job(step, FX_CANCEL_JOB, run, job);
+}
+
 void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
 {
     const struct core_event *event = step->event;
     struct run *run = job_run(workflow, job);
+    if (job->ended && event->seen.is_final)
+        job_on_gone(step, run, job);
+    else if (job->ended)
+        job_on_back(step, workflow, job);
     if (job->ended)
         return;
     if (!job->slurm_id) /* seen before the submission's answer */
@@ -283,6 +340,8 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
 void job_on_absent(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
+    if (job->ended)
+        job_on_gone(step, run, job);
     if (job->ended || !job->slurm_id)
         return;
     /* Nobody looked for a while: the daemon or the controller was away. */

@@ -53,6 +53,7 @@ struct job {
     int64_t absent_seen_ms; /* when it was last found absent */
     bool is_requeued;       /* the run that has just ended had its lead requeue the job */
     bool is_closed;         /* it was asked to be cancelled: nobody joins it any more */
+    bool is_back;           /* it has ended, and Slurm has it again */
 };
 
 /* One attempt at a phase. */

@@ -56,7 +56,7 @@ bool rival_is_going(const struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->job_count; i++) {
         const struct job *job = workflow->jobs[i];
-        if (job->first && job->is_closed && !job->ended)
+        if (job->is_back || (job->first && job->is_closed && !job->ended))
             return true;
     }
     return false;

@@ -171,6 +171,9 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
                    run->message[0] ? ": " : "", run->message);
     run_move(step, run, RUN_ENDED, text);
     run_blame_node(step, run);
+    /* Nobody has heard from its worker that it ended, which may come yet. */
+    if (step->event->kind != EV_RUN_ENDED || step->event->run != run)
+        (void)step_do(step, FX_SEAL, run); /* at once */
     if (run->last_step > run->resume_step) /* of failed preflights those in a row count */
         run->phase->failures[CAUSE_PREFLIGHT] = 0;
     step_done(step, FX_READ_OUTCOME, run);
@@ -313,6 +316,11 @@ void run_on_silent(struct step *step, struct run *run)
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
     if (was_stopped_early || step->now_ms - run->job->ended_ms >= OUTCOME_GRACE_MS)
         run_end_by_job(step, run);
+}
+
+void run_on_sealed(struct step *step, struct run *run)
+{
+    step_done(step, FX_SEAL, run);
 }
 
 void run_on_checkpoint(struct step *step, struct run *run)

@@ -110,6 +110,7 @@ void run_on_started(struct step *step, struct run *run);
 void run_on_stopping(struct step *step, struct run *run);
 void run_on_ended(struct step *step, struct run *run);
 void run_on_silent(struct step *step, struct run *run);
+void run_on_sealed(struct step *step, struct run *run);
 void run_on_checkpoint(struct step *step, struct run *run);
 void run_on_suspect(struct step *step, struct run *run);
 void run_on_progress(struct step *step, struct run *run);
@@ -165,7 +166,7 @@ void job_settle(struct step *step, struct workflow *workflow);
 
 /* --- rival.c: several jobs for one run -------------------------------------------------------- */
 
-/* Whether a rival that was cancelled is still to be seen to go. */
+/* Whether a rival that was cancelled, or a job that came back, is still to be seen to go. */
 bool rival_is_going(const struct workflow *workflow);
 /* Gives a new run, whose job is the first, a rival for each other alternative of its phase. */
 void rival_add(struct step *step, struct run *run, int64_t due_ms);

@@ -18,8 +18,11 @@ static bool is_next(const struct loop *loop, const struct run *run)
 struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after)
 {
     const struct run *run = loop_run(loop, run_id);
-    if (!run) /* over, and its job too as far as Slurm told */
+    if (!run || (run->state == RUN_ENDED && run->job->ended)) { /* nobody should be there */
+        if (after < 1)
+            return (struct loop_command){.number = 1, .verb = LOOP_STOP, .why = "over"};
         return (struct loop_command){.number = after < 2 ? 2 : 0, .verb = LOOP_END};
+    }
     const struct workflow *workflow = run->phase->workflow;
     for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
         const struct run *next = workflow->runs[i];

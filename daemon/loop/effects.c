@@ -80,6 +80,11 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         log_move(effect);
         loop->has_history = true;
         break;
+    case FX_WARNING:
+        log_line("warning: run %llu/%s#%u: %s", (unsigned long long)effect->workflow->id,
+                 effect->run->phase->name, effect->run->attempt, effect->message);
+        loop->has_history = true;
+        break;
     case FX_PROMOTION:
     case FX_BLAME_NODE:
         loop->has_history = true;
@@ -257,6 +262,24 @@ static int carry_read_outcome(struct loop *loop, struct duty *duty)
     return CARRIED_OUT;
 }
 
+static int carry_seal(struct loop *loop, struct duty *duty)
+{
+    struct run *run = duty->effect.run;
+    struct core_event event = {.kind = EV_SEALED, .workflow = run->phase->workflow, .run = run};
+    struct folder folder;
+    struct error err;
+    folder_init(&folder, loop->config.home, run);
+    int status = folder_seal(&folder, run, &err);
+    folder_fini(&folder);
+    if (status < 0) {
+        log_line("%s", err.message);
+        return CARRIED_LATER_MS + FOLDER_RETRY_MS;
+    }
+    loop_post(loop, &event);
+    loop->has_told = true; /* its lead is to stop, if there is one: loop_command() */
+    return CARRIED_OUT;
+}
+
 static int carry_judge(struct loop *loop, struct duty *duty)
 {
     struct error err;
@@ -319,6 +342,7 @@ static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
     [FX_CANCEL_JOB] = carry_cancel,
     [FX_BEGIN_JOB] = carry_begin,
     [FX_READ_OUTCOME] = carry_read_outcome,
+    [FX_SEAL] = carry_seal,
     [FX_JUDGE] = carry_judge,
     [FX_REMEDY] = carry_remedy,
     [FX_TELL_STOP] = carry_tell,

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TOMBSTONE "tombstone.json"
+
 enum { RUN_JSON_SIZE_MAX = 16 << 20 }; /* an environment may be large */
 
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
@@ -298,6 +300,34 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
         *ret_is_begun = begun != NULL;
     json_decref(begun);
     return status;
+}
+
+int folder_seal(const struct folder *folder, const struct run *run, struct error *err)
+{
+    json_t *made = read_run_json(folder), *json = json_object();
+    const char *job = json_string_value(json_object_get(made, "job_dir"));
+    bool is_ours = access(folder->run, F_OK) == 0 && (!job || text_equal(job, folder->job));
+    json_decref(made);
+    add(json, "run", json_integer((json_int_t)run->id));
+    add(json, "outcome", json_string(run_outcome_name(run->outcome)));
+    add(json, "message", json_string(run->message));
+    char *text = json_dumps(json, JSON_COMPACT);
+    char *path = text_format("%s/" TOMBSTONE, folder->run);
+    if (!text)
+        abort();
+    int status = is_ours ? file_replace(path, text, strlen(text), 0600, err) : 0;
+    free(path);
+    free(text);
+    json_decref(json);
+    return status;
+}
+
+bool folder_is_sealed(const struct folder *folder)
+{
+    char *path = text_format("%s/" TOMBSTONE, folder->run);
+    bool is_sealed = access(path, F_OK) == 0;
+    free(path);
+    return is_sealed;
 }
 
 static int write_json(const char *parent, bool is_new, const char *name, json_t *json,

@@ -39,6 +39,11 @@ int folder_make_run(const struct folder *folder, const struct home *home, const 
 /* What the run that is made there resumes from: an object, or JSON's null; NULL when that cannot be
  * read. A new reference. */
 json_t *folder_resume(const struct folder *folder);
+/* Puts a tombstone into the run's folder, synced: no lead begins the run any more. Where there is
+ * no such folder, or it is of another job, there is nothing to do. */
+int folder_seal(const struct folder *folder, const struct run *run, struct error *err);
+/* Whether there is one. */
+bool folder_is_sealed(const struct folder *folder);
 /* Makes the folder of a job that is to begin with this run. `script` is the batch script. */
 int folder_make_job(const struct folder *folder, const char *script, struct error *err);
 /* Makes the folder of a job that is to begin with this run in the allocation of its host, and tells

@@ -37,6 +37,7 @@ struct journal_item {
     json_t *entries;
     size_t begin, end; /* those that are taken */
     uint64_t committed;
+    bool is_late; /* they are acknowledged, and not recorded */
     struct journal_waiter waiter;
 };
 
@@ -45,7 +46,7 @@ struct journal_item {
 static int item_write(struct loop_item *base, struct store *store, struct error *err)
 {
     struct journal_item *item = (struct journal_item *)base;
-    for (size_t i = item->begin; i < item->end; i++) {
+    for (size_t i = item->begin; i < item->end && !item->is_late; i++) {
         const json_t *entry = json_array_get(item->entries, i);
         int status = entry_write(entry, &item->origin, store, err);
         if (status < 0)
@@ -249,6 +250,25 @@ static void item_choose(struct loop *loop, struct notes *notes, struct notes_nod
     item->committed = node->taken;
 }
 
+/* Whether these are a worker's words on a run that was declared over before it told so: what it has
+ * done since must not be taken for the run's. */
+static bool is_late(struct loop *loop, struct notes *notes, const struct run *run,
+                    const struct journal_item *item)
+{
+    if (!notes->is_late && run && run->state == RUN_ENDED && item->end > item->begin) {
+        struct folder folder;
+        folder_init(&folder, loop->config.home, run);
+        notes->is_late = folder_is_sealed(&folder);
+        if (notes->is_late)
+            loop_warn(loop, run,
+                      "was over, and a worker (%s) still tells of it: that is not recorded, and "
+                      "stands in %s/journal",
+                      item->node, folder.run);
+        folder_fini(&folder);
+    }
+    return notes->is_late;
+}
+
 /* Takes the reference to `entries`. */
 static int take(struct loop *loop, struct notes *notes, const char *name, json_t *entries,
                 const struct journal_waiter *waiter, struct error *err)
@@ -265,7 +285,10 @@ static int take(struct loop *loop, struct notes *notes, const char *name, json_t
     item_choose(loop, notes, node, item);
     if (item->end > item->begin)
         item->item.write = item_write;
+    item->is_late = is_late(loop, notes, run, item);
     loop_post_item(loop, &item->item, NULL);
+    if (item->is_late)
+        return 0;
     for (size_t i = item->begin; i < item->end; i++)
         post_entry(loop, notes, run, json_array_get(entries, i));
     post_progress(loop, notes, run, item);
@@ -441,6 +464,16 @@ static void read_last_words(const char *folder, char *ret_words, size_t size)
 
 /* --- Public ----------------------------------------------------------------------------------- */
 
+/* The run, from the record where its workflow is over; NULL: there is none. */
+static struct run *find_run(struct loop *loop, uint64_t id)
+{
+    struct workflow *loaded;
+    uint64_t workflow;
+    if (!loop_run(loop, id) && store_find_run(loop->config.store, id, &workflow, NULL) == 0)
+        (void)loop_workflow(loop, workflow, &loaded, NULL); /* then there is none */
+    return loop_run(loop, id);
+}
+
 int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
                  const struct journal_waiter *waiter, struct error *err)
 {
@@ -450,11 +483,11 @@ int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entr
         return error_set(err, -EINVAL, "not a node's name: %.60s", node);
     if (!json_is_array(entries))
         return error_set(err, -EINVAL, "`entries` is not a list");
+    struct run *object = find_run(loop, run);
     int status = notes_get(loop, run, &notes, err);
     if (status < 0)
         return status;
     status = take(loop, notes, node, json_incref(entries), waiter, err);
-    struct run *object = loop_run(loop, run);
     if (status == 0 && notes->outcome && !notes->has_ended && object) {
         json_t *outcome = json_incref(notes->outcome);
         read_missing(loop, notes, object, outcome, READ_QUIETLY); /* pushes may be behind */

@@ -115,7 +115,7 @@ static void finals_drop(struct loop *loop)
         struct workflow *workflow = loop->finals[i];
         if (!workflow_is_final(workflow))
             continue; /* it goes on */
-        if (outbox_concerns(&loop->outbox, workflow))
+        if (outbox_concerns(&loop->outbox, workflow) || notes_has_late(loop, workflow))
             loop->finals[kept++] = workflow;
         else
             drop_workflow(loop, workflow);

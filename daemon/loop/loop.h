@@ -104,7 +104,7 @@ struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memo
 struct loop_command {
     unsigned number; /* 0: nothing yet */
     enum { LOOP_STOP, LOOP_NEXT, LOOP_END } verb;
-    const char *why;      /* of STOP: cancelled, held; static */
+    const char *why;      /* of STOP: cancelled, held, over; static */
     const struct run *to; /* of NEXT; borrowed until the next turn */
 };
 struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after);

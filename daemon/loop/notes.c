@@ -72,6 +72,16 @@ void notes_forget(struct loop *loop, uint64_t run)
     free(notes);
 }
 
+bool notes_has_late(const struct loop *loop, const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct notes *notes = map_find(&loop->notes, workflow->runs[i]->id);
+        if (notes && notes->is_late)
+            return true;
+    }
+    return false;
+}
+
 int notes_node(struct loop *loop, struct notes *notes, const char *name,
                struct notes_node **ret_node, struct error *err)
 {

@@ -13,6 +13,7 @@
 
 struct error;
 struct loop;
+struct workflow;
 
 struct notes_node {
     char *name;
@@ -26,6 +27,7 @@ struct notes {
     struct mac_secret secret;
     bool secret_is_new; /* not in the record yet */
     bool has_ended;     /* its end was posted */
+    bool is_late;       /* its workers tell of it though its folder has a tombstone */
     json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
     int64_t heard_ms;   /* when its workers last spoke; 0: never since the daemon's start */
     unsigned written;   /* the number of the last command that lies in its folder */
@@ -41,6 +43,8 @@ int notes_get(struct loop *loop, uint64_t run, struct notes **ret_notes, struct 
 /* As above, but for a run without a secret a new one is made. */
 int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
 void notes_forget(struct loop *loop, uint64_t run);
+/* Whether a worker tells of a run of this workflow that was over: it is told of once. */
+bool notes_has_late(const struct loop *loop, const struct workflow *workflow);
 
 /* How far the journal of this node was taken, from the record at first; at most NOTES_NODES_MAX
  * nodes (-E2BIG). Borrowed like the notes. */

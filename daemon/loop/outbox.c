@@ -134,7 +134,7 @@ bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflo
         uint64_t id = workflow->runs[i]->id;
         if (outbox_find(outbox, FX_READ_OUTCOME, id) || outbox_find(outbox, FX_TELL_STOP, id) ||
             outbox_find(outbox, FX_TELL_NEXT, id) || outbox_find(outbox, FX_TELL_END, id) ||
-            outbox_find(outbox, FX_REMEDY, id))
+            outbox_find(outbox, FX_REMEDY, id) || outbox_find(outbox, FX_SEAL, id))
             return true;
     }
     for (size_t i = 0; i < workflow->phase_count; i++)

@@ -42,6 +42,7 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct job *
         .kind = EV_JOB_SEEN,
         .workflow = workflow,
         .job = job,
+        .slurm_id = seen->id,
         .seen = {.state = cluster_job_state_name(seen->state),
                  .reason = seen->reason,
                  .nodes = seen->nodes,
@@ -78,7 +79,8 @@ static void post_absent(struct loop *loop, struct workflow *workflow, struct job
     loop_post(loop, &event);
 }
 
-/* Calls `each` for every job that Slurm should know; what shares one goes its way. */
+/* Calls `each` for every job that Slurm should know, or should not; what shares one goes its way.
+ */
 static void live_jobs(struct loop *loop,
                       void (*each)(struct loop *loop, struct workflow *workflow, struct job *job,
                                    void *arg),
@@ -88,7 +90,8 @@ static void live_jobs(struct loop *loop,
         struct workflow *workflow = core_workflow_at(loop->core, i);
         for (size_t j = 0; j < workflow->job_count; j++) {
             struct job *job = workflow->jobs[j];
-            if (job->slurm_id && !job->ended && !job->host)
+            bool is_back = job->ended && outbox_find(&loop->outbox, FX_CANCEL_JOB, job->id);
+            if (job->slurm_id && (!job->ended || is_back) && !job->host)
                 each(loop, workflow, job, arg);
         }
     }
@@ -97,7 +100,7 @@ static void live_jobs(struct loop *loop,
 static void still_absent(struct loop *loop, struct workflow *workflow, struct job *job, void *arg)
 {
     (void)arg;
-    if (job->absent_since_ms)
+    if (job->absent_since_ms && !job->ended)
         post_absent(loop, workflow, job);
 }
 
@@ -109,7 +112,30 @@ static void absent_unless_seen(struct loop *loop, struct workflow *workflow, str
         post_absent(loop, workflow, job);
 }
 
-/* Jobs of this user that carry tokens which nobody here knows are another daemon's. */
+/* The job with this token, whose workflow may have ended long ago. Jobs of this user that carry
+ * tokens which nobody here knows are another daemon's. */
+static struct job *find_job(struct loop *loop, const struct cluster_job *seen,
+                            struct workflow **ret_workflow)
+{
+    struct job *job = loop_job_by_token(loop, seen->token, ret_workflow);
+    uint64_t workflow;
+    if (job || cluster_job_is_final(seen) || seen->completing ||
+        store_find_token(loop->config.store, seen->token, &workflow, NULL) < 0 ||
+        loop_workflow(loop, workflow, ret_workflow, NULL) < 0)
+        return job;
+    return loop_job_by_token(loop, seen->token, ret_workflow);
+}
+
+static void take_seen(struct loop *loop, struct workflow *workflow, struct job *job,
+                      const struct cluster_job *seen)
+{
+    bool is_final = cluster_job_is_final(seen);
+    bool is_back = job->ended && !is_final && !seen->completing;
+    bool is_gone = job->ended && is_final && outbox_find(&loop->outbox, FX_CANCEL_JOB, job->id);
+    if (is_back || is_gone || (!job->ended && is_news(job, seen)))
+        post_seen(loop, workflow, job, seen);
+}
+
 static void take_poll(struct loop *loop, const struct cluster_result *result)
 {
     loop->poller.under_way = false;
@@ -124,14 +150,15 @@ static void take_poll(struct loop *loop, const struct cluster_result *result)
     loop->poller.has_put_off = false;
     for (size_t i = 0; i < result->job_count; i++) {
         struct workflow *workflow;
-        struct job *job = loop_job_by_token(loop, result->jobs[i].token, &workflow);
-        if (!job || job->slurm_id != result->jobs[i].id)
+        struct job *job = find_job(loop, &result->jobs[i], &workflow);
+        /* Two may have one token, after an answer that was lost: the claim on the folder decides.
+         */
+        if (!job || (job->slurm_id != result->jobs[i].id && !job->ended))
             continue;
         map_put(&seen, job->id, job);
         if (is_put_off(&result->jobs[i]))
             loop->poller.has_put_off = true;
-        if (!job->ended && is_news(job, &result->jobs[i]))
-            post_seen(loop, workflow, job, &result->jobs[i]);
+        take_seen(loop, workflow, job, &result->jobs[i]);
     }
     live_jobs(loop, absent_unless_seen, &seen);
     map_fini(&seen);

@@ -23,6 +23,8 @@ enum {
 /* Whether a lead may be there that serves this run, or waits for what comes after it. */
 static bool is_served(const struct run *run, int64_t now_ms)
 {
+    if (run->job->is_back)
+        return true;
     if (run->job->ended || !run->job->slurm_id)
         return false;
     if (run->state == RUN_ENDED)

@@ -175,6 +175,20 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     return result;
 }
 
+static int apply_warning(struct store *store, const struct run *run, const char *message,
+                         int64_t now_ms, struct error *err)
+{
+    struct store_event event = {
+        .type = STORE_EVENT_WARNING,
+        .time_ms = now_ms,
+        .workflow = run->phase->workflow->id,
+        .phase = run->phase->id,
+        .run = run->id,
+        .message = message,
+    };
+    return store_event_add(store, &event, err);
+}
+
 static int apply_blame(struct store *store, const struct core_effect *effect, int64_t now_ms,
                        struct error *err)
 {
@@ -194,15 +208,7 @@ static int apply_blame(struct store *store, const struct core_effect *effect, in
         until_ms ? text_format("new jobs are kept away from %s for %" PRId64 " minutes",
                                failure.node, (until_ms - now_ms + 59999) / 60000)
                  : text_format("new jobs are kept away from %s until it is cleared", failure.node);
-    struct store_event event = {
-        .type = STORE_EVENT_WARNING,
-        .time_ms = now_ms,
-        .workflow = effect->workflow->id,
-        .phase = run->phase->id,
-        .run = run->id,
-        .message = message,
-    };
-    result = store_event_add(store, &event, err);
+    result = apply_warning(store, run, message, now_ms, err);
     free(message);
     return result;
 }
@@ -256,6 +262,8 @@ int store_apply(struct store *store, const struct core_effect *effect, int64_t n
         return apply_promotion(store, effect, now_ms, err);
     case FX_BLAME_NODE:
         return apply_blame(store, effect, now_ms, err);
+    case FX_WARNING:
+        return apply_warning(store, effect->run, effect->message, now_ms, err);
     default:
         assert(core_effect_is_kept(effect->kind));
         return apply_outbox(store, effect, err);

@@ -79,6 +79,10 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
 int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[24],
                          struct error *err);
 int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err);
+/* The workflow of the job with this token, or of this run; -ENOENT. */
+int store_find_token(struct store *store, const char *token, uint64_t *ret_workflow,
+                     struct error *err);
+int store_find_run(struct store *store, uint64_t run, uint64_t *ret_workflow, struct error *err);
 
 /* Writes the row that a SAVE_* names, as the model has it now; a line of history; a promotion or
  * the exclusion of a node with its line of history; or puts a kept effect into the outbox, or, when

@@ -183,18 +183,40 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
     return result;
 }
 
-int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err)
+/* Takes the workflow that the bound statement finds. */
+static int find_workflow(struct stmt *stmt, const char *what, uint64_t *ret_workflow,
+                         struct error *err)
 {
-    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_FIND_KEY);
-    stmt_bind_text(stmt, ":key", key);
     int result = stmt_step(stmt, err);
     if (result == 0)
-        return error_set(err, -ENOENT, "no workflow has the key %s", key);
+        return error_set(err, -ENOENT, "no workflow has %s", what);
     if (result < 0)
         return result;
     *ret_workflow = (uint64_t)stmt_next_int(stmt);
     stmt_reset(stmt);
     return 0;
+}
+
+int store_find_key(struct store *store, const char *key, uint64_t *ret_workflow, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_WORKFLOW_FIND_KEY);
+    stmt_bind_text(stmt, ":key", key);
+    return find_workflow(stmt, "this key", ret_workflow, err);
+}
+
+int store_find_token(struct store *store, const char *token, uint64_t *ret_workflow,
+                     struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_JOB_FIND_TOKEN);
+    stmt_bind_text(stmt, ":token", token);
+    return find_workflow(stmt, "a job with this token", ret_workflow, err);
+}
+
+int store_find_run(struct store *store, uint64_t run, uint64_t *ret_workflow, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_RUN_FIND_WORKFLOW);
+    stmt_bind_id(stmt, ":run", run);
+    return find_workflow(stmt, "this run", ret_workflow, err);
 }
 
 int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, struct error *err)

@@ -192,6 +192,14 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
     daemon_post(sim, event);
 }
 
+static void carry_seal(struct sim *sim, const struct run *run)
+{
+    struct sim_folder *folder = folder_find(sim, run->id);
+    if (folder)
+        folder->is_sealed = true;
+    daemon_post(sim, (struct sim_event){.event = {.kind = EV_SEALED}, .phase = -1, .run = run->id});
+}
+
 static void carry_judge(struct sim *sim, const struct phase *phase)
 {
     if (phase->is_matrix) {
@@ -253,6 +261,9 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
         break;
     case FX_READ_OUTCOME:
         carry_read_outcome(sim, run);
+        break;
+    case FX_SEAL:
+        carry_seal(sim, run);
         break;
     case FX_JUDGE:
         for (size_t i = 0; i < workflow->phase_count; i++)
@@ -384,11 +395,13 @@ static void daemon_poll(struct sim *sim)
     for (size_t i = 0; i < workflow->job_count; i++) {
         const struct job *job = workflow->jobs[i];
         const struct sim_job *found = NULL;
-        if (job->ended || job->host)
+        if (job->host)
             continue;
         for (unsigned j = sim->job_count; !is_empty && j-- > 0 && !found;)
             if (sim->jobs[j].is_known && text_equal(sim->jobs[j].token, job->token))
                 found = &sim->jobs[j];
+        if (job->ended && !job->is_back && (!found || found->state == SIM_OVER))
+            continue;
         struct sim_event event = {.event = {.kind = EV_JOB_ABSENT}, .phase = -1, .job = job->id};
         if (found) {
             event.event.kind = EV_JOB_SEEN;
@@ -553,6 +566,8 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
         *ret_next = newest->id;
         return FX_TELL_NEXT;
     }
+    if (asker->state == RUN_ENDED && asker->job->ended)
+        return FX_TELL_STOP;
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         const struct sim_outbox *row = &daemon->outbox[i];
         if ((row->kind == FX_TELL_STOP || row->kind == FX_TELL_END) && row->run == run)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60 };
+enum { LINGER_S = 20, ALONE_S = 10, ASK_S = 60, CLAIM_S = 120 };
 
 unsigned token_number(const char *token)
 {
@@ -84,8 +84,62 @@ static void check_begin(struct sim *sim, const struct sim_lead *lead)
         sim_breach(sim, "phase %u runs on %u nodes", folder->phase, lead->job->nodes);
 }
 
+/* Whether the record says that the run has ended. */
+static bool run_is_over(const struct sim *sim, const struct sim_folder *folder)
+{
+    const struct workflow *record = daemon_record(sim);
+    for (size_t i = 0; i < record->run_count; i++)
+        if (record->runs[i]->id == folder->run)
+            return record->runs[i]->state == RUN_ENDED;
+    return false;
+}
+
+/* Whether the claim on the phase is another lead's. Only of jobs that came back: no other lead may
+ * ever need it. */
+static bool phase_is_claimed(const struct sim *sim, const struct sim_lead *lead,
+                             const struct sim_folder *folder)
+{
+    for (unsigned i = 0; i < sim->job_count; i++)
+        for (const struct sim_lead *other = sim->jobs[i].leads; other; other = other->next)
+            if (other != lead && (other->job->came_back || lead->job->came_back) &&
+                (other->state == LEAD_TRAINING || other->state == LEAD_STOPPING) &&
+                other->folder->phase == folder->phase)
+                return true;
+    return false;
+}
+
+/* Whether a later run has claimed the phase. */
+static bool phase_has_gone_on(const struct sim *sim, const struct sim_lead *lead,
+                              const struct sim_folder *folder)
+{
+    for (unsigned i = 0; i < sim->folder_count; i++)
+        if (lead->job->came_back && sim->folders[i].phase == folder->phase &&
+            sim->folders[i].has_started && sim->folders[i].attempt > folder->attempt)
+            return true;
+    return false;
+}
+
+static void lead_begin(struct sim *sim, struct sim_lead *lead, struct sim_folder *folder);
+
 static void lead_open(struct sim *sim, struct sim_lead *lead, struct sim_folder *folder)
 {
+    if (folder->is_sealed || phase_has_gone_on(sim, lead, folder)) {
+        lead->state = LEAD_GONE;
+    } else if (phase_is_claimed(sim, lead, folder)) {
+        if (lead->state != LEAD_WAITING)
+            lead->until = sim->now + CLAIM_S;
+        lead->folder = folder;
+        lead->state = sim->now < lead->until ? LEAD_WAITING : LEAD_GONE;
+    } else {
+        lead_begin(sim, lead, folder);
+    }
+}
+
+static void lead_begin(struct sim *sim, struct sim_lead *lead, struct sim_folder *folder)
+{
+    if (sim->daemon.core && run_is_over(sim, folder))
+        sim_breach(sim, "attempt %u of phase %u begins after its end", folder->attempt,
+                   folder->phase);
     if (folder->has_started)
         sim_breach(sim, "attempt %u of phase %u starts a second time", folder->attempt,
                    folder->phase);
@@ -144,14 +198,14 @@ static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
     }
     job->leads = lead;
     job->nodes = sim->nodes_wanted[folder->phase];
-    if (!folder->has_started) {
+    lead->state = LEAD_ASKING;
+    if (!folder->has_started || folder->is_sealed) {
         lead_open(sim, lead, folder);
         return;
     }
     if (!folder->ended) /* it was killed with its job */
         lead_write_outcome(sim, lead, OUTCOME_PREEMPTED, CAUSE_NONE,
                            folder->last_step > folder->begin_step);
-    lead->state = LEAD_ASKING;
     lead->until = sim->now + ASK_S;
 }
 
@@ -198,7 +252,8 @@ static void lead_train(struct sim *sim, struct sim_lead *lead)
         return;
     }
     bool is_last = step >= sim->steps_wanted[folder->phase];
-    if (is_last || step % SIM_CHECKPOINT_STEPS == 0)
+    bool is_void = run_is_over(sim, folder); /* nobody will know */
+    if ((is_last || step % SIM_CHECKPOINT_STEPS == 0) && !is_void)
         folder->checkpoint_step = step;
     if (is_last)
         lead_end(sim, lead, OUTCOME_SUCCEEDED, CAUSE_NONE);
@@ -250,10 +305,15 @@ static void lead_obey(struct sim *sim, struct sim_lead *lead)
 
 static void lead_tick(struct sim *sim, struct sim_lead *lead)
 {
+    if (lead->state == LEAD_WAITING)
+        lead_open(sim, lead, lead->folder);
+    if (lead->state == LEAD_GONE || lead->state == LEAD_WAITING)
+        return;
     if (lead->state == LEAD_TRAINING)
         lead_train(sim, lead);
     if (lead->state == LEAD_STOPPING && sim->now >= lead->until) {
-        lead->folder->checkpoint_step = lead->folder->last_step;
+        if (!run_is_over(sim, lead->folder))
+            lead->folder->checkpoint_step = lead->folder->last_step;
         bool is_fooled = lead->stop_outcome == OUTCOME_PREEMPTED && sim_fault(sim, 10);
         lead_end(sim, lead, is_fooled ? OUTCOME_CANCELLED : lead->stop_outcome, CAUSE_NONE);
     }

@@ -45,6 +45,9 @@ those that go on to the next rung do not run again|matrix.c|            phase_mo
 results of an earlier rung are chosen from|matrix.c|left += member->state == PHASE_SUCCEEDED \&\& member->rung == matrix->rung;|left += member->state == PHASE_SUCCEEDED;
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (phase->is_matrix \&\& matrix_command(step, phase))\n        return;|    if (phase->is_matrix) {\n        (void)matrix_command(step, phase);\n        return;\n    }
+a job that came back is left alone|job.c|    (void)step_do_job(step, FX_CANCEL_JOB, run, job); /* once more, if it has not helped */|
+a job that came back is cancelled though its run goes on|job.c|    if (!job_is_idle(workflow, job) \|\| rival_is_open(run, job)) {|    if (0) {
+a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
 members side by side have the same GPUs|beside.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
 '
 

@@ -61,6 +61,7 @@ struct workflow *workflow_copy(const struct workflow *from)
         job->is_asked = false;
         job->absent_seen_ms = 0;
         job->is_closed = false;
+        job->is_back = false;
         for (size_t j = 0; j <= i; j++) {
             if (from->jobs[j] == from->jobs[i]->host)
                 job->host = copy->jobs[j];

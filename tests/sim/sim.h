@@ -39,7 +39,9 @@ struct sim_job {
     int64_t limit_s;
     int64_t term_at, kill_at; /* a preemption under way; 0: none */
     unsigned restarts;
-    bool was_requeued; /* its begin is put off */
+    bool was_requeued;  /* its begin is put off */
+    bool came_back;     /* the controller has lost its state, and found an older one */
+    int64_t unwanted_s; /* for how long the daemon could have seen that, and cancelled it */
     bool was_warned;
     unsigned nodes;
     /* Of a running one: what its batch script has started since the job began, and whether one of
@@ -56,6 +58,7 @@ struct sim_folder {
     unsigned phase; /* index */
     unsigned attempt;
     bool was_alone, requeues;
+    bool is_sealed;    /* the daemon has put a tombstone there */
     unsigned restarts; /* of its job when it started */
     int64_t begin_step, checkpoint_step, last_step;
     int64_t ended; /* when, by the outcome file; 0: there is none */
@@ -73,8 +76,10 @@ struct sim_lead {
     struct sim_lead *next; /* of the same job */
     unsigned token;        /* number of it: whose folder it serves */
     struct sim_folder *folder;
-    /* ASKING: the run is over, the job has started again, and the daemon says what comes next. */
+    /* ASKING: the run is over, the job has started again, and the daemon says what comes next.
+     * WAITING: another lead holds the phase. */
     enum {
+        LEAD_WAITING,
         LEAD_TRAINING,
         LEAD_STOPPING,
         LEAD_LINGERING,

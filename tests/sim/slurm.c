@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5, REQUEUE_S = 121 };
+enum { SAVE_S = 5, PURGE_S = 300, GRACE_S = 5, REQUEUE_S = 121, UNWANTED_S = 300 };
 
 bool slurm_answers(struct sim *sim)
 {
@@ -157,6 +157,43 @@ static void controller_crash(struct sim *sim)
     sim_say(sim, "slurm: the controller crashed");
 }
 
+/* The controller finds an older state of itself: what is over, or runs, is to begin once more. */
+static void controller_roll_back(struct sim *sim)
+{
+    for (unsigned i = 0; i < sim->job_count; i++) {
+        struct sim_job *job = &sim->jobs[i];
+        bool is_taken = false; /* its id, by a newer one */
+        for (unsigned j = i + 1; j < sim->job_count; j++)
+            is_taken = is_taken || sim->jobs[j].id == job->id;
+        if (is_taken || job->state == SIM_PENDING || job->submitted < sim->now - 3600 ||
+            sim_chance(sim, 2))
+            continue;
+        job->is_known = job->came_back = true;
+        job->state = SIM_PENDING;
+        job->word = "pending";
+        job->leads = NULL;
+        job->wants_requeue = job->was_warned = false;
+        job->term_at = job->kill_at = 0;
+        job->starts = sim->now + 1 + sim_below(sim, sim_chance(sim, 2) ? 10 : 600);
+        sim_say(sim, "slurm: job %u is back", job->id);
+    }
+}
+
+/* Of a job that came back after the daemon had believed it over. */
+static void check_unwanted(struct sim *sim, struct sim_job *job)
+{
+    const struct workflow *record = daemon_record(sim);
+    bool is_over = false;
+    for (size_t i = 0; i < record->job_count; i++)
+        if (text_equal(record->jobs[i]->token, job->token))
+            is_over = record->jobs[i]->ended;
+    bool is_seen =
+        is_over && job->state != SIM_OVER && sim->daemon.core && sim->now >= sim->controller_up_at;
+    job->unwanted_s = is_seen ? job->unwanted_s + 1 : 0;
+    if (job->unwanted_s > UNWANTED_S)
+        sim_breach(sim, "job %u came back, and is not cancelled", job->id);
+}
+
 static void job_tick(struct sim *sim, struct sim_job *job)
 {
     bool answers = sim->now >= sim->controller_up_at;
@@ -198,11 +235,15 @@ void slurm_tick(struct sim *sim)
 {
     if (sim->now >= sim->controller_up_at && sim_fault(sim, 1500))
         controller_crash(sim);
+    if (sim->now >= sim->controller_up_at && sim_fault(sim, 4000))
+        controller_roll_back(sim);
     for (unsigned i = 0; i < sim->job_count; i++) {
         struct sim_job *job = &sim->jobs[i];
         job_tick(sim, job);
         if (job->state == SIM_RUNNING)
             script_tick(sim, job);
+        if (job->came_back)
+            check_unwanted(sim, job);
         if (job->is_known && job->state == SIM_OVER && sim->now > job->ended + PURGE_S)
             job->is_known = false;
     }

@@ -120,3 +120,50 @@ limit_of() {
     [ "$(record 'SELECT count(*) FROM run')" = 1 ]
     same_weights "$workflow"
 }
+
+is_held_pending() {
+    [ "$(squeue -h -t PENDING -o %i)" = "$1" ]
+}
+
+# The controller is killed, and finds the state that was saved before.
+roll_back() {
+    kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
+    rm -rf "$SANDBOX/state"
+    cp -a "$SANDBOX/state.before" "$SANDBOX/state"
+    "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2 >/dev/null
+}
+
+is_warned() {
+    [ "$(record "SELECT count(*) FROM event WHERE type = 'warning' AND message LIKE '%$1%'")" = "$2" ]
+}
+
+@test "a job that a restored controller brings back is cancelled, or obeys its folder, and only the retry trains" {
+    phasectl daemon start
+    scontrol update NodeName=n1,n2 State=DRAIN Reason=test
+    workflow=$(training | submit)
+    is_known() { job=$(record 'SELECT slurm_id FROM job WHERE slurm_id IS NOT NULL') && [ -n "$job" ]; }
+    eventually 30 is_known
+    is_known
+    eventually 30 grep -qsaF "$(record 'SELECT token FROM job')" "$SANDBOX/state/job_state"
+    rm -rf "$SANDBOX/state.before"
+    cp -a "$SANDBOX/state" "$SANDBOX/state.before"
+    scancel "$job"
+    eventually 60 state "$workflow/train" held
+    # The daemon sees it come back.
+    roll_back
+    eventually 60 is_warned "job $job was over, and Slurm has it again" 1
+    eventually 60 no_job_is_left
+    # Nobody does, and it starts.
+    phasectl daemon stop
+    roll_back
+    eventually 60 is_held_pending "$job"
+    scontrol update NodeName=n1,n2 State=RESUME
+    eventually 60 no_job_is_left
+    grep -qF "declared this run over" "$PHASED_HOME"/runs/*/phased-*/job.log
+    [ ! -e "$PHASED_HOME/runs/$workflow/train/out/executed" ]
+    phasectl daemon start
+    phasectl retry "$workflow/train"
+    eventually 120 state "$workflow" succeeded
+    [ "$(line_count "$PHASED_HOME/runs/$workflow/train/out/executed")" = 1 ]
+    same_weights "$workflow"
+}

@@ -90,6 +90,8 @@ static void world_write(struct world *world, const struct core_effect *effect)
                   effect->run->in_place ? ", in place" : "");
     else if (effect->kind == FX_BLAME_NODE)
         text_addf(&world->trace, "blame %s for %s\n", effect->message, name);
+    else if (effect->kind == FX_WARNING)
+        text_addf(&world->trace, "warning %s\n", name);
     else if (core_effect_is_kept(effect->kind))
         text_addf(&world->trace, "%s %s%s%s\n", core_effect_name(effect->kind), name,
                   is_by_type ? " as " : "", is_by_type ? effect->job->gpu_type : "");

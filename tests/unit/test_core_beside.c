@@ -64,8 +64,10 @@ static void what_is_refused_is_refused_for_both(void **state)
     (void)world_trace(&world);
     world_event(&world, EV_REFUSED, "validate");
     expect(&world, "validate#1: submitting -> ended\n"
+                   "seal validate#1\n"
                    "validate: queued -> held\n"
                    "production#1: submitting -> ended\n"
+                   "seal production#1\n"
                    "production: queued -> held\n");
     world_fini(&world);
 }
@@ -89,8 +91,10 @@ static void a_limit_makes_both_wait_for_one_submission(void **state)
     world_command(&world, "production", COMMAND_CANCEL);
     world_event(&world, EV_LIMITED, "validate");
     expect(&world, "validate#1: submitting -> ended\n"
+                   "seal validate#1\n"
                    "validate: queued -> cancelled\n"
                    "production#1: submitting -> ended\n"
+                   "seal production#1\n"
                    "production: queued -> cancelled\n");
     world_fini(&world);
 }
@@ -111,8 +115,10 @@ static void a_job_that_waits_is_cancelled_when_nobody_wants_it(void **state)
     world_event(&world, EV_RUN_SILENT, "production");
     world_event(&world, EV_RUN_SILENT, "validate");
     expect(&world, "production#1: pending -> ended\n"
+                   "seal production#1\n"
                    "production: queued -> held\n"
                    "validate#1: pending -> ended\n"
+                   "seal validate#1\n"
                    "validate: queued -> cancelled\n");
     world_fini(&world);
 }

@@ -24,6 +24,7 @@ static void cancelling_climbs_the_ladder(void **state)
     (void)world_trace(world);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_string_equal(world_trace(world), "validate#1: stopping -> ended\n"
+                                            "seal validate#1\n"
                                             "validate: active -> cancelled\n"
                                             "production: blocked -> skipped\n");
     assert_string_equal(workflow_state(world->workflow), "cancelled");

@@ -1,0 +1,1 @@
+SELECT workflow FROM job WHERE token = :token

@@ -1,0 +1,110 @@
+/* Jobs and workers that come back after their run was over: nothing is run twice, and nothing that
+ * they tell is taken for what the run did. */
+#include "tests/unit/daemon_world.h"
+
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char one_phase[] = "name: one\n"
+                                "phases:\n"
+                                "  a:\n"
+                                "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
+                                "    run: echo\n";
+
+static void submit(struct world *world)
+{
+    json_decref(
+        world_expect(world, 201, "POST", "/v1/workflows", world_submission(one_phase, NULL)));
+}
+
+/* Waits until the history of workflow 1 has a warning with this text in it; returns how many. */
+static unsigned await_warnings(struct world *world, const char *text)
+{
+    unsigned found = 0;
+    for (int waited = 0; !found && waited < WORLD_DEADLINE_MS / 20; waited++) {
+        json_t *json = world_expect(world, 200, "GET", "/v1/events?workflow=1", NULL), *event;
+        size_t i;
+        json_array_foreach(json_object_get(json, "events"), i, event)
+        {
+            const char *message = json_string_value(json_object_get(event, "message"));
+            found += message && strstr(message, text);
+        }
+        json_decref(json);
+        if (!found)
+            world_pause();
+    }
+    return found;
+}
+
+static void a_job_of_a_workflow_that_is_over_is_cancelled(void **state)
+{
+    struct world *world = *state;
+    submit(world);
+    world_await(world, "/v1/workflows/1", "phases.0.run.state", "pending");
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/cancel", NULL));
+    world_await(world, "/v1/workflows/1", "state", "cancelled");
+    assert_int_equal(world_slurm_lines(world, "cancelled"), 1);
+    world_stop(world);
+    world_slurm_write(world, "state.101", "running");
+    world_start(world, NULL); /* it has nothing of the workflow in memory */
+    world_await_lines(world, "cancelled", 2);
+    assert_int_equal(await_warnings(world, "job 101 was over, and Slurm has it again"), 1);
+}
+
+/* Its job was seen to end, and it has left no outcome. */
+static void lose_the_run(struct world *world)
+{
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    const char *const started[] = {"{\"seq\":1,\"time\":1,\"type\":\"started\",\"job_id\":101,"
+                                   "\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null}",
+                                   NULL};
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", started), 1);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "active");
+    world_stop(world);
+    world_slurm_write(world, "state.101", "failed");
+    world_start(world, NULL); /* it polls at once */
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "outcome", "lost");
+}
+
+static void what_a_worker_tells_after_its_run_was_lost_is_a_warning(void **state)
+{
+    struct world *world = *state;
+    static const char *const late[] = {
+        "{\"seq\":1,\"time\":2,\"type\":\"metric\",\"step\":7,\"values\":{\"loss\":1.5}}", NULL};
+    static const char *const later[] = {
+        "{\"seq\":2,\"time\":2,\"type\":\"metric\",\"step\":8,\"values\":{\"loss\":1.5}}", NULL};
+    int status;
+    submit(world);
+    lose_the_run(world);
+    char *tombstone = text_format("%s/runs/1/a/1/tombstone.json", world->home);
+    for (int waited = 0; access(tombstone, F_OK) < 0 && waited < WORLD_DEADLINE_MS / 20; waited++)
+        world_pause();
+    assert_int_equal(access(tombstone, F_OK), 0);
+    assert_int_equal(world_push(world, "runs/1/a/1", "n1", late),
+                     1); /* it need not send it again */
+    assert_int_equal(world_push(world, "runs/1/a/1", "n1", later), 2);
+    assert_int_equal(await_warnings(world, "a worker (n1) still tells of it"), 1);
+    json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1/metrics", NULL);
+    assert_int_equal(json_object_size(json_object_get(json, "series")), 0);
+    json_decref(json);
+    json = world_worker(world, "runs/1/a/1", "GET", "command?after=0", NULL, &status);
+    assert_string_equal(world_member(json, "verb"), "stop");
+    assert_string_equal(world_member(json, "why"), "over");
+    json_decref(json);
+    free(tombstone);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
+        TEST(what_a_worker_tells_after_its_run_was_lost_is_a_warning),
+    };
+    return cmocka_run_group_tests_name("daemon back", tests, NULL, NULL);
+}
