@@ -66,7 +66,7 @@ struct daemon {
     uv_loop_t uv;
     uv_signal_t signals[2];
     uv_async_t renewal;
-    bool is_stopping, begins_anew;
+    bool is_stopping, begins_anew, is_fenced;
     int starter; /* a pipe to whoever waits for the start; -1: nobody does */
 };
 
@@ -218,6 +218,8 @@ static int open_record(struct daemon *daemon, struct error *err)
     return status;
 }
 
+static void on_fenced(void *arg);
+
 static int open_parts(struct daemon *daemon, const struct options *options, int64_t started_ms,
                       struct error *err)
 {
@@ -226,7 +228,13 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
         return status;
     daemon->worker = find_worker(options->program);
     struct loop_config loop_config = {
-        .uv = &daemon->uv, .home = &daemon->home, .store = daemon->store, .worker = daemon->worker};
+        .uv = &daemon->uv,
+        .home = &daemon->home,
+        .store = daemon->store,
+        .worker = daemon->worker,
+        .fenced = on_fenced,
+        .arg = daemon,
+    };
     status = loop_open(&loop_config, &daemon->loop, err);
     if (status < 0)
         return status;
@@ -300,6 +308,14 @@ static void on_renewal(uv_async_t *handle)
     stop(daemon);
 }
 
+static void on_fenced(void *arg)
+{
+    struct daemon *daemon = arg;
+    daemon->is_fenced = true;
+    daemon->begins_anew = false;
+    stop(daemon);
+}
+
 static void daemon_fini(struct daemon *daemon)
 {
     int status = uv_loop_close(&daemon->uv);
@@ -346,7 +362,7 @@ static int serve(const struct options *options)
     if (status == 0 && !daemon.begins_anew)
         log_line("stopped");
     daemon_fini(&daemon);
-    if (status < 0)
+    if (status < 0 || daemon.is_fenced)
         return 1;
     return daemon.begins_anew ? BEGINS_ANEW : 0;
 }

@@ -1,7 +1,7 @@
 # schema: the SQL of the record, embedded into the daemon. A new query is one line in QUERIES.
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
 	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql \
-	schema/007_begin_step.sql schema/008_seal.sql
+	schema/007_begin_step.sql schema/008_seal.sql schema/009_lease.sql
 QUERIES = \
 	schema/queries/job_find_token.sql \
 	schema/queries/notice_retry.sql \
@@ -46,6 +46,8 @@ QUERIES = \
 	schema/queries/journal_set.sql \
 	schema/queries/last_ids.sql \
 	schema/queries/launch_load.sql \
+	schema/queries/lease_get.sql \
+	schema/queries/lease_take.sql \
 	schema/queries/matrix_insert.sql \
 	schema/queries/matrix_load.sql \
 	schema/queries/matrix_save.sql \

@@ -113,6 +113,7 @@ static int open_both(struct api *api, struct error *err)
     if (status < 0)
         return status;
     fd = listen_unix(api->config.home, err);
+    (void)stat(api->config.home->socket, &api->socket); /* else it stays there */
     return fd < 0 ? fd : open_server(api, fd, &api->people, err);
 }
 
@@ -149,8 +150,10 @@ void api_close(struct api *api, void (*closed)(void *arg), void *arg)
     waiters_close(&api->events, on_timer_closed);
     waiters_close(&api->commands, on_timer_closed);
     struct server *people = api->people, *workers = api->workers;
-    if (people)
-        (void)unlink(api->config.home->socket); /* a later daemon replaces it anyhow */
+    struct stat now;
+    if (people && stat(api->config.home->socket, &now) == 0 && now.st_ino == api->socket.st_ino &&
+        now.st_dev == api->socket.st_dev)
+        (void)unlink(api->config.home->socket); /* a later daemon has replaced it, or will */
     if (people)
         server_close(people, on_part_closed, api);
     if (workers)

@@ -10,6 +10,8 @@
 #include "lib/address.h"
 #include "lib/mac.h"
 
+#include <sys/stat.h>
+
 struct node_call;
 struct plan_call;
 struct submit_item;
@@ -21,6 +23,7 @@ struct api {
     struct submit_item *submitting; /* posted, not yet committed: their keys */
     struct plan_call *planning;     /* waiting for the cluster */
     struct node_call *naming;       /* likewise */
+    struct stat socket;             /* the people's, as this daemon made it */
     unsigned handles_open;
     bool is_closing;
     void (*closed)(void *arg);

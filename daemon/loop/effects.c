@@ -368,6 +368,10 @@ void effects_run(struct loop *loop)
 {
     struct duty *duty;
     int64_t now_ms = loop_now_ms();
+    bool has_any = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms) ||
+                   outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms);
+    if (has_any && !loop_is_owner(loop))
+        return;
     while ((duty = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
         carry(loop, duty, now_ms);
     queue_look(loop, now_ms);

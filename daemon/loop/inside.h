@@ -47,6 +47,7 @@ struct loop {
     char trouble[600]; /* of the last commit; empty: it succeeded */
     int64_t retry_ms, retry_delay_ms;
     bool is_turning, has_told, has_history;
+    bool is_fenced; /* another daemon serves the record: nothing is done any more */
 
     struct outbox outbox;
     unsigned requests;  /* with the cluster */
@@ -88,6 +89,9 @@ void loop_handle_closed(struct loop *loop);
 void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *job);
 struct job *loop_job_by_token(const struct loop *loop, const char *token,
                               struct workflow **ret_workflow);
+
+/* Whether this daemon may act; if not, it ends. */
+bool loop_is_owner(struct loop *loop);
 
 /* --- effects.c -------------------------------------------------------------------------------- */
 

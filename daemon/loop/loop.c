@@ -195,10 +195,28 @@ static bool may_pass(const struct error *failure)
     }
 }
 
+static void fence(struct loop *loop, const struct error *failure)
+{
+    if (loop->is_fenced)
+        return;
+    log_line("%s; this one stops", failure->message);
+    loop->is_fenced = true;
+    (void)uv_timer_stop(&loop->alarm);
+    loop->config.fenced(loop->config.arg);
+}
+
+bool loop_is_owner(struct loop *loop)
+{
+    struct error err;
+    if (store_check_lease(loop->config.store, &err) == -ESTALE)
+        fence(loop, &err);
+    return !loop->is_fenced;
+}
+
 static void batch_fail(struct loop *loop, const struct error *failure)
 {
     bool may_help = may_pass(failure);
-    if (!loop->trouble[0]) {
+    if (!loop->trouble[0] && failure->code != -ESTALE) {
         log_line("could not write the record: %s; waiting until it can be written",
                  failure->message);
         loop->retry_delay_ms = COMMIT_RETRY_FIRST_MS;
@@ -227,7 +245,9 @@ static void batch_fail(struct loop *loop, const struct error *failure)
     }
     while ((post = posts_take(&kept)))
         posts_add(&loop->batch, post);
-    if (!may_help) {
+    if (failure->code == -ESTALE) {
+        fence(loop, failure);
+    } else if (!may_help) {
         log_line("the record will never take this, which is a mistake in phased: %s",
                  failure->message);
         abort();
@@ -281,7 +301,7 @@ static void tell_listener(struct loop *loop)
 
 static void turn(struct loop *loop)
 {
-    if (loop->is_turning || loop->is_closing || !loop->cluster)
+    if (loop->is_turning || loop->is_closing || loop->is_fenced || !loop->cluster)
         return;
     loop->is_turning = true;
     int64_t now_ms = loop_now_ms();
@@ -293,7 +313,7 @@ static void turn(struct loop *loop)
     }
     if (loop->trouble[0] && now_ms >= loop->retry_ms)
         batch_try(loop);
-    while (!loop->trouble[0]) {
+    while (!loop->trouble[0] && !loop->is_fenced) {
         struct post *post;
         loop->batch_ms = loop_now_ms();
         while ((post = posts_take(&loop->queue))) {
@@ -309,8 +329,10 @@ static void turn(struct loop *loop)
         if (!loop->queue.first)
             break;
     }
-    tell_listener(loop);
-    finals_drop(loop);
+    if (!loop->is_fenced) {
+        tell_listener(loop);
+        finals_drop(loop);
+    }
     loop->is_turning = false;
 }
 
@@ -378,7 +400,8 @@ static void on_prepare(uv_prepare_t *prepare)
     if (!loop->cluster || loop->is_closing)
         return;
     turn(loop);
-    set_alarm(loop);
+    if (!loop->is_fenced)
+        set_alarm(loop);
 }
 
 /* Right after the descriptors were served, so that nothing waits for another round. */

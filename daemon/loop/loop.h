@@ -15,6 +15,10 @@
  * for what is in it would fail for ever, and nothing would happen any more, in silence; then the
  * process aborts, which is noticed, and its start has only what is recorded. Runs go on meanwhile.
  *
+ * A transaction that is refused since another daemon has taken the record over (-ESTALE) is the
+ * end: what was decided here has never happened. So nothing is carried out that the record does not
+ * have, and before each round of requests to the cluster the record is asked once more.
+ *
  * Everything here belongs to the loop's thread but loop_wake(). */
 #ifndef PHASED_DAEMON_LOOP_LOOP_H
 #define PHASED_DAEMON_LOOP_LOOP_H
@@ -42,6 +46,10 @@ struct loop_config {
     const struct home *home;
     struct store *store;
     const char *worker; /* the absolute path of phase-worker, on all nodes */
+    /* Once, from the loop: another daemon serves the record now. Nothing is done any more but to
+     * close. */
+    void (*fenced)(void *arg);
+    void *arg;
 };
 
 /* Loads what is live from the record; nothing happens yet. */

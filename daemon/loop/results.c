@@ -296,6 +296,8 @@ int64_t results_poll(struct loop *loop, int64_t now_ms)
     if (poller->ended_ms && idle_due_ms > now_ms && !poller->has_put_off &&
         !core_is_busy(loop->core, now_ms))
         return idle_due_ms;
+    if (!loop_is_owner(loop))
+        return INT64_MAX;
     if (cluster_poll(loop->cluster, 0, &err) < 0) { /* no room */
         poller->ended_ms = now_ms;
         return now_ms + POLL_BUSY_MS;

@@ -10,6 +10,7 @@ daemon_store_libstore_a_SOURCES = \
 	daemon/store/apply.c \
 	daemon/store/cost.c daemon/store/cost.h \
 	daemon/store/health.c \
+	daemon/store/lease.c \
 	daemon/store/load.c \
 	daemon/store/remedy.c \
 	daemon/store/run.c \

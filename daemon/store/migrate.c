@@ -52,7 +52,7 @@ int store_migrate(struct store *store, const struct embedded_sql *steps, int cou
     int result = store_identify(store, &version, err);
     if (result < 0 || version >= count)
         return result;
-    result = store_begin(store, err);
+    result = store_begin_as(store, STORE_ANYBODY, err);
     for (int i = (int)version; result == 0 && i < count; i++)
         result = migrate_step(store, &steps[i], i + 1, err);
     if (result == 0)

@@ -184,8 +184,7 @@ static int store_set_up(struct store *store, enum store_sharing sharing, int64_t
     if (result == 0)
         result = store_prepare(store, err);
     if (result == 0)
-        result = store_begin(store, err);
-    store_rollback(store);
+        result = lease_take(store, err);
     return result;
 }
 
@@ -237,13 +236,23 @@ struct stmt *store_stmt(struct store *store, enum query query)
     return stmt;
 }
 
-int store_begin(struct store *store, struct error *err)
+int store_begin_as(struct store *store, enum store_writer writer, struct error *err)
 {
     assert(!store->in_transaction);
     int result = store_exec(store, "BEGIN IMMEDIATE", "write to", err);
-    if (result == 0)
-        store->in_transaction = true;
+    if (result < 0)
+        return result;
+    store->in_transaction = true;
+    if (writer == STORE_OWNER)
+        result = store_check_lease(store, err); /* nobody else can write until the commit */
+    if (result < 0)
+        store_rollback(store);
     return result;
+}
+
+int store_begin(struct store *store, struct error *err)
+{
+    return store_begin_as(store, STORE_OWNER, err);
 }
 
 int store_commit(struct store *store, struct error *err)

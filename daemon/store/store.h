@@ -1,6 +1,7 @@
 /* The record: everything that phased knows, in one SQLite file, and the only place that speaks SQL.
  *
- * One writer: the daemon, which holds the home's lock. Everything is written between store_begin()
+ * One writer: the daemon that opened the record last, which the record says itself: for any other
+ * one store_begin() fails with -ESTALE. Everything is written between store_begin()
  * and store_commit(). A write that failed spoils its transaction: store_commit() then rolls back
  * and returns that first failure, so a caller may check the commit alone. Nothing is ever half
  * written. After a failed commit the same transaction may be tried again later.
@@ -44,6 +45,9 @@ void store_close(struct store *store);
 /* Reads every page; -EUCLEAN with SQLite's first complaint. store_open() does it for small files;
  * a large one would delay the start. */
 int store_check(struct store *store, struct error *err);
+
+/* -ESTALE, in nobody's transaction: another daemon has opened the record since. */
+int store_check_lease(struct store *store, struct error *err);
 
 int store_begin(struct store *store, struct error *err);
 int store_commit(struct store *store, struct error *err);

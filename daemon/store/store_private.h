@@ -18,6 +18,7 @@ enum {
 struct store {
     sqlite3 *db;
     char *path, *runs;
+    char owner[MAC_TOKEN_SIZE]; /* by which the lease is known to be this one's */
     struct stmt stmts[QUERY_COUNT];
     struct names names; /* of metrics */
     bool in_transaction;
@@ -41,6 +42,15 @@ int store_identify(struct store *store, int64_t *ret_version, struct error *err)
 /* Takes the steps that the file has not taken yet, all in one transaction. */
 int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
                   struct error *err);
+
+enum store_writer {
+    STORE_OWNER,   /* whose the lease is */
+    STORE_ANYBODY, /* who brings the file up to date, or takes the lease */
+};
+/* store_begin() for one that need not have the lease. */
+int store_begin_as(struct store *store, enum store_writer writer, struct error *err);
+/* Makes this the daemon that may write, and any other one that has the file open not. */
+int lease_take(struct store *store, struct error *err);
 
 /* Whether the folder that `path` lies in belongs to a file system of a network. */
 bool store_is_remote(const char *path);

@@ -111,6 +111,27 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     phasectl daemon status
 }
 
+@test "the first of two daemons on a home stops, and the run under way ends once" {
+    phasectl daemon start
+    workflow=$(one_phase 'echo step=1 loss=1; until [ -e "$PHASED_OUT/go" ]; do sleep 0.1; done' | submit)
+    eventually 60 state "$workflow/only" active
+    first=$(daemon_pid)
+    rm "$PHASED_HOME/phased.lock"
+    phased --home "$PHASED_HOME" 2>>"$PHASED_HOME/second.log" 3>&- &
+    second=$!
+    serves() { [ "$(jq .pid "$PHASED_HOME/daemon.json")" = "$1" ]; }
+    eventually 20 serves "$second"
+    is_gone() { [ ! -e "/proc/$1" ]; }
+    touch "$PHASED_HOME/runs/$workflow/only/out/go"
+    eventually 60 is_gone "$first"
+    grep -qF "another daemon serves this home now: process $second" "$PHASED_HOME/phased.log"
+    eventually 60 state "$workflow" succeeded
+    [ "$(record "SELECT count(*) FROM event WHERE type = 'run' AND to_state = 'ended'")" = 1 ]
+    [ "$(record 'SELECT pid FROM lease')" = "$second" ]
+    kill "$second"
+    wait "$second"
+}
+
 @test "a stale socket is no hindrance" {
     phasectl daemon start
     daemon_kill

@@ -59,6 +59,12 @@ static void served_on_term(uv_signal_t *handle, int number)
     api_close(served->api, served_api_closed, served);
 }
 
+static void served_is_fenced(void *arg)
+{
+    struct served *served = arg;
+    api_close(served->api, served_api_closed, served);
+}
+
 static void die(const struct error *err)
 {
     (void)!write(2, err->message, strlen(err->message));
@@ -85,6 +91,8 @@ static void serve(const struct world *world)
     struct loop_config loop_config = {.uv = &served.uv,
                                       .home = &served.home,
                                       .store = served.store,
+                                      .fenced = served_is_fenced,
+                                      .arg = &served,
                                       .worker = "/opt/phase d/bin/phase-worker"};
     if (loop_open(&loop_config, &served.loop, &err) < 0)
         die(&err);

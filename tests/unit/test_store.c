@@ -375,6 +375,29 @@ static void alone_the_record_is_kept_without_shared_memory(void **state)
     record_close(&record);
 }
 
+/* Whatever became of the lock that should have kept the second one from starting. */
+static void a_daemon_that_another_one_has_followed_cannot_write(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    struct store *second;
+    record_open(&record);
+    assert_int_equal(store_check_lease(record.store, NULL), 0);
+    assert_int_equal(store_open(record.path, "/runs", &second, &err), 0);
+    assert_int_equal(store_check_lease(record.store, NULL), -ESTALE);
+    assert_int_equal(store_begin(record.store, &err), -ESTALE);
+    assert_non_null(strstr(err.message, "another daemon serves this home now: process "));
+    assert_int_equal(store_begin(second, &err), 0); /* the other one holds no transaction */
+    assert_int_equal(store_commit(second, &err), 0);
+    store_close(second);
+    assert_int_equal(store_begin(record.store, &err), -ESTALE); /* nor when the second is gone */
+    record_reopen(&record);
+    record_begin(&record);
+    record_commit(&record);
+    record_close(&record);
+}
+
 static void a_local_file_system_is_not_taken_for_a_networks(void **state)
 {
     (void)state;
@@ -398,6 +421,7 @@ int main(void)
         cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),
         cmocka_unit_test(others_read_what_is_committed_while_the_daemon_writes),
         cmocka_unit_test(alone_the_record_is_kept_without_shared_memory),
+        cmocka_unit_test(a_daemon_that_another_one_has_followed_cannot_write),
         cmocka_unit_test(a_local_file_system_is_not_taken_for_a_networks),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

@@ -1,0 +1,55 @@
+/* The lease: the record itself says which daemon may write it. The home's lock only keeps a second
+ * one from starting by mistake; somebody may have deleted it, or it may lie on a file system whose
+ * locks do not hold. */
+#include "daemon/store/store_private.h"
+
+#include "lib/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(sizeof((struct store *)0)->owner == MAC_TOKEN_SIZE, "mac_random() fills it");
+
+int lease_take(struct store *store, struct error *err)
+{
+    char host[256] = "";
+    struct timespec now;
+    (void)gethostname(host, sizeof host - 1); /* for people alone */
+    clock_gettime(CLOCK_REALTIME, &now);
+    mac_random(store->owner, sizeof store->owner);
+    int result = store_begin_as(store, STORE_ANYBODY, err);
+    if (result < 0)
+        return result;
+    struct stmt *stmt = store_stmt(store, Q_LEASE_TAKE);
+    stmt_bind_text(stmt, ":owner", store->owner);
+    stmt_bind_int(stmt, ":pid", getpid());
+    stmt_bind_text(stmt, ":host", host);
+    stmt_bind_int(stmt, ":since", (int64_t)now.tv_sec * 1000);
+    (void)stmt_run(stmt, NULL); /* the commit tells */
+    return store_commit(store, err);
+}
+
+int store_check_lease(struct store *store, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_LEASE_GET);
+    int result = stmt_step(stmt, err);
+    if (result < 0)
+        return result;
+    const char *owner = result > 0 ? stmt_next_text(stmt) : NULL;
+    if (!owner) {
+        result = error_set_at(err, -ESTALE, store->path, 0, 0,
+                              "the record has lost its lease, so that another daemon may write it");
+    } else if (text_equal(owner, store->owner)) {
+        result = 0;
+    } else {
+        int64_t pid = stmt_next_int(stmt);
+        const char *host = stmt_next_text(stmt);
+        result = error_set_at(err, -ESTALE, store->path, 0, 0,
+                              "another daemon serves this home now: process %" PRId64 " on %s", pid,
+                              host);
+    }
+    stmt_reset(stmt);
+    return result;
+}

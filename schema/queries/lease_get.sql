@@ -1,0 +1,1 @@
+SELECT owner, pid, host FROM lease

@@ -1,0 +1,1 @@
+INSERT OR REPLACE INTO lease (id, owner, pid, host, since) VALUES (1, :owner, :pid, :host, :since)
