@@ -74,8 +74,7 @@ void read_workflow(struct call *call)
 {
     json_t *json = NULL;
     struct error err;
-    int status =
-        answer_workflow(store_of(call), call->address.workflow, loop_now_ms(), &json, &err);
+    int status = answer_workflow(store_of(call), call->address.workflow, &json, &err);
     call_answer(call, status, json, &err);
 }
 
@@ -91,8 +90,8 @@ void read_phase(struct call *call)
 {
     json_t *json = NULL;
     struct error err;
-    int status = answer_phase(store_of(call), call->address.workflow, call->address.phase,
-                              loop_now_ms(), &json, &err);
+    int status =
+        answer_phase(store_of(call), call->address.workflow, call->address.phase, &json, &err);
     call_answer(call, status, json, &err);
 }
 

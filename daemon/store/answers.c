@@ -87,14 +87,12 @@ struct answer_phase_ids {
 };
 
 static int answer_phase_by_ids(struct store *store, const struct answer_phase_ids *ids,
-                               enum answer_detail detail, int64_t now_ms, json_t **ret_json,
-                               struct error *err)
+                               enum answer_detail detail, json_t **ret_json, struct error *err)
 {
     json_t *phase = NULL, *run = NULL, *metrics = NULL;
     struct stmt *stmt = store_stmt(store, Q_PHASE_ANSWER);
     stmt_bind_id(stmt, ":phase", ids->phase);
     stmt_bind_id(stmt, ":run", ids->run);
-    stmt_bind_int(stmt, ":now", now_ms);
     stmt_bind_text(stmt, ":runs", store->runs);
     int result = answer_one(stmt, detail, &phase, err);
     if (result < 0)
@@ -171,14 +169,14 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
 
 /* Adds the phases whose ids `list` gives, each with its newest run's. */
 static int answer_phase_list(struct store *store, struct stmt *list, enum answer_detail detail,
-                             int64_t now_ms, json_t *phases, struct error *err)
+                             json_t *phases, struct error *err)
 {
     int result;
     json_t *phase = NULL;
     while ((result = stmt_step(list, err)) > 0) {
         struct answer_phase_ids ids = {.phase = (uint64_t)stmt_next_int(list)};
         ids.run = (uint64_t)stmt_next_int(list);
-        result = answer_phase_by_ids(store, &ids, detail, now_ms, &phase, err);
+        result = answer_phase_by_ids(store, &ids, detail, &phase, err);
         if (result < 0)
             break;
         json_array_append_new(phases, phase);
@@ -190,7 +188,7 @@ static int answer_phase_list(struct store *store, struct stmt *list, enum answer
 
 /* Adds `phases`, and what they sum up to, to a workflow. */
 static int answer_add_phases(struct store *store, uint64_t id, enum answer_detail detail,
-                             int64_t now_ms, json_t *workflow, struct error *err)
+                             json_t *workflow, struct error *err)
 {
     double gpu_seconds = 0, cost_usd = 0;
     bool has_cost = false;
@@ -198,7 +196,7 @@ static int answer_add_phases(struct store *store, uint64_t id, enum answer_detai
     size_t i;
     struct stmt *list = store_stmt(store, Q_PHASES_OF_WORKFLOW);
     stmt_bind_id(list, ":workflow", id);
-    int result = answer_phase_list(store, list, detail, now_ms, phases, err);
+    int result = answer_phase_list(store, list, detail, phases, err);
     if (result < 0) {
         json_decref(phases);
         return result;
@@ -219,7 +217,7 @@ static int answer_add_phases(struct store *store, uint64_t id, enum answer_detai
 }
 
 static int answer_listed(struct store *store, uint64_t workflow, enum answer_detail detail,
-                         int64_t now_ms, json_t **ret_json, struct error *err)
+                         json_t **ret_json, struct error *err)
 {
     json_t *json = NULL;
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_ANSWER);
@@ -229,7 +227,7 @@ static int answer_listed(struct store *store, uint64_t workflow, enum answer_det
         return error_set(err, result, "no workflow %" PRIu64, workflow);
     if (result < 0)
         return result;
-    result = answer_add_phases(store, workflow, detail, now_ms, json, err);
+    result = answer_add_phases(store, workflow, detail, json, err);
     if (result < 0)
         json_decref(json);
     else
@@ -237,10 +235,9 @@ static int answer_listed(struct store *store, uint64_t workflow, enum answer_det
     return result;
 }
 
-int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
-                    struct error *err)
+int answer_workflow(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
 {
-    return answer_listed(store, workflow, ANSWER_FULL, now_ms, ret_json, err);
+    return answer_listed(store, workflow, ANSWER_FULL, ret_json, err);
 }
 
 int answer_source(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err)
@@ -281,8 +278,7 @@ int answer_workflows(struct store *store, enum answer_scope scope, enum answer_d
     stmt_bind_int(list, ":limit", limit ? (int64_t)limit : -1);
     stmt_bind_int(list, ":ended_limit", limit && limit < ended_max ? limit : ended_max);
     while ((result = stmt_step(list, err)) > 0) {
-        result =
-            answer_listed(store, (uint64_t)stmt_next_int(list), detail, now_ms, &workflow, err);
+        result = answer_listed(store, (uint64_t)stmt_next_int(list), detail, &workflow, err);
         if (result < 0)
             break;
         take(workflow, context);
@@ -293,8 +289,7 @@ int answer_workflows(struct store *store, enum answer_scope scope, enum answer_d
 }
 
 /* A matrix is answered with its members in place of their number. */
-static int answer_add_members(struct store *store, uint64_t matrix, int64_t now_ms, json_t *json,
-                              struct error *err)
+static int answer_add_members(struct store *store, uint64_t matrix, json_t *json, struct error *err)
 {
     json_t *members = json_array();
     if (!json_is_integer(json_object_get(json, "members"))) {
@@ -303,7 +298,7 @@ static int answer_add_members(struct store *store, uint64_t matrix, int64_t now_
     }
     struct stmt *list = store_stmt(store, Q_MEMBERS_LIST);
     stmt_bind_id(list, ":matrix", matrix);
-    int result = answer_phase_list(store, list, ANSWER_FULL, now_ms, members, err);
+    int result = answer_phase_list(store, list, ANSWER_FULL, members, err);
     if (result == 0) {
         answer_sum_members(members, json);
         json_object_set(json, "members", members);
@@ -312,14 +307,14 @@ static int answer_add_members(struct store *store, uint64_t matrix, int64_t now_
     return result;
 }
 
-int answer_phase(struct store *store, uint64_t workflow, const char *phase, int64_t now_ms,
-                 json_t **ret_json, struct error *err)
+int answer_phase(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
+                 struct error *err)
 {
     struct answer_phase_ids ids;
     json_t *json = NULL, *runs = NULL;
     int result = answer_find_phase(store, workflow, phase, &ids, err);
     if (result == 0)
-        result = answer_phase_by_ids(store, &ids, ANSWER_FULL, now_ms, &json, err);
+        result = answer_phase_by_ids(store, &ids, ANSWER_FULL, &json, err);
     if (result < 0)
         return result;
     struct stmt *list = store_stmt(store, Q_RUNS_OF_PHASE);
@@ -330,7 +325,7 @@ int answer_phase(struct store *store, uint64_t workflow, const char *phase, int6
         return result;
     }
     json_object_set_new(json, "runs", runs);
-    result = answer_add_members(store, ids.phase, now_ms, json, err);
+    result = answer_add_members(store, ids.phase, json, err);
     if (result < 0)
         json_decref(json);
     else

@@ -1,8 +1,8 @@
 /* What the API answers from the record, in the shapes of doc/api.md: WORKFLOW, PHASE, RUN, EVENT,
  * metrics and gates. It reads alone, and sees what was committed or written in this transaction.
  *
- * Each gives a new reference. -ENOENT names what is not there ("no workflow 9"). `now_ms` is for
- * what is not over yet: GPU seconds, cost, the time to go. */
+ * Each gives a new reference. -ENOENT names what is not there ("no workflow 9"). What is not
+ * over yet has lasted until now, as the record's views have it. */
 #ifndef PHASED_DAEMON_STORE_ANSWERS_H
 #define PHASED_DAEMON_STORE_ANSWERS_H
 
@@ -30,11 +30,10 @@ int answer_workflows(struct store *store, enum answer_scope scope, enum answer_d
                      unsigned limit, int64_t now_ms, answer_take *take, void *context,
                      int64_t *ret_total, struct error *err);
 /* WORKFLOW with `phases`. */
-int answer_workflow(struct store *store, uint64_t workflow, int64_t now_ms, json_t **ret_json,
-                    struct error *err);
+int answer_workflow(struct store *store, uint64_t workflow, json_t **ret_json, struct error *err);
 /* PHASE with its `runs`, newest first. */
-int answer_phase(struct store *store, uint64_t workflow, const char *phase, int64_t now_ms,
-                 json_t **ret_json, struct error *err);
+int answer_phase(struct store *store, uint64_t workflow, const char *phase, json_t **ret_json,
+                 struct error *err);
 /* {"runs": [RUN]}, newest first, at most `limit`; workflow 0: of all. */
 int answer_runs(struct store *store, uint64_t workflow, unsigned limit, json_t **ret_json,
                 struct error *err);

@@ -1,8 +1,7 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
 -- time is counted. How long the rest takes is told once a node has a pace: what came before the first
--- step is no measure of the steps. Time in the allocation of another run counts for that one: a guest's hours cost
--- nothing. What is used is what v_paid says, at the time `now`. `warning` is the newest of a run that
--- is at work.
+-- step is no measure of the steps. What is used is what v_paid says, as for all other answers about
+-- costs. `warning` is the newest of a run that is at work.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -20,7 +19,7 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
             THEN (phase.total - run.last_step)
                  * (SELECT max(seconds / steps) FROM pace WHERE pace.run = run.id) END AS eta_s,
        phase.nodes * phase.gpus_per_node / pack.lanes AS gpus, phase.nodes,
-       CASE WHEN job.host IS NULL OR pack.lanes > 1
+       CASE WHEN pack.pays
             THEN phase.nodes
                  * ifnull(phase.usd_per_node_hour,
                           phase.gpus_per_node * CASE WHEN job.gpu_type IS NULL
@@ -29,13 +28,13 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                  / pack.lanes
             ELSE 0 * ifnull(phase.usd_per_node_hour, phase.usd_per_gpu_hour) END AS usd_per_hour,
        CASE WHEN phase.gpus_per_node > 0
-            THEN CASE WHEN job.host IS NULL OR pack.lanes > 1
+            THEN CASE WHEN pack.pays
                       THEN phase.nodes * phase.gpus_per_node / pack.lanes ELSE 0 END
             END AS gpus_paid,
        used.gpu_seconds,
-       ifnull(used.node_seconds * phase.usd_per_node_hour,
-              ifnull(used.gpu_usd, CASE WHEN used.gpu_seconds = 0
-                                        THEN 0 * phase.usd_per_gpu_hour END)) / 3600.0 AS cost_usd,
+       ifnull(used.usd,
+              CASE WHEN used.gpu_seconds = 0
+                   THEN 0 * ifnull(phase.usd_per_node_hour, phase.usd_per_gpu_hour) END) AS cost_usd,
        (SELECT min(way) FROM promotion WHERE promotion.phase = phase.id) AS promoted,
        :runs || '/' || ifnull(earlier.workflow || '/' || earlier.name,
                               phase.workflow || '/' || ifnull(best.name, phase.name))
@@ -66,58 +65,22 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
             THEN (SELECT count(*) FROM member AS one WHERE one.matrix = phase.id) END AS members,
        best.name AS best, earlier.workflow || '/' || earlier.name AS reused
   FROM phase
-  JOIN (SELECT total(paid_s * job.node_count) AS node_seconds,
-               total(paid_s * job.node_count * job.gpus_per_node) AS gpu_seconds,
-               sum(paid_s * job.node_count * job.gpus_per_node
-                   * CASE WHEN job.gpu_type IS NULL THEN priced.usd_per_gpu_hour
-                          ELSE job.usd_per_gpu_hour END) AS gpu_usd
-          FROM (SELECT run.job,
-                       (max(min(ifnull(run.ended, :now), ifnull(job.absent_since, :now))
-                            - run.started, 0)
-                        - (SELECT total(max(min(ifnull(run.ended, :now), ifnull(other.ended, :now),
-                                                ifnull(job.absent_since, :now))
-                                            - max(run.started, other.started), 0))
-                             FROM run AS other
-                            WHERE other.job = job.host AND whole.phase IS NULL)) / 1000.0
-                           / ifnull(whole.lanes, 1) AS paid_s
-                  FROM run
-                  JOIN job ON job.id = run.job
-                  LEFT JOIN member ON member.phase = run.phase
-                  LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
-                 WHERE run.phase = :phase
-                UNION ALL -- what no run pays for counts for the first
-                SELECT first.job,
-                       max(CASE WHEN job.over THEN ifnull(job.ended, job.started)
-                                ELSE ifnull(job.absent_since, :now) END - job.started
-                           - CASE WHEN whole.phase IS NULL AND EXISTS
-                                       (SELECT 1 FROM job AS guest WHERE guest.host = job.id)
-                                  THEN (SELECT max(min(ifnull(inside.ended, :now),
-                                                       ifnull(job.absent_since, :now)))
-                                               - min(inside.started)
-                                          FROM job AS its
-                                          JOIN run AS inside ON inside.job = its.id
-                                         WHERE (its.id = job.id OR its.host = job.id)
-                                           AND inside.started >= job.started)
-                                  ELSE (SELECT total(max(min(ifnull(inside.ended, :now),
-                                                             ifnull(job.absent_since, :now))
-                                                         - inside.started, 0))
-                                          FROM job AS its
-                                          JOIN run AS inside ON inside.job = its.id
-                                         WHERE (its.id = job.id OR its.host = job.id)
-                                           AND inside.started >= job.started)
-                                       / ifnull(whole.lanes, 1) END, 0) / 1000.0
-                  FROM run AS first
-                  JOIN job ON job.id = first.job
-                  LEFT JOIN member ON member.phase = first.phase
-                  LEFT JOIN matrix AS whole ON whole.phase = member.matrix AND whole.parallel
-                 WHERE first.phase = :phase AND job.started IS NOT NULL AND job.host IS NULL
-                   AND first.id = (SELECT min(run.id) FROM run WHERE run.job = job.id)) AS lasting
-          CROSS JOIN job ON job.id = lasting.job
-          JOIN phase AS priced ON priced.id = :phase) AS used
-  JOIN (SELECT ifnull((SELECT matrix.lanes
-                         FROM member
-                         JOIN matrix ON matrix.phase = member.matrix
-                        WHERE member.phase = :phase AND matrix.parallel), 1) AS lanes) AS pack
+  JOIN (SELECT total(gpu_hours) * 3600 AS gpu_seconds, sum(usd) AS usd
+          FROM v_paid
+         WHERE workflow = (SELECT workflow FROM phase WHERE id = :phase) AND phase = :phase) AS used
+  JOIN (SELECT lanes, -- and whether it pays now: of runs in one allocation the first does
+               lanes > 1 OR NOT EXISTS
+               (SELECT 1
+                  FROM run AS own
+                  JOIN job ON job.id = own.job
+                  JOIN job AS its ON its.id = ifnull(job.host, job.id)
+                                  OR its.host = ifnull(job.host, job.id)
+                  JOIN run AS other ON other.job = its.id
+                 WHERE own.id = :run AND other.id < own.id AND other.state <> 'ended') AS pays
+          FROM (SELECT ifnull((SELECT matrix.lanes
+                                 FROM member
+                                 JOIN matrix ON matrix.phase = member.matrix
+                                WHERE member.phase = :phase AND matrix.parallel), 1) AS lanes)) AS pack
   LEFT JOIN run ON run.id = :run
   LEFT JOIN job ON job.id = run.job
   LEFT JOIN member ON member.phase = phase.id

@@ -19,6 +19,8 @@ struct record {
 };
 
 int64_t record_now_ms(void);
+/* Lets that be the time which the record's views go by. */
+void record_stop_the_clock(void);
 
 /* Makes the folder and opens a new record in it. */
 void record_open(struct record *record);

@@ -145,6 +145,7 @@ static void what_waits_for_a_person_is_listed_first(void **state)
 
 int main(void)
 {
+    record_stop_the_clock();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ended_a_day_ago_is_shown_only_when_all_is_asked_for),
         cmocka_unit_test(a_brief_list_leaves_out_metrics_and_what_is_null),

@@ -143,10 +143,10 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     int64_t now_ms = record_now_ms();
     record_open(&record);
     struct workflow *workflow = seven(&record);
-    assert_int_equal(answer_workflow(record.store, 7, now_ms, &json, &err), 0);
+    assert_int_equal(answer_workflow(record.store, 7, &json, &err), 0);
     assert_json(json, WORKFLOW_7);
     assert_json(record_list(&record, ANSWER_RECENT, 0, 1), "[" WORKFLOW_7 "]");
-    assert_int_equal(answer_phase(record.store, 7, "validate", now_ms, &json, &err), 0);
+    assert_int_equal(answer_phase(record.store, 7, "validate", &json, &err), 0);
     assert_json(json, "{" PHASE_VALIDATE ", 'runs': [" RUN_2 "," RUN_1 "]}");
     assert_int_equal(answer_run(record.store, 7, "validate", 1, &json, &err), 0);
     assert_json(
@@ -200,7 +200,7 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
     struct run *run = workflow->phases[0].run;
     run->job->absent_since_ms = run->started_ms + 6000;
     record_save_run(&record, run);
-    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
     assert_true(json_is_null(json_object_get(json, "eta_s")));
     assert_float_equal(json_number_value(json_object_get(json, "gpu_seconds")), 16 * (36 + 6), 0);
     const json_t *newest = json_object_get(json, "run");
@@ -213,7 +213,7 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
     run->outcome = OUTCOME_LOST;
     run->ended_ms = run->started_ms + 20000;
     record_save_run(&record, run);
-    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
     assert_float_equal(json_number_value(json_object_get(json, "gpu_seconds")), 16 * (36 + 6), 0);
     newest = json_object_get(json, "run");
     assert_true(json_is_null(json_object_get(newest, "job_absent_since")));
@@ -231,9 +231,9 @@ static void what_is_not_there_is_named(void **state)
     uint64_t run;
     record_open(&record);
     struct workflow *workflow = seven(&record);
-    assert_int_equal(answer_workflow(record.store, 8, 0, &json, &err), -ENOENT);
+    assert_int_equal(answer_workflow(record.store, 8, &json, &err), -ENOENT);
     assert_string_equal(err.message, "no workflow 8");
-    assert_int_equal(answer_phase(record.store, 7, "valid", 0, &json, &err), -ENOENT);
+    assert_int_equal(answer_phase(record.store, 7, "valid", &json, &err), -ENOENT);
     assert_string_equal(err.message, "no phase 7/valid");
     assert_int_equal(answer_gate(record.store, 8, "validate", &json, &err), -ENOENT);
     assert_string_equal(err.message, "no phase 8/validate");
@@ -263,7 +263,7 @@ static void the_state_of_a_workflow_is_the_cores(void **state)
                 .kind = FX_SAVE_PHASE, .workflow = workflow, .phase = &workflow->phases[j]};
             record_apply(&record, &save);
         }
-        assert_int_equal(answer_workflow(record.store, 1, 0, &json, NULL), 0);
+        assert_int_equal(answer_workflow(record.store, 1, &json, NULL), 0);
         assert_string_equal(json_string_value(json_object_get(json, "state")),
                             workflow_state(workflow));
         json_decref(json);
@@ -377,7 +377,7 @@ static void a_gate_tells_who_decided_and_by_what(void **state)
     assert_gate(&record, "{'phase': '7/validate', 'decided': 'passed', 'decided_by': 'user',"
                          " 'time': 1790000100.0," CHECKS("insufficient", "false"));
     json_t *json;
-    assert_int_equal(answer_phase(record.store, 7, "validate", record_now_ms(), &json, NULL), 0);
+    assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
     assert_string_equal(json_string_value(json_object_get(json, "promoted")), "submitted");
     json_decref(json);
     workflow_free(workflow);
@@ -466,6 +466,7 @@ static void a_text_that_is_no_text_is_still_answered(void **state)
 
 int main(void)
 {
+    record_stop_the_clock();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workflows_phases_and_runs_have_the_documented_shapes),
         cmocka_unit_test(a_run_tells_what_was_recognised_of_its_failure),

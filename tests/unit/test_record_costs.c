@@ -124,19 +124,23 @@ static void what_a_member_has_shown_is_useful(void **state)
     record_close(&record);
 }
 
-/* An allocation of an hour: when its runs were there, in minutes from its start. Of two the other
- * is a guest. */
+/* An allocation of an hour: when its runs were there, in minutes from its start. Those after the
+ * first are guests. */
 static const struct {
     const char *name;
     unsigned lanes; /* 0: the phase is no member */
     struct {
         int from, until; /* -1: it never was */
-    } runs[2];
+    } runs[3];
     const char *minutes; /* of the allocation, by what came of them */
 } paid_rows[] = {
     {"what no run has is waited", 0, {{10, 50}, {0, 0}}, "useful 40,waiting 20"},
     {"a launch that never was is waited too", 0, {{-1, 0}, {0, 0}}, "waiting 60"},
     {"a guest's time is not paid twice", 0, {{10, 40}, {20, 50}}, "failed 10,useful 30,waiting 20"},
+    {"of two guests one pays when the host is gone",
+     0,
+     {{0, 20}, {0, 40}, {10, 40}},
+     "failed 20,useful 20,waiting 20"},
     {"side by side each pays for its part",
      4,
      {{0, 60}, {40, 60}},
@@ -190,8 +194,9 @@ static struct workflow *paid_workflow(struct record *record, size_t row)
     }
     record_insert(record, workflow);
     add_paid_run(record, first, row, 0);
-    if (paid_rows[row].runs[1].until > 0)
-        add_paid_run(record, is_member ? first : second, row, 1);
+    for (unsigned i = 1; i < 3; i++)
+        if (paid_rows[row].runs[i].until > 0)
+            add_paid_run(record, is_member ? first : second, row, i);
     return workflow;
 }
 
@@ -215,7 +220,7 @@ static void all_that_is_said_of_an_allocation_adds_up_to_it(void **state)
         assert_int_equal(store_spending_since(record.store, paid_start_ms, &month, NULL), 0);
         assert_int_equal(store_spending_since(record.store, paid_start_ms + HOUR_MS, &later, NULL),
                          0);
-        assert_int_equal(answer_workflow(record.store, 1, record_now_ms(), &json, NULL), 0);
+        assert_int_equal(answer_workflow(record.store, 1, &json, NULL), 0);
         double status_s = json_number_value(json_object_get(json, "gpu_seconds"));
         assert_float_equal(spent.gpu_hours, 16, 0.001);
         assert_float_equal(spent.hours, 1, 0.001);
@@ -223,6 +228,7 @@ static void all_that_is_said_of_an_allocation_adds_up_to_it(void **state)
         assert_float_equal(month.hours, 1, 0.001);
         assert_float_equal(later.gpu_hours, 0, 0);
         assert_float_equal(status_s / 3600, 16, 0.001);
+        assert_float_equal(json_number_value(json_object_get(json, "cost_usd")), spent.usd, 0.001);
         json_decref(json);
         workflow_free(workflow);
         record_close(&record);

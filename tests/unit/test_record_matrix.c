@@ -77,7 +77,7 @@ static void what_was_found_of_a_member_is_answered(void **state)
     record_begin(&record);
     assert_int_equal(store_member_set(record.store, &member, &err), 0);
     record_commit(&record);
-    assert_int_equal(answer_phase(record.store, 7, "train", 0, &json, &err), 0);
+    assert_int_equal(answer_phase(record.store, 7, "train", &json, &err), 0);
     const json_t *list = json_object_get(json, "members"), *first = json_array_get(list, 0);
     assert_int_equal(json_array_size(list), 1);
     assert_string_equal(json_string_value(json_object_get(first, "matrix")), "train");
