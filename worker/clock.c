@@ -1,18 +1,26 @@
 /* Reading the clocks of the system. */
 #include "worker/clock.h"
 
+#include <stdatomic.h>
 #include <time.h>
+
+static int64_t clock_us(clockid_t id)
+{
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
 
 double clock_calendar_s(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    static _Atomic int64_t ahead_us; /* of the calendar, when it was first asked for; 0: not yet */
+    int64_t ahead = ahead_us, own = clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME);
+    if (!ahead && atomic_compare_exchange_strong(&ahead_us, &ahead, own))
+        ahead = own;
+    return (double)(clock_us(CLOCK_BOOTTIME) + ahead) / 1e6;
 }
 
 int64_t clock_steady_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_us(CLOCK_MONOTONIC) / 1000;
 }
