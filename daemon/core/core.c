@@ -177,6 +177,54 @@ static void core_on_time(struct step *step)
     }
 }
 
+/* Moves times with the clock that told them. What is yet to come then was told by another clock,
+ * which was ahead. False: nothing has changed. */
+static bool core_move_times(const struct step *step, int64_t *const *times_ms, size_t count)
+{
+    bool has_moved = false;
+    for (size_t i = 0; i < count; i++) {
+        int64_t moved_ms = *times_ms[i] + step->event->step;
+        if (!*times_ms[i])
+            continue;
+        if (moved_ms > step->now_ms)
+            moved_ms = step->now_ms;
+        has_moved |= moved_ms != *times_ms[i];
+        *times_ms[i] = moved_ms > 0 ? moved_ms : 1;
+    }
+    return has_moved;
+}
+
+static void core_move_job(struct step *step, struct run *run, struct job *job)
+{
+    int64_t *const times_ms[] = {&job->submitted_ms, &job->started_ms, &job->ended_ms,
+                                 &job->absent_since_ms, &job->absent_seen_ms};
+    if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
+        step_save_job(step, run, job);
+}
+
+static void core_move_run(struct step *step, struct run *run)
+{
+    int64_t *const times_ms[] = {&run->submitted_ms, &run->started_ms, &run->ended_ms,
+                                 &run->silent_since_ms, &run->told_ms};
+    if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
+        step_save_run(step, run);
+}
+
+/* All times of what goes on, so that nothing lasts longer or shorter for it. */
+static void core_on_clock(struct step *step)
+{
+    const struct core *core = step->core;
+    for (size_t i = 0; i < core->count; i++) {
+        struct workflow *workflow = core->workflows[i];
+        if (workflow_is_final(workflow))
+            continue;
+        for (size_t j = 0; j < workflow->job_count; j++)
+            core_move_job(step, job_run(workflow, workflow->jobs[j]), workflow->jobs[j]);
+        for (size_t j = 0; j < workflow->run_count; j++)
+            core_move_run(step, workflow->runs[j]);
+    }
+}
+
 typedef void job_handler(struct step *step, struct workflow *workflow, struct job *job);
 typedef void run_handler(struct step *step, struct run *run);
 typedef void phase_handler(struct step *step, struct phase *phase);
@@ -203,8 +251,8 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
     struct step step = {core, event, effects, event->now_ms};
     struct workflow *workflow = event->workflow;
     assert(event->kind < EV_COUNT);
-    if (event->kind == EV_TIME) {
-        core_on_time(&step);
+    if (event->kind == EV_TIME || event->kind == EV_CLOCK) {
+        (event->kind == EV_TIME ? core_on_time : core_on_clock)(&step);
         return;
     }
     assert(workflow);

@@ -43,6 +43,7 @@ enum core_event_kind {
     EV_REMEDIED,   /* a phase: its remedy was worked out, or cannot be */
     EV_COMMAND,    /* a phase: what a person wants */
     EV_TIME,       /* the deadline of core_deadline() has come */
+    EV_CLOCK,      /* the clock was set: `step` milliseconds forward; negative: back */
     EV_COUNT,
 };
 
@@ -82,8 +83,9 @@ size_t core_choose(struct core_score *scores, size_t count, bool is_min, double 
 /* INCOMPLETE: the record lacks some of what the run told: nobody knows what the gate would find. */
 enum gate_result { GATE_PASSED, GATE_FAILED, GATE_INSUFFICIENT, GATE_INCOMPLETE };
 
-/* Borrowed pointers of the model; text is copied. `workflow` is always there but for EV_TIME, and
- * with it the one object that the kind is about; members that the kind does not need are 0. */
+/* Borrowed pointers of the model; text is copied. `workflow` is always there but for EV_TIME
+ * and EV_CLOCK, and with it the one object that the kind is about; members that the kind does not
+ * need are 0. */
 struct core_event {
     enum core_event_kind kind;
     int64_t now_ms;

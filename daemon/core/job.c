@@ -170,7 +170,8 @@ void job_end(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
     job->ended = true;
-    job->ended_ms = step->now_ms;
+    /* What nobody has seen of it is nobody's to pay. */
+    job->ended_ms = job->absent_since_ms ? job->absent_since_ms : step->now_ms;
     step_save_job(step, run, job);
     step_done_job(step, FX_CANCEL_JOB, run, job);
     step_done_job(step, FX_BEGIN_JOB, run, job);

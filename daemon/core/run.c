@@ -162,8 +162,9 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
     assert(outcome != OUTCOME_NONE && (outcome == OUTCOME_FAILED) == (cause != CAUSE_NONE));
     run->outcome = outcome;
     run->cause = cause;
+    bool is_with_job = run->job->ended && run->job->ended_ms > run->submitted_ms;
     if (!run->ended_ms)
-        run->ended_ms = step->now_ms;
+        run->ended_ms = is_with_job ? run->job->ended_ms : step->now_ms;
     run_set_message(run, message);
     char text[REASON_MAX];
     (void)snprintf(text, sizeof text, "%s%s%s%s%.150s", run_outcome_name(outcome),
@@ -243,8 +244,8 @@ void run_on_ended(struct step *step, struct run *run)
     run->signal = event->signal;
     if (event->started_ms)
         run->started_ms = event->started_ms;
-    if (event->ended_ms)
-        run->ended_ms = event->ended_ms;
+    if (event->ended_ms) /* its node's clock may be ahead */
+        run->ended_ms = event->ended_ms < step->now_ms ? event->ended_ms : step->now_ms;
     if (event->step > run->last_step)
         run->last_step = event->step;
     run->requeues = event->requeues &&

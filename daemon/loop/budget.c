@@ -228,8 +228,6 @@ void budget_look(struct loop *loop, int64_t now_ms)
     json_t *rows, *row;
     size_t i;
     struct error err;
-    if (loop->budget_ms > now_ms + BUDGET_EVERY_MS)
-        loop->budget_ms = now_ms; /* the clock was set back */
     if (now_ms < loop->budget_ms || loop->trouble[0])
         return;
     loop->budget_ms = now_ms + BUDGET_EVERY_MS;

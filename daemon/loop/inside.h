@@ -21,7 +21,8 @@ enum {
     CHANGE_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
     BEGIN_DELAY_S = 2,      /* sooner, and Slurm revokes the credential of some: the job fails */
     FOLDER_RETRY_MS = 1000,
-    REQUESTS_KEPT = 8, /* of the cluster's room: for polls */
+    DUE_LAST_MS = 300 * 1000, /* no effect but a submission is due later than that */
+    REQUESTS_KEPT = 8,        /* of the cluster's room: for polls */
     RESULTS_DELAY_MS = 5,
     UNHEARD_LOOK_MS = 10 * 1000,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */

@@ -3,6 +3,7 @@ noinst_LIBRARIES += daemon/loop/libloop.a
 daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/ageing.c daemon/loop/ageing.h \
 	daemon/loop/budget.c daemon/loop/budget.h \
+	daemon/loop/clock.c daemon/loop/clock.h \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \
 	daemon/loop/entry.c daemon/loop/entry.h \

@@ -4,6 +4,7 @@
 #include "daemon/loop/inside.h"
 #include "daemon/loop/unheard.h"
 
+#include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
@@ -18,16 +19,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 _Static_assert(TOKEN_LENGTH + 1 == MAC_TOKEN_SIZE, "a token is what mac_random() makes");
-
-int64_t loop_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* --- Posting ---------------------------------------------------------------------------------- */
 
@@ -304,9 +297,8 @@ static void turn(struct loop *loop)
     if (loop->is_turning || loop->is_closing || loop->is_fenced || !loop->cluster)
         return;
     loop->is_turning = true;
+    clock_look(loop);
     int64_t now_ms = loop_now_ms();
-    if (loop->results_ms != INT64_MAX && loop->results_ms > now_ms + RESULTS_DELAY_MS)
-        loop->results_ms = now_ms; /* the clock was set back */
     if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
         loop->results_ms = INT64_MAX;
         results_take(loop);
@@ -346,13 +338,12 @@ static int64_t earlier(int64_t a, int64_t b)
 static void on_alarm(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
+    clock_look(loop);
     int64_t now_ms = loop_now_ms();
     unheard_look(loop, now_ms);
     ageing_look(loop, now_ms);
     budget_look(loop, now_ms);
     notify_look(loop, now_ms);
-    if (loop->time_ms > now_ms)
-        loop->time_ms = 0; /* the clock was set back */
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
         now_ms - loop->time_ms < TIME_STEP_MS)
         return; /* the turn that follows does the rest */
@@ -366,7 +357,7 @@ static void on_alarm(uv_timer_t *timer)
 static int64_t core_due(struct loop *loop, int64_t now_ms)
 {
     int64_t next_look_ms = loop->looked_ms + TIME_STEP_MS;
-    if (now_ms >= loop->looked_ms && now_ms < next_look_ms)
+    if (now_ms < next_look_ms)
         return next_look_ms;
     loop->looked_ms = now_ms;
     int64_t deadline_ms = core_deadline(loop->core);
@@ -432,7 +423,10 @@ static int take_outbox(void *arg, const struct core_effect *effect)
 {
     struct loop *loop = arg;
     if (effect->kind != FX_SUBMIT) {
-        outbox_apply(&loop->outbox, effect);
+        int64_t latest_ms = loop_now_ms() + DUE_LAST_MS;
+        struct core_effect due = *effect; /* if it is later, the clock was set back since */
+        due.due_ms = due.due_ms < latest_ms ? due.due_ms : latest_ms;
+        outbox_apply(&loop->outbox, &due);
         return 0;
     }
     /* It may have been carried out. */
@@ -464,6 +458,7 @@ static int load(struct loop *loop, struct error *err)
         if (workflow_is_final(workflow))
             finals_add(loop, workflow);
     }
+    clock_begin(loop);
     return status;
 }
 

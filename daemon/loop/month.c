@@ -102,7 +102,7 @@ double month_part(struct loop *loop, char text[BUDGET_TEXT_SIZE])
     int64_t now_ms = loop_now_ms(), begin_ms = month_begin_ms(name);
     if (month_refresh(loop, name, &err) < 0 || !month->budget)
         return 0; /* a record that cannot be read is told of elsewhere */
-    if (now_ms >= month->looked_ms + MONTH_EVERY_MS || now_ms < month->looked_ms) {
+    if (now_ms >= month->looked_ms + MONTH_EVERY_MS) {
         if (store_spending_since(loop->config.store, begin_ms, &spent, &err) < 0)
             return 0;
         month->part = budget_part(month->budget, &spent, month->text);

@@ -331,8 +331,6 @@ void notify_look(struct loop *loop, int64_t now_ms)
     json_t *notices, *notice;
     size_t i;
     struct error err;
-    if (notify->look_ms > now_ms + NOTIFY_EVERY_MS)
-        notify->look_ms = now_ms; /* the clock was set back */
     if (now_ms < notify->look_ms || loop->trouble[0] || loop->is_closing)
         return;
     notify->look_ms = now_ms + NOTIFY_EVERY_MS;

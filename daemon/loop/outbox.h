@@ -58,6 +58,8 @@ void outbox_begin(struct outbox *outbox, struct duty *duty, enum duty_state stat
 /* The result of what was under way is there: the duty stands, waits again, or is freed. True when
  * it is still there. */
 bool outbox_end(struct outbox *outbox, struct duty *duty);
+/* All that waits is due so much later. */
+void outbox_move(struct outbox *outbox, int64_t by_ms);
 /* A waiting duty is due at once. */
 void outbox_hasten(struct outbox *outbox, struct duty *duty);
 /* Lets a duty that stands wait until `due_ms`. */

@@ -59,6 +59,14 @@ void posts_add(struct posts *posts, struct post *post)
     posts->end = &post->next;
 }
 
+void posts_add_first(struct posts *posts, struct post *post)
+{
+    post->next = posts->first;
+    posts->first = post;
+    if (!post->next)
+        posts->end = &post->next;
+}
+
 struct post *posts_take(struct posts *posts)
 {
     struct post *post = posts->first;

@@ -28,6 +28,7 @@ void post_free(struct post *post);
 
 void posts_init(struct posts *posts);
 void posts_add(struct posts *posts, struct post *post);
+void posts_add_first(struct posts *posts, struct post *post);
 struct post *posts_take(struct posts *posts); /* the oldest; NULL: empty */
 void posts_free(struct posts *posts);
 

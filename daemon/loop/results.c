@@ -287,8 +287,6 @@ int64_t results_poll(struct loop *loop, int64_t now_ms)
     struct error err;
     if (poller->under_way)
         return INT64_MAX;
-    if (poller->ended_ms > now_ms)
-        poller->ended_ms = now_ms; /* the clock was set back */
     int64_t busy_due_ms = poller->ended_ms + POLL_BUSY_MS;
     int64_t idle_due_ms = poller->ended_ms + POLL_IDLE_MS;
     if (poller->ended_ms && busy_due_ms > now_ms)

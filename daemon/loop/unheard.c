@@ -102,8 +102,6 @@ void unheard_tell(struct loop *loop, int64_t now_ms)
 
 void unheard_look(struct loop *loop, int64_t now_ms)
 {
-    if (loop->unheard_ms > now_ms + UNHEARD_LOOK_MS)
-        loop->unheard_ms = now_ms; /* the clock was set back */
     if (now_ms < loop->unheard_ms || loop->trouble[0])
         return;
     loop->unheard_ms = now_ms + UNHEARD_LOOK_MS;

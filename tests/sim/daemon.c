@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    CLOCK_BEGIN_S = 1000 * 1000 * 1000, /* what its clock tells in the first second */
+    DUE_LAST_MS = 300 * 1000,           /* as daemon/loop has it */
+};
+
 static void daemon_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
 {
     struct sim *sim = arg;
@@ -49,6 +54,17 @@ void daemon_crash(struct sim *sim, int64_t away_s)
     daemon->core = NULL;
     daemon->queue_count = 0;
     daemon->up_at = sim->now + away_s;
+}
+
+/* A time as all others tell it, whose clocks nobody sets; 0: none. */
+static int64_t world_ms(int64_t second)
+{
+    return second ? (CLOCK_BEGIN_S + second) * 1000 : 0;
+}
+
+static int64_t daemon_now_ms(const struct sim *sim)
+{
+    return (CLOCK_BEGIN_S + sim->now) * 1000 + sim->clock_ms;
 }
 
 /* --- Commit ----------------------------------------------------------------------------------- */
@@ -112,9 +128,22 @@ static int64_t submit_limit(const struct run *run)
     return run->job->time_s;
 }
 
+/* What the lead of another job has made alone in the place of this run counts no more. */
+static void set_aside(struct sim *sim, const struct run *run)
+{
+    unsigned own = token_number(job_folder(job_host(run->job))->token);
+    for (unsigned i = 0; i < sim->folder_count; i++) {
+        struct sim_folder *folder = &sim->folders[i];
+        if (folder->phase == run->phase->index && folder->attempt == run->attempt && !folder->run &&
+            folder->job && sim->folder_of[token_number(folder->job->token)] != own)
+            folder->attempt += SIM_RUNS_MAX;
+    }
+}
+
 /* Makes the folder of a run, or takes over the one that a lead has made alone. */
 static struct sim_folder *run_folder(struct sim *sim, const struct run *run)
 {
+    set_aside(sim, run);
     struct sim_folder *folder =
         folder_make(sim, run->phase->index, run->attempt, run->resume_path ? run->resume_step : -1);
     folder->run = run->id;
@@ -157,7 +186,7 @@ static struct core_event started_event(const struct sim_folder *folder)
     struct core_event event = {.kind = EV_RUN_STARTED,
                                .slurm_id = folder->job->id,
                                .token = folder->job->token,
-                               .started_ms = folder->job->started * 1000,
+                               .started_ms = world_ms(folder->job->started),
                                .step = -1};
     if (folder->was_alone) {
         event.path = folder->begin_step >= 0 ? "/checkpoint" : "";
@@ -186,7 +215,7 @@ static void carry_read_outcome(struct sim *sim, const struct run *run)
         event.event.outcome = folder->outcome;
         event.event.cause = folder->cause;
         event.event.step = folder->last_step;
-        event.event.ended_ms = folder->ended * 1000;
+        event.event.ended_ms = world_ms(folder->ended);
         event.event.requeues = folder->requeues;
     }
     daemon_post(sim, event);
@@ -315,7 +344,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     struct sim_daemon *daemon = &sim->daemon;
     struct core_event event = from->event;
     struct core_effects effects = {0};
-    event.now_ms = sim->now * 1000;
+    event.now_ms = daemon_now_ms(sim);
     event.workflow = daemon_workflow(sim);
     event.phase = from->phase >= 0 ? &event.workflow->phases[from->phase] : NULL;
     event.run = from->run ? core_run(daemon->core, from->run) : NULL;
@@ -411,10 +440,30 @@ static void daemon_poll(struct sim *sim)
             event.event.seen.is_final = found->state == SIM_OVER;
             event.event.seen.is_waiting = found->state == SIM_PENDING && found->was_requeued;
             event.event.seen.restarts = found->restarts;
-            event.event.seen.started_ms = found->started * 1000;
+            event.event.seen.started_ms = world_ms(found->started);
         }
         daemon_post(sim, event);
     }
+}
+
+/* False: it died over it. */
+static bool daemon_take_clock(struct sim *sim, int64_t by_ms)
+{
+    struct sim_event event = {.event = {.kind = EV_CLOCK, .step = by_ms}, .phase = -1};
+    for (unsigned i = 0; i < sim->daemon.outbox_count; i++)
+        if (sim->daemon.outbox[i].due_ms)
+            sim->daemon.outbox[i].due_ms += by_ms;
+    return daemon_handle(sim, &event);
+}
+
+void daemon_set_clock(struct sim *sim)
+{
+    static const int64_t hours[] = {1, -1, 96, -96};
+    int64_t by_ms = hours[sim_below(sim, 4)] * 3600 * 1000;
+    sim->clock_ms += by_ms;
+    sim_say(sim, "daemon: its clock is set by %lld s", (long long)by_ms / 1000);
+    if (sim->daemon.core)
+        (void)daemon_take_clock(sim, by_ms);
 }
 
 void daemon_start(struct sim *sim)
@@ -429,8 +478,12 @@ void daemon_start(struct sim *sim)
     core_add(daemon->core, workflow_copy(daemon->record));
     daemon->next_poll = sim->now;
     sim_say(sim, "daemon: starts, %u in the outbox", daemon->outbox_count);
+    if (!daemon_take_clock(sim, 0))
+        return;
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         struct sim_outbox *row = &daemon->outbox[i];
+        if (row->due_ms > daemon_now_ms(sim) + DUE_LAST_MS)
+            row->due_ms = daemon_now_ms(sim) + DUE_LAST_MS;
         if (row->kind == FX_SUBMIT || row->kind == FX_LOOKUP)
             core_job(daemon->core, row->job)->is_asked = true;
         if (row->kind == FX_SUBMIT) { /* it may have happened */
@@ -450,7 +503,7 @@ static void daemon_repeat(struct sim *sim)
     unsigned count = daemon->outbox_count;
     memcpy(rows, daemon->outbox, sizeof rows);
     for (unsigned i = 0; i < count; i++) {
-        bool is_due = rows[i].due_ms && rows[i].due_ms <= sim->now * 1000;
+        bool is_due = rows[i].due_ms && rows[i].due_ms <= daemon_now_ms(sim);
         if (is_due)
             for (unsigned j = 0; j < daemon->outbox_count; j++)
                 if (daemon->outbox[j].kind == rows[i].kind &&
@@ -492,10 +545,10 @@ void daemon_tick(struct sim *sim)
         return;
     if (sim->now >= daemon->next_poll) {
         daemon_poll(sim);
-        bool is_busy = core_is_busy(daemon->core, sim->now * 1000);
+        bool is_busy = core_is_busy(daemon->core, daemon_now_ms(sim));
         daemon->next_poll = sim->now + (is_busy ? 2 : 30);
     }
-    if (core_deadline(daemon->core) <= sim->now * 1000)
+    if (core_deadline(daemon->core) <= daemon_now_ms(sim))
         daemon_post(sim, (struct sim_event){.event = {.kind = EV_TIME}, .phase = -1});
     daemon_repeat(sim);
     daemon_drain(sim);
@@ -540,7 +593,7 @@ bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder)
                                .cause = folder->cause,
                                .step = folder->last_step,
                                .requeues = folder->requeues,
-                               .ended_ms = folder->ended * 1000};
+                               .ended_ms = world_ms(folder->ended)};
     return daemon_take(sim, event, folder);
 }
 

@@ -249,6 +249,8 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
         if (sim->now == FAULTS_END_S)
             sim->has_faults = false;
         slurm_tick(sim);
+        if (sim_fault(sim, 4000))
+            daemon_set_clock(sim);
         daemon_tick(sim);
         sim_person(sim);
         const struct workflow *record = daemon_record(sim);

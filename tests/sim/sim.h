@@ -127,7 +127,8 @@ struct sim_daemon {
 
 struct sim {
     uint64_t seed, random;
-    int64_t now; /* seconds */
+    int64_t now;      /* seconds */
+    int64_t clock_ms; /* by how much the daemon's clock is ahead */
     bool has_faults, is_verbose;
     bool cancels; /* PreemptMode=CANCEL: nothing is requeued by Slurm, nor by leads */
 
@@ -214,6 +215,8 @@ void daemon_start(struct sim *sim);
 void daemon_crash(struct sim *sim, int64_t away_s);
 void daemon_tick(struct sim *sim);
 void daemon_end(struct sim *sim);
+/* Somebody sets the clock of its machine. */
+void daemon_set_clock(struct sim *sim);
 /* A lead's messages; false: it was not acknowledged. */
 bool daemon_take_started(struct sim *sim, const struct sim_folder *folder);
 bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, int64_t step);

@@ -1,6 +1,7 @@
 /* What waits before Slurm has it: in turns, and given up at once when nobody wants it any more. */
 #include "tests/unit/daemon_world.h"
 
+#include "lib/file.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -70,6 +71,23 @@ static void a_retry_that_is_held_in_its_back_off_is_never_submitted(void **state
     command(world, "/v1/workflows/1/phases/a/hold");
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     assert_int_equal(world_slurm_lines(world, "jobs"), 1);
+}
+
+/* The second run waits ten seconds, not an hour and ten seconds. */
+static void a_clock_that_is_set_back_delays_no_retry(void **state)
+{
+    struct world *world = *state;
+    char *clock = text_format("%s/clock", world->home);
+    world_stop(world);
+    (void)setenv("PHASED_CLOCK", clock, 1);
+    world_start(world, NULL);
+    (void)unsetenv("PHASED_CLOCK");
+    submit(world, one_phase);
+    fail_first_run(world);
+    assert_int_equal(file_replace(clock, "-3600000", 8, 0600, NULL), 0);
+    world_await_lines(world, "jobs", 2);
+    assert_true(world_log_has(world, "the clock was set back by 3600 s"));
+    free(clock);
 }
 
 /* Slurm takes no job: cancelling must not wait for the next try, which would be turned away too. */
@@ -150,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_retry_that_is_cancelled_in_its_back_off_is_never_submitted),
         TEST(a_retry_that_is_held_in_its_back_off_is_never_submitted),
+        TEST(a_clock_that_is_set_back_delays_no_retry),
         TEST(what_waits_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(so_are_jobs_of_which_one_would_do),
         TEST(a_newcomer_takes_no_turn_from_those_who_wait),

@@ -1,0 +1,95 @@
+/* Reading clocks, and moving what waits. */
+#include "daemon/loop/clock.h"
+
+#include "daemon/loop/inside.h"
+#include "daemon/loop/log.h"
+#include "daemon/loop/notes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { CLOCK_SET_MS = 2000 }; /* less is no matter, and no reason to write everything anew */
+
+/* How far the time of day is ahead of the machine's own time. The clock is the process's, as the
+ * system's is. */
+static int64_t ahead_ms = INT64_MIN;
+
+static int64_t read_ms(clockid_t id)
+{
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* By how much the machine's clock is ahead; PHASED_CLOCK names a file with a number of milliseconds
+ * more, for tests that set it. */
+static int64_t measure_ms(void)
+{
+    const char *path = getenv("PHASED_CLOCK");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    long long set_ms = 0;
+    if (file && fscanf(file, "%lld", &set_ms) != 1)
+        set_ms = 0;
+    if (file)
+        (void)fclose(file); /* it was only read */
+    return read_ms(CLOCK_REALTIME) - read_ms(CLOCK_BOOTTIME) + set_ms;
+}
+
+int64_t loop_now_ms(void)
+{
+    if (ahead_ms == INT64_MIN)
+        ahead_ms = measure_ms();
+    return read_ms(CLOCK_BOOTTIME) + ahead_ms;
+}
+
+static void move(int64_t *time_ms, int64_t by_ms)
+{
+    if (*time_ms && *time_ms != INT64_MAX)
+        *time_ms += by_ms;
+}
+
+static void move_notes(struct loop *loop, int64_t by_ms)
+{
+    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
+        const struct workflow *workflow = core_workflow_at(loop->core, i);
+        for (size_t j = 0; j < workflow->run_count; j++) {
+            struct notes *notes = map_find(&loop->notes, workflow->runs[j]->id);
+            if (notes)
+                move(&notes->heard_ms, by_ms);
+        }
+    }
+}
+
+/* The core is told before all else that was posted. */
+static void tell_core(struct loop *loop, int64_t by_ms)
+{
+    const struct core_event event = {.kind = EV_CLOCK, .step = by_ms};
+    posts_add_first(&loop->queue, post_new(NULL, &event));
+}
+
+void clock_look(struct loop *loop)
+{
+    (void)loop_now_ms(); /* from then on it is known */
+    int64_t by_ms = measure_ms() - ahead_ms;
+    if (llabs(by_ms) < CLOCK_SET_MS)
+        return;
+    ahead_ms += by_ms;
+    log_line("the clock was set %s by %lld s: what waits is moved by as much",
+             by_ms < 0 ? "back" : "forward", (long long)llabs(by_ms) / 1000);
+    int64_t *const times[] = {
+        &loop->results_ms, &loop->retry_ms,        &loop->unheard_ms,      &loop->ageing_ms,
+        &loop->budget_ms,  &loop->poller.ended_ms, &loop->notify.look_ms,  &loop->time_ms,
+        &loop->looked_ms,  &loop->queued.now_ms,   &loop->month.looked_ms,
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        move(times[i], by_ms);
+    move_notes(loop, by_ms);
+    outbox_move(&loop->outbox, by_ms);
+    tell_core(loop, by_ms);
+}
+
+void clock_begin(struct loop *loop)
+{
+    tell_core(loop, 0);
+}
