@@ -91,6 +91,10 @@ void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *jo
 struct job *loop_job_by_token(const struct loop *loop, const char *token,
                               struct workflow **ret_workflow);
 
+/* --- owner.c ---------------------------------------------------------------------------------- */
+
+/* Another daemon serves the record, as `failure` says: this one ends. */
+void loop_fence(struct loop *loop, const struct error *failure);
 /* Whether this daemon may act; if not, it ends. */
 bool loop_is_owner(struct loop *loop);
 

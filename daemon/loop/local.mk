@@ -19,6 +19,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
 	daemon/loop/model_of.c daemon/loop/model_of.h \
+	daemon/loop/owner.c \
 	daemon/loop/posthumous.c daemon/loop/posthumous.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/replan.c daemon/loop/replan.h \

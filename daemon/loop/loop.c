@@ -188,24 +188,6 @@ static bool may_pass(const struct error *failure)
     }
 }
 
-static void fence(struct loop *loop, const struct error *failure)
-{
-    if (loop->is_fenced)
-        return;
-    log_line("%s; this one stops", failure->message);
-    loop->is_fenced = true;
-    (void)uv_timer_stop(&loop->alarm);
-    loop->config.fenced(loop->config.arg);
-}
-
-bool loop_is_owner(struct loop *loop)
-{
-    struct error err;
-    if (store_check_lease(loop->config.store, &err) == -ESTALE)
-        fence(loop, &err);
-    return !loop->is_fenced;
-}
-
 static void batch_fail(struct loop *loop, const struct error *failure)
 {
     bool may_help = may_pass(failure);
@@ -239,7 +221,7 @@ static void batch_fail(struct loop *loop, const struct error *failure)
     while ((post = posts_take(&kept)))
         posts_add(&loop->batch, post);
     if (failure->code == -ESTALE) {
-        fence(loop, failure);
+        loop_fence(loop, failure);
     } else if (!may_help) {
         log_line("the record will never take this, which is a mistake in phased: %s",
                  failure->message);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
 
 _Static_assert(sizeof((struct store *)0)->owner == MAC_TOKEN_SIZE, "mac_random() fills it");
@@ -15,9 +14,7 @@ _Static_assert(sizeof((struct store *)0)->owner == MAC_TOKEN_SIZE, "mac_random()
 int lease_take(struct store *store, struct error *err)
 {
     char host[256] = "";
-    struct timespec now;
     (void)gethostname(host, sizeof host - 1); /* for people alone */
-    clock_gettime(CLOCK_REALTIME, &now);
     mac_random(store->owner, sizeof store->owner);
     int result = store_begin_as(store, STORE_ANYBODY, err);
     if (result < 0)
@@ -26,7 +23,6 @@ int lease_take(struct store *store, struct error *err)
     stmt_bind_text(stmt, ":owner", store->owner);
     stmt_bind_int(stmt, ":pid", getpid());
     stmt_bind_text(stmt, ":host", host);
-    stmt_bind_int(stmt, ":since", (int64_t)now.tv_sec * 1000);
     (void)stmt_run(stmt, NULL); /* the commit tells */
     return store_commit(store, err);
 }

@@ -1,4 +1,8 @@
-/* Which version of the schema a file has, and the steps to the newest. */
+/* Which version of the schema a file has, and the steps to the newest.
+ *
+ * A number says too little of a schema: a step may have been changed after somebody had taken it.
+ * So a file keeps a digest of each step that made it. Older files have none; of them the tables,
+ * columns and views are compared with what the steps make. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"
@@ -6,6 +10,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+enum { DIGEST_BYTES = 16, DIGEST_SIZE = 2 * DIGEST_BYTES + 1 };
 
 /* A file that has nothing in it is new, also where a start was killed before its first
  * transaction. */
@@ -45,16 +54,150 @@ static int migrate_step(struct store *store, const struct embedded_sql *step, in
     return result;
 }
 
+/* --- Files of an equal number ----------------------------------------------------------------- */
+
+static void step_digest(const struct embedded_sql *step, char ret_digest[DIGEST_SIZE])
+{
+    unsigned char bytes[DIGEST_BYTES];
+    (void)crypto_generichash(bytes, sizeof bytes, (const unsigned char *)step->sql,
+                             strlen(step->sql), NULL, 0); /* fails for no such sizes */
+    (void)sodium_bin2hex(ret_digest, DIGEST_SIZE, bytes, sizeof bytes);
+}
+
+static int refuse_other(struct store *store, int version, const char *what, struct error *err)
+{
+    return error_set_at(err, -ENOTSUP, store->path, 0, 0,
+                        "cannot open the record: another build of phased made its schema %d: %s. "
+                        "Open it with that build, or move the file away to begin a new record",
+                        version, what);
+}
+
+/* What there is, a line each; the caller's to free(). NULL: it cannot be read. */
+static char *describe(sqlite3 *db)
+{
+    static const char sql[] =
+        "SELECT group_concat(line, char(10)) || char(10)"
+        "  FROM (SELECT has.type || ' ' || has.name || ifnull('.' || part.name, '') AS line"
+        "          FROM sqlite_schema AS has"
+        "          LEFT JOIN pragma_table_info(has.name) AS part ON has.type IN ('table', 'view')"
+        "         WHERE has.name NOT LIKE 'sqlite_%' ORDER BY line)";
+    sqlite3_stmt *stmt = NULL;
+    char *text = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        text = text_format("%s", (const char *)sqlite3_column_text(stmt, 0));
+    (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
+    return text;
+}
+
+/* What these steps make of an empty file. */
+static char *describe_steps(const struct embedded_sql *steps, int count)
+{
+    sqlite3 *db = NULL;
+    int code = sqlite3_open(":memory:", &db);
+    for (int i = 0; code == SQLITE_OK && i < count; i++)
+        code = sqlite3_exec(db, steps[i].sql, NULL, NULL, NULL);
+    char *text = code == SQLITE_OK ? describe(db) : NULL;
+    (void)sqlite3_close(db); /* no statement is left */
+    return text;
+}
+
+/* The first line of `text` that `other` has not, borrowed; its length, 0: there is none. */
+static size_t find_line(const char *text, const char *other, const char **ret_line)
+{
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+        size_t size = strcspn(line, "\n") + 1;
+        bool is_there = false;
+        for (const char *its = other; *its && !is_there; its += strcspn(its, "\n") + 1)
+            is_there = strncmp(its, line, size) == 0;
+        *ret_line = line;
+        if (!is_there)
+            return size - 1;
+    }
+    return 0;
+}
+
+static int check_shape(struct store *store, const struct embedded_sql *steps, int version,
+                       struct error *err)
+{
+    char *has = describe(store->db), *wants = describe_steps(steps, version);
+    const char *line;
+    int result = 0;
+    size_t missing = has && wants ? find_line(wants, has, &line) : 0;
+    size_t other = has && wants && !missing ? find_line(has, wants, &line) : 0;
+    if (missing || other) {
+        char *what = text_format("this one's has %s %.*s", missing ? "the" : "no",
+                                 (int)(missing ? missing : other), line);
+        result = refuse_other(store, version, what, err);
+        free(what);
+    }
+    free(has);
+    free(wants);
+    return result;
+}
+
+static int check_digest(struct store *store, const struct embedded_sql *step, int version,
+                        struct error *err)
+{
+    char digest[DIGEST_SIZE], taken[128], own[128];
+    char *sql = text_format("SELECT ifnull((SELECT name || ' ' || digest FROM migration"
+                            "                WHERE version = %d), '')",
+                            version);
+    int result = store_ask(store, sql, NULL, taken, sizeof taken, err);
+    free(sql);
+    step_digest(step, digest);
+    (void)snprintf(own, sizeof own, "%s %s", step->name, digest);
+    if (result < 0 || !taken[0] || text_equal(taken, own))
+        return result;
+    char *what = text_format("%s, this one's is %s", taken, own);
+    result = refuse_other(store, version, what, err);
+    free(what);
+    return result;
+}
+
+static int store_check_steps(struct store *store, const struct embedded_sql *steps, int version,
+                             struct error *err)
+{
+    int64_t has_digests = 0;
+    int result = store_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'migration'",
+                              &has_digests, err);
+    if (result == 0 && !has_digests && version > 0)
+        result = check_shape(store, steps, version, err);
+    for (int i = 0; result == 0 && has_digests && i < version; i++)
+        result = check_digest(store, &steps[i], i + 1, err);
+    return result;
+}
+
+static int keep_digests(struct store *store, const struct embedded_sql *steps, int count,
+                        struct error *err)
+{
+    int result = 0;
+    for (int i = 0; result == 0 && i < count; i++) {
+        char digest[DIGEST_SIZE];
+        step_digest(&steps[i], digest);
+        char *sql = text_format("INSERT OR IGNORE INTO migration (version, name, digest)"
+                                " VALUES (%d, '%s', '%s')",
+                                i + 1, steps[i].name, digest);
+        result = store_exec(store, sql, "migrate", err);
+        free(sql);
+    }
+    return result;
+}
+
 int store_migrate(struct store *store, const struct embedded_sql *steps, int count,
                   struct error *err)
 {
     int64_t version;
     int result = store_identify(store, &version, err);
+    if (result == 0)
+        result = store_check_steps(store, steps, version < count ? (int)version : count, err);
     if (result < 0 || version >= count)
         return result;
     result = store_begin_as(store, STORE_ANYBODY, err);
     for (int i = (int)version; result == 0 && i < count; i++)
         result = migrate_step(store, &steps[i], i + 1, err);
+    if (result == 0)
+        result = keep_digests(store, steps, count, err);
     if (result == 0)
         return store_commit(store, err);
     store_rollback(store);

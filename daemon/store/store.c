@@ -60,9 +60,8 @@ int store_exec(struct store *store, const char *sql, const char *what, struct er
     return code == SQLITE_OK ? 0 : store_failed(store, code, what, err);
 }
 
-/* The first column of the first row of `sql`: a number, or a text that is cut to `size`. */
-static int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *text,
-                     size_t size, struct error *err)
+int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *text, size_t size,
+              struct error *err)
 {
     sqlite3_stmt *stmt;
     int code = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);

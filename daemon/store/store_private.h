@@ -34,6 +34,9 @@ int store_failed(struct store *store, int code, const char *what, struct error *
 /* Runs SQL that is no query: PRAGMAs, transactions, migrations. */
 int store_exec(struct store *store, const char *sql, const char *what, struct error *err);
 
+/* The first column of the first row of `sql`: a number, or a text that is cut to `size`. */
+int store_ask(struct store *store, const char *sql, int64_t *ret_number, char *text, size_t size,
+              struct error *err);
 /* The number in the first column of the first row of `sql`. */
 int store_number(struct store *store, const char *sql, int64_t *ret_number, struct error *err);
 

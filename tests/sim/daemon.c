@@ -128,28 +128,6 @@ static int64_t submit_limit(const struct run *run)
     return run->job->time_s;
 }
 
-/* What the lead of another job has made alone in the place of this run counts no more. */
-static void set_aside(struct sim *sim, const struct run *run)
-{
-    unsigned own = token_number(job_folder(job_host(run->job))->token);
-    for (unsigned i = 0; i < sim->folder_count; i++) {
-        struct sim_folder *folder = &sim->folders[i];
-        if (folder->phase == run->phase->index && folder->attempt == run->attempt && !folder->run &&
-            folder->job && sim->folder_of[token_number(folder->job->token)] != own)
-            folder->attempt += SIM_RUNS_MAX;
-    }
-}
-
-/* Makes the folder of a run, or takes over the one that a lead has made alone. */
-static struct sim_folder *run_folder(struct sim *sim, const struct run *run)
-{
-    set_aside(sim, run);
-    struct sim_folder *folder =
-        folder_make(sim, run->phase->index, run->attempt, run->resume_path ? run->resume_step : -1);
-    folder->run = run->id;
-    return folder;
-}
-
 static void carry_submit(struct sim *sim, const struct run *run, const struct job *job)
 {
     uint32_t id = 0;
@@ -157,7 +135,7 @@ static void carry_submit(struct sim *sim, const struct run *run, const struct jo
     enum sim_answer answer = SIM_LIMITED;
     if (!run->has_begun && run->state != RUN_ENDED) {
         sim->folder_of[token_number(job->token)] = folder;
-        sim->current[folder] = run_folder(sim, run);
+        sim->current[folder] = folder_make_for(sim, run);
         bool is_refused = sim->lacks_type && text_equal(job->gpu_type, "b");
         answer = is_refused ? SIM_REFUSED : slurm_submit(sim, job->token, submit_limit(run), &id);
     }
@@ -251,7 +229,7 @@ static void carry_judge(struct sim *sim, const struct phase *phase)
 /* A run that goes on in an allocation, or joins one. */
 static void carry_next(struct sim *sim, const struct run *run)
 {
-    struct sim_folder *folder = run_folder(sim, run);
+    struct sim_folder *folder = folder_make_for(sim, run);
     unsigned token = token_number(run->job->token);
     if (run->job->host && !sim->current[token]) {
         sim->current[token] = folder;
@@ -316,28 +294,6 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
-/* What a remedy makes of the workflow, now and then for other nodes; NULL: it is impossible. */
-static struct workflow *remedy_plan(struct sim *sim, unsigned phase)
-{
-    if (sim_chance(sim, 8))
-        return NULL;
-    struct workflow *plan = workflow_copy(daemon_workflow(sim));
-    if (!sim->is_beside && sim_chance(sim, 3))
-        plan->phases[phase].nodes = 3 - plan->phases[phase].nodes;
-    return plan;
-}
-
-/* A remedy was committed: the next run begins as it says. */
-static void remedy_taken(struct sim *sim, unsigned phase, int place)
-{
-    const struct remedy *remedy = &daemon_workflow(sim)->phases[phase].remedies[place];
-    sim->remedied[phase][place]++;
-    if (remedy->resume == REMEDY_START) {
-        sim->fresh_from[phase] = sim->folder_count;
-        sim->fresh_after[phase] = 0;
-    }
-}
-
 /* Steps, commits and carries out. False: nothing was committed. */
 static bool daemon_handle(struct sim *sim, const struct sim_event *from)
 {
@@ -350,7 +306,8 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.run = from->run ? core_run(daemon->core, from->run) : NULL;
     event.job = from->job ? core_job(daemon->core, from->job) : NULL;
     assert(!from->run || event.run);
-    struct workflow *plan = event.kind == EV_REMEDIED ? remedy_plan(sim, event.phase->index) : NULL;
+    struct workflow *plan =
+        event.kind == EV_REMEDIED ? remedy_plan(sim, event.workflow, event.phase->index) : NULL;
     int remedy = -1; /* its place */
     if (plan && event.phase->remedy)
         remedy = (int)(event.phase->remedy - event.phase->remedies);
@@ -374,7 +331,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     if (choice.goes_on)
         matrix_climbed(sim, &choice);
     if (remedy >= 0)
-        remedy_taken(sim, (unsigned)from->phase, remedy);
+        remedy_taken(sim, &event.workflow->phases[from->phase], remedy);
     daemon_commit(sim, &effects);
     for (size_t i = 0; i < effects.count && daemon->core; i++) {
         const struct core_effect *effect = &effects.items[i];

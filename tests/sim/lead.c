@@ -40,6 +40,27 @@ struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt
     return folder;
 }
 
+/* What the lead of another job has made alone in the place of this run counts no more. */
+static void set_aside(struct sim *sim, const struct run *run)
+{
+    unsigned own = token_number(job_folder(job_host(run->job))->token);
+    for (unsigned i = 0; i < sim->folder_count; i++) {
+        struct sim_folder *folder = &sim->folders[i];
+        if (folder->phase == run->phase->index && folder->attempt == run->attempt && !folder->run &&
+            folder->job && sim->folder_of[token_number(folder->job->token)] != own)
+            folder->attempt += SIM_RUNS_MAX;
+    }
+}
+
+struct sim_folder *folder_make_for(struct sim *sim, const struct run *run)
+{
+    set_aside(sim, run);
+    struct sim_folder *folder =
+        folder_make(sim, run->phase->index, run->attempt, run->resume_path ? run->resume_step : -1);
+    folder->run = run->id;
+    return folder;
+}
+
 /* The newest checkpoint that the attempts before this one have saved, since the phase was last
  * begun anew; -1: none. */
 static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned attempt)

@@ -81,3 +81,23 @@ struct workflow *workflow_copy(const struct workflow *from)
     }
     return copy;
 }
+
+struct workflow *remedy_plan(struct sim *sim, const struct workflow *workflow, unsigned phase)
+{
+    if (sim_chance(sim, 8))
+        return NULL;
+    struct workflow *plan = workflow_copy(workflow);
+    if (!sim->is_beside && sim_chance(sim, 3))
+        plan->phases[phase].nodes = 3 - plan->phases[phase].nodes;
+    return plan;
+}
+
+void remedy_taken(struct sim *sim, const struct phase *phase, int place)
+{
+    const struct remedy *remedy = &phase->remedies[place];
+    sim->remedied[phase->index][place]++;
+    if (remedy->resume == REMEDY_START) {
+        sim->fresh_from[phase->index] = sim->folder_count;
+        sim->fresh_after[phase->index] = 0;
+    }
+}

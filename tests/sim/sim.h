@@ -201,6 +201,8 @@ struct sim_folder *folder_find(struct sim *sim, uint64_t run);
 /* The folder of an attempt, which may be there already. */
 struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
                                int64_t begin_step);
+/* That of a run, or the one that a lead has made alone, which is taken over. */
+struct sim_folder *folder_make_for(struct sim *sim, const struct run *run);
 /* The batch script of the job begins; signals it gets, which all its leads get too; its time. */
 void script_start(struct sim *sim, struct sim_job *job);
 void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome);
@@ -208,6 +210,10 @@ void script_tick(struct sim *sim, struct sim_job *job);
 
 /* record.c: the caller's to workflow_free(). */
 struct workflow *workflow_copy(const struct workflow *from);
+/* What a remedy makes of it, now and then for other nodes; NULL: it is impossible. */
+struct workflow *remedy_plan(struct sim *sim, const struct workflow *workflow, unsigned phase);
+/* It was committed: the next run begins as the remedy in this place says. */
+void remedy_taken(struct sim *sim, const struct phase *phase, int place);
 
 /* daemon.c */
 void daemon_begin(struct sim *sim, struct workflow *workflow);

@@ -140,7 +140,6 @@ static void workflows_phases_and_runs_have_the_documented_shapes(void **state)
     struct record record;
     struct error err;
     json_t *json;
-    int64_t now_ms = record_now_ms();
     record_open(&record);
     struct workflow *workflow = seven(&record);
     assert_int_equal(answer_workflow(record.store, 7, &json, &err), 0);

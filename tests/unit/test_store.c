@@ -310,6 +310,66 @@ static void a_path_that_cannot_be_opened_says_why(void **state)
     }
 }
 
+/* Step 2 was changed once after it had been on the main branch: its number says too little. */
+static void a_record_of_another_step_with_the_same_number_is_refused_and_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql, *message;
+    } cases[] = {
+        {"UPDATE migration SET digest = 'beef' WHERE version = 2",
+         "made its schema 2: 002_on_the_nodes beef, this one's is 002_on_the_nodes "},
+        {"DROP TABLE migration; PRAGMA user_version = 2; DROP TABLE evidence",
+         "made its schema 2: this one's has the table evidence."},
+        {"DROP TABLE migration; PRAGMA user_version = 3; DROP TABLE lease;"
+         "DROP VIEW v_workflow; CREATE VIEW v_workflow AS SELECT 1 AS strange",
+         "made its schema 3: this one's has "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct record record;
+        struct error err;
+        record_open(&record);
+        store_close(record.store);
+        record.store = NULL;
+        tamper(&record, cases[i].sql);
+        assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -ENOTSUP);
+        if (!strstr(err.message, cases[i].message))
+            fail_msg("%s", err.message);
+        assert_non_null(strstr(err.message, "move the file away"));
+        record_close(&record);
+    }
+}
+
+/* As those were whose records had no digests yet. */
+static void a_record_of_older_steps_is_known_by_its_tables(void **state)
+{
+    (void)state;
+    for (int version = 1; version < MIGRATION_COUNT; version++) {
+        struct record record;
+        struct error err;
+        sqlite3 *db;
+        record_open(&record);
+        store_close(record.store);
+        assert_int_equal(unlink(record.path), 0);
+        assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
+        for (int i = 0; i < version; i++)
+            assert_int_equal(sqlite3_exec(db, migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
+        char *mark = text_format("DROP TABLE IF EXISTS migration; PRAGMA user_version = %d;"
+                                 "PRAGMA application_id = %d",
+                                 version, STORE_APPLICATION_ID);
+        assert_int_equal(sqlite3_exec(db, mark, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        free(mark);
+        if (store_open(record.path, "/runs", &record.store, &err) < 0)
+            fail_msg("version %d: %s", version, err.message);
+        assert_version(&record, MIGRATION_COUNT);
+        char *count = text_format("%d", MIGRATION_COUNT);
+        record_assert(&record, "SELECT count(*) FROM migration", count);
+        free(count);
+        record_close(&record);
+    }
+}
+
 static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **state)
 {
     (void)state;
@@ -418,6 +478,8 @@ int main(void)
         cmocka_unit_test(what_is_no_record_of_this_version_is_refused_untouched),
         cmocka_unit_test(a_damaged_file_is_named_as_damaged),
         cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
+        cmocka_unit_test(a_record_of_another_step_with_the_same_number_is_refused_and_named),
+        cmocka_unit_test(a_record_of_older_steps_is_known_by_its_tables),
         cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),
         cmocka_unit_test(others_read_what_is_committed_while_the_daemon_writes),
         cmocka_unit_test(alone_the_record_is_kept_without_shared_memory),

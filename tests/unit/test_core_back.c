@@ -1,0 +1,75 @@
+/* Jobs that Slurm has again after they were over, and runs that end without a word of their worker.
+ */
+#include "tests/unit/core_world.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+/* A controller that is restored from an older state starts jobs again that it had ended. */
+static void a_job_that_comes_back_is_cancelled_as_often_as_it_comes(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    world_seen(world, "validate", "cancelled", true);
+    world_wait(world, 5000);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_HELD);
+    struct job *job = world_phase(world, "validate")->run->job;
+    (void)world_trace(world);
+    for (int i = 0; i < 2; i++) {
+        struct core_event back = {.kind = EV_JOB_SEEN, .job = job, .slurm_id = 77};
+        back.seen.state = "pending";
+        world_step(world, back);
+        assert_string_equal(world_trace(world), "warning validate#1\n"
+                                                "cancel-job validate#1\n");
+        assert_int_equal(job->slurm_id, 77);
+        assert_true(core_is_busy(world->core, world->now_ms)); /* until it is seen to go */
+        world_step(world, back);
+        assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+        if (i == 0)
+            world_seen(world, "validate", "cancelled", true);
+        else
+            world_event(world, EV_JOB_ABSENT, "validate");
+        assert_false(core_is_busy(world->core, world->now_ms + 300 * 1000));
+    }
+    assert_true(job->ended);
+    world_command(world, "validate", COMMAND_RETRY);
+    assert_ptr_not_equal(world_phase(world, "validate")->run->job, job);
+}
+
+static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    world_seen(world, "validate", "cancelled", true);
+    (void)world_trace(world);
+    world_seen(world, "validate", "pending", false);
+    world_wait(world, 5000);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_string_equal(world_trace(world), "warning validate#1\n");
+    assert_false(world_phase(world, "validate")->run->job->ended);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);
+}
+
+static void a_run_whose_worker_told_its_end_needs_no_tombstone(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_FAILED, CAUSE_EXIT, 10);
+    assert_null(strstr(world_trace(world), "seal"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_job_that_comes_back_is_cancelled_as_often_as_it_comes),
+        WORLD_TEST(a_job_that_comes_back_before_its_run_has_ended_goes_on),
+        WORLD_TEST(a_run_whose_worker_told_its_end_needs_no_tombstone),
+    };
+    return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
+}
