@@ -81,9 +81,9 @@ static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret
     return result;
 }
 
-/* A phase and its newest run. */
+/* A phase, its newest run and its workflow. */
 struct answer_phase_ids {
-    uint64_t phase, run; /* run 0: none yet */
+    uint64_t phase, run, workflow; /* run 0: none yet */
 };
 
 static int answer_phase_by_ids(struct store *store, const struct answer_phase_ids *ids,
@@ -93,6 +93,7 @@ static int answer_phase_by_ids(struct store *store, const struct answer_phase_id
     struct stmt *stmt = store_stmt(store, Q_PHASE_ANSWER);
     stmt_bind_id(stmt, ":phase", ids->phase);
     stmt_bind_id(stmt, ":run", ids->run);
+    stmt_bind_id(stmt, ":workflow", ids->workflow);
     stmt_bind_text(stmt, ":runs", store->runs);
     int result = answer_one(stmt, detail, &phase, err);
     if (result < 0)
@@ -125,6 +126,7 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
         return result;
     ret_ids->phase = (uint64_t)stmt_next_int(stmt);
     ret_ids->run = (uint64_t)stmt_next_int(stmt);
+    ret_ids->workflow = workflow;
     stmt_reset(stmt);
     return 0;
 }
@@ -176,6 +178,7 @@ static int answer_phase_list(struct store *store, struct stmt *list, enum answer
     while ((result = stmt_step(list, err)) > 0) {
         struct answer_phase_ids ids = {.phase = (uint64_t)stmt_next_int(list)};
         ids.run = (uint64_t)stmt_next_int(list);
+        ids.workflow = (uint64_t)stmt_next_int(list);
         result = answer_phase_by_ids(store, &ids, detail, &phase, err);
         if (result < 0)
             break;
