@@ -76,7 +76,7 @@ void clock_look(struct loop *loop)
         return;
     ahead_ms += by_ms;
     log_line("the clock was set %s by %lld s: what waits is moved by as much",
-             by_ms < 0 ? "back" : "forward", (long long)llabs(by_ms) / 1000);
+             by_ms < 0 ? "back" : "forward", (long long)(llabs(by_ms) + 500) / 1000);
     int64_t *const times[] = {
         &loop->results_ms, &loop->retry_ms,        &loop->unheard_ms,      &loop->ageing_ms,
         &loop->budget_ms,  &loop->poller.ended_ms, &loop->notify.look_ms,  &loop->time_ms,
