@@ -241,6 +241,8 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
                 json_object_set_new(saved, path, json_boolean(is_good));
         }
         json_t *from = json_object_get(run, "resume");
+        /* Nobody wanted that: what was before may just not have been readable. It is left alone. */
+        bool is_by_chance = !json_is_object(from) && !json_is_true(json_object_get(run, "anew"));
         if (!json_is_object(from))
             step_max = -1;
         else if (lineage_step(from) < step_max)
@@ -249,6 +251,8 @@ json_t *lineage_saved(const char *phase_dir, unsigned attempt, const json_t *res
         next = json_incref(from);
         json_decref(entries);
         json_decref(run);
+        if (is_by_chance)
+            break;
     }
     json_decref(next);
     return saved;

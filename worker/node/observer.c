@@ -237,15 +237,17 @@ static int observer_open_extract(struct observer *observer, struct error *err)
     return 0;
 }
 
-/* What earlier runs of the phase have saved counts in `keep`. */
+/* What earlier runs of the phase have saved counts in `keep`; not where this one begins anew though
+ * nobody wanted that, as what they saved may just not have been readable. */
 static void observer_inherit(struct observer *observer)
 {
     const struct assignment *assignment = observer->options.assignment;
-    if (!assignment->keep || assignment->attempt < 2)
+    const json_t *resume = json_object_get(assignment->json, "resume");
+    if (!assignment->keep || assignment->attempt < 2 ||
+        (!json_is_object(resume) && !assignment->is_anew))
         return;
     char *phase_dir = file_parent(assignment->run_dir);
-    json_t *saved = lineage_saved(phase_dir, assignment->attempt - 1,
-                                  json_object_get(assignment->json, "resume"));
+    json_t *saved = lineage_saved(phase_dir, assignment->attempt - 1, resume);
     const char *path;
     json_t *is_good;
     json_object_foreach(saved, path, is_good)
