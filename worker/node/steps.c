@@ -58,13 +58,15 @@ static const struct process *steps_find(const struct process *list, size_t count
 }
 
 /* Whether the process is in the group of one that slurmstepd has started; all of a step are in one
- * group but for those that have left it. */
+ * group but for those that have left it. Where /proc hides the processes of others (hidepid),
+ * slurmstepd is the parent that is not to be seen. */
 static bool steps_is_meant(const struct process *all, size_t all_count, const struct process *list,
                            size_t count, const struct process *process)
 {
     for (size_t i = 0; i < count; i++) {
         const struct process *parent = steps_find(all, all_count, list[i].parent);
-        if (list[i].group == process->group && parent && text_equal(parent->name, "slurmstepd"))
+        bool is_slurms = parent ? text_equal(parent->name, "slurmstepd") : list[i].parent > 1;
+        if (list[i].group == process->group && is_slurms)
             return true;
     }
     return false;
