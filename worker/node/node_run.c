@@ -180,7 +180,7 @@ void node_run_expect(struct node_run *run, unsigned seconds, bool shielded)
 {
     if (run->state == NODE_RUN_STARTING)
         node_run_go(run);
-    else if (run->state == NODE_RUN_RUNNING)
+    else if (run->crew && run->state != NODE_RUN_ENDED)
         crew_expect(run->crew, seconds, shielded);
 }
 
