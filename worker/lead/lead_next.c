@@ -31,10 +31,10 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
     if (job_folder_replace_current(lead->job_dir, next->assignment->run_dir, &err) < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run itself can go on */
     lead->state = LEAD_LAUNCHING;
+    /* Also where all are there: the phase may be another job's, and lingering is over. */
+    uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     if (lead->ready == lead->count)
         lead_begin(lead);
-    else
-        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
 }
 
 /* The daemon gives another run for the same allocation. */
