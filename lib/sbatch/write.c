@@ -134,13 +134,29 @@ static void write_tasks_per_node(struct text *run, const struct sbatch_shape *sh
     text_add(run, "\"");
 }
 
+/* One word for bash, which keeps its line. */
+static void write_word(struct text *run, const char *word)
+{
+    if (!strchr(word, '\n')) {
+        text_add_quoted(run, word);
+        return;
+    }
+    text_add(run, "$'");
+    for (const char *at = word; *at; at++)
+        if (*at == '\n')
+            text_add(run, "\\n");
+        else
+            text_addf(run, "%s%c", strchr("'\\", *at) ? "\\" : "", *at);
+    text_add(run, "'");
+}
+
 static void write_variable(struct text *run, const char *name, const char *value)
 {
     text_addf(run, " %s=", name);
     if (is_plain(value))
         text_add(run, value);
     else
-        text_add_quoted(run, value);
+        write_word(run, value);
 }
 
 /* What srun inside the script reads as its own options, as it was said. */
@@ -252,7 +268,7 @@ static void write_arguments(struct text *run, const struct sbatch_arguments *arg
 {
     for (size_t i = 0; arguments && i < arguments->count; i++) {
         text_add(run, " ");
-        text_add_quoted(run, arguments->items[i]);
+        write_word(run, arguments->items[i]);
     }
 }
 
@@ -283,12 +299,12 @@ static void write_preamble(struct text *run, const struct sbatch_script *script,
     write_environment(run, script, shape);
     if (write_changes_folder(script)) {
         text_add(run, "cd -- ");
-        text_add_quoted(run, folder);
+        write_word(run, folder);
         text_add(run, "\n");
     }
     if (input && *input) {
         text_add(run, "exec <");
-        text_add_quoted(run, input);
+        write_word(run, input);
         text_add(run, "\n");
     }
 }

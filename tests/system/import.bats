@@ -144,13 +144,13 @@ BODY
     phasectl daemon start
     for interpreter in /bin/bash /bin/sh; do
         script "$interpreter" --time=10 --nodes=2 <<'BODY'
-echo "$# $2"
+printf '%s %s' "$#" "$2" | tr '\n' _; echo
 no_such_command
 BODY
         cd "$PHASED_HOME/work"
-        workflow=$(phasectl submit train.sh -- --lr "3e-4 it's" | grep -oE '[0-9]+' | head -n 1)
+        workflow=$(phasectl submit train.sh -- --lr $'3e-4 it\'s\n\\two' | grep -oE '[0-9]+' | head -n 1)
         eventually 60 state "$workflow" held
-        phasectl logs "$workflow" | grep -F "2 3e-4 it's"
+        phasectl logs "$workflow" | grep -F "2 3e-4 it's_\\two"
         phasectl logs "$workflow" | grep -E '(line 5|: 5): no_such_command'
     done
     run phasectl submit train.sh train.sh -- x
