@@ -309,6 +309,15 @@ void journal_flush(struct journal *journal)
     pthread_mutex_unlock(&journal->mutex);
 }
 
+void journal_sync(struct journal *journal)
+{
+    journal_flush(journal);
+    pthread_mutex_lock(&journal->mutex);
+    if (journal_is_open(journal))
+        (void)fdatasync(journal->fd); /* what fails is seen where it is read */
+    pthread_mutex_unlock(&journal->mutex);
+}
+
 static uint64_t journal_readable(const struct journal *journal)
 {
     return journal->failed ? journal->added : journal->written;

@@ -44,6 +44,8 @@ void journal_add(struct journal *journal, enum journal_class class, const char *
 
 /* Writes what waits. */
 void journal_flush(struct journal *journal);
+/* Flushes, and sees to it that readers on other machines find what is written. */
+void journal_sync(struct journal *journal);
 
 /* The number of the newest entry that readers can read; 0 for none. */
 uint64_t journal_last(struct journal *journal);

@@ -103,6 +103,7 @@ static void node_run_end(struct node_run *run)
     if (run->journal) {
         node_run_add(run, "exited",
                      json_pack("{s:O, s:b}", "ranks", ranks, "done", run->has_done_its_part));
+        journal_sync(run->journal); /* whoever hears of the end may look for all at once */
         final = journal_last(run->journal);
     }
     json_decref(ranks);
