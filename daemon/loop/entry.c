@@ -178,7 +178,7 @@ static int write_suspect(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
     int64_t step = entry_step(entry);
-    return step < 0 ? write_strange(entry, origin, store, err)
+    return step < 0 ? error_set(err, -EINVAL, "what is suspect has a `step` from 0 to 2^53")
                     : store_run_suspect(store, origin->run, step, err);
 }
 
