@@ -131,7 +131,8 @@ static void take_seen(struct loop *loop, struct workflow *workflow, struct job *
 {
     bool is_final = cluster_job_is_final(seen);
     bool is_back = job->ended && !is_final && !seen->completing;
-    bool is_gone = job->ended && is_final && outbox_find(&loop->outbox, FX_CANCEL_JOB, job->id);
+    bool is_gone = job->ended && is_final && job->slurm_id == seen->id &&
+                   outbox_find(&loop->outbox, FX_CANCEL_JOB, job->id);
     if (is_back || is_gone || (!job->ended && is_news(job, seen)))
         post_seen(loop, workflow, job, seen);
 }
