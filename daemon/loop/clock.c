@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { CLOCK_SET_MS = 2000 }; /* less is no matter, and no reason to write everything anew */
+enum {
+    CLOCK_SET_MS = 2000, /* less is no matter, and no reason to write everything anew */
+    READING_MS = 100,    /* that reading two clocks may take */
+};
 
-/* How far the time of day is ahead of the machine's own time. The clock is the process's, as the
- * system's is. */
+/* How far the time of day is ahead of the machine's own time. The clock is the process's, as
+ * the system's is. */
 static int64_t ahead_ms = INT64_MIN;
 
 static int64_t read_ms(clockid_t id)
@@ -33,7 +36,12 @@ static int64_t measure_ms(void)
         set_ms = 0;
     if (file)
         (void)fclose(file); /* it was only read */
-    return read_ms(CLOCK_REALTIME) - read_ms(CLOCK_BOOTTIME) + set_ms;
+    int64_t before, real;
+    do { /* a process that is stopped between the two readings would see a jump */
+        before = read_ms(CLOCK_BOOTTIME);
+        real = read_ms(CLOCK_REALTIME);
+    } while (read_ms(CLOCK_BOOTTIME) - before > READING_MS);
+    return real - before + set_ms;
 }
 
 int64_t loop_now_ms(void)
