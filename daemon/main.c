@@ -47,12 +47,15 @@ static const char usage[] =
 
 enum {
     BEGINS_ANEW = -1,
+    RENEWAL_TRIES = 360, /* what was well a moment ago may be so again: an hour */
+    RENEWAL_AGAIN_S = 10,
     RECORD_PATIENCE_S = 60, /* for who else has the record locked: a person's sqlite3, a backup */
     RECORD_AGAIN_MS = 200,
 };
 
 struct options {
     const char *home, *host, *program; /* program: its own path */
+    int tries; /* that are left, of a process that began anew and cannot serve yet */
 };
 
 struct daemon {
@@ -330,7 +333,7 @@ static void daemon_fini(struct daemon *daemon)
 /* --- Running ---------------------------------------------------------------------------------- */
 
 /* Returns the exit status, or BEGINS_ANEW when nothing is left of this process but itself. */
-static int serve(const struct options *options)
+static int serve(struct options *options)
 {
     struct daemon daemon = {.home = {.folder = -1}, .lock = -1, .starter = find_starter()};
     struct error err;
@@ -362,14 +365,26 @@ static int serve(const struct options *options)
     if (status == 0 && !daemon.begins_anew)
         log_line("stopped");
     daemon_fini(&daemon);
+    /* Nobody would start it again: a slurm.conf that is half written, a disk that is full. */
+    if (status < 0 && status != -EINTR && daemon.lock >= 0 && options->tries > 0) {
+        log_line("cannot begin anew yet: trying again in %d s", RENEWAL_AGAIN_S);
+        uv_sleep(1000 * RENEWAL_AGAIN_S); /* signals end the process: none is caught any more */
+        return BEGINS_ANEW;
+    }
     if (status < 0 || daemon.is_fenced)
         return 1;
+    if (daemon.begins_anew)
+        options->tries = RENEWAL_TRIES + 1;
     return daemon.begins_anew ? BEGINS_ANEW : 0;
 }
 
 /* Executes what lies where this program did, under the same id. Returns only when it cannot. */
-static int begin_anew(const char *program, char **argv)
+static int begin_anew(const struct options *options, char **argv)
 {
+    char tries[16];
+    const char *program = options->program;
+    (void)snprintf(tries, sizeof tries, "%d", options->tries - 1); /* fits */
+    (void)setenv("PHASED_RENEWAL", tries, 1);                      /* without it one try is made */
     (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* what libraries may have left open */
     (void)execv(program, argv);
     fprintf(stderr, "phased: could not begin anew: cannot execute %s: %s\n", program,
@@ -389,9 +404,12 @@ int main(int argc, char **argv)
     raise_limits();
     char *program = find_itself();
     options.program = program;
+    const char *tries = getenv("PHASED_RENEWAL");
+    options.tries = tries ? (int)strtol(tries, NULL, 10) : 0;
+    (void)unsetenv("PHASED_RENEWAL"); /* not for those that are started by us */
     status = serve(&options);
     if (status == BEGINS_ANEW)
-        status = begin_anew(program, argv);
+        status = begin_anew(&options, argv);
     free(program);
     return status;
 }
