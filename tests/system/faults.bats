@@ -158,7 +158,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
 
 @test "on a full disk a submission is refused clearly, and nothing is half written" {
     [ "$(id -u)" = 0 ] || skip "only root can mount a small disk"
-    mount -t tmpfs -o size=24m none "$PHASED_HOME" || skip "mounting is not allowed here"
+    mount -t tmpfs -o size=24m,mode=0700 none "$PHASED_HOME" || skip "mounting is not allowed here"
     mounted=$PHASED_HOME
     phasectl daemon start
     two_phases >"$BATS_TEST_TMPDIR/spec.yaml"
@@ -190,7 +190,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
 
 @test "a read-only home is refused with its name" {
     [ "$(id -u)" = 0 ] || skip "only root can mount a read-only disk"
-    mount -t tmpfs -o ro none "$PHASED_HOME" || skip "mounting is not allowed here"
+    mount -t tmpfs -o ro,mode=0700 none "$PHASED_HOME" || skip "mounting is not allowed here"
     mounted=$PHASED_HOME
     run phased --home "$PHASED_HOME"
     [ "$status" = 1 ]
