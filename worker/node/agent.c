@@ -223,6 +223,25 @@ static void agent_die(void)
     _exit(1);
 }
 
+static volatile sig_atomic_t agent_task_fd = -1;
+
+/* The task dies of what the agent dies of. */
+static void agent_crashed(int number)
+{
+    int status = -number;
+    (void)send(agent_task_fd, &status, sizeof(status), MSG_NOSIGNAL);
+    (void)raise(number); /* its default action, once this has returned */
+}
+
+static void agent_tell_crashes(int task_fd)
+{
+    static const int numbers[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+    const struct sigaction action = {.sa_handler = agent_crashed, .sa_flags = (int)SA_RESETHAND};
+    agent_task_fd = task_fd;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        (void)sigaction(numbers[i], &action, NULL); /* cannot fail */
+}
+
 static void agent_task_done(uv_poll_t *poll, int status, int events)
 {
     struct agent *agent = poll->data;
@@ -244,6 +263,7 @@ static void agent_attend_task(struct agent *agent)
         return;
     (void)unsetenv(TASK_VARIABLE);
     (void)fcntl(agent->task_fd, F_SETFD, FD_CLOEXEC);
+    agent_tell_crashes(agent->task_fd);
     uv_poll_init(&agent->loop, &agent->task, agent->task_fd);
     agent->task.data = agent;
     uv_poll_start(&agent->task, UV_READABLE | UV_DISCONNECT, agent_task_done);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -85,9 +86,13 @@ static int task_attend(int signals, int socket, pid_t agent)
             task_signalled(signals, socket, agent);
         if (!polls[1].revents)
             continue;
-        if (recv(socket, &status, sizeof(status), 0) == sizeof(status))
+        if (recv(socket, &status, sizeof(status), 0) != sizeof(status))
+            status = -SIGKILL;
+        if (status >= 0)
             return status;
-        (void)raise(SIGKILL); /* so that Slurm tells of what has happened */
+        (void)prctl(PR_SET_DUMPABLE, 0); /* the agent has left its core */
+        (void)signal(-status, SIG_DFL);
+        (void)raise(-status);
     }
 }
 
