@@ -140,9 +140,11 @@ SPEC
     eventually 240 state 1 succeeded
     [ "$(record 'SELECT cause, number, resume, changes FROM remedy ORDER BY id LIMIT 3' | paste -sd' ')" = \
         'oom|1|checkpoint|[{"param":"micro_batch","from":4,"to":2},{"param":"accumulation","from":1,"to":2}] oom|2|checkpoint|[{"param":"micro_batch","from":2,"to":1},{"param":"accumulation","from":2,"to":4}] blow_up|1|previous|[{"param":"lr","from":0.32000000000000001,"to":0.040000000000000001}]' ]
-    # The checkpoint before the newest of the run that diverged.
+    # The newest checkpoint of the run that diverged is suspect, and so may be the one before: from the
+    # newest that is not.
+    [ "$(record 'SELECT suspect FROM checkpoint WHERE run = 3 ORDER BY step DESC LIMIT 1')" = 1 ]
     [ "$(record 'SELECT resume_step FROM run WHERE attempt = 4 ORDER BY id LIMIT 1')" = \
-        "$(record 'SELECT step FROM checkpoint WHERE run = 3 ORDER BY step DESC LIMIT 1 OFFSET 1')" ]
+        "$(record 'SELECT max(step) FROM checkpoint WHERE run = 3 AND NOT suspect')" ]
     [ "$(record "SELECT cause, resume, changes FROM remedy WHERE cause = 'refinement'")" = \
         'refinement|start|[{"param":"preset","from":"aggressive","to":"extreme"}]' ]
     run phasectl why 1/train
