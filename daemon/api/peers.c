@@ -38,9 +38,9 @@ static void peers_make_room(struct peers *peers, const unsigned char address[16]
         oldest = peer;
         count++;
     }
-    if (count >= (peers->strangers_max + 1) / 2)
+    if (oldest && count >= (peers->strangers_max + 1) / 2)
         peer_drop(oldest);
-    else if (peers->stranger_count >= peers->strangers_max)
+    else if (peers->first && peers->stranger_count >= peers->strangers_max)
         peer_drop(peers->first);
 }
 
