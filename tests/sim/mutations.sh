@@ -15,7 +15,7 @@ a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate
 a manual promotion does not wait|phase.c|} else if (phase->promote_manual) {|} else if (0) {
 a phase begins before the one before it has succeeded|phase.c|.state != PHASE_SUCCEEDED)|.state == PHASE_BLOCKED)
 a resumed run begins anew|phase.c|    if (phase->checkpoint_path) {|    if (phase->checkpoint_path \&\& phase->attempts > 9) {
-checkpoints are forgotten|run.c|    phase->checkpoint_step = event->step;|    phase->checkpoint_step = event->step / 40 * 40;
+checkpoints are forgotten|run.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
 the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
 a preempted run is not followed|run.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
 a lost job is never noticed|job.c|step->now_ms - job->absent_since_ms >= ABSENCE_MS|0
@@ -23,7 +23,6 @@ a phase goes on in an allocation of another shape|phase.c|phase->nodes != job->n
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has_begun|run->state == RUN_ENDED
 a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING \|\| phase->remedy) /* cancelled meanwhile, or news twice */\n        return;|
-absence counts although nobody looked|job.c|bool is_new = step->now_ms - job->absent_seen_ms > ABSENCE_GAP_MS;|bool is_new = false;
 a requeued job is followed by a second one|run.c|    if (run->requeues) {|    if (0) {
 phases side by side are submitted each on its own|beside.c|if (job_is_open(step, host, run, phase))|if (0)
 a job is cancelled under the other phase|beside.c|    if (job_is_wanted(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
