@@ -22,7 +22,8 @@ script() {
 # What the script prints when sbatch starts it, and when phased does.
 printed_by_sbatch() {
     (cd "$PHASED_HOME/work" && sbatch --wait -o "$PHASED_HOME/printed" train.sh >/dev/null)
-    cat "$PHASED_HOME/printed"
+    # A busy machine lets srun wait, which it says.
+    grep -vE '^srun: (Job [0-9]+ step creation temporarily disabled|Step created)' "$PHASED_HOME/printed"
 }
 
 printed_by_phased() {
