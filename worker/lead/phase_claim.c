@@ -18,12 +18,6 @@
 
 enum { PHASE_CLAIM_FILE_MAX = 65536, PHASE_CLAIM_TRIES = 10 };
 
-static char *claim_phase_dir(const struct assignment *assignment)
-{
-    const char *end = strrchr(assignment->run_dir, '/');
-    return text_format("%.*s", (int)(end ? end - assignment->run_dir : 0), assignment->run_dir);
-}
-
 /* The highest number; 0: there is no claim. */
 static unsigned claim_newest(const char *phase_dir)
 {
@@ -123,7 +117,7 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
 int phase_claim_take(const struct assignment *assignment, int64_t job_id, unsigned over,
                      struct phase_holder *ret_holder, struct error *err)
 {
-    char *phase_dir = claim_phase_dir(assignment);
+    char *phase_dir = file_parent(assignment->run_dir);
     int result = -EEXIST;
     for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
         unsigned number = claim_newest(phase_dir);
