@@ -12,6 +12,7 @@ daemon_api_libapi_a_SOURCES = \
 	daemon/api/peers.c daemon/api/peers.h \
 	daemon/api/plan.c \
 	daemon/api/read.c \
+	daemon/api/reply.c \
 	daemon/api/routes.c \
 	daemon/api/server.c daemon/api/server.h \
 	daemon/api/submission.c \

@@ -52,15 +52,6 @@ struct request {
     char *header_name, *header_value;
 };
 
-static const struct {
-    const char *code;
-    unsigned status;
-} api_errors[] = {
-#define X(symbol, code, status) {code, status},
-    API_ERRORS(X)
-#undef X
-};
-
 /* --- Suspended requests ----------------------------------------------------------------------- */
 
 static void request_suspend(struct request *request)
@@ -455,58 +446,4 @@ void request_reply_take(struct request *request, unsigned status, char *body, si
     request->reply_size = size;
     if (request->is_suspended)
         request_resume(request);
-}
-
-static int reply_add(const char *bytes, size_t size, void *text)
-{
-    text_add_bytes(text, bytes, size);
-    return 0;
-}
-
-void reply_add_json(struct text *text, json_t *json)
-{
-    /* All decimals of 15 digits come back as they were: 129.36, not 129.36000000000001. */
-    if (json_dump_callback(json, reply_add, text, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0)
-        abort(); /* no memory, or a value that the API must not have made */
-    json_decref(json);
-}
-
-void request_reply_json(struct request *request, unsigned status, json_t *json)
-{
-    struct text text = {0};
-    reply_add_json(&text, json);
-    size_t size = text.size;
-    request_reply_take(request, status, text_steal(&text), size);
-}
-
-unsigned api_error_status(enum api_error error)
-{
-    return api_errors[error].status;
-}
-
-json_t *api_error_json(enum api_error error, const char *where, const char *message)
-{
-    json_t *json = json_object(), *inner = json_object();
-    if (json_object_set_new(inner, "code", json_string(api_errors[error].code)) < 0 ||
-        json_object_set_new(json, "error", inner) < 0)
-        abort();
-    /* A message may quote what a client sent, which need not be UTF-8. */
-    json_t *text = json_string(message);
-    (void)json_object_set_new(inner, "message", text ? text : json_string("not UTF-8"));
-    if (where)
-        (void)json_object_set_new(inner, "where", json_string(where)); /* left out if not UTF-8 */
-    return json;
-}
-
-void request_reply_error(struct request *request, enum api_error error, const char *where,
-                         const char *format, ...)
-{
-    struct text message = {0};
-    va_list args;
-    va_start(args, format);
-    text_addv(&message, format, args);
-    va_end(args);
-    request_reply_json(request, api_errors[error].status,
-                       api_error_json(error, where, text_string(&message)));
-    text_fini(&message);
 }
