@@ -320,7 +320,9 @@ static void a_request_of_two_meanings_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char *reply = ask(connect_owner(world), requests[i], strlen(requests[i]), "}}");
-        if (!text_starts(reply, "HTTP/1.1 400"))
+        /* libmicrohttpd 1.0 answers a coding that it does not know by itself, with 501. */
+        bool is_coding = strstr(requests[i], "gzip") && text_starts(reply, "HTTP/1.1 501");
+        if (!text_starts(reply, "HTTP/1.1 400") && !is_coding)
             fail_msg("%.80s was answered %s", requests[i], reply);
         free(reply);
     }
