@@ -60,7 +60,7 @@ tests_fuzz_fuzz_requests_SOURCES = tests/fuzz/fuzz_requests.c tests/fuzz/fuzz_ma
 	tests/fuzz/fuzz.h tests/unit/fake_cluster.c tests/unit/fake_cluster.h \
 	tests/unit/folder.c tests/unit/folder.h
 tests_fuzz_fuzz_requests_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-tests_fuzz_fuzz_requests_LDADD = $(DAEMON_WORLD_LDADD)
+tests_fuzz_fuzz_requests_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_ras
 tests_fuzz_fuzz_ras_SOURCES = tests/fuzz/fuzz_ras.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_ras_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
