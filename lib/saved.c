@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,23 +277,52 @@ static json_int_t saved_integer(const json_t *json, const char *name)
     return json_integer_value(json_object_get(json, name));
 }
 
-/* Whether the list has it as it is. */
+/* Whether it lay there before as it is, or was larger: then it is what is left of another one. */
 static bool saved_was_there(const json_t *there, const json_t *saved)
 {
-    for (size_t i = 0; i < json_array_size(there); i++)
-        if (json_equal(json_array_get(there, i), saved))
+    for (size_t i = 0; i < json_array_size(there); i++) {
+        const json_t *before = json_array_get(there, i);
+        if (json_equal(before, saved) ||
+            (saved_integer(before, "step") == saved_integer(saved, "step") &&
+             saved_integer(before, "bytes") > saved_integer(saved, "bytes")))
             return true;
+    }
     return false;
 }
 
-static bool saved_is_torn(const json_t *saved, const json_t *like)
+static double saved_nine_tenths(const json_t *saved)
 {
-    return json_array_size(json_object_get(saved, "paths")) <
-               json_array_size(json_object_get(like, "paths")) ||
-           (double)saved_integer(saved, "bytes") < 0.9 * (double)saved_integer(like, "bytes");
+    return 0.9 * (double)saved_integer(saved, "bytes");
 }
 
-json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *like)
+/* How many bytes a whole one has at least. Sizes may vary a little, or grow with the steps. */
+static double saved_least_bytes(const json_t *told, const json_t *left)
+{
+    size_t count = json_array_size(told);
+    double least = 0, smallest = INFINITY;
+    for (size_t i = 0; count == 0 && i < json_array_size(left); i++)
+        least = fmax(least, saved_nine_tenths(json_array_get(left, i)));
+    if (count == 0)
+        return least;
+    for (size_t i = 0; i < count; i++)
+        smallest = fmin(smallest, (double)saved_integer(json_array_get(told, i), "bytes"));
+    return fmax(smallest, saved_nine_tenths(json_array_get(told, count - 1)));
+}
+
+static void saved_leave_out_torn(const json_t *told, json_t *left)
+{
+    const json_t *last = json_array_get(told, json_array_size(told) - 1);
+    double least = saved_least_bytes(told, left);
+    for (size_t i = json_array_size(left); i-- > 0;) {
+        const json_t *saved = json_array_get(left, i);
+        if (json_array_size(json_object_get(saved, "paths")) <
+                json_array_size(json_object_get(last, "paths")) ||
+            (double)saved_integer(saved, "bytes") < least)
+            (void)json_array_remove(left, i); /* it is there */
+    }
+}
+
+json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told)
 {
     json_t *left = json_array(), *notes = saved_read_notes(phase_dir, attempt);
     const json_t *before = json_object_get(notes, "there");
@@ -302,8 +332,7 @@ json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const
     for (size_t i = 0; i < json_array_size(now); i++) {
         json_t *saved = json_array_get(now, i);
         if (!json_is_string(json_object_get(saved, "path")) ||
-            saved_integer(saved, "step") <= after || saved_was_there(before, saved) ||
-            saved_is_torn(saved, like))
+            saved_integer(saved, "step") <= after || saved_was_there(before, saved))
             continue;
         json_t *copy = json_copy(saved);
         json_object_set_new(copy, "time",
@@ -312,6 +341,7 @@ json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const
         (void)json_object_del(copy, "newest_ns");
         (void)json_array_append_new(left, copy);
     }
+    saved_leave_out_torn(told, left);
     json_decref(now);
     json_decref(notes);
     return left;

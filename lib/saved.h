@@ -50,8 +50,10 @@ int saved_note(const char *run_dir, const struct saved_pattern *pattern,
  * checkpoints; a new reference. Empty also where nothing was noted: no rank was started.
  * `phase_dir` holds the runs by their attempts.
  *
- * Nobody has seen these become whole. One that has fewer files than `like`, such an object, or not
- * nine tenths of its bytes is torn, and left out; `like` may be NULL. */
-json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *like);
+ * Nobody has seen these become whole. `told` are such objects that agents have seen whole, of one
+ * run, the newest last. One that has fewer files than the newest of them, fewer bytes than all of
+ * them, or not nine tenths of the newest one's, is torn, and left out. Where `told` is empty or
+ * NULL, one that has not nine tenths of the largest that the run has left is. */
+json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told);
 
 #endif

@@ -266,28 +266,43 @@ int resume_before(struct store *store, const struct run *run, int64_t since, con
     return status;
 }
 
+/* Those that agents have seen whole, of one run or of all (0), newest last. A new reference. */
+static json_t *told_whole(const struct rows *rows, uint64_t run)
+{
+    json_t *told = json_array();
+    for (size_t i = rows->count; i-- > 0;) { /* newest step first */
+        const struct row *row = &rows->items[i];
+        if ((!run || row->run == run) && row->bytes >= 0 && !row->is_unseen)
+            (void)json_array_append_new(
+                told,
+                json_pack("{s:I, s:O?}", "bytes", (json_int_t)row->bytes, "paths", row->paths));
+    }
+    return told;
+}
+
 int resume_left(struct store *store, const char *phase_dir, const struct run *run,
                 const json_t *more, json_t **ret_left, struct error *err)
 {
     struct rows rows = {0};
-    json_t *like = json_incref(json_array_get(more, json_array_size(more) - 1));
     int64_t after = run->resume_path ? run->resume_step : -1;
     int status = rows_load(store, run->phase->id, &rows, err);
-    for (size_t i = 0; i < rows.count; i++) { /* newest step first */
-        const struct row *row = &rows.items[i];
-        if (row->run == run->id && row->step > after)
-            after = row->step;
-        if (!like && row->bytes >= 0)
-            like = json_pack("{s:I, s:O?}", "bytes", (json_int_t)row->bytes, "paths", row->paths);
+    json_t *told = told_whole(&rows, run->id);
+    (void)json_array_extend(told, (json_t *)more);
+    if (json_array_size(told) == 0) {
+        json_decref(told);
+        told = told_whole(&rows, 0);
     }
+    for (size_t i = 0; i < rows.count; i++)
+        if (rows.items[i].run == run->id && rows.items[i].step > after)
+            after = rows.items[i].step;
     for (size_t i = 0; i < json_array_size(more); i++) {
         int64_t at = json_integer_value(json_object_get(json_array_get(more, i), "step"));
         if (at > after)
             after = at;
     }
     if (status == 0)
-        *ret_left = saved_left(phase_dir, run->attempt, after, like);
-    json_decref(like);
+        *ret_left = saved_left(phase_dir, run->attempt, after, told);
+    json_decref(told);
     rows_fini(&rows);
     return status;
 }

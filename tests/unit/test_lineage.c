@@ -216,6 +216,49 @@ static void what_a_run_left_untold_is_found(void **state)
     }
 }
 
+/* An agent's word on the size of a whole one counts more than any rule of thumb. */
+static void what_nobody_has_seen_whole_is_measured_by_what_was_told(void **state)
+{
+    static const struct {
+        const char *claim;
+        int told[3], left[2]; /* bytes; 0 ends them */
+        bool was_there;       /* the first, with 6 bytes, before the run began */
+        int found;            /* of those that are left */
+    } rows[] = {
+        {"one as large as what was told", {100}, {100}, false, 1},
+        {"not a smaller one", {100}, {99}, false, 0},
+        {"one that is larger", {100}, {150}, false, 1},
+        {"one no smaller than others were, where sizes vary", {100, 98, 103}, {99}, false, 1},
+        {"not one that is smaller than all", {100, 98, 103}, {97}, false, 0},
+        {"not much less than the last, where they grow", {50, 100}, {85}, false, 0},
+        {"any, where there is nothing to compare with", {0}, {50}, false, 1},
+        {"the larger, where nobody has told anything", {0}, {100, 85}, false, 1},
+        {"both, where they are nearly alike", {0}, {100, 95}, false, 2},
+        {"not one that was larger before the run", {0}, {5}, true, 0},
+        {"one that was written again", {0}, {7}, true, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *told = json_array();
+        folder_remove(NULL);
+        folder_make(NULL);
+        put_run(1, 0, "");
+        put_notes(1, rows[i].was_there ? (int[]){36, 0} : (int[]){0});
+        for (unsigned j = 0; j < 3 && rows[i].told[j]; j++)
+            json_array_append_new(told, json_pack("{s:i}", "bytes", rows[i].told[j]));
+        for (int j = 0; j < 2 && rows[i].left[j]; j++) {
+            char *data = text_format("%0*d", rows[i].left[j], 0);
+            put(data, "out/%d", 36 + j);
+            free(data);
+        }
+        json_t *left = saved_left(folder, 1, -1, told);
+        if ((int)json_array_size(left) != rows[i].found)
+            fail_msg("%s: %zu instead of %d", rows[i].claim, json_array_size(left), rows[i].found);
+        json_decref(left);
+        json_decref(told);
+    }
+}
+
 /* What lay there when the third run began is of the second, and what came after is not. */
 static void what_a_run_left_is_told_from_what_the_next_made(void **state)
 {
@@ -444,6 +487,7 @@ int main(void)
         TEST(the_newest_whole_checkpoint_that_leads_to_the_last_run_is_taken),
         TEST(a_checkpoint_of_several_files_needs_all_of_them),
         TEST(what_a_run_left_untold_is_found),
+        TEST(what_nobody_has_seen_whole_is_measured_by_what_was_told),
         TEST(what_a_run_left_is_told_from_what_the_next_made),
         TEST(what_earlier_runs_saved_is_good_where_it_leads_to_the_next),
         TEST(a_folder_is_claimed_by_one_job),

@@ -96,17 +96,16 @@ static json_int_t lineage_step(const json_t *entry)
     return json_integer_value(json_object_get(entry, "step"));
 }
 
-/* One that was whole when it was told, of this run or the last before that told any; a new
+/* Those that were whole when they were told, of this run or the last before that told any; a new
  * reference, or NULL. */
-static json_t *lineage_like(const char *phase_dir, unsigned attempt)
+static json_t *lineage_whole(const char *phase_dir, unsigned attempt)
 {
-    json_t *like = NULL;
-    for (; attempt > 0 && !like; attempt--) {
-        struct lineage_entries entries = lineage_told(phase_dir, attempt);
-        like = json_incref(json_array_get(entries.list, json_array_size(entries.list) - 1));
-        json_decref(entries.list);
+    json_t *whole = NULL;
+    for (; attempt > 0 && json_array_size(whole) == 0; attempt--) {
+        json_decref(whole);
+        whole = lineage_told(phase_dir, attempt).list;
     }
-    return like;
+    return whole;
 }
 
 /* Whether the files are still as large as when they were told. */
@@ -126,15 +125,15 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt, json_t *li
     for (size_t i = 0; i < json_array_size(list); i++)
         if (lineage_step(json_array_get(list, i)) > after)
             after = lineage_step(json_array_get(list, i));
-    json_t *like = lineage_like(phase_dir, attempt);
-    json_t *left = saved_left(phase_dir, attempt, after, like);
+    json_t *whole = lineage_whole(phase_dir, attempt);
+    json_t *left = saved_left(phase_dir, attempt, after, whole);
     if (json_array_size(left) > 0)
         (void)nanosleep(&pause, NULL); /* where it is cut short the looks are nearer */
     for (size_t i = 0; i < json_array_size(left); i++)
         if (lineage_is_whole(json_array_get(left, i)))
             json_array_append(list, json_array_get(left, i));
     json_decref(left);
-    json_decref(like);
+    json_decref(whole);
     json_decref(run);
 }
 
