@@ -170,6 +170,7 @@ static void post_suspect(struct loop *loop, struct notes *notes, struct core_eve
 {
     json_t *good = NULL;
     struct error err;
+    notes->is_suspect = true;
     if (resume_before(loop->config.store, event->run, event->since, notes->saved, &good, &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s",
                  (unsigned long long)event->run->id, err.message);

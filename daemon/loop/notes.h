@@ -28,6 +28,7 @@ struct notes {
     bool secret_is_new; /* not in the record yet */
     bool has_ended;     /* its end was posted */
     bool is_late;       /* its workers tell of it though its folder has a tombstone */
+    bool is_suspect;    /* something was told to be: the core may not know it yet */
     json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
     int64_t heard_ms;   /* when its workers last spoke; 0: never since the daemon's start */
     unsigned written;   /* the number of the last command that lies in its folder */

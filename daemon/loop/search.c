@@ -77,6 +77,8 @@ void search_left(struct loop *loop, const struct notes *notes, struct run *run)
     json_t *left = NULL;
     if (!run->phase->has_checkpoint || run->state == RUN_ENDED)
         return;
+    if (notes->is_suspect || run->suspect_step >= 0) /* nobody knows what came before */
+        return;
     folder_init(&folder, loop->config.home, run);
     if (resume_left(loop->config.store, folder.phase, run, notes->saved, &left, &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s", (unsigned long long)run->id,

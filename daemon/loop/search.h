@@ -7,7 +7,9 @@ struct loop;
 struct notes;
 struct run;
 
-/* Posts those that the run has left, as its journals would have told them; before its end is. */
+/* Posts those that the run has left, as its journals would have told them; before its end is. None
+ * of a run whose guard broke: what came since is suspect, whatever its step. Where the agents ended
+ * by themselves they have told all, and none is left. */
 void search_left(struct loop *loop, const struct notes *notes, struct run *run);
 
 #endif

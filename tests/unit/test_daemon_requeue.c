@@ -473,12 +473,13 @@ static void a_program_that_dies_on_resuming_gets_the_checkpoint_before(void **st
     free(text);
 }
 
-/* The first attempt told 10 and 20; 36 lies there untold. Its agents are gone, and its lead has
- * said how it ended. From what does the second begin? */
-static void leave_untold(struct world *world, const char *data, unsigned expected)
+/* The first attempt told 10 and something else; 36 lies there untold. Its agents are gone, and its
+ * lead has said how it ended. From what does the second begin? */
+static void leave_untold(struct world *world, char *take_second, const char *data,
+                         unsigned expected)
 {
     run_first_attempt(world);
-    push(world, "runs/1/a/1", "n1", checkpoint(world, 2, 20), 2);
+    push(world, "runs/1/a/1", "n1", take_second, 2);
     leave(world, "runs/1/a/1", "checkpoints.json",
           text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home));
     assert_int_equal(file_replace(checkpoint_path(world, 36), data, strlen(data), 0600, NULL), 0);
@@ -494,19 +495,26 @@ static void leave_untold(struct world *world, const char *data, unsigned expecte
 static void a_checkpoint_that_no_agent_has_told_is_found(void **state)
 {
     struct world *world = *state;
-    leave_untold(world, "1234", 36);
+    leave_untold(world, checkpoint(world, 2, 20), "1234", 36);
     world_await(world, "/v1/workflows/1", "phases.0.checkpoint", checkpoint_path(world, 36));
+}
+
+/* By its number it is from before the guard broke, but not every program counts steps. */
+static void what_lies_untold_when_a_guard_broke_is_left(void **state)
+{
+    leave_untold(*state, text_format("{\"seq\":2,\"time\":1.5,\"type\":\"suspect\",\"step\":50}"),
+                 "1234", 10);
 }
 
 static void a_torn_one_is_left(void **state)
 {
-    leave_untold(*state, "12", 20);
+    leave_untold(*state, checkpoint(*state, 2, 20), "12", 20);
 }
 
 static void one_that_was_torn_unseen_is_tried_once(void **state)
 {
     struct world *world = *state;
-    leave_untold(world, "12??", 36);
+    leave_untold(world, checkpoint(world, 2, 20), "12??", 36);
     push(world, "runs/1/a/2", "lead", ended(2, "failed", 3, false), 2);
     world_await_lines(world, "jobs", 2);
     world_slurm_write(world, "state.102", "running");
@@ -581,6 +589,7 @@ int main(void)
         TEST(a_run_without_a_whole_checkpoint_begins_anew_and_says_so),
         TEST(a_program_that_dies_on_resuming_gets_the_checkpoint_before),
         TEST(a_checkpoint_that_no_agent_has_told_is_found),
+        TEST(what_lies_untold_when_a_guard_broke_is_left),
         TEST(a_torn_one_is_left),
         TEST(one_that_was_torn_unseen_is_tried_once),
         TEST(what_another_jobs_lead_began_alone_is_set_aside),

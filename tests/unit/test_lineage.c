@@ -192,6 +192,7 @@ static void what_a_run_left_untold_is_found(void **state)
         {"not what was there before", {{0, 0, {10, 20}}}, 1, {36}, 0, 0, 20},
         {"what was there before and was written again", {{0, 0, {10, 20}}}, 1, {36}, 36, SIZE, 36},
         {"not a suspect one", {{0, 30, {10, 20}}}, 1, {0}, 36, SIZE, 20},
+        {"not one of a run whose guard broke", {{0, 40, {10, 20}}}, 1, {0}, 36, SIZE, 20},
         {"of a run that went on", {{0, 0, {10}}, {10, 0, {0}}}, 2, {0}, 20, SIZE, 20},
         {"not what a run did not go on from", {{0, 0, {10, 30}}, {10, 0, {0}}}, 2, {0}, 0, 0, 10},
     };

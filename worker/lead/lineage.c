@@ -141,7 +141,8 @@ static void lineage_add_left(const char *phase_dir, unsigned attempt, json_t *li
 static json_t *lineage_entries(const char *phase_dir, unsigned attempt, const json_t *next)
 {
     struct lineage_entries entries = lineage_told(phase_dir, attempt);
-    lineage_add_left(phase_dir, attempt, entries.list);
+    if (entries.suspect_step == INT64_MAX) /* else nobody knows whether it came before */
+        lineage_add_left(phase_dir, attempt, entries.list);
     lineage_mark_suspects(&entries, next);
     return entries.list;
 }
