@@ -258,8 +258,8 @@ static int carry_begin(struct loop *loop, struct duty *duty)
 
 static int carry_read_outcome(struct loop *loop, struct duty *duty)
 {
-    journal_read_outcome(loop, duty->effect.run);
-    return CARRIED_OUT;
+    bool is_read = journal_read_outcome(loop, duty->effect.run);
+    return is_read ? CARRIED_OUT : CARRIED_LATER_MS + OUTCOME_RETRY_MS;
 }
 
 static int carry_seal(struct loop *loop, struct duty *duty)
@@ -331,7 +331,7 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     if (is_begun) {
         log_line("run %llu/%s#%u was begun by its lead already",
                  (unsigned long long)run->phase->workflow->id, run->phase->name, run->attempt);
-        journal_read_outcome(loop, run);
+        (void)journal_read_outcome(loop, run); /* what is missing its lead tells */
     }
     return carry_tell(loop, duty);
 }

@@ -21,6 +21,7 @@ enum {
     CHANGE_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
     BEGIN_DELAY_S = 2,      /* sooner, and Slurm revokes the credential of some: the job fails */
     FOLDER_RETRY_MS = 1000,
+    OUTCOME_RETRY_MS = 5000,  /* all journals of the run are read again */
     DUE_LAST_MS = 300 * 1000, /* no effect but a submission is due later than that */
     REQUESTS_KEPT = 8,        /* of the cluster's room: for polls */
     RESULTS_DELAY_MS = 5,

@@ -510,7 +510,31 @@ void journal_read(struct loop *loop, const struct run *run)
     folder_fini(&folder);
 }
 
-void journal_read_outcome(struct loop *loop, struct run *run)
+/* Whether nobody tells anything more of the run. Of a job that is only absent that is not known,
+ * but of one that was requeued since. */
+static bool is_settled(const struct run *run, const json_t *outcome)
+{
+    const struct job *job = run->job;
+    return job->ended || !job->slurm_id ||
+           job->restarts > json_integer_value(json_object_get(outcome, "restarts"));
+}
+
+/* Takes the reference to `outcome`. False: entries that it counts are not there, and may come. */
+static bool take_outcome(struct loop *loop, struct notes *notes, struct run *run, json_t *outcome)
+{
+    bool is_last = is_settled(run, outcome);
+    json_decref(notes->outcome);
+    notes->outcome = outcome;
+    json_incref(outcome); /* what is read may bring another one */
+    read_missing(loop, notes, run, outcome, is_last ? READ_LAST : READ_QUIETLY);
+    bool is_whole = is_last || finals_are_taken(loop, notes, outcome);
+    if (is_whole)
+        post_end(loop, notes, run, outcome);
+    json_decref(outcome);
+    return is_whole;
+}
+
+bool journal_read_outcome(struct loop *loop, struct run *run)
 {
     struct core_event silent = {
         .kind = EV_RUN_SILENT, .workflow = run->phase->workflow, .run = run, .step = -1};
@@ -519,7 +543,7 @@ void journal_read_outcome(struct loop *loop, struct run *run)
     if (notes_get(loop, run->id, &notes, &err) < 0) {
         log_line("could not read what run %llu left: %s", (unsigned long long)run->id, err.message);
         loop_post(loop, &silent);
-        return;
+        return true;
     }
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
@@ -527,11 +551,8 @@ void journal_read_outcome(struct loop *loop, struct run *run)
     json_t *outcome = read_outcome_file(folder.run);
     if (!outcome)
         outcome = json_incref(notes->outcome); /* told, but it counts entries that are not there */
-    if (outcome) {
-        read_missing(loop, notes, run, outcome, READ_LAST);
-        post_end(loop, notes, run, outcome);
-    }
-    if (!notes->has_ended) {
+    bool is_whole = !outcome || take_outcome(loop, notes, run, outcome);
+    if (is_whole && !notes->has_ended) {
         if (run->has_begun && run->job->ended)
             search_left(loop, notes, run);
         char words[REASON_MAX];
@@ -541,6 +562,6 @@ void journal_read_outcome(struct loop *loop, struct run *run)
             silent.outcome = OUTCOME_SUCCEEDED;
         loop_post(loop, &silent);
     }
-    json_decref(outcome);
     folder_fini(&folder);
+    return is_whole;
 }

@@ -6,6 +6,7 @@
 #ifndef PHASED_DAEMON_LOOP_JOURNAL_H
 #define PHASED_DAEMON_LOOP_JOURNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -31,7 +32,8 @@ int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entr
 void journal_read(struct loop *loop, const struct run *run);
 
 /* Takes what the run's folder has and was never pushed, then its outcome. Posts EV_RUN_ENDED or
- * EV_RUN_SILENT. */
-void journal_read_outcome(struct loop *loop, struct run *run);
+ * EV_RUN_SILENT; or else returns false: the outcome counts entries that are not there, and may come
+ * yet, as the job may be there or nobody knows. When it is over they are lost. */
+bool journal_read_outcome(struct loop *loop, struct run *run);
 
 #endif

@@ -291,6 +291,37 @@ static void what_a_worker_says_is_lost_is_passed_over(void **state)
                 "insufficient data: the journal of n1 lacks entries 3 to 7 of run #1");
 }
 
+/* Until the daemon has missed the job of the first run, or ended that. */
+static void await_absence(struct world *world)
+{
+    bool is_missed = false;
+    for (int i = 0; i < 4000 && !is_missed; i++) {
+        json_t *json = world_expect(world, 200, "GET", "/v1/workflows/1", NULL);
+        is_missed = !text_equal(world_member(json, "phases.0.run.job_absent_since"), "null") ||
+                    !text_equal(world_member(json, "phases.0.run.outcome"), "null");
+        json_decref(json);
+        world_pause();
+    }
+    assert_true(is_missed);
+}
+
+/* A controller that has just come back may not know a job yet, and a file server may show a journal
+ * later than an outcome. */
+static void what_a_job_that_is_only_absent_has_told_may_come_yet(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 3);
+    world_kill(world);
+    leave_outcome(world, "runs/1/a/1");
+    world_slurm_write(world, "jobs", "");
+    world_start(world, NULL);
+    await_absence(world);
+    leave_journal(world, "runs/1/a/1", ENTRIES, 0);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+}
+
 /* The lead has died with the job, and `stopping` (or NULL) may be its last word. */
 static const char *outcome_after(struct world *world, const char *exited, const char *stopping)
 {
@@ -352,6 +383,7 @@ int main(void)
         TEST(a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once),
         TEST(a_line_of_garbage_while_the_run_goes_on_is_told_at_once),
         TEST(what_a_worker_says_is_lost_is_passed_over),
+        TEST(what_a_job_that_is_only_absent_has_told_may_come_yet),
         TEST(a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded),
         TEST(a_run_that_was_cut_off_when_its_lead_died_is_lost),
         TEST(a_run_that_was_being_stopped_when_its_lead_died_is_lost),
