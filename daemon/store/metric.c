@@ -135,12 +135,14 @@ int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, stru
     return result;
 }
 
-/* Adds what the journals of one run lack to `lack`. */
-static int metric_add_lack(struct store *store, uint64_t run, struct text *lack, struct error *err)
+/* Adds what the journals of one run lack to `lack`, but for steps that were lost and made again. */
+static int metric_add_lack(struct store *store, const struct metric_ancestor *ancestor,
+                           struct text *lack, struct error *err)
 {
     int result;
     struct stmt *stmt = store_stmt(store, Q_JOURNAL_GAPS);
-    stmt_bind_id(stmt, ":run", run);
+    stmt_bind_id(stmt, ":run", ancestor->run);
+    stmt_bind_int(stmt, ":step_max", ancestor->step_max);
     while ((result = stmt_step(stmt, err)) > 0) {
         int64_t attempt = stmt_next_int(stmt);
         const char *node = stmt_next_text(stmt);
@@ -160,7 +162,7 @@ int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, str
     if (result < 0)
         return result;
     for (size_t i = lineage.count; result == 0 && i-- > 0;)
-        result = metric_add_lack(store, lineage.runs[i].run, &lack, err);
+        result = metric_add_lack(store, &lineage.runs[i], &lack, err);
     free(lineage.runs);
     if (result == 0)
         *ret_lack = lack.size ? text_steal(&lack) : NULL;

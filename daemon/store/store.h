@@ -156,7 +156,8 @@ int store_journal_committed(struct store *store, uint64_t run, const char *node,
 int store_journal_set(struct store *store, uint64_t run, const char *node, uint64_t sequence,
                       struct error *err);
 
-/* The entries `first` to `last` of this node's journal were lost, and will not come any more. */
+/* The entries `first` to `last` of this node's journal were lost, and will not come any more. Those
+ * before them are in the record. */
 int store_journal_gap_add(struct store *store, uint64_t run, const char *node, uint64_t first,
                           uint64_t last, struct error *err);
 
@@ -171,7 +172,8 @@ int store_metrics_load(struct store *store, uint64_t phase, int64_t now_ms, stru
                        double *ret_elapsed_s, struct error *err);
 
 /* Which entries the journals of these runs lack, for people: "the journal of n1 lacks entries 19 to
- * 118 of run #1". NULL: none. The caller's to free(). */
+ * 118 of run #1". NULL: none. The caller's to free(). Those that can only be of steps after the
+ * checkpoint from which the next run resumed are not lacking: it has made these steps again. */
 int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err);
 
 struct store_checkpoint {

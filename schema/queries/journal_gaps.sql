@@ -1,5 +1,6 @@
+-- Not those whose steps all came after the one from which the next run went on.
 SELECT run.attempt, journal_gap.node, journal_gap.first_seq, journal_gap.last_seq
   FROM journal_gap
   JOIN run ON run.id = journal_gap.run
- WHERE journal_gap.run = :run
+ WHERE journal_gap.run = :run AND ifnull(journal_gap.after_step, -1) <= :step_max
  ORDER BY journal_gap.node, journal_gap.first_seq

@@ -159,6 +159,45 @@ static void a_run_from_the_start_forgets_those_before(void **state)
     runs_close(&runs);
 }
 
+/* 10 lost entries when it had told steps up to `told`, and told 9 after that; 11 resumed at
+ * `resume`. */
+static void what_a_later_run_has_repeated_is_not_lacking(void **state)
+{
+    static const struct {
+        const char *claim;
+        int told, resume;
+        bool is_lacking;
+    } rows[] = {
+        {"steps that no run has repeated", 4, 9, true},
+        {"steps that the next run has repeated", 4, 2, false},
+        {"the step at which it resumed", 2, 2, true},
+        {"steps before that", 1, 2, true},
+        {"all from the start", 0, 2, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct runs runs;
+        char *lack;
+        runs_open(&runs);
+        ran(&runs, 0, 100000, 104000, -1);
+        for (unsigned later = 1; later < 3; later++)
+            ran(&runs, later, 0, 0, rows[i].resume);
+        record_begin(&runs.record);
+        for (int step = 1; step <= rows[i].told; step++)
+            add(&runs, 10, step, "loss", 1, 100000);
+        assert_int_equal(store_journal_gap_add(runs.record.store, 10, "n1", 8, 9, NULL), 0);
+        add(&runs, 10, 9, "loss", 1, 103000);
+        record_commit(&runs.record);
+        assert_int_equal(store_metrics_lack(runs.record.store, 100, &lack, NULL), 0);
+        if ((lack != NULL) != rows[i].is_lacking)
+            fail_msg("%s: lacks %s", rows[i].claim, lack ? lack : "nothing");
+        if (lack)
+            assert_string_equal(lack, "the journal of n1 lacks entries 8 to 9 of run #1");
+        free(lack);
+        runs_close(&runs);
+    }
+}
+
 static void more_names_than_are_remembered_do_no_harm(void **state)
 {
     (void)state;
@@ -270,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_last_word_on_a_step_counts),
         cmocka_unit_test(a_resumed_run_goes_on_where_its_checkpoint_was),
         cmocka_unit_test(a_run_from_the_start_forgets_those_before),
+        cmocka_unit_test(what_a_later_run_has_repeated_is_not_lacking),
         cmocka_unit_test(more_names_than_are_remembered_do_no_harm),
         cmocka_unit_test(a_hundred_thousand_rows_in_one_transaction_are_all_there),
         cmocka_unit_test(a_phase_has_an_eta_once_its_run_has_a_pace),

@@ -340,11 +340,11 @@ static void a_record_of_another_step_with_the_same_number_is_refused_and_named(v
     }
 }
 
-/* As those were whose records had no digests yet. */
+/* As those were whose records had no digests yet: the steps before 10. */
 static void a_record_of_older_steps_is_known_by_its_tables(void **state)
 {
     (void)state;
-    for (int version = 1; version < MIGRATION_COUNT; version++) {
+    for (int version = 1; version < 10; version++) {
         struct record record;
         struct error err;
         sqlite3 *db;
@@ -354,9 +354,8 @@ static void a_record_of_older_steps_is_known_by_its_tables(void **state)
         assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
         for (int i = 0; i < version; i++)
             assert_int_equal(sqlite3_exec(db, migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
-        char *mark = text_format("DROP TABLE IF EXISTS migration; PRAGMA user_version = %d;"
-                                 "PRAGMA application_id = %d",
-                                 version, STORE_APPLICATION_ID);
+        char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
+                                 STORE_APPLICATION_ID);
         assert_int_equal(sqlite3_exec(db, mark, NULL, NULL, NULL), SQLITE_OK);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         free(mark);
