@@ -293,6 +293,60 @@ static void keep_counts_over_all_runs(void **state)
     }
 }
 
+/* Saves steps 10, 20, ... of which guards have vouched for those below `vouched`. Where the next
+ * metric comes and breaks a guard, the others are suspect. */
+static void the_last_one_that_guards_vouch_for_is_kept(void **state)
+{
+    static const struct {
+        const char *claim, *before; /* steps 1, 2, ... as above */
+        int vouched[6];             /* when step 10, 20, ... is saved */
+        const char *kept;
+    } rows[] = {
+        {"two, where metrics are frequent", "", {11, 21, 31, 41, 51, 61}, "50 60"},
+        {"besides two", "", {11, 11, 11, 11, 11, 11}, "10 50 60"},
+        {"the newest of them", "", {11, 21, 21, 21, 21, 21}, "20 50 60"},
+        {"until there is a newer one", "", {11, 11, 11, 11, 51, 51}, "50 60"},
+        {"of an earlier run", "dd", {0}, "2 50 60"},
+        {"until this one has its own", "dd", {0, 0, 0, 0, 0, 41}, "40 50 60"},
+        {"none, where there is none", "", {0}, "50 60"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct text found = {0}, kept = {0};
+        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
+            char *name = text_format("c_%u", step);
+            put(name, 5);
+            free(name);
+        }
+        struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
+        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
+            char *path = text_format("%s/c_%u", folder, step);
+            checkpoints_inherit(checkpoints, path, rows[i].before[step - 1] == 'd');
+            free(path);
+        }
+        for (int j = 0; j < 6; j++) {
+            char *name = text_format("c_%d", 10 * (j + 1));
+            put(name, 5);
+            free(name);
+            checkpoints_vouch(checkpoints, rows[i].vouched[j]);
+            checkpoints_look(checkpoints);
+            checkpoints_look(checkpoints);
+        }
+        for (int step = 1; step <= 60; step++) {
+            char *name = text_format("c_%d", step);
+            if (is_there(name))
+                text_addf(&kept, "%s%d", kept.size ? " " : "", step);
+            free(name);
+        }
+        if (strcmp(text_string(&kept), rows[i].kept) != 0)
+            fail_msg("%s: %s instead of %s", rows[i].claim, text_string(&kept), rows[i].kept);
+        checkpoints_free(checkpoints);
+        text_fini(&found);
+        text_fini(&kept);
+        folder_remove(state);
+        folder_make(state);
+    }
+}
+
 static void what_is_saved_after_a_guard_broke_removes_nothing(void **state)
 {
     (void)state;
@@ -367,6 +421,7 @@ int main(void)
         TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),
         TEST(what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step),
         TEST(keep_counts_over_all_runs),
+        TEST(the_last_one_that_guards_vouch_for_is_kept),
         TEST(what_is_saved_after_a_guard_broke_removes_nothing),
         TEST(nothing_outside_the_folder_of_the_phase_is_removed),
     };

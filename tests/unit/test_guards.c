@@ -120,16 +120,16 @@ static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
         const char *claim, *spec;
         int broken, batch; /* the first step with a bad value; steps between judgements */
         double bad;
-        int64_t since;
+        int64_t since, vouched; /* the latter before that */
     } rows[] = {
         {"the step that broke it", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25,
-         1, 9, 25},
+         1, 9, 25, 24},
         {"also in a batch", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25, 40, 9,
-         25},
+         25, 24},
         {"the step at which a mean goes too far",
          "{\"guards\": {\"g\": {\"condition\": \"mean(loss) <= 5\", \"over\": {\"steps\": 10}}}}",
-         25, 1, 9, 30},
-        {"the first NaN", "{}", 25, 40, NAN, 25},
+         25, 1, 9, 30, 29},
+        {"the first NaN", "{}", 25, 40, NAN, 25, INT64_MAX},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -138,12 +138,16 @@ static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
         struct guards_reason reason = {.since = -1};
         struct guards *guards = guards_of(rows[i].spec, &spec);
         enum guards_judgement judgement = GUARDS_FINE;
+        int64_t vouched = -1;
         for (int step = 1; step <= 40 && judgement == GUARDS_FINE; step++) {
             const struct extract_value row = {"loss", step < rows[i].broken ? 1 : rows[i].bad};
             guards_add(guards, step, step, &row);
-            if (step % rows[i].batch == 0)
-                judgement = guards_judge(guards, step, note_verdict, &told, &reason);
+            if (step % rows[i].batch > 0)
+                continue;
+            vouched = guards_vouched(guards);
+            judgement = guards_judge(guards, step, note_verdict, &told, &reason);
         }
+        assert_true(vouched == rows[i].vouched);
         if (judgement == GUARDS_FINE || reason.since != rows[i].since)
             fail_msg("%s: %lld", rows[i].claim, (long long)reason.since);
         json_decref(reason.verdict);

@@ -394,6 +394,15 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
     return is_reached ? GUARDS_REACHED : GUARDS_FINE;
 }
 
+int64_t guards_vouched(const struct guards *guards)
+{
+    int64_t vouched = INT64_MAX;
+    for (size_t i = 0; i < guards->count; i++)
+        if (!guards->list[i].check.warn && guards->list[i].fine_step < vouched)
+            vouched = guards->list[i].fine_step;
+    return vouched;
+}
+
 char *guards_missing(const struct guards *guards)
 {
     struct text text = {0};

@@ -46,6 +46,10 @@ struct guards_reason {
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
                                    void *context, struct guards_reason *ret_reason);
 
+/* What was saved before this step no guard that fails next makes suspect; INT64_MAX: none stops the
+ * run. */
+int64_t guards_vouched(const struct guards *guards);
+
 /* The metrics that guards, until and gate name and that have not come, as "a, b"; empty when all
  * have. The caller's to free(). */
 char *guards_missing(const struct guards *guards);

@@ -32,6 +32,7 @@ struct checkpoints {
     struct group *groups;
     size_t group_count;
     uint64_t changes;
+    int64_t vouched_step;           /* guards vouch for what this run saved before it */
     bool is_suspect;                /* what is begun from now on */
     struct checkpoint_extent whole; /* of the last one told */
 };
@@ -115,6 +116,11 @@ static bool group_gives_way(const struct group *group, const struct group *other
     return !group->is_good_before || other->saved.step > group->saved.step;
 }
 
+static bool group_is_vouched(const struct group *group, int64_t vouched_step)
+{
+    return group->is_good_before || (group->is_told && group->saved.step < vouched_step);
+}
+
 /* Removes what is beyond the newest that are to be kept, once this run has saved one. What it saves
  * after a guard broke takes no place, and nothing goes any more. */
 static void checkpoints_prune(struct checkpoints *checkpoints)
@@ -127,9 +133,15 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
         return;
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         unsigned newer = 0;
-        for (size_t j = 0; j < checkpoints->group_count; j++)
-            newer += group_gives_way(&groups[i], &groups[j]);
-        if ((groups[i].is_told || groups[i].is_before) && newer >= checkpoints->keep)
+        bool is_last_good = group_is_vouched(&groups[i], checkpoints->vouched_step);
+        for (size_t j = 0; j < checkpoints->group_count; j++) {
+            if (!group_gives_way(&groups[i], &groups[j]))
+                continue;
+            newer++;
+            is_last_good &= !group_is_vouched(&groups[j], checkpoints->vouched_step);
+        }
+        if ((groups[i].is_told || groups[i].is_before) && newer >= checkpoints->keep &&
+            !is_last_good)
             checkpoints_remove(checkpoints, &groups[i]);
     }
 }
@@ -172,6 +184,7 @@ int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
     checkpoints->pattern = compiled;
     checkpoints->folder = text_format("%s", out_dir);
     checkpoints->keep = keep && keep < CHECKPOINTS_KEEP_MIN ? CHECKPOINTS_KEEP_MIN : keep;
+    checkpoints->vouched_step = INT64_MAX;
     checkpoints->found = found;
     checkpoints->context = context;
     checkpoints_refresh(checkpoints);
@@ -231,6 +244,11 @@ void checkpoints_look(struct checkpoints *checkpoints)
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints)
 {
     return checkpoints->changes;
+}
+
+void checkpoints_vouch(struct checkpoints *checkpoints, int64_t step)
+{
+    checkpoints->vouched_step = step;
 }
 
 void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since)

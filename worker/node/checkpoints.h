@@ -4,9 +4,10 @@
  * the first look belongs to an earlier run and is not told, unless it changes.
  *
  * `keep` counts what the phase has, over all its runs: once a run has saved one, those beyond the
- * newest `keep` (two at least) are removed, if they lie below the phase's own folder. Of earlier
- * runs only what they have told counts; what does not lead to this run, is not whole any more or is
- * suspect is not kept for its own sake. Nothing else is ever removed. */
+ * newest `keep` (two at least) are removed, if they lie below the phase's own folder; but for the
+ * newest that guards vouch for, since all others may turn out to be suspect. Of earlier runs only
+ * what they have told counts; what does not lead to this run, is not whole any more or is suspect
+ * is not kept for its own sake. Nothing else is ever removed. */
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
@@ -46,6 +47,10 @@ void checkpoints_look(struct checkpoints *checkpoints);
 
 /* How often a look found one that is new or has changed: somebody writes. */
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
+
+/* Guards vouch for those of this run below this step, as far as its metrics have come: what is told
+ * next cannot make them suspect. Without a call they vouch for all. */
+void checkpoints_vouch(struct checkpoints *checkpoints, int64_t step);
 
 /* From now on those of step `since` and later are suspect, and all that were not begun yet. A
  * second call changes nothing. */

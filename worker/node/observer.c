@@ -187,6 +187,8 @@ static void observer_judge(struct observer *observer)
         guards_judge(observer->guards, elapsed_s, observer_verdict, observer, &reason);
     if (judgement == GUARDS_FAILED || judgement == GUARDS_NAN)
         observer_tell_suspect(observer, &reason);
+    else if (observer->checkpoints)
+        checkpoints_vouch(observer->checkpoints, guards_vouched(observer->guards));
     if (judgement != GUARDS_FINE) {
         observer->is_stopped = true;
         observer->options.stop(observer->options.context, causes[judgement], reason.message,
