@@ -236,6 +236,20 @@ static void only_checkpoints_of_this_run_are_removed_and_two_are_kept(void **sta
     text_fini(&found);
 }
 
+/* Steps 1, 2, ... as below. */
+static void inherit(struct checkpoints *checkpoints, const char *before)
+{
+    json_t *saved = json_object();
+    for (unsigned step = 1; step <= strlen(before); step++) {
+        char *path = text_format("%s/c_%u", folder, step);
+        if (before[step - 1] != '.')
+            json_object_set_new(saved, path, json_boolean(before[step - 1] == 'd'));
+        free(path);
+    }
+    checkpoints_inherit(checkpoints, saved);
+    json_decref(saved);
+}
+
 /* What is there before a run: d: of an earlier run, and good; s: of one, and not to be relied on;
  * .: nobody knows it. `kept` is what is left when the run has saved `count` more. */
 static void keep_counts_over_all_runs(void **state)
@@ -263,12 +277,7 @@ static void keep_counts_over_all_runs(void **state)
             free(name);
         }
         struct checkpoints *checkpoints = begin("c_{step}", rows[i].keep, &found);
-        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
-            char *path = text_format("%s/c_%u", folder, step);
-            if (rows[i].before[step - 1] != '.')
-                checkpoints_inherit(checkpoints, path, rows[i].before[step - 1] == 'd');
-            free(path);
-        }
+        inherit(checkpoints, rows[i].before);
         checkpoints_look(checkpoints);
         for (unsigned step = rows[i].first; step < rows[i].first + rows[i].count; step++) {
             char *name = text_format("c_%u", step);
@@ -318,11 +327,7 @@ static void the_last_one_that_guards_vouch_for_is_kept(void **state)
             free(name);
         }
         struct checkpoints *checkpoints = begin("c_{step}", 2, &found);
-        for (unsigned step = 1; step <= strlen(rows[i].before); step++) {
-            char *path = text_format("%s/c_%u", folder, step);
-            checkpoints_inherit(checkpoints, path, rows[i].before[step - 1] == 'd');
-            free(path);
-        }
+        inherit(checkpoints, rows[i].before);
         for (int j = 0; j < 6; j++) {
             char *name = text_format("c_%d", 10 * (j + 1));
             put(name, 5);

@@ -219,14 +219,13 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     return result;
 }
 
-void checkpoints_inherit(struct checkpoints *checkpoints, const char *path, bool is_good)
+void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)
 {
     for (size_t i = 0; i < checkpoints->group_count; i++) {
         struct group *group = &checkpoints->groups[i];
-        if (!group->is_old || !text_equal(group->saved.paths[0], path))
-            continue;
-        group->is_before = true;
-        group->is_good_before = is_good;
+        const json_t *is_good = json_object_get(saved, group->saved.paths[0]);
+        group->is_before = group->is_old && is_good;
+        group->is_good_before = group->is_before && json_is_true(is_good);
     }
 }
 

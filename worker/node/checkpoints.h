@@ -11,6 +11,7 @@
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,9 +40,9 @@ void checkpoints_free(struct checkpoints *checkpoints);
 /* Notes in the run's folder what is there at the first look: lib/saved.h. */
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
 
-/* An earlier run of the phase has told this one; `is_good`: it leads to this run, is whole, and not
- * suspect. After the first look. */
-void checkpoints_inherit(struct checkpoints *checkpoints, const char *path, bool is_good);
+/* What earlier runs of the phase have told, as lineage_saved() gives it: by the first path of each
+ * whether it leads to this run, is whole, and not suspect. After the first look. */
+void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved);
 
 void checkpoints_look(struct checkpoints *checkpoints);
 

@@ -250,10 +250,7 @@ static void observer_inherit(struct observer *observer)
         return;
     char *phase_dir = file_parent(assignment->run_dir);
     json_t *saved = lineage_saved(phase_dir, assignment->attempt - 1, resume);
-    const char *path;
-    json_t *is_good;
-    json_object_foreach(saved, path, is_good)
-        checkpoints_inherit(observer->checkpoints, path, json_is_true(is_good));
+    checkpoints_inherit(observer->checkpoints, saved);
     json_decref(saved);
     free(phase_dir);
 }
