@@ -210,7 +210,20 @@ static void core_move_run(struct step *step, struct run *run)
         step_save_run(step, run);
 }
 
-/* All times of what goes on, so that nothing lasts longer or shorter for it. */
+/* Whether it waits or goes on: also an allocation in which some run does. */
+static bool job_is_moved(const struct workflow *workflow, struct job *job)
+{
+    return !job->ended || !job_is_idle(workflow, job_host(job));
+}
+
+/* Likewise: one that has ended may keep its allocation for what follows. */
+static bool run_is_moved(const struct workflow *workflow, const struct run *run)
+{
+    return run->state != RUN_ENDED || (!run->job->ended && job_run(workflow, run->job) == run);
+}
+
+/* The times of what goes on, so that nothing lasts longer or shorter for it. What has ended is
+ * history: its samples and checkpoints keep their times too. */
 static void core_on_clock(struct step *step)
 {
     const struct core *core = step->core;
@@ -219,9 +232,11 @@ static void core_on_clock(struct step *step)
         if (workflow_is_final(workflow))
             continue;
         for (size_t j = 0; j < workflow->job_count; j++)
-            core_move_job(step, job_run(workflow, workflow->jobs[j]), workflow->jobs[j]);
+            if (job_is_moved(workflow, workflow->jobs[j]))
+                core_move_job(step, job_run(workflow, workflow->jobs[j]), workflow->jobs[j]);
         for (size_t j = 0; j < workflow->run_count; j++)
-            core_move_run(step, workflow->runs[j]);
+            if (run_is_moved(workflow, workflow->runs[j]))
+                core_move_run(step, workflow->runs[j]);
     }
 }
 

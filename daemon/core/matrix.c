@@ -106,7 +106,7 @@ struct run *matrix_donor(const struct phase *matrix)
         const struct phase *member = &workflow->phases[i];
         struct run *run = phase_is_member(member, matrix) ? member->run : NULL;
         if (run && run->state == RUN_ENDED && !run->is_let_go && !run->job->ended &&
-            (!donor || run->ended_ms > donor->ended_ms))
+            job_run(workflow, run->job) == run && (!donor || run->ended_ms > donor->ended_ms))
             donor = run;
     }
     return donor;

@@ -47,7 +47,7 @@ a matrix that is judged again does not decide|command.c|    if (phase->is_matrix
 a job that came back is left alone|job.c|    (void)step_do_job(step, FX_CANCEL_JOB, run, job); /* once more, if it has not helped */|
 a job that came back is cancelled though its run goes on|job.c|    if (!job_is_idle(workflow, job) \|\| rival_is_open(run, job)) {|    if (0) {
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
-a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            core_move_job|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            core_move_job
+a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved
 times of a clock that was ahead are believed|core.c|        if (moved_ms > step->now_ms)\n            moved_ms = step->now_ms;|
 members side by side have the same GPUs|beside.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
 '

@@ -50,11 +50,66 @@ static void a_clock_that_is_set_moves_deadlines_and_what_was_told(void **state)
     assert_int_equal(core_deadline(world->core), world->now_ms + (90 + 30) * 1000);
 }
 
+/* The record of what is over is history: its checkpoints and samples keep their times too. */
+static void a_clock_that_is_set_leaves_alone_what_has_ended(void **state)
+{
+    struct world *world = *state;
+    world->now_ms = 1790000000000;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    struct run before = *world_phase(world, "validate")->run;
+    world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 10);
+    world_seen(world, "validate", "running", false);
+    world_wait(world, 60 * 1000);
+    struct core_event gone = {.kind = EV_JOB_SEEN, .job = before.job};
+    gone.seen.state = "completed";
+    gone.seen.is_final = true;
+    world_step(world, gone);
+    world_runs(world, "validate");
+    const struct run *ended = world->workflow->runs[0], *run = world_phase(world, "validate")->run;
+    struct run ended_before = *ended, run_before = *run;
+    struct job job_before = *ended->job;
+    assert_ptr_not_equal(run->job, ended->job);
+    struct core_event set = {.kind = EV_CLOCK, .step = -3600 * 1000};
+    world->now_ms += set.step;
+    world_step(world, set);
+    assert_int_equal(run->started_ms, run_before.started_ms + set.step);
+    assert_int_equal(ended->submitted_ms, ended_before.submitted_ms);
+    assert_int_equal(ended->started_ms, ended_before.started_ms);
+    assert_int_equal(ended->ended_ms, ended_before.ended_ms);
+    assert_int_equal(ended->job->started_ms, job_before.started_ms);
+    assert_int_equal(ended->job->ended_ms, job_before.ended_ms);
+}
+
+/* One that keeps its allocation waits: how long it may is not the calendar's matter. */
+static void a_clock_that_is_set_moves_a_run_that_keeps_its_allocation(void **state)
+{
+    struct world *world = *state;
+    world->now_ms = 1790000000000;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    struct core_event set = {.kind = EV_CLOCK, .step = 3600 * 1000};
+    world->now_ms += set.step;
+    world_step(world, set);
+    world_judged(world, "validate", GATE_PASSED);
+    const struct run *validate = world_phase(world, "validate")->run;
+    const struct run *production = world_phase(world, "production")->run;
+    assert_ptr_equal(production->job, validate->job);
+    int64_t ended_ms = validate->ended_ms, told_ms = production->told_ms;
+    world->now_ms += set.step; /* now it keeps it no longer */
+    world_step(world, set);
+    assert_int_equal(validate->ended_ms, ended_ms);
+    assert_int_equal(production->told_ms, told_ms + set.step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_lost_run_has_lasted_until_its_job_was_first_absent),
         WORLD_TEST(a_clock_that_is_set_moves_deadlines_and_what_was_told),
+        WORLD_TEST(a_clock_that_is_set_leaves_alone_what_has_ended),
+        WORLD_TEST(a_clock_that_is_set_moves_a_run_that_keeps_its_allocation),
     };
     return cmocka_run_group_tests_name("core clock", tests, NULL, NULL);
 }

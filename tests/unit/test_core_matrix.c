@@ -294,6 +294,22 @@ static void a_matrix_that_waits_for_a_person_keeps_no_allocation(void **state)
     assert_string_equal(world_trace(world), "tell-end ladder.3#1\nladder: deciding -> held\n");
 }
 
+/* The last one by the order of the runs: their times may be told by different clocks. */
+static void the_last_member_keeps_the_allocation_though_the_clock_was_set_back(void **state)
+{
+    struct world *world = *state;
+    matrix_begins(world, 1, 1);
+    matrix_succeeds(world, "ladder.1");
+    matrix_succeeds(world, "ladder.2");
+    struct core_event set = {.kind = EV_CLOCK, .step = -600 * 1000};
+    world->now_ms += set.step;
+    world_step(world, set);
+    matrix_succeeds(world, "ladder.3");
+    (void)world_trace(world);
+    matrix_is_judged(world, GATE_FAILED);
+    assert_string_equal(world_trace(world), "tell-end ladder.3#1\nladder: deciding -> held\n");
+}
+
 static void the_better_ones_go_on_to_the_next_rung(void **state)
 {
     struct world *world = *state;
@@ -485,6 +501,7 @@ int main(void)
         CLAIM(a_member_for_which_no_time_is_left_is_submitted),
         CLAIM(the_next_rung_of_packed_members_begins_in_their_job),
         CLAIM(a_matrix_that_waits_for_a_person_keeps_no_allocation),
+        CLAIM(the_last_member_keeps_the_allocation_though_the_clock_was_set_back),
         CLAIM(the_better_ones_go_on_to_the_next_rung),
         cmocka_unit_test(the_best_come_first_and_a_part_is_cut),
         cmocka_unit_test(any_event_in_any_order_keeps_the_invariants),
