@@ -241,21 +241,27 @@ static void job_warn(struct step *step, struct run *run, const struct job *job, 
                    step->event->seen.state, what);
 }
 
-/* Its run has not ended, so nothing else was begun instead of it. */
+/* Its run has not ended, so nothing else was begun instead of it. What was wanted of the run still
+ * is: an earlier cancellation may be what Slurm has forgotten. */
 static void job_revive(struct step *step, struct workflow *workflow, struct job *job)
 {
-    job_warn(step, job_run(workflow, job), job, "its run goes on");
+    struct run *newest = job_run(workflow, job);
+    job_warn(step, newest, job,
+             newest->wish == WISH_NONE ? "its run goes on" : "its run is stopped again");
     for (size_t i = 0; i < workflow->run_count; i++) {
         struct run *run = workflow->runs[i];
         if (run->state == RUN_ENDED || (job_host(run->job) != job && !rival_is_open(run, job)))
             continue;
         struct job *own = job_host(run->job) == job ? run->job : job; /* a guest's, or a rival */
         own->ended = job->ended = false;
+        own->is_closed = job->is_closed = false;
         own->ended_ms = job->ended_ms = own->started_ms = job->started_ms = 0;
         run->silent_since_ms = 0;
         step_save_run(step, run);
         step_save_job(step, run, own);
         step_save_job(step, run, job);
+        if (run->wish != WISH_NONE)
+            run_stop(step, run, run->wish, run->phase->reason);
     }
 }
 

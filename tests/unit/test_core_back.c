@@ -55,6 +55,45 @@ static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);
 }
 
+/* Slurm has cancelled it, has forgotten that, and the person who wanted it has not. */
+static void a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again(void **state)
+{
+    static const enum core_command commands[] = {COMMAND_CANCEL, COMMAND_HOLD};
+    static const enum phase_state ends[] = {PHASE_CANCELLED, PHASE_HELD};
+    for (size_t i = 0; i < 2; i++) {
+        struct world *world = *state;
+        world_fini(world);
+        world_init(world);
+        world_begin(world, false);
+        world_event(world, EV_SUBMITTED, "validate");
+        (void)world_trace(world);
+        world_command(world, "validate", commands[i]);
+        assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+        world_seen(world, "validate", "cancelled", true);
+        (void)world_trace(world);
+        world_seen(world, "validate", "pending", false);
+        assert_string_equal(world_trace(world), "warning validate#1\ncancel-job validate#1\n");
+        world_event(world, EV_RUN_SILENT, "validate"); /* of before */
+        world_seen(world, "validate", "cancelled", true);
+        world_event(world, EV_RUN_SILENT, "validate");
+        assert_int_equal(world_phase(world, "validate")->run->outcome, OUTCOME_CANCELLED);
+        assert_int_equal(world_phase(world, "validate")->state, ends[i]);
+    }
+}
+
+static void a_job_that_comes_back_to_a_run_that_was_told_to_stop_is_cancelled_in_time(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_command(world, "validate", COMMAND_CANCEL);
+    world_seen(world, "validate", "node_fail", true);
+    world_seen(world, "validate", "pending", false);
+    (void)world_trace(world);
+    world_wait(world, (90 + 30) * 1000);
+    assert_string_equal(world_trace(world), "cancel-job validate#1\n");
+}
+
 static void a_run_whose_worker_told_its_end_needs_no_tombstone(void **state)
 {
     struct world *world = *state;
@@ -69,6 +108,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_job_that_comes_back_is_cancelled_as_often_as_it_comes),
         WORLD_TEST(a_job_that_comes_back_before_its_run_has_ended_goes_on),
+        WORLD_TEST(a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again),
+        WORLD_TEST(a_job_that_comes_back_to_a_run_that_was_told_to_stop_is_cancelled_in_time),
         WORLD_TEST(a_run_whose_worker_told_its_end_needs_no_tombstone),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);

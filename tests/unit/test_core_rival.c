@@ -170,6 +170,19 @@ static void who_cancels_the_phase_cancels_all(void **state)
     assert_int_equal(world_phase(world, "validate")->state, PHASE_CANCELLED);
 }
 
+/* Slurm has forgotten that it had cancelled it. */
+static void one_that_comes_back_is_cancelled_again(void **state)
+{
+    struct world *world = *state;
+    waits(world);
+    world_command(world, "validate", COMMAND_CANCEL);
+    is_seen(world, "h200", "cancelled", true);
+    (void)world_trace(world);
+    is_seen(world, "h200", "pending", false);
+    assert_string_equal(world_trace(world), "warning validate#1\n"
+                                            "cancel-job validate#1 as h200\n");
+}
+
 static void the_next_run_has_the_choice_anew(void **state)
 {
     struct world *world = *state;
@@ -218,6 +231,7 @@ int main(void)
         TEST(an_answer_that_comes_late_is_followed_by_a_cancellation),
         TEST(one_that_never_came_is_not_submitted_again),
         TEST(who_cancels_the_phase_cancels_all),
+        TEST(one_that_comes_back_is_cancelled_again),
         TEST(the_next_run_has_the_choice_anew),
         TEST(what_follows_in_place_has_the_type_that_was_got),
         TEST(with_another_type_it_is_submitted),
