@@ -2,11 +2,13 @@
  *
  * A number says too little of a schema: a step may have been changed after somebody had taken it.
  * So a file keeps a digest of each step that made it. Older files have none; of them the tables,
- * columns and views are compared with what the steps make. */
+ * columns and views are compared with what the steps make. Views and indexes that people have added
+ * are theirs. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -72,18 +74,24 @@ static int refuse_other(struct store *store, int version, const char *what, stru
                         version, what);
 }
 
-/* What there is, a line each; the caller's to free(). NULL: it cannot be read. */
-static char *describe(sqlite3 *db)
+/* What there is, a line each; the caller's to free(). NULL: it cannot be read. Views and indexes
+ * count only if `wants`, a like text, has them (NULL: all do): people add their own. */
+static char *describe(sqlite3 *db, const char *wants)
 {
     static const char sql[] =
         "SELECT group_concat(line, char(10)) || char(10)"
         "  FROM (SELECT has.type || ' ' || has.name || ifnull('.' || part.name, '') AS line"
         "          FROM sqlite_schema AS has"
         "          LEFT JOIN pragma_table_info(has.name) AS part ON has.type IN ('table', 'view')"
-        "         WHERE has.name NOT LIKE 'sqlite_%' ORDER BY line)";
+        "         WHERE has.name NOT LIKE 'sqlite_%'"
+        "           AND (has.type NOT IN ('view', 'index') OR :wants IS NULL"
+        "                OR instr(char(10) || :wants, char(10) || has.type || ' ' || has.name"
+        "                             || iif(has.type = 'view', '.', char(10))))"
+        "         ORDER BY line)";
     sqlite3_stmt *stmt = NULL;
     char *text = NULL;
     if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(stmt, 1, wants, -1, SQLITE_STATIC) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW)
         text = text_format("%s", (const char *)sqlite3_column_text(stmt, 0));
     (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
@@ -97,7 +105,7 @@ static char *describe_steps(const struct embedded_sql *steps, int count)
     int code = sqlite3_open(":memory:", &db);
     for (int i = 0; code == SQLITE_OK && i < count; i++)
         code = sqlite3_exec(db, steps[i].sql, NULL, NULL, NULL);
-    char *text = code == SQLITE_OK ? describe(db) : NULL;
+    char *text = code == SQLITE_OK ? describe(db, NULL) : NULL;
     (void)sqlite3_close(db); /* no statement is left */
     return text;
 }
@@ -120,12 +128,17 @@ static size_t find_line(const char *text, const char *other, const char **ret_li
 static int check_shape(struct store *store, const struct embedded_sql *steps, int version,
                        struct error *err)
 {
-    char *has = describe(store->db), *wants = describe_steps(steps, version);
-    const char *line;
-    int result = 0;
-    size_t missing = has && wants ? find_line(wants, has, &line) : 0;
-    size_t other = has && wants && !missing ? find_line(has, wants, &line) : 0;
-    if (missing || other) {
+    char *wants = describe_steps(steps, version), *has = describe(store->db, wants);
+    int code = sqlite3_errcode(store->db), result = 0;
+    const char *line = "";
+    assert(wants); /* the steps are our own */
+    size_t missing = has ? find_line(wants, has, &line) : 0;
+    size_t other = has && !missing ? find_line(has, wants, &line) : 0;
+    if (!has && (code & 0xff) == SQLITE_ERROR) { /* a view of what it lacks */
+        result = refuse_other(store, version, sqlite3_errmsg(store->db), err);
+    } else if (!has) {
+        result = store_failed(store, code, "read the schema", err);
+    } else if (missing || other) {
         char *what = text_format("this one's has %s %.*s", missing ? "the" : "no",
                                  (int)(missing ? missing : other), line);
         result = refuse_other(store, version, what, err);

@@ -125,6 +125,8 @@ static int store_connect(struct store *store, struct error *err)
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    /* A table that is made anew is for a moment not there, though somebody's own view shows it. */
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_LEGACY_ALTER_TABLE, 1, NULL);
     (void)sqlite3_busy_timeout(store->db, STORE_BUSY_MS);
     return 0;
 }

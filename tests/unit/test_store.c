@@ -324,6 +324,13 @@ static void a_record_of_another_step_with_the_same_number_is_refused_and_named(v
         {"DROP TABLE migration; PRAGMA user_version = 3; DROP TABLE lease;"
          "DROP VIEW v_workflow; CREATE VIEW v_workflow AS SELECT 1 AS strange",
          "made its schema 3: this one's has "},
+        {"DROP TABLE migration; PRAGMA user_version = 9; DROP TABLE sample",
+         "made its schema 9: no such table: main.sample"},
+        {"DROP TABLE migration; PRAGMA user_version = 9; ALTER TABLE run ADD COLUMN strange TEXT",
+         "made its schema 9: this one's has no table run.strange"},
+        {"DROP TABLE migration; PRAGMA user_version = 9; DROP VIEW v_event;"
+         "CREATE VIEW v_event AS SELECT *, 1 AS strange FROM event",
+         "made its schema 9: this one's has "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct record record;
@@ -340,7 +347,8 @@ static void a_record_of_another_step_with_the_same_number_is_refused_and_named(v
     }
 }
 
-/* As those were whose records had no digests yet: the steps before 10. */
+/* As those were whose records had no digests yet: the steps before 10. People have views of their
+ * own, also of tables that a later step makes anew. */
 static void a_record_of_older_steps_is_known_by_its_tables(void **state)
 {
     (void)state;
@@ -354,8 +362,9 @@ static void a_record_of_older_steps_is_known_by_its_tables(void **state)
         assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
         for (int i = 0; i < version; i++)
             assert_int_equal(sqlite3_exec(db, migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
-        char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
-                                 STORE_APPLICATION_ID);
+        char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d;"
+                                 "CREATE VIEW mine AS SELECT id, kind FROM outbox",
+                                 version, STORE_APPLICATION_ID);
         assert_int_equal(sqlite3_exec(db, mark, NULL, NULL, NULL), SQLITE_OK);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         free(mark);
@@ -364,9 +373,32 @@ static void a_record_of_older_steps_is_known_by_its_tables(void **state)
         assert_version(&record, MIGRATION_COUNT);
         char *count = text_format("%d", MIGRATION_COUNT);
         record_assert(&record, "SELECT count(*) FROM migration", count);
+        record_assert(&record, "SELECT count(*) FROM mine", "0");
         free(count);
         record_close(&record);
     }
+}
+
+/* Not even one of them that no longer works says anything of the build that made the record. */
+static void what_people_add_to_look_at_an_older_record_is_left_alone(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    record_open(&record);
+    store_close(record.store);
+    record.store = NULL;
+    tamper(&record, "DROP TABLE migration; PRAGMA user_version = 9;"
+                    "CREATE VIEW v_ru AS SELECT id FROM v_run;"
+                    "CREATE VIEW mine AS SELECT gone FROM v_run;"
+                    "CREATE INDEX run_mine ON run (started)");
+    if (store_open(record.path, "/runs", &record.store, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_version(&record, MIGRATION_COUNT);
+    record_assert(&record,
+                  "SELECT count(*) FROM sqlite_schema WHERE name IN ('v_ru', 'mine', 'run_mine')",
+                  "3");
+    record_close(&record);
 }
 
 static void steps_to_a_newer_schema_are_taken_together_or_not_at_all(void **state)
@@ -479,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
         cmocka_unit_test(a_record_of_another_step_with_the_same_number_is_refused_and_named),
         cmocka_unit_test(a_record_of_older_steps_is_known_by_its_tables),
+        cmocka_unit_test(what_people_add_to_look_at_an_older_record_is_left_alone),
         cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),
         cmocka_unit_test(others_read_what_is_committed_while_the_daemon_writes),
         cmocka_unit_test(alone_the_record_is_kept_without_shared_memory),
