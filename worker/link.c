@@ -19,6 +19,7 @@
 
 enum {
     LINK_BATCH_MAX = 256 * 1024, /* bytes of entries in one push */
+    LINK_FIRST_MAX = 8 * 1024,   /* likewise, until the daemon has answered: doc/protocol.md */
     LINK_BATCH_MS = 1000,
     LINK_RETRY_MIN_MS = 200,
     LINK_RETRY_MAX_MS = 10000,
@@ -131,7 +132,8 @@ static void link_begin_push(struct link *link)
         return;
     }
     struct text entries = {0}, *request = &link->push.transfer.request;
-    (void)journal_read(link->options.journal, link->committed, LINK_BATCH_MAX, &entries);
+    (void)journal_read(link->options.journal, link->committed,
+                       link_is_heard(link) ? LINK_BATCH_MAX : LINK_FIRST_MAX, &entries);
     json_t *node = json_string(link->options.node);
     char *name = json_dumps(node, JSON_ENCODE_ANY);
     text_clear(request);
@@ -180,14 +182,15 @@ static void link_pushed(struct link *link, CURLcode code)
      * Sending the same at once would not help. */
     bool is_stuck =
         link->committed <= before && journal_last(link->options.journal) > link->committed;
+    bool was_heard = link_is_heard(link);
     link_set_heard(link, true);
     if (is_stuck) {
         link->push.is_away = false;
         link_try_later(&link->push);
         return;
     }
-    /* A full batch was one of many. */
-    bool is_full = link->push.transfer.request.size >= LINK_BATCH_MAX;
+    /* A full batch was one of many, and the first one may have been. */
+    bool is_full = link->push.transfer.request.size >= LINK_BATCH_MAX || !was_heard;
     link_succeeded(link, &link->push, is_full ? 0 : LINK_BATCH_MS);
 }
 

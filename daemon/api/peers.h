@@ -15,9 +15,10 @@
 #include <sys/socket.h>
 
 enum {
-    PEERS_STRANGERS_MAX = 1024,         /* on one server */
-    PEERS_STRANGER_MS = 10000,          /* from accept to the proof */
-    PEERS_BODIES_MAX = 16 * 1024 * 1024 /* bytes of strangers' bodies, all together */
+    PEERS_STRANGERS_MAX = 1024, /* on one server */
+    PEERS_STRANGER_MS = 10000,  /* from accept to the proof */
+    /* Bytes of strangers' bodies, all together: a worker that was not answered sends less. */
+    PEERS_BODIES_MAX = PEERS_STRANGERS_MAX * 16 * 1024
 };
 
 struct peers {

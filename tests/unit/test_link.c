@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 15000 };
+enum { WAIT_MS = 15000, STRANGER_MAX = 16 * 1024 };
 
 /* A daemon that outlives its servers, as the record outlives the daemon. */
 struct record {
@@ -23,6 +23,8 @@ struct record {
     uint64_t committed;
     uint64_t batch_max; /* takes no more entries of one push; 0: all */
     unsigned breaches;  /* entries out of order, or twice */
+    bool is_new;        /* it was started, and has taken nothing since */
+    size_t first_size;  /* of what came first */
     char *command;      /* what it answers to the lead; owned */
     unsigned commands;  /* that came to the lead */
     json_int_t command_number;
@@ -67,6 +69,9 @@ static char *take(const char *body)
     json_t *message = json_loads(body, 0, NULL), *entry;
     uint64_t taken = 0;
     size_t i;
+    if (record.is_new)
+        record.first_size = strlen(body);
+    record.is_new = false;
     assert_string_equal(json_string_value(json_object_get(message, "node")), "n1");
     json_array_foreach(json_object_get(message, "entries"), i, entry)
     {
@@ -100,6 +105,7 @@ static struct http_server *start_daemon(bool signs_wrongly)
 {
     const struct http_server_options options = {
         .secret = &secret, .signs_wrongly = signs_wrongly, .answer = answer};
+    record.is_new = true;
     struct http_server *server = http_server_start(&options);
     char *text = text_format("{\"host\": \"127.0.0.1\", \"port\": %u}", http_server_port(server));
     assert_int_equal(file_replace(daemon_file, text, strlen(text), 0600, NULL), 0);
@@ -199,6 +205,24 @@ static void a_daemon_that_comes_later_gets_all(void **state)
     http_server_end(server);
 }
 
+/* All workers come at once, and the daemon knows none of their connections. */
+static void a_daemon_that_comes_back_is_sent_little_until_it_has_answered(void **state)
+{
+    (void)state;
+    add(20000);
+    struct http_server *server = start_daemon(false);
+    struct link *link = open_link(NULL);
+    await_record(20000, 0);
+    assert_in_range(record.first_size, 1, STRANGER_MAX);
+    http_server_end(server);
+    add(20000);
+    server = start_daemon(false);
+    await_record(40000, 0);
+    assert_in_range(record.first_size, 1, STRANGER_MAX);
+    link_close(link, WAIT_MS);
+    http_server_end(server);
+}
+
 static void closing_does_not_wait_for_a_daemon_that_is_away(void **state)
 {
     (void)state;
@@ -268,6 +292,7 @@ int main(void)
         TEST(entries_arrive_once_and_in_order),
         TEST(a_large_backlog_goes_in_batches_without_pauses),
         TEST(a_daemon_that_comes_later_gets_all),
+        TEST(a_daemon_that_comes_back_is_sent_little_until_it_has_answered),
         TEST(closing_does_not_wait_for_a_daemon_that_is_away),
         TEST(a_daemon_that_takes_less_or_forgets_is_sent_the_rest_again),
         TEST(a_command_comes_once),
