@@ -104,9 +104,12 @@ static unsigned warning_s(const struct phase *phase)
 }
 
 /* A phase that goes on in one job after another need not wait until after a reservation for all of
- * its time. Less than a quarter would be spent on beginning again and again. */
+ * its time. Less than a quarter would be spent on beginning again and again. The time of packed
+ * members is for all of them: what does not fit into it waits in the queue again. 0: all of it. */
 static unsigned time_min_minutes(const struct phase *phase)
 {
+    if (phase->matrix && phase->matrix->lanes > 0)
+        return 0;
     unsigned quarter = (phase->time_s / 4 + 59) / 60, saving = (4 * phase->stop_s + 59) / 60;
     unsigned least = quarter < SHORTEST_MINUTES ? SHORTEST_MINUTES : quarter;
     return least < saving ? saving : least;

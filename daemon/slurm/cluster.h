@@ -126,7 +126,7 @@ struct cluster_description {
     unsigned cpus_per_node;
     unsigned time_minutes;     /* 0: the partition's default */
     bool can_chain;            /* may get less, down to ... */
-    unsigned time_min_minutes; /* ... this, to start before a reservation; 0: what Slurm likes */
+    unsigned time_min_minutes; /* ... this, to start before a reservation; 0: it may not */
     unsigned warn_s; /* SIGUSR2 to the batch script so long before the time limit; 0: none */
     bool requeue;    /* Slurm may requeue it: on preemption and node failure */
     bool hold;       /* submitted held, until somebody releases it */

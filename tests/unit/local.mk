@@ -277,6 +277,10 @@ UNIT_TESTS += tests/unit/test_queue
 tests_unit_test_queue_SOURCES = tests/unit/test_queue.c
 tests_unit_test_queue_LDADD = $(DAEMON_WORLD_LDADD)
 
+UNIT_TESTS += tests/unit/test_job_order
+tests_unit_test_job_order_SOURCES = tests/unit/test_job_order.c
+tests_unit_test_job_order_LDADD = $(DAEMON_WORLD_LDADD)
+
 UNIT_TESTS += tests/unit/test_outbox
 tests_unit_test_outbox_SOURCES = tests/unit/test_outbox.c
 tests_unit_test_outbox_LDADD = $(DAEMON_WORLD_LDADD)

@@ -1,0 +1,75 @@
+/* What a run's job asks of Slurm. */
+#include "tests/unit/unit.h"
+
+#include "daemon/core/model.h"
+#include "daemon/loop/folder.h"
+#include "daemon/loop/job_order.h"
+#include "daemon/store/store.h"
+
+#include <jansson.h>
+
+/* A quarter of its time at least, ten minutes, four times what a stop takes; all of it where it is
+ * for one member after another, which need not wait for another job. */
+static void what_can_go_on_in_another_job_may_be_shortened(void **state)
+{
+    static const struct {
+        unsigned time_s, stop_s, lanes;
+        bool is_member, is_parallel, has_checkpoint;
+        unsigned least; /* minutes; 0: all of it */
+    } rows[] = {
+        {.time_s = 7200, .stop_s = 60, .has_checkpoint = true, .least = 30},
+        {.time_s = 1800, .stop_s = 60, .has_checkpoint = true, .least = 10},
+        {.time_s = 1800, .stop_s = 300, .has_checkpoint = true, .least = 20},
+        {.time_s = 7200, .stop_s = 60, .has_checkpoint = true, .is_member = true, .least = 30},
+        {.time_s = 7200, .stop_s = 60, .has_checkpoint = true, .is_member = true, .lanes = 1},
+        {.time_s = 7200,
+         .stop_s = 60,
+         .has_checkpoint = true,
+         .is_member = true,
+         .lanes = 2,
+         .is_parallel = true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct phase phases[2] = {0};
+        struct workflow workflow = {.name = "w", .phase_count = 2, .phases = phases};
+        struct phase *phase = &phases[0], *matrix = &phases[1];
+        *phase = (struct phase){.workflow = &workflow,
+                                .name = "p.1",
+                                .nodes = 1,
+                                .has_checkpoint = rows[i].has_checkpoint,
+                                .time_s = rows[i].time_s,
+                                .stop_s = rows[i].stop_s,
+                                .matrix = rows[i].is_member ? matrix : NULL,
+                                .beside = rows[i].is_parallel ? matrix : NULL};
+        *matrix = (struct phase){.workflow = &workflow,
+                                 .index = 1,
+                                 .name = "p",
+                                 .is_matrix = true,
+                                 .is_parallel = rows[i].is_parallel,
+                                 .has_checkpoint = rows[i].has_checkpoint,
+                                 .lanes = rows[i].lanes};
+        struct job job = {.token = "ab"};
+        struct run run = {.phase = phase, .job = &job};
+        struct folder folder = {.job = "/job", .own = "/job"};
+        struct store_launch launch = {
+            .spec = json_object(), .environment = json_object(), .workdir = "/"};
+        struct job_order order;
+        job_order_init(&order, &run, &job, &folder, &launch, "/bin/phase-worker", NULL);
+        if (order.description.time_min_minutes != rows[i].least)
+            fail_msg("row %zu: %u minutes", i, order.description.time_min_minutes);
+        assert_int_equal(order.description.time_minutes, rows[i].time_s / 60);
+        assert_int_equal(order.description.can_chain, rows[i].has_checkpoint);
+        job_order_fini(&order);
+        json_decref(launch.spec);
+        json_decref(launch.environment);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_go_on_in_another_job_may_be_shortened),
+    };
+    return cmocka_run_group_tests_name("job_order", tests, NULL, NULL);
+}
