@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CLOCK_BEGIN_S = 1000 * 1000 * 1000, /* what its clock tells in the first second */
-    DUE_LAST_MS = 300 * 1000,           /* as daemon/loop has it */
-};
+enum { DUE_LAST_MS = 300 * 1000 }; /* as daemon/loop has it */
 
 static void daemon_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
 {
@@ -56,15 +53,9 @@ void daemon_crash(struct sim *sim, int64_t away_s)
     daemon->up_at = sim->now + away_s;
 }
 
-/* A time as all others tell it, whose clocks nobody sets; 0: none. */
-static int64_t world_ms(int64_t second)
-{
-    return second ? (CLOCK_BEGIN_S + second) * 1000 : 0;
-}
-
 static int64_t daemon_now_ms(const struct sim *sim)
 {
-    return (CLOCK_BEGIN_S + sim->now) * 1000 + sim->clock_ms;
+    return world_ms(1) + (sim->now - 1) * 1000 + sim->clock_ms;
 }
 
 /* --- Commit ----------------------------------------------------------------------------------- */
@@ -159,44 +150,26 @@ static void carry_lookup(struct sim *sim, const struct job *job)
                     job->id, id);
 }
 
-static struct core_event started_event(const struct sim_folder *folder)
-{
-    struct core_event event = {.kind = EV_RUN_STARTED,
-                               .slurm_id = folder->job->id,
-                               .token = folder->job->token,
-                               .started_ms = world_ms(folder->job->started),
-                               .step = -1};
-    if (folder->was_alone) {
-        event.path = folder->begin_step >= 0 ? "/checkpoint" : "";
-        event.step = folder->begin_step;
-    }
-    return event;
-}
-
 static void carry_read_outcome(struct sim *sim, const struct run *run)
 {
     const struct sim_folder *folder = folder_find(sim, run->id);
-    if (folder && folder->has_started)
-        daemon_post(
-            sim, (struct sim_event){.event = started_event(folder), .phase = -1, .run = run->id});
-    if (folder && folder->checkpoint_step >= 0)
-        daemon_post(sim, (struct sim_event){.event = {.kind = EV_CHECKPOINT,
-                                                      .path = "/checkpoint",
-                                                      .step = folder->checkpoint_step},
-                                            .phase = -1,
-                                            .run = run->id});
     struct sim_event event = {.event = {.kind = EV_RUN_SILENT, .step = -1}, .phase = -1};
+    struct core_event told[5];
+    unsigned count = 0;
+    if (folder && folder->has_started)
+        told[count++] = started_event(folder);
+    if (folder && folder->good_step >= 0)
+        told[count++] = checkpoint_event(folder->good_step);
+    if (folder && folder->suspect_since >= 0)
+        told[count++] = suspect_event(folder);
+    if (folder && folder->checkpoint_step >= 0)
+        told[count++] = checkpoint_event(folder->checkpoint_step);
+    told[count++] = folder && folder->ended ? ended_event(folder) : event.event;
     event.run = run->id;
-    if (folder && folder->ended) {
-        event.event.kind = EV_RUN_ENDED;
-        event.event.slurm_id = folder->job->id;
-        event.event.outcome = folder->outcome;
-        event.event.cause = folder->cause;
-        event.event.step = folder->last_step;
-        event.event.ended_ms = world_ms(folder->ended);
-        event.event.requeues = folder->requeues;
+    for (unsigned i = 0; i < count; i++) {
+        event.event = told[i];
+        daemon_post(sim, event);
     }
-    daemon_post(sim, event);
 }
 
 static void carry_seal(struct sim *sim, const struct run *run)
@@ -519,9 +492,8 @@ void daemon_end(struct sim *sim)
 
 /* --- Leads and persons ------------------------------------------------------------------------ */
 
-/* False where the lead must tell it again: the daemon is away, or the message or its answer lost.
- */
-static bool daemon_take(struct sim *sim, struct core_event event, const struct sim_folder *folder)
+/* The daemon is away, or the message or its answer lost. */
+bool daemon_take(struct sim *sim, struct core_event event, const struct sim_folder *folder)
 {
     if (!sim->daemon.core || sim_fault(sim, 20))
         return false;
@@ -529,29 +501,6 @@ static bool daemon_take(struct sim *sim, struct core_event event, const struct s
     bool is_committed = daemon_handle(sim, &taken);
     daemon_drain(sim);
     return is_committed && !sim_fault(sim, 20);
-}
-
-bool daemon_take_started(struct sim *sim, const struct sim_folder *folder)
-{
-    return daemon_take(sim, started_event(folder), folder);
-}
-
-bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, int64_t step)
-{
-    struct core_event event = {.kind = EV_CHECKPOINT, .path = "/checkpoint", .step = step};
-    return daemon_take(sim, event, folder);
-}
-
-bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder)
-{
-    struct core_event event = {.kind = EV_RUN_ENDED,
-                               .slurm_id = folder->job->id,
-                               .outcome = folder->outcome,
-                               .cause = folder->cause,
-                               .step = folder->last_step,
-                               .requeues = folder->requeues,
-                               .ended_ms = world_ms(folder->ended)};
-    return daemon_take(sim, event, folder);
 }
 
 static const struct run *job_newest(const struct workflow *workflow, const struct job *job)

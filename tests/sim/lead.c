@@ -34,6 +34,8 @@ struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt
         .attempt = attempt,
         .begin_step = begin_step,
         .checkpoint_step = -1,
+        .suspect_since = -1,
+        .good_step = -1,
         .last_step = begin_step,
         .checkpoint_told = -1,
     };
@@ -61,15 +63,15 @@ struct sim_folder *folder_make_for(struct sim *sim, const struct run *run)
     return folder;
 }
 
-/* The newest checkpoint that the attempts before this one have saved, since the phase was last
- * begun anew; -1: none. */
+/* The newest checkpoint that the attempts before this one have saved and that is not suspect, since
+ * the phase was last begun anew; -1: none. */
 static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned attempt)
 {
     int64_t newest = -1;
     for (unsigned i = sim->fresh_from[phase]; i < sim->folder_count; i++) {
         const struct sim_folder *before = &sim->folders[i];
-        if (before->phase == phase && before->attempt < attempt && before->checkpoint_step > newest)
-            newest = before->checkpoint_step;
+        if (before->phase == phase && before->attempt < attempt && before->good_step > newest)
+            newest = before->good_step;
     }
     return newest;
 }
@@ -96,9 +98,9 @@ static void check_begin(struct sim *sim, const struct sim_lead *lead)
     const struct sim_folder *folder = lead->folder;
     int64_t newest = newest_checkpoint(sim, folder->phase, folder->attempt);
     if (folder->begin_step != newest)
-        sim_breach(sim, "attempt %u of phase %u begins at step %lld, but step %lld was saved",
-                   folder->attempt, folder->phase, (long long)folder->begin_step,
-                   (long long)newest);
+        sim_breach(
+            sim, "attempt %u of phase %u begins at step %lld, but step %lld is the newest good one",
+            folder->attempt, folder->phase, (long long)folder->begin_step, (long long)newest);
     if (folder->phase && !sim->is_beside && !sim->is_swept && !sim->successes[folder->phase - 1])
         sim_breach(sim, "phase %u begins before the one before it", folder->phase);
     if (lead->job->nodes != sim->nodes_wanted[folder->phase])
@@ -172,7 +174,8 @@ static void lead_begin(struct sim *sim, struct sim_lead *lead, struct sim_folder
         lead->channel = folder->run;
     if (sim_fault(sim, 12)) {
         lead->fails_at = folder->begin_step + 1 + sim_below(sim, 60);
-        lead->fails_of = sim_chance(sim, 2) ? CAUSE_EXIT : CAUSE_NODE_FAIL;
+        static const enum run_cause causes[] = {CAUSE_EXIT, CAUSE_NODE_FAIL, CAUSE_GUARD};
+        lead->fails_of = causes[sim_below(sim, 3)];
     }
     folder->has_started = true;
     folder->job = lead->job;
@@ -230,15 +233,22 @@ static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
     lead->until = sim->now + ASK_S;
 }
 
+static void lead_stop(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome,
+                      enum run_cause cause)
+{
+    lead->state = LEAD_STOPPING;
+    lead->stop_outcome = outcome;
+    lead->stop_cause = cause;
+    lead->until = sim->now + 1 + sim_below(sim, 7); /* may be too late for the grace */
+}
+
 static void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome outcome)
 {
     if (lead->state == LEAD_LINGERING)
         lead->state = LEAD_GONE;
     if (lead->state != LEAD_TRAINING)
         return;
-    lead->state = LEAD_STOPPING;
-    lead->stop_outcome = outcome;
-    lead->until = sim->now + 1 + sim_below(sim, 7); /* may be too late for the grace */
+    lead_stop(sim, lead, outcome, CAUSE_NONE);
 }
 
 /* It leaves the allocation to those that are still there; if it wants to go on in it, these are
@@ -264,33 +274,78 @@ static void lead_end(struct sim *sim, struct sim_lead *lead, enum run_outcome ou
     lead->until = sim->now + (requeues ? 2 : LINGER_S);
 }
 
+static void lead_save(struct sim *sim, struct sim_folder *folder)
+{
+    if (run_is_over(sim, folder)) /* nobody will know */
+        return;
+    folder->checkpoint_step = folder->last_step;
+    if (folder->suspect_since < 0)
+        folder->good_step = folder->last_step;
+}
+
+/* It looks at a window of steps, so that checkpoints of some time before are suspect too. */
+static void lead_break_guard(struct sim *sim, struct sim_lead *lead)
+{
+    struct sim_folder *folder = lead->folder;
+    if (!run_is_over(sim, folder)) { /* likewise */
+        int64_t since = folder->last_step - sim_below(sim, 2 * SIM_CHECKPOINT_STEPS);
+        folder->suspect_since = since > folder->begin_step ? since : folder->begin_step + 1;
+        int64_t good = folder->suspect_since - 1;
+        while (good > folder->begin_step && good % SIM_CHECKPOINT_STEPS != 0)
+            good--;
+        if (good < folder->good_step)
+            folder->good_step = good > folder->begin_step ? good : -1;
+        sim_say(sim, "lead of job %u: a guard breaks, step %lld and later are suspect",
+                lead->job->id, (long long)folder->suspect_since);
+    }
+    lead_stop(sim, lead, OUTCOME_FAILED, CAUSE_GUARD);
+}
+
 static void lead_train(struct sim *sim, struct sim_lead *lead)
 {
     struct sim_folder *folder = lead->folder;
     int64_t step = ++folder->last_step;
-    if (lead->fails_at && step >= lead->fails_at) {
+    bool fails = lead->fails_at && step >= lead->fails_at;
+    if (fails && lead->fails_of == CAUSE_GUARD) {
+        lead_break_guard(sim, lead);
+        return;
+    }
+    if (fails) {
         lead_end(sim, lead, OUTCOME_FAILED, lead->fails_of);
         return;
     }
     bool is_last = step >= sim->steps_wanted[folder->phase];
-    bool is_void = run_is_over(sim, folder); /* nobody will know */
-    if ((is_last || step % SIM_CHECKPOINT_STEPS == 0) && !is_void)
-        folder->checkpoint_step = step;
+    if (is_last || step % SIM_CHECKPOINT_STEPS == 0)
+        lead_save(sim, folder);
     if (is_last)
         lead_end(sim, lead, OUTCOME_SUCCEEDED, CAUSE_NONE);
 }
 
+/* Whether the daemon knows this checkpoint, or now does. */
+static bool lead_tell_checkpoint(struct sim *sim, struct sim_folder *folder, int64_t step)
+{
+    if (folder->checkpoint_told < step && daemon_take(sim, checkpoint_event(step), folder))
+        folder->checkpoint_told = step;
+    return folder->checkpoint_told >= step;
+}
+
+/* In the order in which it happened, as journals do. */
 static void lead_tell(struct sim *sim, struct sim_folder *folder)
 {
     if (!folder->run)
         return;
     if (!folder->started_told)
-        folder->started_told = daemon_take_started(sim, folder);
-    if (folder->started_told && folder->checkpoint_told < folder->checkpoint_step &&
-        daemon_take_checkpoint(sim, folder, folder->checkpoint_step))
-        folder->checkpoint_told = folder->checkpoint_step;
-    if (folder->ended && folder->checkpoint_told == folder->checkpoint_step && !folder->ended_told)
-        folder->ended_told = daemon_take_ended(sim, folder);
+        folder->started_told = daemon_take(sim, started_event(folder), folder);
+    if (!folder->started_told || !lead_tell_checkpoint(sim, folder, folder->good_step))
+        return;
+    bool is_suspect = folder->suspect_since >= 0;
+    if (is_suspect && !folder->suspect_told)
+        folder->suspect_told = daemon_take(sim, suspect_event(folder), folder);
+    if (is_suspect && !folder->suspect_told)
+        return;
+    if (lead_tell_checkpoint(sim, folder, folder->checkpoint_step) && folder->ended &&
+        !folder->ended_told)
+        folder->ended_told = daemon_take(sim, ended_event(folder), folder);
 }
 
 /* No daemon: the next attempt is its own. */
@@ -333,10 +388,9 @@ static void lead_tick(struct sim *sim, struct sim_lead *lead)
     if (lead->state == LEAD_TRAINING)
         lead_train(sim, lead);
     if (lead->state == LEAD_STOPPING && sim->now >= lead->until) {
-        if (!run_is_over(sim, lead->folder))
-            lead->folder->checkpoint_step = lead->folder->last_step;
+        lead_save(sim, lead->folder);
         bool is_fooled = lead->stop_outcome == OUTCOME_PREEMPTED && sim_fault(sim, 10);
-        lead_end(sim, lead, is_fooled ? OUTCOME_CANCELLED : lead->stop_outcome, CAUSE_NONE);
+        lead_end(sim, lead, is_fooled ? OUTCOME_CANCELLED : lead->stop_outcome, lead->stop_cause);
     }
     lead_tell(sim, lead->folder);
     lead_obey(sim, lead);

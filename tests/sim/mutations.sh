@@ -15,6 +15,9 @@ a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate
 a manual promotion does not wait|phase.c|} else if (phase->promote_manual) {|} else if (0) {
 a phase begins before the one before it has succeeded|phase.c|.state != PHASE_SUCCEEDED)|.state == PHASE_BLOCKED)
 a resumed run begins anew|phase.c|    if (phase->checkpoint_path) {|    if (phase->checkpoint_path \&\& phase->attempts > 9) {
+what a run saves after a guard broke is gone on from|run.c|    if (run->suspect_step >= 0 \&\& event->step >= run->suspect_step)\n        return;|
+what a run saved before a guard was seen to break is gone on from|run.c|    if (is_before ? !event->path : phase->checkpoint_step < event->since)\n        return;|    (void)is_before;\n    return;
+a guard that breaks costs the checkpoints of all runs before|run.c|        phase_set_checkpoint(phase, run->resume_path, run->resume_step);|        phase_set_checkpoint(phase, NULL, -1);
 checkpoints are forgotten|run.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
 the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
 a preempted run is not followed|run.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n

@@ -25,6 +25,7 @@ enum {
     SIM_QUEUE_MAX = 256,
     SIM_OUTBOX_MAX = 128,
     SIM_CHECKPOINT_STEPS = 20, /* a step a second */
+    SIM_STEPS_MAX = 1024,
 };
 
 /* --- The fake Slurm --------------------------------------------------------------------------- */
@@ -61,12 +62,15 @@ struct sim_folder {
     bool is_sealed;    /* the daemon has put a tombstone there */
     unsigned restarts; /* of its job when it started */
     int64_t begin_step, checkpoint_step, last_step;
+    /* A guard has broken: what was saved at this step or later is suspect; -1: none has. The newest
+     * checkpoint that is not; -1: none. */
+    int64_t suspect_since, good_step;
     int64_t ended; /* when, by the outcome file; 0: there is none */
     bool has_started;
     enum run_outcome outcome;
     enum run_cause cause;
     /* How much of the journal the daemon has acknowledged. */
-    bool started_told, ended_told;
+    bool started_told, suspect_told, ended_told;
     int64_t checkpoint_told;
     struct sim_job *job;
 };
@@ -90,6 +94,7 @@ struct sim_lead {
     uint64_t channel; /* the last run whose number it knows: by it the daemon is asked */
     int64_t heard_at; /* when the daemon last answered */
     enum run_outcome stop_outcome;
+    enum run_cause stop_cause;
     int64_t until;    /* STOPPING: the checkpoint is written then; LINGERING: it leaves then */
     int64_t fails_at; /* a step at which its program fails; 0: it does not */
     enum run_cause fails_of;
@@ -208,6 +213,14 @@ void script_start(struct sim *sim, struct sim_job *job);
 void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome);
 void script_tick(struct sim *sim, struct sim_job *job);
 
+/* told.c: a time as all tell it whose clocks nobody sets; 0: none. */
+int64_t world_ms(int64_t second);
+/* Events that a folder gives rise to. */
+struct core_event started_event(const struct sim_folder *folder);
+struct core_event checkpoint_event(int64_t step);
+struct core_event suspect_event(const struct sim_folder *folder);
+struct core_event ended_event(const struct sim_folder *folder);
+
 /* record.c: the caller's to workflow_free(). */
 struct workflow *workflow_copy(const struct workflow *from);
 /* What a remedy makes of it, now and then for other nodes; NULL: it is impossible. */
@@ -223,10 +236,8 @@ void daemon_tick(struct sim *sim);
 void daemon_end(struct sim *sim);
 /* Somebody sets the clock of its machine. */
 void daemon_set_clock(struct sim *sim);
-/* A lead's messages; false: it was not acknowledged. */
-bool daemon_take_started(struct sim *sim, const struct sim_folder *folder);
-bool daemon_take_checkpoint(struct sim *sim, const struct sim_folder *folder, int64_t step);
-bool daemon_take_ended(struct sim *sim, const struct sim_folder *folder);
+/* A lead's message; false: it was not acknowledged, and must be told again. */
+bool daemon_take(struct sim *sim, struct core_event event, const struct sim_folder *folder);
 /* What the lead of this run is told: `verb` FX_TELL_STOP, NEXT (with the run) or END; -1: nothing.
  */
 int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next);
