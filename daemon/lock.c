@@ -1,4 +1,5 @@
-/* The lock is fcntl's: it works on NFS too, where the homes of clusters are. */
+/* The lock is fcntl's: it works on NFS too, where the homes of clusters are, if that is mounted
+ * with locks. */
 #include "daemon/lock.h"
 
 #include "lib/error.h"

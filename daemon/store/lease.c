@@ -1,6 +1,9 @@
 /* The lease: the record itself says which daemon may write it. The home's lock only keeps a second
- * one from starting by mistake; somebody may have deleted it, or it may lie on a file system whose
- * locks do not hold. */
+ * one from starting by mistake; somebody may have deleted it.
+ *
+ * Where the record lies on a file system of a network (STORE_ALONE), SQLite holds the file itself,
+ * and reads no page of it twice: a second daemon cannot open it, and the lease need not be seen.
+ * If the locks of that file system do not hold, nothing keeps two daemons of two hosts apart. */
 #include "daemon/store/store_private.h"
 
 #include "lib/text.h"
