@@ -1,13 +1,17 @@
 /* Running scontrol. */
 #include "worker/lead/scontrol.h"
 
+#include "lib/text.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SCONTROL_OUTPUT_SIZE = 16384 };
+/* A configuration, or the nodes of a partition, may well be some ten thousand bytes. What is beyond
+ * this is read too, since scontrol would wait, but dropped. */
+enum { SCONTROL_OUTPUT_MAX = 1024 * 1024 };
 
 struct scontrol {
     uv_process_t process;
@@ -15,8 +19,8 @@ struct scontrol {
     uv_timer_t timer;
     scontrol_done *done;
     void *context;
-    char output[SCONTROL_OUTPUT_SIZE];
-    size_t size;
+    char buffer[16384];
+    struct text output;
     int code;
     bool has_ended, is_read, is_closing;
     unsigned handles;
@@ -25,8 +29,10 @@ struct scontrol {
 static void scontrol_closed(uv_handle_t *handle)
 {
     struct scontrol *scontrol = handle->data;
-    if (--scontrol->handles == 0)
-        free(scontrol);
+    if (--scontrol->handles > 0)
+        return;
+    text_fini(&scontrol->output);
+    free(scontrol);
 }
 
 static void scontrol_check(struct scontrol *scontrol, bool is_late)
@@ -34,7 +40,7 @@ static void scontrol_check(struct scontrol *scontrol, bool is_late)
     if (scontrol->is_closing || (!is_late && !(scontrol->has_ended && scontrol->is_read)))
         return;
     scontrol->is_closing = true;
-    scontrol->done(scontrol->context, scontrol->code, scontrol->output);
+    scontrol->done(scontrol->context, scontrol->code, text_string(&scontrol->output));
     if (!scontrol->has_ended && scontrol->process.pid)
         (void)uv_process_kill(&scontrol->process, SIGKILL); /* it may have ended just now */
     uv_close((uv_handle_t *)&scontrol->process, scontrol_closed);
@@ -58,17 +64,15 @@ static void scontrol_timer_done(uv_timer_t *timer)
 static void scontrol_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
     struct scontrol *scontrol = handle->data;
-    size_t room = sizeof(scontrol->output) - 1 - scontrol->size;
     (void)suggested;
-    *ret_buffer = uv_buf_init(scontrol->output + scontrol->size, (unsigned)room);
+    *ret_buffer = uv_buf_init(scontrol->buffer, sizeof(scontrol->buffer));
 }
 
 static void scontrol_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct scontrol *scontrol = stream->data;
-    (void)buffer;
-    if (size > 0)
-        scontrol->size += (size_t)size;
+    if (size > 0 && scontrol->output.size < SCONTROL_OUTPUT_MAX)
+        text_add_bytes(&scontrol->output, buffer->base, (size_t)size);
     if (size >= 0)
         return;
     uv_read_stop(stream);
