@@ -75,7 +75,9 @@ bool posthumous_is_success(const struct folder *folder)
         const char *name = json_string_value(node);
         bool is_name = name && *name && *name != '.' && !strchr(name, '/');
         json_t *exited = is_success && is_name ? last_entry(folder->run, name, "exited") : NULL;
-        is_success = json_is_true(json_object_get(exited, "done"));
+        json_t *suspect = exited ? last_entry(folder->run, name, "suspect") : NULL;
+        is_success = json_is_true(json_object_get(exited, "done")) && !suspect;
+        json_decref(suspect);
         json_decref(exited);
     }
     json_decref(stopping);

@@ -172,6 +172,8 @@ two_by_two='"resources": {"nodes": 2, "gpus": 2}'
     start_lead 3
     await_lead 1
     [ "$(outcome 3 '[.outcome, .cause]')" = '["failed","nan"]' ]
+    # Who reads the journal alone, as the lead is dead, takes that for no success either.
+    [ "$(journal 3 n1 'select(.type == "suspect" or .type == "exited") | [.type, .done]' | xargs)" = "[suspect,null] [exited,false]" ]
 }
 
 @test "a failing guard stops the run with its verdict, a warning is only recorded" {

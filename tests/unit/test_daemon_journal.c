@@ -347,8 +347,11 @@ static const char *outcome_after(struct world *world, const char *exited, const 
     return outcome;
 }
 
-#define DONE     "{\"seq\": 2, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": true}"
-#define CUT_OFF  "{\"seq\": 2, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": false}"
+#define DONE    "{\"seq\": 2, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": true}"
+#define CUT_OFF "{\"seq\": 2, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": false}"
+#define SUSPECT                                                                                    \
+    "{\"seq\": 2, \"time\": 2, \"type\": \"suspect\", \"step\": 8, \"message\": \"NaN\"}\n"        \
+    "{\"seq\": 3, \"time\": 2, \"type\": \"exited\", \"ranks\": [], \"done\": true}"
 #define STOPPING "{\"seq\": 2, \"time\": 2, \"type\": \"stopping\", \"why\": \"guard\"}\n"
 
 static void a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded(void **state)
@@ -360,6 +363,11 @@ static void a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded(void
 static void a_run_that_was_cut_off_when_its_lead_died_is_lost(void **state)
 {
     assert_string_equal(outcome_after(*state, CUT_OFF, NULL), "lost");
+}
+
+static void a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost(void **state)
+{
+    assert_string_equal(outcome_after(*state, SUSPECT, NULL), "lost");
 }
 
 static void a_run_that_was_being_stopped_when_its_lead_died_is_lost(void **state)
@@ -386,6 +394,7 @@ int main(void)
         TEST(what_a_job_that_is_only_absent_has_told_may_come_yet),
         TEST(a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded),
         TEST(a_run_that_was_cut_off_when_its_lead_died_is_lost),
+        TEST(a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost),
         TEST(a_run_that_was_being_stopped_when_its_lead_died_is_lost),
     };
     return cmocka_run_group_tests_name("daemon: journals", tests, NULL, NULL);

@@ -369,16 +369,17 @@ static void a_run_that_was_killed_ends_as_its_journals_tell(void **state)
     free(run_dir);
 }
 
-/* Both nodes had done their part, or one of them was cut off. */
+/* Both nodes had done their part, one of them was cut off, or NaN came last. */
 static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
 {
     static const struct {
-        const char *n1, *n2;
+        const char *n1, *n2, *type; /* of what they have told before */
         enum outcome_kind kind;
     } rows[] = {
-        {"true", "true", OUTCOME_SUCCEEDED},
-        {"true", "false", OUTCOME_PREEMPTED},
-        {"true", NULL, OUTCOME_PREEMPTED}, /* its journal has no last entry */
+        {"true", "true", "metric", OUTCOME_SUCCEEDED},
+        {"true", "false", "metric", OUTCOME_PREEMPTED},
+        {"true", NULL, "metric", OUTCOME_PREEMPTED}, /* its journal has no last entry */
+        {"true", "true", "suspect", OUTCOME_PREEMPTED},
     };
     (void)state;
     char *run_dir = text_format("%s/1", folder);
@@ -386,9 +387,9 @@ static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
         const char *const done[] = {rows[i].n1, rows[i].n2};
         for (int node = 0; node < 2; node++) {
             char *journal = text_format(
-                "{\"seq\": 1, \"time\": 102.5, \"type\": \"metric\", \"step\": 8, \"values\": {}}\n"
+                "{\"seq\": 1, \"time\": 102.5, \"type\": \"%s\", \"step\": 8, \"values\": {}}\n"
                 "{\"seq\": 2, \"time\": 103.5, \"type\": \"%s\", \"ranks\": [], \"done\": %s}\n",
-                done[node] ? "exited" : "gpus", done[node] ? done[node] : "null");
+                rows[i].type, done[node] ? "exited" : "gpus", done[node] ? done[node] : "null");
             put(journal, "1/journal/n%d.jsonl", node + 1);
             free(journal);
         }

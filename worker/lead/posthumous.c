@@ -13,7 +13,7 @@ struct posthumous_node {
     struct outcome *outcome;
     json_int_t last;
     int64_t checkpoint_step;
-    bool is_done;
+    bool is_done, is_suspect;
 };
 
 static bool posthumous_node_entry(void *context, const json_t *entry)
@@ -31,6 +31,8 @@ static bool posthumous_node_entry(void *context, const json_t *entry)
         outcome->started = time;
     else if (text_equal(type, "exited"))
         node->is_done = json_is_true(json_object_get(entry, "done"));
+    else if (text_equal(type, "suspect"))
+        node->is_suspect = true;
     else if (text_equal(type, "checkpoint") && step > node->checkpoint_step)
         node->checkpoint_step = step;
     else if (text_equal(type, "metric") && step > outcome->last_step) {
@@ -49,7 +51,7 @@ int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcom
     if (found.last)
         json_object_set_new(outcome->finals, node, json_integer(found.last));
     free(path);
-    *ret_is_done = found.is_done;
+    *ret_is_done = found.is_done && !found.is_suspect;
     return found.checkpoint_step;
 }
 

@@ -10,7 +10,8 @@ struct outcome;
 
 /* Adds to an outcome what the journal of one node holds: its last number, the last step, when its
  * ranks began, when it was last heard of. Returns the step of its newest checkpoint, or -1.
- * `ret_is_done`: its last entry says that the node had done its part, and well. */
+ * `ret_is_done`: its last entry says that the node had done its part, and well, and none names
+ * anything as suspect. */
 int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
                             bool *ret_is_done);
 

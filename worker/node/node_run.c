@@ -91,6 +91,8 @@ static void node_run_end(struct node_run *run)
         failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_list_ends(run->joined, ranks);
     node_run_list_ends(run->crew, ranks);
+    /* The very last rows may have broken a guard. */
+    bool is_done = run->has_done_its_part && !(run->observer && observer_is_suspect(run->observer));
     bool was_cut_off = (run->crew && crew_was_cut_off(run->crew)) ||
                        (run->joined && crew_was_cut_off(run->joined));
     if (run->observer) {
@@ -101,8 +103,7 @@ static void node_run_end(struct node_run *run)
             checkpoint = json_integer(saved_step);
     }
     if (run->journal) {
-        node_run_add(run, "exited",
-                     json_pack("{s:O, s:b}", "ranks", ranks, "done", run->has_done_its_part));
+        node_run_add(run, "exited", json_pack("{s:O, s:b}", "ranks", ranks, "done", is_done));
         journal_sync(run->journal); /* whoever hears of the end may look for all at once */
         final = journal_last(run->journal);
     }

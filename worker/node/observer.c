@@ -492,6 +492,11 @@ void observer_suspect(struct observer *observer, int64_t since)
         checkpoints_suspect(observer->checkpoints, since);
 }
 
+bool observer_is_suspect(const struct observer *observer)
+{
+    return observer->is_suspect;
+}
+
 void observer_join(struct observer *observer)
 {
     observer->awaits_join = false;

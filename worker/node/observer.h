@@ -70,6 +70,7 @@ void observer_look_last(struct observer *observer, enum observer_fate fate);
 /* A guard has failed, here or on another node, or NaN came: checkpoints of step `since` and later,
  * and all that are saved from now on, are told as suspect. */
 void observer_suspect(struct observer *observer, int64_t since);
+bool observer_is_suspect(const struct observer *observer);
 
 /* The groups have ended, and what joins their results begins: metrics may come of that alone, so
  * that before it none is said to be missing. */
