@@ -115,15 +115,13 @@ static unsigned time_min_minutes(const struct phase *phase)
     return least < saving ? saving : least;
 }
 
-/* The batch script. Which of several rivals it is in, the lead could not tell otherwise. */
+/* The batch script. Which job it is in, the lead could not tell otherwise: ids are given out
+ * again. */
 static char *order_script(const struct phase *phase, const struct job *job,
                           const struct folder *folder, const char *worker)
 {
     struct text script = {0};
-    text_add(&script, "#!/bin/sh\n");
-    if (job->first)
-        text_addf(&script, "export PHASED_JOB=%s\n", job->token);
-    text_add(&script, "exec ");
+    text_addf(&script, "#!/bin/sh\nexport PHASED_JOB=%s\nexec ", job->token);
     text_add_quoted(&script, worker);
     text_add(&script, phase_shares(phase) ? " host " : " lead ");
     text_add_quoted(&script, folder->job);

@@ -15,7 +15,7 @@ teardown() {
 claimed() {
     mkdir -p "$home/phase/$3"
     jq -n --argjson job "$2" --argjson attempt "$3" --arg dir "$home/phase/$3" \
-        '{job_id: $job, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
+        '{job_id: $job, token: "t\($job)", restarts: 0, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
 }
 
 has_claimed() {
@@ -24,6 +24,11 @@ has_claimed() {
 
 holds() {
     grep -qsF "run $1 of this phase, in job $2" "$job/job.log"
+}
+
+# has_asked N: Slurm, about job 17. The second time it has heard the first answer.
+has_asked() {
+    [ "$(grep -c "show job 17" "$home/slurm/calls")" -ge "$1" ]
 }
 
 @test "a run that the daemon has declared over does not begin, also without a daemon" {
@@ -41,10 +46,10 @@ holds() {
     new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 3 17 1
     echo "JobState=RUNNING" >"$home/slurm/show" # the controller answers
-    echo "JobId=17 JobName=test JobState=COMPLETING StdOut=$home/phased-17/job.log" >"$home/slurm/job.17"
+    echo "JobId=17 JobName=test JobState=COMPLETING StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
     start_lead 2
     await holds 1 17
-    await grep -qs "show job 17" "$home/slurm/calls"
+    await has_asked 2
     [ ! -e "$home/out/ran" ]
     echo '{}' >"$home/phase/1/outcome.json"
     await_lead
@@ -55,7 +60,7 @@ holds() {
 
 @test "a claim of a job that Slurm says is over, or does not know, or knows as another's, is void" {
     echo "JobState=RUNNING" >"$home/slurm/show"
-    for said in "JobState=NODE_FAIL StdOut=$home/phased-17/job.log" "" "JobState=RUNNING StdOut=/elsewhere/log"; do
+    for said in "JobState=NODE_FAIL StdOut=$home/phased-t17/job.log" "" "JobState=RUNNING StdOut=/elsewhere/log"; do
         rm -rf "$home/slurm/job.17" "$home/phase"
         [ -z "$said" ] || echo "JobId=17 JobName=test $said" >"$home/slurm/job.17"
         new_run 2 '{"run": "true"}'

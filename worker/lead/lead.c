@@ -116,7 +116,7 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     /* The signal that the lead got a moment ago may have reached scontrol too. */
     if (!answer->state[0] && ++lead->unanswered < LEAD_ASK_MAX) {
         lead->is_asking = true;
-        inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
+        inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
         return;
     }
     /* Of a job that is being ended it is the time of that end. */
@@ -145,7 +145,7 @@ static void lead_ask(struct lead *lead)
         return;
     lead->is_asking = true;
     lead->unanswered = 0;
-    inquiry_start(&lead->loop, lead->job_id, lead_asked, lead);
+    inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
 }
 
 /* The ranks stop at once, as there may be little time; the cause is found meanwhile. */
@@ -237,12 +237,12 @@ static void lead_step_ended(void *context, int code, int number)
 void lead_launch_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    int64_t holder = lead->claim.holder.job_id;
-    if (holder && lead->ready == lead->count)
+    const struct phase_holder *holder = &lead->claim.holder;
+    if (holder->number && lead->ready == lead->count)
         (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
                               "job %lld runs this phase, and neither it nor Slurm says that it is "
                               "over: cancel it",
-                              (long long)holder);
+                              (long long)holder->life.job_id);
     (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
                           "only %u of %u agents were there after %d s", lead->ready, lead->count,
                           LEAD_LAUNCH_MS / 1000);
@@ -298,8 +298,10 @@ static void lead_init(struct lead *lead, const char *job_dir)
     int64_t count = lead_number("SLURM_JOB_NUM_NODES");
     lead->job_dir = job_dir;
     lead->program = text_format("%s", program);
-    lead->job_id = lead_number("SLURM_JOB_ID");
-    lead->restarts = (unsigned)lead_number("SLURM_RESTART_COUNT");
+    lead->life.job_id = lead_number("SLURM_JOB_ID");
+    lead->life.restarts = (unsigned)lead_number("SLURM_RESTART_COUNT");
+    const char *token = getenv("PHASED_JOB");
+    (void)snprintf(lead->life.token, sizeof(lead->life.token), "%s", token ? token : "");
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
     lead->agents = calloc(lead->count, sizeof(*lead->agents));
@@ -345,7 +347,7 @@ static void lead_fini(struct lead *lead)
 static int lead_open_first(struct lead *lead, struct error *err)
 {
     char *run_dir = NULL;
-    int result = job_folder_claim(lead->job_dir, lead->job_id, err);
+    int result = job_folder_claim(lead->job_dir, lead->life.job_id, err);
     if (result == -EBUSY)
         return result;
     if (result < 0)
@@ -380,7 +382,7 @@ int lead_main(const char *job_dir, bool is_guest)
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)
-            inquiry_start(&lead.loop, lead.job_id, lead_limit_known, &lead);
+            inquiry_start(&lead.loop, lead.life.job_id, lead_limit_known, &lead);
         lead_start_step(&lead);
     }
     uv_run(&lead.loop, UV_RUN_DEFAULT);

@@ -52,7 +52,8 @@ void lead_begin(struct lead *lead)
                   json_pack("{s:I, s:i, s:o, s:o, s:O?, s:s?}", "job_id",
                             (json_int_t)run->outcome.job_id, "restarts", (int)run->outcome.restarts,
                             "nodes", nodes, "end_time", limit, "hardware",
-                            run->assignment->hardware, "token", getenv("PHASED_JOB")));
+                            run->assignment->hardware, "token",
+                            lead->life.token[0] ? lead->life.token : NULL));
     lead_warn_of_hardware(run);
     lead_checks_begin(lead);
 }

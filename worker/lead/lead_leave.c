@@ -83,7 +83,7 @@ static void lead_requeue(struct lead *lead)
         return;
     }
     lead->requeue = LEAD_REQUEUE_ASKED;
-    requeue_start(&lead->loop, lead->job_id, lead_requeue_done, lead);
+    requeue_start(&lead->loop, lead->life.job_id, lead_requeue_done, lead);
 }
 
 /* The agents do not end. Their journals are written; a requeue ends them too. */
@@ -104,10 +104,10 @@ static void lead_forgotten(void *context, bool is_so)
 
 static void lead_exit(struct lead *lead)
 {
-    bool may_be_preempted = lead->was_interrupted || lead->restarts > 0;
+    bool may_be_preempted = lead->was_interrupted || lead->life.restarts > 0;
     uv_timer_stop(&lead->timer);
     if (lead->is_final && may_be_preempted && !lead->is_guest)
-        grace_forget(&lead->loop, lead->job_id, lead_forgotten, lead);
+        grace_forget(&lead->loop, lead->life.job_id, lead_forgotten, lead);
     else
         lead_close(lead);
 }

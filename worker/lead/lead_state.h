@@ -62,7 +62,7 @@ struct lead_hang {
 struct lead_claim {
     bool is_asking;             /* Slurm, of the job that stands in the way */
     unsigned over;              /* the claim whose job is over, as Slurm says */
-    struct phase_holder holder; /* job_id 0: nobody stands in the way */
+    struct phase_holder holder; /* whose job that is */
     uv_timer_t timer;           /* to try again */
 };
 
@@ -70,8 +70,7 @@ struct lead {
     uv_loop_t loop;
     const char *job_dir;
     char *program;
-    int64_t job_id;
-    unsigned restarts; /* of the job */
+    struct phase_life life; /* of the job that it is in */
     enum lead_state state;
     struct lead_run *run;
     struct lead_run *known; /* while `run` is alone: the last one with a number, for its channel */

@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
+#include "worker/lead/inquiry.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -60,11 +61,12 @@ static bool claim_is_over(const json_t *claim)
 
 /* -EEXIST: another lead was quicker. */
 static int claim_make(const struct assignment *assignment, const char *phase_dir, unsigned number,
-                      int64_t job_id, struct error *err)
+                      const struct phase_life *life, struct error *err)
 {
     char *path = text_format("%s/lead.%u", phase_dir, number);
-    char *own = text_format("%s/.lead.%lld", phase_dir, (long long)job_id);
-    json_t *json = json_pack("{s:I, s:i, s:s}", "job_id", (json_int_t)job_id, "attempt",
+    char *own = text_format("%s/.lead.%lld", phase_dir, (long long)life->job_id);
+    json_t *json = json_pack("{s:I, s:s, s:i, s:i, s:s}", "job_id", (json_int_t)life->job_id,
+                             "token", life->token, "restarts", (int)life->restarts, "attempt",
                              (int)assignment->attempt, "run_dir", assignment->run_dir);
     char *text = json_dumps(json, JSON_COMPACT);
     struct stat status;
@@ -91,42 +93,54 @@ static void claim_remove(const char *phase_dir, unsigned number)
     free(path);
 }
 
+static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
+{
+    return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);
+}
+
 /* Whether the claim numbered `number` stands in nobody's way. */
 static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
-                       int64_t job_id, struct phase_holder *ret_holder, struct error *err)
+                       const struct phase_life *life, struct phase_holder *ret_holder,
+                       struct error *err)
 {
     json_t *claim = claim_read(phase_dir, number);
-    json_int_t holder = json_integer_value(json_object_get(claim, "job_id"));
+    const char *token = json_string_value(json_object_get(claim, "token"));
     json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
+    struct phase_holder holder = {
+        .number = number,
+        .life.job_id = json_integer_value(json_object_get(claim, "job_id")),
+        .life.restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
+    };
     int result = 0;
-    *ret_holder = (struct phase_holder){number, (unsigned)attempt, holder};
+    (void)snprintf(holder.life.token, sizeof(holder.life.token), "%s", token ? token : "");
+    *ret_holder = holder;
     if (!claim)
         result = error_set(err, -EBUSY, "%s/lead.%u cannot be read", phase_dir, number);
-    else if (holder == job_id)
+    else if (life_is_same(&holder.life, life))
         result = 0;
     else if (attempt > (json_int_t)assignment->attempt)
         result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
-                           (long long)attempt, (long long)holder);
+                           (long long)attempt, (long long)holder.life.job_id);
     else if (!claim_is_over(claim))
         result = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
-                           (long long)attempt, (long long)holder);
+                           (long long)attempt, (long long)holder.life.job_id);
     json_decref(claim);
     return result;
 }
 
-int phase_claim_take(const struct assignment *assignment, int64_t job_id, unsigned over,
-                     struct phase_holder *ret_holder, struct error *err)
+int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
+                     unsigned over, struct phase_holder *ret_holder, struct error *err)
 {
     char *phase_dir = file_parent(assignment->run_dir);
     int result = -EEXIST;
     for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
         unsigned number = claim_newest(phase_dir);
-        result = number ? claim_check(assignment, phase_dir, number, job_id, ret_holder, err) : 0;
+        result = number ? claim_check(assignment, phase_dir, number, life, ret_holder, err) : 0;
         if (result == -EBUSY && number == over)
             result = 0;
         if (result < 0)
             break;
-        result = claim_make(assignment, phase_dir, number + 1, job_id, err);
+        result = claim_make(assignment, phase_dir, number + 1, life, err);
         if (result == 0 && number)
             claim_remove(phase_dir, number);
     }
@@ -134,4 +148,23 @@ int phase_claim_take(const struct assignment *assignment, int64_t job_id, unsign
         result = -EBUSY;
     free(phase_dir);
     return result;
+}
+
+bool phase_life_is_over(const struct phase_life *life, const struct inquiry_answer *answer)
+{
+    static const char *const words[] = {"COMPLETED", "CANCELLED",    "FAILED",    "TIMEOUT",
+                                        "NODE_FAIL", "PREEMPTED",    "BOOT_FAIL", "DEADLINE",
+                                        "REVOKED",   "OUT_OF_MEMORY"};
+    if (answer->is_unknown)
+        return true;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (text_equal(answer->state, words[i]))
+            return true;
+    /* Its token stands in the path of its output, whatever else a site rewrites. */
+    bool is_other =
+        life->token[0] && strstr(answer->text, " StdOut=/") && !strstr(answer->text, life->token);
+    /* Restarts grow before the life that is requeued has ended: until then it is COMPLETING. */
+    bool is_next = text_equal(answer->state, "RUNNING") && strstr(answer->text, " Restarts=") &&
+                   answer->restarts != life->restarts;
+    return answer->state[0] && (is_other || is_next);
 }

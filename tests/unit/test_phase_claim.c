@@ -1,0 +1,104 @@
+/* Who may run a phase: the chain of claims in its folder, and what Slurm says of those who stand in
+ * it. */
+#include "tests/unit/folder.h"
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/assignment.h"
+#include "worker/lead/inquiry.h"
+#include "worker/lead/phase_claim.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
+
+/* Claims the phase for a run of `claimant`. */
+static int take(unsigned attempt, const struct phase_life *claimant, unsigned over,
+                struct phase_holder *ret_holder)
+{
+    char *run_dir = text_format("%s/%u", folder, attempt);
+    struct assignment assignment = {.attempt = attempt, .run_dir = run_dir};
+    struct error err;
+    assert_int_equal(file_make_folders(run_dir, 0700, NULL), 0);
+    int result = phase_claim_take(&assignment, claimant, over, ret_holder, &err);
+    free(run_dir);
+    return result;
+}
+
+static void end_run(unsigned attempt)
+{
+    char *path = text_format("%s/%u/outcome.json", folder, attempt);
+    assert_int_equal(file_replace(path, "{}", 2, 0600, NULL), 0);
+    free(path);
+}
+
+static void only_the_same_life_of_a_job_takes_a_claim_as_its_own(void **state)
+{
+    static const struct {
+        struct phase_life life;
+        int result;
+    } rows[] = {
+        {{.job_id = 17, .token = "aaaa", .restarts = 1}, 0},
+        {{.job_id = 17, .token = "bbbb", .restarts = 1}, -EBUSY}, /* the id was given out again */
+        {{.job_id = 17, .token = "aaaa", .restarts = 2}, -EBUSY},
+        {{.job_id = 18, .token = "aaaa", .restarts = 1}, -EBUSY},
+    };
+    struct phase_holder holder;
+    (void)state;
+    assert_int_equal(take(1, &life, 0, &holder), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(take(2, &rows[i].life, 0, &holder), rows[i].result);
+        assert_string_equal(holder.life.token, "aaaa");
+        assert_true(holder.life.job_id == 17 && holder.life.restarts == 1);
+    }
+    end_run(1);
+    end_run(2);
+    assert_int_equal(take(3, &rows[3].life, 0, &holder), 0);
+}
+
+static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
+{
+#define OUTPUT " StdOut=/home/runs/7/phased-aaaa/job.log"
+    static const struct {
+        const char *state, *text;
+        unsigned restarts;
+        bool is_unknown, is_over;
+    } rows[] = {
+        {"", "", 0, false, false}, /* no answer */
+        {"", "", 0, true, true},
+        {"RUNNING", " Restarts=1" OUTPUT, 1, false, false},
+        /* The same home has another name there. */
+        {"RUNNING", " Restarts=1 StdOut=/alias/7/phased-aaaa/job.log", 1, false, false},
+        {"RUNNING", " Restarts=1 StdOut=/home/runs/7/phased-bbbb/job.log", 1, false, true},
+        {"RUNNING", " Restarts=1", 1, false, false}, /* nothing tells whose it is */
+        {"PENDING", " Restarts=1" OUTPUT, 1, false, false},
+        {"RUNNING", " Restarts=2" OUTPUT, 2, false, true},
+        /* It was requeued, and the life before is being ended. */
+        {"COMPLETING", " Restarts=2" OUTPUT, 2, false, false},
+        {"COMPLETED", " Restarts=1" OUTPUT, 1, false, true},
+        {"NODE_FAIL", " Restarts=1" OUTPUT, 1, false, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct inquiry_answer answer = {
+            .restarts = rows[i].restarts, .is_unknown = rows[i].is_unknown, .text = rows[i].text};
+        (void)snprintf(answer.state, sizeof(answer.state), "%s", rows[i].state);
+        assert_int_equal(phase_life_is_over(&life, &answer), rows[i].is_over);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
+        TEST(slurm_says_whether_a_life_of_a_job_is_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
