@@ -65,6 +65,5 @@ bool lead_claim(struct lead *lead)
     if (result < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run matters more */
     lead->claim.holder.number = 0;
-    lead->claim.over = 0; /* the next run may be of another phase, whose claims count anew */
     return true;
 }
