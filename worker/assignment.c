@@ -164,6 +164,8 @@ static int assignment_read_json(struct assignment *assignment, struct error *err
     assignment->run = run;
     assignment->attempt = (unsigned)attempt;
     assignment->is_alone = json_is_true(json_object_get(json, "alone"));
+    assignment->known_run =
+        assignment->is_alone ? json_integer_value(json_object_get(json, "known_run")) : run;
     assignment->address =
         text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
     assignment->environment = environment;

@@ -15,8 +15,9 @@ struct error;
 enum assignment_launch { ASSIGNMENT_LAUNCH_RANK, ASSIGNMENT_LAUNCH_NODE, ASSIGNMENT_LAUNCH_GROUP };
 
 struct assignment {
-    json_t *json; /* owns what the pointers below mean */
-    int64_t run;  /* 0 when `is_alone` */
+    json_t *json;      /* owns what the pointers below mean */
+    int64_t run;       /* 0 when `is_alone` */
+    int64_t known_run; /* `run`; when alone, the newest one before it that has a number */
     unsigned attempt;
     bool is_alone; /* made by a lead without the daemon: no secret, nothing can be pushed yet */
     const char *run_dir, *job_dir, *out_dir, *daemon_file;

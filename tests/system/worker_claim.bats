@@ -15,7 +15,7 @@ teardown() {
 claimed() {
     mkdir -p "$home/phase/$3"
     jq -n --argjson job "$2" --argjson attempt "$3" --arg dir "$home/phase/$3" \
-        '{job_id: $job, token: "t\($job)", restarts: 0, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
+        '{job_id: $job, token: "t\($job)", restarts: 0, known_run: $attempt, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
 }
 
 has_claimed() {

@@ -459,7 +459,7 @@ static struct assignment *assignment_of(unsigned attempt)
 static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
 {
     struct error err;
-    char *run_dir = NULL, *again = NULL;
+    char *run_dir = NULL, *again = NULL, *third_dir = NULL;
     (void)state;
     put_past_run(1, &(struct past_run){0, 0, {10, 20}});
     struct assignment *last = assignment_of(1);
@@ -467,6 +467,9 @@ static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
     struct assignment *next = assignment_of(2);
     assert_true(next->is_alone && next->run == 0 && next->attempt == 2 && next->resume_step == 20);
     assert_string_equal(next->run_dir, run_dir);
+    assert_int_equal(alone_make_run(next, &third_dir, &err), 0);
+    struct assignment *third = assignment_of(3);
+    assert_true(last->known_run == 11 && next->known_run == 11 && third->known_run == 11);
     char *numbered = alone_find_numbered(next);
     assert_string_equal(numbered, last->run_dir);
     /* A lead that was killed before it could say that it serves it finds it again. */
@@ -475,9 +478,11 @@ static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
     /* What the daemon has made meanwhile, for another job, is not its own. */
     put("{\"job_dir\": \"/another\"}", "2/run.json");
     assert_int_equal(alone_make_run(last, &again, &err), -EBUSY);
+    assignment_free(third);
     assignment_free(next);
     assignment_free(last);
     free(numbered);
+    free(third_dir);
     free(again);
     free(run_dir);
 }

@@ -17,17 +17,23 @@
 
 static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
 
-/* Claims the phase for a run of `claimant`. */
-static int take(unsigned attempt, const struct phase_life *claimant, unsigned over,
-                struct phase_holder *ret_holder)
+/* Claims the phase for an attempt of `claimant`; `run`: the newest number in its line. */
+static int take_in(int64_t run, unsigned attempt, const struct phase_life *claimant,
+                   struct phase_holder *ret_holder)
 {
     char *run_dir = text_format("%s/%u", folder, attempt);
-    struct assignment assignment = {.attempt = attempt, .run_dir = run_dir};
+    struct assignment assignment = {.known_run = run, .attempt = attempt, .run_dir = run_dir};
     struct error err;
     assert_int_equal(file_make_folders(run_dir, 0700, NULL), 0);
-    int result = phase_claim_take(&assignment, claimant, over, ret_holder, &err);
+    int result = phase_claim_take(&assignment, claimant, 0, ret_holder, &err);
     free(run_dir);
     return result;
+}
+
+static int take(unsigned attempt, const struct phase_life *claimant,
+                struct phase_holder *ret_holder)
+{
+    return take_in(attempt + 10, attempt, claimant, ret_holder);
 }
 
 static void end_run(unsigned attempt)
@@ -50,15 +56,31 @@ static void only_the_same_life_of_a_job_takes_a_claim_as_its_own(void **state)
     };
     struct phase_holder holder;
     (void)state;
-    assert_int_equal(take(1, &life, 0, &holder), 0);
+    assert_int_equal(take(1, &life, &holder), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(take(2, &rows[i].life, 0, &holder), rows[i].result);
+        assert_int_equal(take(2, &rows[i].life, &holder), rows[i].result);
         assert_string_equal(holder.life.token, "aaaa");
         assert_true(holder.life.job_id == 17 && holder.life.restarts == 1);
     }
     end_run(1);
     end_run(2);
-    assert_int_equal(take(3, &rows[3].life, 0, &holder), 0);
+    assert_int_equal(take(3, &rows[3].life, &holder), 0);
+}
+
+/* Job 17 was given run 11, and has gone on alone with attempts 2 and 3 of the phase. */
+static void a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone(void **state)
+{
+    static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
+    struct phase_holder holder;
+    (void)state;
+    assert_int_equal(take_in(11, 1, &life, &holder), 0);
+    assert_int_equal(take_in(11, 3, &life, &holder), 0);
+    assert_int_equal(take_in(12, 2, &other, &holder), -EBUSY);
+    end_run(3);
+    assert_int_equal(take_in(12, 2, &other, &holder), 0);
+    /* From now on job 17 is too late, whatever number it gives its attempt. */
+    assert_int_equal(take_in(11, 1, &life, &holder), -ESTALE);
+    assert_int_equal(take_in(11, 4, &life, &holder), -ESTALE);
 }
 
 static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
@@ -98,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
+        TEST(a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone),
         TEST(slurm_says_whether_a_life_of_a_job_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ static json_t *alone_run_json(const struct assignment *last, const char *run_dir
     json_object_set_new(json, "attempt", json_integer(last->attempt + 1));
     json_object_set_new(json, "run_dir", json_string(run_dir));
     json_object_set_new(json, "alone", json_true());
+    json_object_set_new(json, "known_run", json_integer((json_int_t)last->known_run));
     (void)json_object_del(json, "anew"); /* it goes on with what the last run has done */
     json_object_set_new(json, "resume", lineage_checkpoint(phase_dir, last->attempt));
     return json;

@@ -65,9 +65,10 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
 {
     char *path = text_format("%s/lead.%u", phase_dir, number);
     char *own = text_format("%s/.lead.%lld", phase_dir, (long long)life->job_id);
-    json_t *json = json_pack("{s:I, s:s, s:i, s:i, s:s}", "job_id", (json_int_t)life->job_id,
-                             "token", life->token, "restarts", (int)life->restarts, "attempt",
-                             (int)assignment->attempt, "run_dir", assignment->run_dir);
+    json_t *json = json_pack("{s:I, s:s, s:i, s:I, s:i, s:s}", "job_id", (json_int_t)life->job_id,
+                             "token", life->token, "restarts", (int)life->restarts, "known_run",
+                             (json_int_t)assignment->known_run, "attempt", (int)assignment->attempt,
+                             "run_dir", assignment->run_dir);
     char *text = json_dumps(json, JSON_COMPACT);
     struct stat status;
     if (!text)
@@ -98,6 +99,16 @@ static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
     return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);
 }
 
+/* The daemon numbers runs in the order in which it makes them; a lead that is alone only counts its
+ * attempts on, and knows of no other's. */
+static bool claim_is_later(const json_t *claim, const struct assignment *assignment)
+{
+    json_int_t run = json_integer_value(json_object_get(claim, "known_run"));
+    json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
+    return run > assignment->known_run ||
+           (run == assignment->known_run && attempt > (json_int_t)assignment->attempt);
+}
+
 /* Whether the claim numbered `number` stands in nobody's way. */
 static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
                        const struct phase_life *life, struct phase_holder *ret_holder,
@@ -118,7 +129,7 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
         result = error_set(err, -EBUSY, "%s/lead.%u cannot be read", phase_dir, number);
     else if (life_is_same(&holder.life, life))
         result = 0;
-    else if (attempt > (json_int_t)assignment->attempt)
+    else if (claim_is_later(claim, assignment))
         result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
                            (long long)attempt, (long long)holder.life.job_id);
     else if (!claim_is_over(claim))
