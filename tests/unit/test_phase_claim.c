@@ -114,6 +114,25 @@ static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
     }
 }
 
+static void a_job_that_is_being_ended_is_waited_for_but_not_for_ever(void **state)
+{
+    static const struct {
+        const char *state;
+        int64_t waited_s;
+        bool is_worth_it;
+    } rows[] = {
+        {"COMPLETING", 0, true},     {"COMPLETING", 600, true}, {"COMPLETING", 900, false},
+        {"COMPLETING", 3600, false}, {"RUNNING", 0, false},     {"", 0, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct inquiry_answer answer = {.text = ""};
+        (void)snprintf(answer.state, sizeof(answer.state), "%s", rows[i].state);
+        assert_int_equal(phase_life_is_ending(&answer, rows[i].waited_s * 1000),
+                         rows[i].is_worth_it);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
 
 int main(void)
@@ -121,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
         TEST(a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone),
+        TEST(a_job_that_is_being_ended_is_waited_for_but_not_for_ever),
         TEST(slurm_says_whether_a_life_of_a_job_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "lib/error.h"
 #include "worker/assignment.h"
+#include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/phase_claim.h"
 
@@ -29,6 +30,8 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
     bool is_over = phase_life_is_over(&lead->claim.holder.life, answer);
     if (is_over)
         lead->claim.over = lead->claim.holder.number;
+    else if (phase_life_is_ending(answer, clock_steady_ms() - lead->claim.since_ms))
+        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_over ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
 
@@ -52,8 +55,10 @@ bool lead_claim(struct lead *lead)
         return false;
     }
     if (result == -EBUSY) {
-        if (last != lead->claim.holder.number)
+        if (last != lead->claim.holder.number) {
+            lead->claim.since_ms = clock_steady_ms();
             printf("phase-worker lead: waiting: %s\n", err.message);
+        }
         int64_t job_id = lead->claim.holder.life.job_id;
         lead->claim.is_asking = job_id > 0;
         if (job_id > 0)

@@ -63,6 +63,7 @@ struct lead_claim {
     bool is_asking;             /* Slurm, of the job that stands in the way */
     unsigned over;              /* the claim whose job is over, as Slurm says */
     struct phase_holder holder; /* whose job that is */
+    int64_t since_ms;           /* when it was found in the way */
     uv_timer_t timer;           /* to try again */
 };
 

@@ -17,7 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PHASE_CLAIM_FILE_MAX = 65536, PHASE_CLAIM_TRIES = 10 };
+enum {
+    PHASE_CLAIM_FILE_MAX = 65536,
+    PHASE_CLAIM_TRIES = 10,
+    PHASE_CLAIM_ENDING_MS = 15 * 60 * 1000,
+};
 
 /* The highest number; 0: there is no claim. */
 static unsigned claim_newest(const char *phase_dir)
@@ -178,4 +182,9 @@ bool phase_life_is_over(const struct phase_life *life, const struct inquiry_answ
     bool is_next = text_equal(answer->state, "RUNNING") && strstr(answer->text, " Restarts=") &&
                    answer->restarts != life->restarts;
     return answer->state[0] && (is_other || is_next);
+}
+
+bool phase_life_is_ending(const struct inquiry_answer *answer, int64_t waited_ms)
+{
+    return text_equal(answer->state, "COMPLETING") && waited_ms < PHASE_CLAIM_ENDING_MS;
 }

@@ -39,5 +39,8 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
 
 /* Whether what Slurm says of the holder's job means that this life of it is over. */
 bool phase_life_is_over(const struct phase_life *life, const struct inquiry_answer *answer);
+/* Whether Slurm is ending the job, and is worth waiting for after `waited_ms`: what a node needs to
+ * kill the job's processes, and to run an epilog, but not what a node needs that hangs. */
+bool phase_life_is_ending(const struct inquiry_answer *answer, int64_t waited_ms);
 
 #endif
