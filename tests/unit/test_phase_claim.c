@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
 
@@ -83,6 +84,28 @@ static void a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone(void
     assert_int_equal(take_in(11, 4, &life, &holder), -ESTALE);
 }
 
+static bool is_there(unsigned number)
+{
+    char *path = text_format("%s/lead.%u", folder, number);
+    bool is_so = access(path, F_OK) == 0;
+    free(path);
+    return is_so;
+}
+
+/* A lead that was slow to claim the next number must find it taken, whatever came since. */
+static void no_number_of_a_claim_is_ever_free_again(void **state)
+{
+    struct phase_holder holder;
+    (void)state;
+    for (unsigned attempt = 1; attempt <= 3; attempt++) {
+        assert_int_equal(take(attempt, &life, &holder), 0);
+        for (unsigned number = 1; number <= attempt; number++)
+            assert_true(is_there(number));
+        assert_false(is_there(attempt + 1));
+        end_run(attempt);
+    }
+}
+
 static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
 {
 #define OUTPUT " StdOut=/home/runs/7/phased-aaaa/job.log"
@@ -140,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
         TEST(a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone),
+        TEST(no_number_of_a_claim_is_ever_free_again),
         TEST(a_job_that_is_being_ended_is_waited_for_but_not_for_ever),
         TEST(slurm_says_whether_a_life_of_a_job_is_over),
     };

@@ -68,7 +68,9 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
                       const struct phase_life *life, struct error *err)
 {
     char *path = text_format("%s/lead.%u", phase_dir, number);
-    char *own = text_format("%s/.lead.%lld", phase_dir, (long long)life->job_id);
+    /* No other lead may write it, not even one of a job with the same id. */
+    char *own = text_format("%s/.lead.%lld-%s-%u-%d", phase_dir, (long long)life->job_id,
+                            life->token, life->restarts, (int)getpid());
     json_t *json = json_pack("{s:I, s:s, s:i, s:I, s:i, s:s}", "job_id", (json_int_t)life->job_id,
                              "token", life->token, "restarts", (int)life->restarts, "known_run",
                              (json_int_t)assignment->known_run, "attempt", (int)assignment->attempt,
@@ -89,13 +91,6 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
     free(own);
     free(path);
     return result;
-}
-
-static void claim_remove(const char *phase_dir, unsigned number)
-{
-    char *path = text_format("%s/lead.%u", phase_dir, number);
-    (void)unlink(path); /* somebody else may have */
-    free(path);
 }
 
 static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
@@ -147,19 +142,20 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
                      unsigned over, struct phase_holder *ret_holder, struct error *err)
 {
     char *phase_dir = file_parent(assignment->run_dir);
+    unsigned least = 0; /* this one is there, whether or not the folder shows it here yet */
     int result = -EEXIST;
     for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
         unsigned number = claim_newest(phase_dir);
+        number = number > least ? number : least;
         result = number ? claim_check(assignment, phase_dir, number, life, ret_holder, err) : 0;
         if (result == -EBUSY && number == over)
             result = 0;
         if (result < 0)
             break;
         result = claim_make(assignment, phase_dir, number + 1, life, err);
-        if (result == 0 && number)
-            claim_remove(phase_dir, number);
+        least = number + 1;
     }
-    if (result == -EEXIST) /* the folder is not seen here as it is */
+    if (result == -EEXIST)
         result = -EBUSY;
     free(phase_dir);
     return result;
