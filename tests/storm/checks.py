@@ -106,9 +106,12 @@ def resumes(found):
     for address, expected in found.expected.items():
         if expected.own or not expected.save:
             continue
-        before = None
+        before, behind = None, set()
         for start in starts_of(found, address):
-            good = [step for step in start.found if step not in start.bad]
+            # What lay ahead when a run went back for a good reason, as a retry that begins anew
+            # does, counts no more for the runs after it, until one of them saves it again.
+            behind -= {step for _, step in before.saves} if before else set()
+            good = [step for step in start.found if step not in start.bad and step not in behind]
             newest = max(good, default=0)
             if start.poisoned:
                 yield Violation("resumed from a bad one", workflow_of(address),
@@ -117,6 +120,8 @@ def resumes(found):
                 yield Violation("went back", workflow_of(address),
                                 f"{start}; there were {start.found}, bad {start.bad}; "
                                 f"before it {before}")
+            elif start.last != "refused":  # which began from none
+                behind |= {step for step in good if step > start.resumed}
             before = start
 
 
