@@ -129,6 +129,7 @@ void job_join(struct step *step, struct run *run, struct job *host)
     assert(guest->host == host && !host->host && !host->ended);
     guest->restarts = host->restarts; /* those before are not its own */
     guest->absent_since_ms = host->absent_since_ms;
+    job_run(run->phase->workflow, host)->idle_ms = 0;
     job_follow(step, run, host);
 }
 

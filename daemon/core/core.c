@@ -171,9 +171,8 @@ static void core_on_time(struct step *step)
     const struct core *core = step->core;
     for (size_t i = 0; i < core->count; i++) {
         struct workflow *workflow = core->workflows[i];
-        for (size_t j = 0; j < workflow->phase_count; j++)
-            if (workflow->phases[j].run)
-                run_on_time(step, workflow->phases[j].run);
+        for (size_t j = 0; j < workflow->run_count; j++)
+            run_on_time(step, workflow->runs[j]);
     }
 }
 
@@ -204,8 +203,8 @@ static void core_move_job(struct step *step, struct run *run, struct job *job)
 
 static void core_move_run(struct step *step, struct run *run)
 {
-    int64_t *const times_ms[] = {&run->submitted_ms, &run->started_ms, &run->ended_ms,
-                                 &run->silent_since_ms, &run->told_ms};
+    int64_t *const times_ms[] = {&run->submitted_ms,    &run->started_ms, &run->ended_ms,
+                                 &run->silent_since_ms, &run->told_ms,    &run->idle_ms};
     if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
         step_save_run(step, run);
 }
@@ -294,9 +293,8 @@ int64_t core_deadline(const struct core *core)
     int64_t nearest = INT64_MAX;
     for (size_t i = 0; i < core->count; i++) {
         const struct workflow *workflow = core->workflows[i];
-        for (size_t j = 0; j < workflow->phase_count; j++) {
-            const struct run *run = workflow->phases[j].run;
-            int64_t deadline = run ? run_deadline(run) : INT64_MAX;
+        for (size_t j = 0; j < workflow->run_count; j++) {
+            int64_t deadline = run_deadline(workflow->runs[j]);
             if (deadline < nearest)
                 nearest = deadline;
         }

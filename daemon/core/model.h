@@ -84,6 +84,7 @@ struct run {
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t silent_since_ms; /* its job has ended; when its outcome was last looked for */
     int64_t told_ms;         /* when it was last told to stop, or to go on */
+    int64_t idle_ms;         /* ended: since when its job runs on for nothing; not stored */
 };
 
 /* What is done about a failure before a person is asked: other params, and another run. */

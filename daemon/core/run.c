@@ -393,8 +393,37 @@ static int64_t run_silence_time(const struct run *run)
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
+/* When a job is cancelled that Slurm goes on showing as running, although all its runs have ended;
+ * 0: that has just begun. Slurm is not told of the end of a batch step that was killed, and keeps
+ * the nodes until it asks them again, half an hour later with its usual times. */
+static int64_t run_leave_time(const struct run *run)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    if (run->state != RUN_ENDED || run->job->ended || run->job->host ||
+        !text_equal(run->job->state, "running") || job_run(workflow, run->job) != run ||
+        !job_is_idle(workflow, run->job))
+        return INT64_MAX;
+    return run->idle_ms ? run->idle_ms + 1000 * (int64_t)run->phase->linger_s + LEAVE_MS : 0;
+}
+
+static void run_leave(struct step *step, struct run *run)
+{
+    if (run->idle_ms && !run->job->is_closed) {
+        struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
+        warning->run = run;
+        (void)snprintf(warning->message, sizeof warning->message,
+                       "Slurm shows job %u as running %lld s after its last run: it is cancelled",
+                       run->job->slurm_id, (long long)(step->now_ms - run->idle_ms) / 1000);
+    }
+    if (run->idle_ms)
+        job_cancel(step, run);
+    run->idle_ms = step->now_ms; /* and again after as long, should that fail */
+}
+
 void run_on_time(struct step *step, struct run *run)
 {
+    if (step->now_ms >= run_leave_time(run))
+        run_leave(step, run);
     if (step->now_ms >= run_cancel_time(run)) {
         run->told_ms = step->now_ms; /* and again after as long, should that fail */
         step_save_run(step, run);
@@ -409,7 +438,8 @@ void run_on_time(struct step *step, struct run *run)
 int64_t run_deadline(const struct run *run)
 {
     int64_t cancel = run_cancel_time(run), silence = run_silence_time(run);
-    return cancel < silence ? cancel : silence;
+    int64_t leave = run_leave_time(run), first = cancel < silence ? cancel : silence;
+    return leave < first ? leave : first;
 }
 
 bool run_is_busy(const struct run *run, int64_t now_ms)

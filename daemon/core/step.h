@@ -17,6 +17,7 @@ enum {
     ABSENCE_MS = 300 * 1000,      /* of continuous absence, before a job is lost */
     ABSENCE_GAP_MS = 90 * 1000,   /* between two looks, beyond which absence is not continuous */
     CANCEL_MARGIN_MS = 30 * 1000, /* beyond its stop time, before a job is cancelled */
+    LEAVE_MS = 120 * 1000,        /* for a lead to leave after its last run, besides the linger */
     FAILURE_FIRST_MS = 10 * 1000, /* from a failed run to the next submission, doubled ... */
     FAILURE_LAST_MS = 300 * 1000, /* ... up to this */
     NEXT_MARGIN_MS = 2000,        /* of the linger, for `next` to reach the lead */

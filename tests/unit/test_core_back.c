@@ -103,6 +103,55 @@ static void a_run_whose_worker_told_its_end_needs_no_tombstone(void **state)
     assert_null(strstr(world_trace(world), "seal"));
 }
 
+/* A batch step that was killed tells nobody of its end: Slurm shows its job as running until the
+ * node registers again, or until its time is over. */
+static void a_job_that_runs_on_after_its_runs_is_cancelled(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_seen(world, "validate", "running", false);
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "validate", GATE_PASSED);
+    world_runs(world, "production"); /* in place: the job has another run */
+    world_wait(world, 3600 * 1000);
+    assert_string_equal(world_trace(world), "");
+    world_ended(world, "production", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "production", GATE_PASSED);
+    (void)world_trace(world);
+    assert_true(core_deadline(world->core) <= world->now_ms);
+    world_wait(world, 0); /* its patience begins */
+    int64_t due_ms = core_deadline(world->core);
+    assert_int_equal(due_ms, world->now_ms + (20 + 120) * 1000); /* beyond the time to linger */
+    world_wait(world, due_ms - world->now_ms - 1);
+    assert_string_equal(world_trace(world), "");
+    world_wait(world, 1);
+    assert_string_equal(world_trace(world), "warning production#1\ncancel-job production#1\n");
+    world_wait(world, core_deadline(world->core) - world->now_ms); /* it has not helped */
+    assert_string_equal(world_trace(world), "cancel-job production#1\n");
+    world_seen(world, "production", "cancelled", true);
+    assert_true(core_deadline(world->core) == INT64_MAX);
+}
+
+static void a_job_that_another_phase_has_joined_is_not_cancelled_for_its_own_run(void **state)
+{
+    struct world *world = *state;
+    world->workflow->phases[1].after_count = 0;
+    world->workflow->phases[1].beside = &world->workflow->phases[0];
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_seen(world, "validate", "running", false);
+    world_event(world, EV_RUN_STARTED, "production");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "validate", GATE_PASSED);
+    world_wait(world, 3600 * 1000);
+    assert_null(strstr(world_trace(world), "cancel-job"));
+    world_ended(world, "production", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
+    world_judged(world, "production", GATE_PASSED);
+    world_wait(world, 0);
+    assert_int_equal(core_deadline(world->core), world->now_ms + (20 + 120) * 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +160,8 @@ int main(void)
         WORLD_TEST(a_job_that_comes_back_to_a_run_that_shall_stop_is_cancelled_again),
         WORLD_TEST(a_job_that_comes_back_to_a_run_that_was_told_to_stop_is_cancelled_in_time),
         WORLD_TEST(a_run_whose_worker_told_its_end_needs_no_tombstone),
+        WORLD_TEST(a_job_that_runs_on_after_its_runs_is_cancelled),
+        WORLD_TEST(a_job_that_another_phase_has_joined_is_not_cancelled_for_its_own_run),
     };
     return cmocka_run_group_tests_name("core back", tests, NULL, NULL);
 }
