@@ -224,6 +224,10 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
  * what waits for it. `run` is the one that it is submitted for. */
 bool core_job_is_vain(const struct run *run, const struct job *job);
 
+/* The run that this one, which has not begun, follows: it may have saved a checkpoint after its end
+ * that this one shall go on from. NULL: there is none, or from where it begins was chosen. */
+struct run *core_run_before(const struct run *run);
+
 /* Whether the command would do anything to this phase now: 0, or -EPERM with a message that says
  * why not and what to do instead. */
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err);

@@ -183,7 +183,8 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
     run_follow(step, run);
 }
 
-/* What a lead that went on alone has chosen by itself; an empty path: the start. */
+/* What a lead that went on alone has chosen by itself, or what was found late; an empty path: the
+ * start. */
 static void run_set_resume(struct run *run, const char *path, int64_t at)
 {
     char *copy = path[0] ? strdup(path) : NULL;
@@ -324,11 +325,28 @@ void run_on_sealed(struct step *step, struct run *run)
     step_done(step, FX_SEAL, run);
 }
 
+struct run *core_run_before(const struct run *run)
+{
+    const struct phase *phase = run->phase;
+    const struct workflow *workflow = phase->workflow;
+    if (run != phase->run || run->state == RUN_ENDED || run->has_begun || phase->is_chosen ||
+        phase->is_anew)
+        return NULL;
+    for (size_t i = workflow->run_count; i-- > 0;) {
+        struct run *before = workflow->runs[i];
+        if (before->phase == phase && before != run)
+            return before->state == RUN_ENDED && !before->is_remedied ? before : NULL;
+    }
+    return NULL;
+}
+
 void run_on_checkpoint(struct step *step, struct run *run)
 {
     struct phase *phase = run->phase;
     const struct core_event *event = step->event;
-    if (!event->path || event->step < 0 || run != phase->run || run->state == RUN_ENDED)
+    bool is_late = run->state == RUN_ENDED;
+    if (!event->path || event->step < 0 ||
+        (is_late ? core_run_before(phase->run) != run : run != phase->run))
         return;
     if (run->suspect_step >= 0 && event->step >= run->suspect_step)
         return;
@@ -339,6 +357,10 @@ void run_on_checkpoint(struct step *step, struct run *run)
     run->has_saved = true;
     phase_set_checkpoint(phase, event->path, event->step);
     step_save_phase(step, phase);
+    if (is_late) {
+        run_set_resume(phase->run, event->path, event->step);
+        step_save_run(step, phase->run);
+    }
 }
 
 /* The phase goes back to what it had before the guard broke: of this run, or what that began with.

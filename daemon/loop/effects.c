@@ -10,6 +10,7 @@
 #include "daemon/loop/notes.h"
 #include "daemon/loop/remedy.h"
 #include "daemon/loop/resume.h"
+#include "daemon/loop/search.h"
 #include "daemon/loop/job_order.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
@@ -192,6 +193,8 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     }
     if (!queue_may_submit(loop, duty, reason))
         return wait_for_turn(loop, duty, reason);
+    if (search_again(loop, run))
+        return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init_job(&folder, loop->config.home, run, job);
     bool is_begun; /* by one of its rivals, maybe */
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
@@ -316,6 +319,8 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     char reason[REASON_MAX];
     if (!budget_allows(loop, run->phase->workflow, reason))
         return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* it will be held */
+    if (search_again(loop, run))
+        return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init(&folder, loop->config.home, run);
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status == 0) {

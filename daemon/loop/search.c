@@ -70,22 +70,35 @@ static void search_post(struct loop *loop, struct run *run, json_t *left)
     }
 }
 
-void search_left(struct loop *loop, const struct notes *notes, struct run *run)
+/* `more` are entries of its journals that the record may not have yet. False: there is nothing. */
+static bool search_run(struct loop *loop, struct run *run, const json_t *more)
 {
     struct folder folder;
     struct error err;
     json_t *left = NULL;
-    if (!run->phase->has_checkpoint || run->state == RUN_ENDED)
-        return;
-    if (notes->is_suspect || run->suspect_step >= 0) /* nobody knows what came before */
-        return;
+    if (run->suspect_step >= 0) /* nobody knows what came before */
+        return false;
     folder_init(&folder, loop->config.home, run);
-    if (resume_left(loop->config.store, folder.phase, run, notes->saved, &left, &err) < 0)
+    if (resume_left(loop->config.store, folder.phase, run, more, &left, &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s", (unsigned long long)run->id,
                  err.message);
     search_complete(left);
-    if (json_array_size(left) > 0)
+    bool is_found = json_array_size(left) > 0;
+    if (is_found)
         search_post(loop, run, left);
     json_decref(left);
     folder_fini(&folder);
+    return is_found;
+}
+
+void search_left(struct loop *loop, const struct notes *notes, struct run *run)
+{
+    if (run->phase->has_checkpoint && run->state != RUN_ENDED && !notes->is_suspect)
+        (void)search_run(loop, run, notes->saved);
+}
+
+bool search_again(struct loop *loop, const struct run *run)
+{
+    struct run *before = core_run_before(run);
+    return run->phase->has_checkpoint && before && search_run(loop, before, NULL);
 }

@@ -3,6 +3,8 @@
 #ifndef PHASED_DAEMON_LOOP_SEARCH_H
 #define PHASED_DAEMON_LOOP_SEARCH_H
 
+#include <stdbool.h>
+
 struct loop;
 struct notes;
 struct run;
@@ -11,5 +13,9 @@ struct run;
  * of a run whose guard broke: what came since is suspect, whatever its step. Where the agents ended
  * by themselves they have told all, and none is left. */
 void search_left(struct loop *loop, const struct notes *notes, struct run *run);
+/* The same for the run before this one, which is about to be prepared: a program that outlives its
+ * agents may save after the end of its run. True: there is something, and the record has it a
+ * moment later. */
+bool search_again(struct loop *loop, const struct run *run);
 
 #endif

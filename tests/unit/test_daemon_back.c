@@ -2,11 +2,14 @@
  * they tell is taken for what the run did. */
 #include "tests/unit/daemon_world.h"
 
+#include "lib/file.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 static const char one_phase[] = "name: one\n"
                                 "phases:\n"
@@ -98,6 +101,62 @@ static void what_a_worker_tells_after_its_run_was_lost_is_a_warning(void **state
     free(tombstone);
 }
 
+/* Pushes one entry, of which `take_rest` is what follows the type. */
+static void push(struct world *world, const char *node, long sequence, const char *type,
+                 char *take_rest)
+{
+    char *entry = text_format("{\"seq\":%ld,\"time\":%lld,\"type\":\"%s\",%s}", sequence,
+                              (long long)time(NULL), type, take_rest);
+    const char *const entries[] = {entry, NULL};
+    assert_int_equal(world_push(world, "runs/1/a/1", node, entries), sequence);
+    free(take_rest);
+    free(entry);
+}
+
+/* A program under the user's own srun outlives its agents, and saves when Slurm ends the job. */
+static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state)
+{
+    struct world *world = *state;
+    char *ten = text_format("%s/step_10", world->home);
+    char *twelve = text_format("%s/step_12", world->home);
+    char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
+    char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
+    const struct utimbuf before = {time(NULL) - 2, time(NULL) - 2};
+    char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
+    json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    push(world, "lead", 1, "started",
+         text_format("\"job_id\":101,\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null"));
+    assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
+    assert_int_equal(file_replace(ten, "1234", 4, 0600, NULL), 0);
+    assert_int_equal(utime(ten, &before), 0);
+    push(world, "n1", 1, "checkpoint", text_format("\"path\":\"%s\",\"step\":10,\"bytes\":4", ten));
+    push(world, "lead", 2, "ended",
+         text_format("\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"failed\","
+                     "\"cause\":\"exit\",\"exit_code\":1,\"signal\":0,\"message\":\"\","
+                     "\"guard\":null,\"started\":1,\"ended\":2,\"finals\":{},"
+                     "\"last_step\":11,\"requeues\":false"));
+    world_await(world, "/v1/workflows/1", "phases.0.state", "held");
+    world_slurm_write(world, "state.101", "failed");
+    assert_int_equal(file_replace(twelve, "1234", 4, 0600, NULL), 0);
+    assert_int_equal(utime(twelve, &before), 0);
+    json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
+    world_await_lines(world, "jobs", 2);
+    char *text = world_read(world, "runs/1/a/2/run.json");
+    json_t *run = json_loads(text, 0, NULL);
+    assert_string_equal(world_member(run, "resume.path"), twelve);
+    json_decref(run);
+    world_await(world, "/v1/workflows/1/phases/a/runs/2", "resume", twelve);
+    world_await(world, "/v1/workflows/1", "phases.0.checkpoint", twelve);
+    free(text);
+    free(spec);
+    free(noted);
+    free(there);
+    free(twelve);
+    free(ten);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -105,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
         TEST(what_a_worker_tells_after_its_run_was_lost_is_a_warning),
+        TEST(what_was_saved_after_the_end_of_its_run_is_gone_on_from),
     };
     return cmocka_run_group_tests_name("daemon back", tests, NULL, NULL);
 }
