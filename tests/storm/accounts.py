@@ -1,6 +1,7 @@
 """The three accounts of a storm: the record's, Slurm's, and that of the programs themselves."""
 import json
 import re
+import time
 
 
 class Start:
@@ -122,7 +123,9 @@ def gather(storm):
     found.given_up, found.helps = dict(storm.person.given_up), dict(storm.person.helps)
     found.left = [str(process) for process in cluster.processes()]
     found.left += [f"daemon {pid}" for pid in cluster.daemons()[1:]]
-    found.seed = storm.chosen.seed
+    found.seed, found.minutes = storm.chosen.seed, storm.chosen.minutes
+    found.after = max(0, time.time() - storm.began - 60 * storm.chosen.minutes)
+    found.version = cluster.call("scontrol", "--version").stdout.strip() or "no Slurm"
     programs(cluster.account, found)
     slurm(cluster.account, cluster, found)
     record(cluster, found)

@@ -11,8 +11,10 @@ def when(found, seconds):
     return f"{seconds - found.began:8.1f}"
 
 
-def counts(found):
-    outcomes = {}
+def counts(found, violations):
+    outcomes, rules = {}, {}
+    for violation in violations:
+        rules[violation.rule] = rules.get(violation.rule, 0) + 1
     for run in found.runs:
         word = run["outcome"] or run["state"]
         word += f" ({run['cause']})" if run["cause"] else ""
@@ -24,21 +26,33 @@ def counts(found):
 
     def told(words):
         return ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
-    return [f"workflows  {len(found.workflows)}: {told(states)}",
+    return [f"storm      seed {found.seed}, {found.minutes:g} min, and {found.after / 60:.1f} min "
+            f"to calm down; {found.version}",
+            f"workflows  {len(found.workflows)}: {told(states)}",
             f"runs       {len(found.runs)}: {told(outcomes)}",
             f"starts     {len({(s.phase, s.attempt) for s in found.starts})} by the programs, "
             f"{len({job for _, job, _ in found.slurm_starts} - found.preemptors)} jobs by Slurm",
-            f"faults     {done} done, {len(found.faults) - done} found nothing to be done to",
+            f"faults     {done} done of {len({f.kind for f in found.faults if f.what})} kinds, "
+            f"{len(found.faults) - done} found nothing to be done to",
             f"helps      {sum(found.helps.values())} by a person, at {len(found.helps)} phases",
-            f"daemon     {found.memory / 1024:.1f} MiB at most"]
+            f"daemon     {found.memory / 1024:.1f} MiB at most",
+            f"violations {len(violations)}{': ' * bool(rules)}{told(rules)}"]
+
+
+def row(kind, count, gaps):
+    times = f" {statistics.median(gaps):8.1f} {max(gaps):8.1f}" if gaps else ""
+    return f"{kind:22} {count:6} {len(gaps):8}{times}"
 
 
 def times(found):
+    """How often each kind of fault was, what it held up, and for how long."""
+    table = recovery(found)
     yield (f"{'fault':22} {'count':>6} {'held up':>8} {'median':>8} {'max':>8}   "
            "seconds until a new step")
-    for kind, (count, gaps) in sorted(recovery(found).items()):
-        yield f"{kind:22} {count:6} {len(gaps):8}" + (
-            f" {statistics.median(gaps):8.1f} {max(gaps):8.1f}" if gaps else "")
+    for kind, (count, gaps) in sorted(table.items()):
+        yield row(kind, count, gaps)
+    yield row("all", sum(count for count, _ in table.values()),
+              [gap for _, gaps in table.values() for gap in gaps])
 
 
 def by_record(found, workflow):
@@ -86,12 +100,13 @@ def sides(found, workflow):
 
 
 def text(found, violations):
-    lines = counts(found) + [""] + list(times(found)) + [""]
+    """What went wrong, and last what a note needs."""
+    lines = []
+    for workflow in sorted({v.workflow for v in violations if v.workflow}):
+        lines += list(sides(found, workflow)) + [""]
     for violation in violations:
         where = f"workflow {violation.workflow}: " if violation.workflow else ""
         lines.append(f"VIOLATION {where}{violation}")
-    where = f"; all of it lies in {found.folder}" if violations else ""
-    lines.append(f"{len(violations)} violations; seed {found.seed}{where}")
-    for workflow in sorted({v.workflow for v in violations if v.workflow}):
-        lines += [""] + list(sides(found, workflow))
-    return "\n".join(lines)
+    if violations:
+        lines += [f"all of it lies in {found.folder}", ""]
+    return "\n".join(lines + list(times(found)) + [""] + counts(found, violations))
