@@ -281,23 +281,28 @@ def all_of(found):
 
 
 def recovery(found):
-    """For each kind of fault: (how often, and for each workflow that it held up, for how long)."""
+    """For each kind of fault: (how often, and for each workflow that it held up, for how long).
+
+    A time without a new step counts for one fault, the nearest to its begin.
+    """
     progress = {}
     for start in found.starts:
         if start.rank == 0:
             for time, step in start.steps:
                 times = progress.setdefault(workflow_of(start.phase), {})
                 times.setdefault((start.phase, step), time)
-    table = {}
+    table, nearest = {}, {}
     for fault in found.faults:
         if not fault.what:
             continue
-        count, gaps = table.setdefault(fault.kind, [0, []])
-        table[fault.kind][0] = count + 1
+        table.setdefault(fault.kind, [0, []])[0] += 1
         for workflow in fault.workflows or fault.live:
             times = sorted(progress.get(workflow, {}).values())
             for now, after in zip(times, times[1:]):
                 if abs(now - fault.time - 7) <= 8 and after - now > 2 and after > fault.time:
-                    gaps.append(after - fault.time)
+                    gap = (abs(now - fault.time), fault.kind, after - fault.time)
+                    nearest[workflow, now] = min(gap, nearest.get((workflow, now), gap))
                     break
+    for _, kind, seconds in nearest.values():
+        table[kind][1].append(seconds)
     return table
