@@ -334,8 +334,10 @@ struct run *core_run_before(const struct run *run)
         return NULL;
     for (size_t i = workflow->run_count; i-- > 0;) {
         struct run *before = workflow->runs[i];
-        if (before->phase == phase && before != run)
-            return before->state == RUN_ENDED && !before->is_remedied ? before : NULL;
+        if (before->phase != phase || before == run)
+            continue;
+        bool is_known = !before->is_remedied && before->suspect_step < 0; /* which are good */
+        return before->state == RUN_ENDED && is_known ? before : NULL;
     }
     return NULL;
 }
