@@ -295,7 +295,8 @@ static double saved_nine_tenths(const json_t *saved)
     return 0.9 * (double)saved_integer(saved, "bytes");
 }
 
-/* How many bytes a whole one has at least. Sizes may vary a little, or grow with the steps. */
+/* How many bytes a whole one has at least. Sizes vary a little, as numbers in them get digits, and
+ * may grow with the steps. */
 static double saved_least_bytes(const json_t *told, const json_t *left)
 {
     size_t count = json_array_size(told);
@@ -306,7 +307,7 @@ static double saved_least_bytes(const json_t *told, const json_t *left)
         return least;
     for (size_t i = 0; i < count; i++)
         smallest = fmin(smallest, (double)saved_integer(json_array_get(told, i), "bytes"));
-    return fmax(smallest, saved_nine_tenths(json_array_get(told, count - 1)));
+    return fmax(0.99 * smallest, saved_nine_tenths(json_array_get(told, count - 1)));
 }
 
 static void saved_leave_out_torn(const json_t *told, json_t *left)

@@ -227,7 +227,8 @@ static void what_nobody_has_seen_whole_is_measured_by_what_was_told(void **state
         int found;            /* of those that are left */
     } rows[] = {
         {"one as large as what was told", {100}, {100}, false, 1},
-        {"not a smaller one", {100}, {99}, false, 0},
+        {"one that is smaller by a hundredth", {100}, {99}, false, 1},
+        {"not a smaller one", {100}, {98}, false, 0},
         {"one that is larger", {100}, {150}, false, 1},
         {"one no smaller than others were, where sizes vary", {100, 98, 103}, {99}, false, 1},
         {"not one that is smaller than all", {100, 98, 103}, {97}, false, 0},
