@@ -138,7 +138,7 @@ bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_
     const struct job *job = donor->job;
     int64_t leaves_ms = donor->ended_ms + 1000 * (int64_t)from->linger_s - NEXT_MARGIN_MS;
     if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
-        !job->started_ms)
+        !job->started_ms || job_host(donor->job)->is_closed)
         return false;
     bool are_members = phase->matrix && phase->matrix == from->matrix;
     if (!are_members && (phase_shares(phase) || phase_shares(from)))

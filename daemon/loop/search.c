@@ -76,8 +76,6 @@ static bool search_run(struct loop *loop, struct run *run, const json_t *more)
     struct folder folder;
     struct error err;
     json_t *left = NULL;
-    if (run->suspect_step >= 0) /* nobody knows what came before */
-        return false;
     folder_init(&folder, loop->config.home, run);
     if (resume_left(loop->config.store, folder.phase, run, more, &left, &err) < 0)
         log_line("could not read the checkpoints of run %llu: %s", (unsigned long long)run->id,
@@ -93,8 +91,11 @@ static bool search_run(struct loop *loop, struct run *run, const json_t *more)
 
 void search_left(struct loop *loop, const struct notes *notes, struct run *run)
 {
-    if (run->phase->has_checkpoint && run->state != RUN_ENDED && !notes->is_suspect)
-        (void)search_run(loop, run, notes->saved);
+    if (!run->phase->has_checkpoint || run->state == RUN_ENDED)
+        return;
+    if (notes->is_suspect || run->suspect_step >= 0) /* nobody knows what came before */
+        return;
+    (void)search_run(loop, run, notes->saved);
 }
 
 bool search_again(struct loop *loop, const struct run *run)

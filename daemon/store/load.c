@@ -186,6 +186,7 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         job->started_ms = stmt_next_int(stmt);
         job->ended_ms = stmt_next_int(stmt);
         job->absent_since_ms = stmt_next_int(stmt);
+        job->is_closed = stmt_next_bool(stmt);
     }
     return result;
 }

@@ -57,6 +57,21 @@ static void holding_a_run_stops_it_and_release_resumes(void **state)
                                             "submit validate#2\n");
 }
 
+/* Slurm may be asked to cancel it long after the run has succeeded: the request waits for a
+ * controller that is away. */
+static void what_follows_does_not_begin_in_a_job_that_is_being_cancelled(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_event(world, EV_SUBMITTED, "validate");
+    world_command(world, "validate", COMMAND_HOLD);
+    assert_non_null(strstr(world_trace(world), "cancel-job validate#1\n"));
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 100);
+    world_judged(world, "validate", GATE_PASSED);
+    assert_non_null(strstr(world_trace(world), "submit production#1\n"));
+}
+
 /* Its allocation is paid for, and counts at limits, until Slurm has said that it is over. */
 static void the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work(void **state)
 {
@@ -221,6 +236,7 @@ int main(void)
         WORLD_TEST(cancelling_climbs_the_ladder),
         WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
         WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
+        WORLD_TEST(what_follows_does_not_begin_in_a_job_that_is_being_cancelled),
         WORLD_TEST(the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work),
         WORLD_TEST(a_workflow_submitted_held_waits_for_release),
         WORLD_TEST(a_denied_command_says_why),

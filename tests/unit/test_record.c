@@ -83,7 +83,14 @@ static void fill(struct record *record, struct workflow *workflow)
     job->absent_since_ms = 1790000000009;
     record_save_run(record, run);
     record_add_remedy(record, run->id);
-    record_add_run(record, phase, 32, 42); /* the newest, with next to nothing known of it */
+    struct run *newest = record_add_run(record, phase, 32, 42); /* next to nothing is known of it */
+    struct core_effect cancel = {.kind = FX_CANCEL_JOB,
+                                 .workflow = workflow,
+                                 .phase = phase,
+                                 .run = newest,
+                                 .job = newest->job};
+    record_apply(record, &cancel);
+    newest->job->is_closed = true; /* as the outbox says */
     struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
     record_apply(record, &save);
 }
@@ -269,6 +276,7 @@ static void a_start_loads_what_lives_and_the_last_ids(void **state)
     struct run *run = workflows[2]->phases[0].run; /* ... but the job of 3 is still to be ended */
     struct core_effect cancel = {.kind = FX_CANCEL_JOB, workflows[2], run->phase, run, run->job};
     record_apply(&record, &cancel);
+    run->job->is_closed = true; /* as the outbox says */
 
     struct core *core = new_core();
     assert_int_equal(store_load(record.store, core, &err), 0);
