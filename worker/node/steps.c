@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_ENVIRONMENT_MAX = 4 << 20 }; /* the kernel's limit is 6 MiB, arguments included */
+enum {
+    STEPS_ENVIRONMENT_MAX = 4 << 20, /* the kernel's limit is 6 MiB, arguments included */
+    STEPS_NUMBER_END = 0x7fffffff    /* Slurm's own steps have higher ones: slurm.h */
+};
 
 static bool steps_same(const char *a, const char *b)
 {
@@ -28,12 +31,19 @@ static const char *steps_value(const char *environment, size_t size, const char 
     return NULL;
 }
 
+/* Whether it is a step that somebody's srun has made, and not Slurm's own one for the batch script,
+ * in which the lead is. Since Slurm 26.05 that has a number too: -5, as one of 32 bits. */
+static bool steps_is_sruns(const char *step)
+{
+    return step && strtoll(step, NULL, 10) >= 0 && strtoll(step, NULL, 10) < STEPS_NUMBER_END;
+}
+
 static bool steps_have(const char *environment, size_t size, const char *run_dir)
 {
     const char *step = steps_value(environment, size, "SLURM_STEP_ID");
     const char *run = steps_value(environment, size, "PHASED_RUN_DIR");
     bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
-    return step && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
+    return steps_is_sruns(step) && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
            steps_same(steps_value(environment, size, "SLURM_JOB_ID"), getenv("SLURM_JOB_ID")) &&
            steps_same(steps_value(environment, size, "SLURMD_NODENAME"), getenv("SLURMD_NODENAME"));
 }
