@@ -118,18 +118,22 @@ static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
 {
     static const struct {
         const char *claim, *spec;
-        int broken, batch; /* the first step with a bad value; steps between judgements */
+        int broken, batch, every; /* the first step with a bad value; between judgements, values */
         double bad;
         int64_t since, vouched; /* the latter before that */
     } rows[] = {
         {"the step that broke it", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25,
-         1, 9, 25, 24},
-        {"also in a batch", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25, 40, 9,
-         25, 24},
+         1, 1, 9, 25, 24},
+        {"also in a batch", "{\"guards\": {\"g\": {\"condition\": \"last(loss) < 5\"}}}", 25, 40, 1,
+         9, 25, 24},
         {"the step at which a mean goes too far",
          "{\"guards\": {\"g\": {\"condition\": \"mean(loss) <= 5\", \"over\": {\"steps\": 10}}}}",
-         25, 1, 9, 30, 29},
-        {"the first NaN", "{}", 25, 40, NAN, 25, INT64_MAX},
+         25, 1, 1, 9, 30, 29},
+        {"the first NaN", "{}", 25, 1, 1, NAN, 25, 25},
+        {"also that in a batch", "{}", 25, 40, 1, NAN, 25, 25},
+        {"after the last finite value of what comes rarely", "{}", 25, 1, 10, NAN, 21, 21},
+        {"what has never been finite", "{}", 0, 1, 10, INFINITY, 1, 1},
+        {"nothing where NaN may come", "{\"nan_ok\": true}", 25, 1, 1, NAN, -1, INT64_MAX},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -141,14 +145,15 @@ static void what_no_guard_vouches_for_begins_where_it_is_said(void **state)
         int64_t vouched = -1;
         for (int step = 1; step <= 40 && judgement == GUARDS_FINE; step++) {
             const struct extract_value row = {"loss", step < rows[i].broken ? 1 : rows[i].bad};
-            guards_add(guards, step, step, &row);
+            const struct extract_value fine = {"train_loss", 1};
+            guards_add(guards, step, step, step % rows[i].every ? &fine : &row);
             if (step % rows[i].batch > 0)
                 continue;
             vouched = guards_vouched(guards);
             judgement = guards_judge(guards, step, note_verdict, &told, &reason);
         }
         assert_true(vouched == rows[i].vouched);
-        if (judgement == GUARDS_FINE || reason.since != rows[i].since)
+        if ((judgement == GUARDS_FINE) != (rows[i].since < 0) || reason.since != rows[i].since)
             fail_msg("%s: %lld", rows[i].claim, (long long)reason.since);
         json_decref(reason.verdict);
         free(reason.message);

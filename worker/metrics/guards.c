@@ -18,6 +18,12 @@ struct guard {
     int64_t fine_step; /* the newest at which it did not fail */
 };
 
+/* A metric that must be finite. */
+struct loss {
+    char *name;
+    int64_t fine_step; /* the newest at which it was */
+};
+
 /* A metric that is asked for. */
 struct wanted {
     char *name;
@@ -36,6 +42,8 @@ struct guards {
     struct guard until;
     bool has_until;
     bool has_clock; /* until asks how long it has run: that changes without rows */
+    struct loss *losses;
+    size_t loss_count;
     struct wanted *wanted;
     size_t wanted_count;
     char *seen[GUARDS_SEEN_MAX]; /* of the program's metrics the first ones */
@@ -46,7 +54,7 @@ struct guards {
     unsigned tries; /* since the last judgement */
     bool nan_ok, has_news;
     char *nan; /* what was not finite, once it came */
-    int64_t nan_step;
+    int64_t nan_since;
 };
 
 static struct wanted *guards_find(const struct guards *guards, const char *name)
@@ -228,7 +236,10 @@ void guards_free(struct guards *guards)
         free(guards->wanted[i].name);
     for (size_t i = 0; i < guards->seen_count && i < GUARDS_SEEN_MAX; i++)
         free(guards->seen[i]);
+    for (size_t i = 0; i < guards->loss_count; i++)
+        free(guards->losses[i].name);
     free(guards->list);
+    free(guards->losses);
     free(guards->wanted);
     metrics_free(guards->metrics);
     free(guards->nan);
@@ -288,6 +299,40 @@ static void guards_try(struct guards *guards, double elapsed_s)
     json_decref(facts);
 }
 
+static struct loss *guards_loss(struct guards *guards, const char *name)
+{
+    for (size_t i = 0; i < guards->loss_count; i++)
+        if (text_equal(guards->losses[i].name, name))
+            return &guards->losses[i];
+    guards->losses = realloc(guards->losses, (guards->loss_count + 1) * sizeof(*guards->losses));
+    if (!guards->losses)
+        abort();
+    struct loss *loss = &guards->losses[guards->loss_count++];
+    *loss = (struct loss){.name = text_format("%s", name), .fine_step = guards->begin_step};
+    return loss;
+}
+
+/* What broke at `step` may have been broken since the step after it was last seen to be fine. */
+static int64_t guards_since(int64_t fine_step, int64_t step)
+{
+    return fine_step < step ? fine_step + 1 : step;
+}
+
+static void guards_look_for_nan(struct guards *guards, int64_t step,
+                                const struct extract_value *value)
+{
+    if (guards->nan_ok || guards->nan || !strstr(value->name, "loss"))
+        return;
+    struct loss *loss = guards_loss(guards, value->name);
+    if (!isfinite(value->value)) {
+        guards->nan = text_format("%s is %s at step %lld", value->name,
+                                  isnan(value->value) ? "nan" : "infinite", (long long)step);
+        guards->nan_since = guards_since(loss->fine_step, step);
+    } else if (step > loss->fine_step) {
+        loss->fine_step = step;
+    }
+}
+
 void guards_add(struct guards *guards, int64_t step, double time_s,
                 const struct extract_value *value)
 {
@@ -295,11 +340,7 @@ void guards_add(struct guards *guards, int64_t step, double time_s,
         guards_try(guards, time_s);
         guards->step = step;
     }
-    if (!isfinite(value->value) && !guards->nan_ok && !guards->nan && strstr(value->name, "loss")) {
-        guards->nan = text_format("%s is %s at step %lld", value->name,
-                                  isnan(value->value) ? "nan" : "infinite", (long long)step);
-        guards->nan_step = step;
-    }
+    guards_look_for_nan(guards, step, value);
     guards->has_news = true;
     guards_see(guards, value->name);
     struct wanted *wanted = guards_find(guards, value->name);
@@ -340,7 +381,7 @@ static bool guard_judge(struct guard *guard, const struct expr_scope *scope, int
             *ret_reason = (struct guards_reason){
                 .verdict = json_incref(json),
                 .message = text_format("guard failed: %s", verdict.reason),
-                .since = guard->fine_step < step ? guard->fine_step + 1 : step,
+                .since = guards_since(guard->fine_step, step),
             };
         json_decref(json);
     }
@@ -377,7 +418,7 @@ enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guar
     guards->has_news = false;
     guards->tries = 0;
     if (guards->nan) {
-        *ret_reason = (struct guards_reason){.message = guards->nan, .since = guards->nan_step};
+        *ret_reason = (struct guards_reason){.message = guards->nan, .since = guards->nan_since};
         guards->nan = NULL;
         guards->nan_ok = true; /* it was told */
         return GUARDS_NAN;
@@ -400,6 +441,10 @@ int64_t guards_vouched(const struct guards *guards)
     for (size_t i = 0; i < guards->count; i++)
         if (!guards->list[i].check.warn && guards->list[i].fine_step < vouched)
             vouched = guards->list[i].fine_step;
+    /* A guard may still break at the step at which it was last fine, as more rows of that come. */
+    for (size_t i = 0; i < guards->loss_count; i++)
+        if (guards->losses[i].fine_step + 1 < vouched)
+            vouched = guards->losses[i].fine_step + 1;
     return vouched;
 }
 

@@ -36,8 +36,8 @@ typedef void guards_verdict(void *context, json_t *verdict);
 struct guards_reason {
     json_t *verdict; /* of the guard that failed, a new reference; NULL for other reasons */
     char *message;   /* in one line; the caller's to free() */
-    /* Of a guard or NaN: what was saved at this step or later is suspect. NaN came at this step; of
-     * a guard it follows the last one at which that held, however far back its window reaches. */
+    /* Of a guard or NaN: what was saved at this step or later is suspect. It follows the last one
+     * at which that guard held, however far back its window reaches, or that metric was finite. */
     int64_t since;
 };
 
@@ -46,8 +46,8 @@ struct guards_reason {
 enum guards_judgement guards_judge(struct guards *guards, double elapsed_s, guards_verdict *told,
                                    void *context, struct guards_reason *ret_reason);
 
-/* What was saved before this step no guard that fails next makes suspect; INT64_MAX: none stops the
- * run. */
+/* What was saved before this step no guard that fails next makes suspect, nor NaN in a metric that
+ * has come; INT64_MAX: nothing stops the run. */
 int64_t guards_vouched(const struct guards *guards);
 
 /* The metrics that guards, until and gate name and that have not come, as "a, b"; empty when all
