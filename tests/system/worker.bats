@@ -527,7 +527,7 @@ requeues() {
     cmp <(record 1 n1 .) <(journal 1 n1 .)
     [ "$(outcome 2 '[.outcome, .requeues, .restarts, .last_step]')" = '["succeeded",false,1,60]' ]
     [ "$(requeues)" = 1 ]
-    [ "$(cat "$job/claim")" = 4711 ]
+    [ "$(jq .job_id "$job/claim")" = 4711 ]
 }
 
 @test "a job that may not be requeued is allowed to be; and one that still may not is left to the daemon" {
@@ -587,7 +587,7 @@ requeues() {
     start_lead 1
     await_lead
     [ "$(outcome 1 .outcome)" = succeeded ]
-    [ "$(cat "$job/claim")" = 4711 ]
+    [ "$(jq .job_id "$job/claim")" = 4711 ]
 }
 
 @test "a run that was killed with its job gets its outcome from its journals" {

@@ -126,7 +126,7 @@ preempt_training() {
     WAIT_S=60 await has_outcome 2
     [ "$(outcome 2 '[.outcome, .job_id, .restarts, .last_step]')" = "[\"succeeded\",$job_id,1,60]" ]
     [ "$(record 1 lead .type | xargs)" = "started stopping ended" ]
-    [ "$(cat "$job/claim")" = "$job_id" ]
+    [ "$(jq .job_id "$job/claim")" = "$job_id" ]
     await job_is_over
     [ "$(squeue -h -j "$job_id" -t all -o %T)" = COMPLETED ]
 }

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
+#include "worker/lead/phase_claim.h"
 #include "worker/lead/lead.h"
 #include "worker/node/processes.h"
 #include "worker/lead/requeue.h"
@@ -59,14 +60,13 @@ struct host {
     uv_loop_t loop;
     const char *job_dir;
     char *program;
-    int64_t job_id;
+    struct phase_life life;
     struct host_lead *leads;
     uv_signal_t term, interrupt, limit;
     uv_timer_t look, timer;
     uv_async_t ended; /* a lead has */
     enum host_requeue requeue;
-    bool is_killed;    /* the job is: nobody is started any more */
-    unsigned restarts; /* of the job */
+    bool is_killed; /* the job is: nobody is started any more */
     bool is_leaving, is_closing;
 };
 
@@ -323,8 +323,8 @@ static void host_forgotten(void *context, bool is_so)
 /* Nobody wants the job again. */
 static void host_leave(struct host *host)
 {
-    if (host->restarts > 0 && !host->is_killed)
-        grace_forget(&host->loop, host->job_id, host_forgotten, host);
+    if (host->life.restarts > 0 && !host->is_killed)
+        grace_forget(&host->loop, host->life.job_id, host_forgotten, host);
     else
         host_close(host);
 }
@@ -341,7 +341,7 @@ static void host_look(struct host *host)
         return;
     if (host->requeue == HOST_REQUEUE_WANTED) {
         host->requeue = HOST_REQUEUE_ASKED;
-        requeue_start(&host->loop, host->job_id, host_requeue_done, host);
+        requeue_start(&host->loop, host->life.job_id, host_requeue_done, host);
     } else if (host->requeue == HOST_REQUEUE_NO && !host->is_leaving) {
         host->is_leaving = true;
         host_leave(host);
@@ -385,12 +385,6 @@ static void host_limit_done(uv_signal_t *handle, int number)
 
 /* --- Start ------------------------------------------------------------------------------------ */
 
-static int64_t host_number(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? strtoll(value, NULL, 10) : 0;
-}
-
 static void host_init(struct host *host, const char *job_dir)
 {
     char program[4096];
@@ -398,8 +392,7 @@ static void host_init(struct host *host, const char *job_dir)
     program[size > 0 ? size : 0] = '\0';
     host->job_dir = job_dir;
     host->program = text_format("%s", program);
-    host->job_id = host_number("SLURM_JOB_ID");
-    host->restarts = (unsigned)host_number("SLURM_RESTART_COUNT");
+    host->life = phase_life_own();
     uv_loop_init(&host->loop);
     uv_signal_init(&host->loop, &host->term);
     uv_signal_init(&host->loop, &host->interrupt);
@@ -443,7 +436,7 @@ int host_main(const char *job_dir)
         fprintf(stderr, "phase-worker host: %s\n",
                 err.message); /* dead leads may leave some behind */
     /* A second job with the same token must not serve the guests of the first one. */
-    int result = job_folder_claim(job_dir, host.job_id, &err);
+    int result = job_folder_claim(job_dir, &host.life, &err);
     if (result < 0)
         fprintf(stderr, "phase-worker host: %s\n", err.message); /* else the runs matter more */
     if (result == -EBUSY) {

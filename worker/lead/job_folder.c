@@ -4,43 +4,71 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
+#include "worker/lead/phase_claim.h"
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { JOB_FOLDER_FILE_MAX = 65536 };
 
-/* Whose the claim is; 0 when that cannot be read. */
-static int64_t job_folder_claimant(const char *path)
+/* Whose the claim is; no id: that cannot be read. */
+static struct phase_life job_folder_claimant(const char *path)
 {
     char *text = NULL;
-    int64_t job_id = 0;
+    json_t *json = NULL;
     if (file_read(path, JOB_FOLDER_FILE_MAX, &text, NULL, NULL) == 0)
-        job_id = strtoll(text, NULL, 10);
+        json = json_loads(text, JSON_DECODE_ANY, NULL);
+    const char *token = json_string_value(json_object_get(json, "token"));
+    /* An older worker wrote the id alone. */
+    const json_t *id = json_is_integer(json) ? json : json_object_get(json, "job_id");
+    struct phase_life life = {
+        .job_id = json_integer_value(id),
+        .restarts = (unsigned)json_integer_value(json_object_get(json, "restarts")),
+    };
+    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    json_decref(json);
     free(text);
-    return job_id;
+    return life;
 }
 
-int job_folder_claim(const char *job_dir, int64_t job_id, struct error *err)
+/* Whether `later` may be the same job as `earlier`, in which restarts only grow. */
+static bool job_folder_is_same(const struct phase_life *earlier, const struct phase_life *later)
+{
+    bool is_known = earlier->token[0] && later->token[0];
+    return earlier->job_id == later->job_id && earlier->restarts <= later->restarts &&
+           (!is_known || text_equal(earlier->token, later->token));
+}
+
+int job_folder_claim(const char *job_dir, const struct phase_life *life, struct error *err)
 {
     char *path = text_format("%s/claim", job_dir);
-    char *own = text_format("%s/claim.%lld", job_dir, (long long)job_id);
-    char *text = text_format("%lld\n", (long long)job_id);
+    /* No other lead may write it, not even one of a job with the same id. */
+    char *own = text_format("%s/.claim.%lld-%s-%u-%d", job_dir, (long long)life->job_id,
+                            life->token, life->restarts, (int)getpid());
+    json_t *json = json_pack("{s:I, s:s, s:i}", "job_id", (json_int_t)life->job_id, "token",
+                             life->token, "restarts", (int)life->restarts);
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        abort();
     /* A link is made whole or not at all, and only where there is nothing: a lead that is killed
      * between making and writing would leave a claim of nobody. */
     int result = file_replace(own, text, strlen(text), 0600, err);
     if (result == 0 && link(own, path) < 0)
         result = error_set(err, -errno, "could not make %s: %s", path, strerror(errno));
-    int64_t claimant = result < 0 ? job_folder_claimant(path) : job_id;
-    if (claimant == job_id)
+    struct phase_life claimant = result < 0 ? job_folder_claimant(path) : *life;
+    if (claimant.job_id && job_folder_is_same(&claimant, life))
         result = 0;
-    else if (claimant)
-        result = error_set(err, -EBUSY, "job %lld serves %s already", (long long)claimant, job_dir);
+    else if (claimant.job_id)
+        result = error_set(err, -EBUSY, "job %lld%s serves %s already", (long long)claimant.job_id,
+                           claimant.job_id == life->job_id ? ", another of this id," : "", job_dir);
     (void)unlink(own); /* it may not be there */
     free(text);
+    json_decref(json);
     free(own);
     free(path);
     return result;

@@ -3,14 +3,13 @@
 #ifndef PHASED_WORKER_LEAD_JOB_FOLDER_H
 #define PHASED_WORKER_LEAD_JOB_FOLDER_H
 
-#include <stdint.h>
-
 struct error;
+struct phase_life;
 
-/* Claims the folder for a job. A requeue of the same job finds its own claim. Returns -EBUSY when
- * another job has it, whose id is told in `err`; another negative errno when it could be neither
- * claimed nor found claimed, as on a full disk. */
-int job_folder_claim(const char *job_dir, int64_t job_id, struct error *err);
+/* Claims the folder for a job. A later life of the same job (id and token, and no fewer restarts)
+ * finds its own claim. Returns -EBUSY when another job has it, whose id is told in `err`; another
+ * negative errno when it could be neither claimed nor found claimed, as on a full disk. */
+int job_folder_claim(const char *job_dir, const struct phase_life *life, struct error *err);
 
 /* The folder of the run that the job serves now, the caller's to free(). */
 int job_folder_read_current(const char *job_dir, char **ret_run_dir, struct error *err);

@@ -298,10 +298,7 @@ static void lead_init(struct lead *lead, const char *job_dir)
     int64_t count = lead_number("SLURM_JOB_NUM_NODES");
     lead->job_dir = job_dir;
     lead->program = text_format("%s", program);
-    lead->life.job_id = lead_number("SLURM_JOB_ID");
-    lead->life.restarts = (unsigned)lead_number("SLURM_RESTART_COUNT");
-    const char *token = getenv("PHASED_JOB");
-    (void)snprintf(lead->life.token, sizeof(lead->life.token), "%s", token ? token : "");
+    lead->life = phase_life_own();
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
     lead->agents = calloc(lead->count, sizeof(*lead->agents));
@@ -347,7 +344,7 @@ static void lead_fini(struct lead *lead)
 static int lead_open_first(struct lead *lead, struct error *err)
 {
     char *run_dir = NULL;
-    int result = job_folder_claim(lead->job_dir, lead->life.job_id, err);
+    int result = job_folder_claim(lead->job_dir, &lead->life, err);
     if (result == -EBUSY)
         return result;
     if (result < 0)

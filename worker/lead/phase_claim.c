@@ -93,6 +93,18 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
     return result;
 }
 
+struct phase_life phase_life_own(void)
+{
+    const char *id = getenv("SLURM_JOB_ID"), *restarts = getenv("SLURM_RESTART_COUNT");
+    const char *token = getenv("PHASED_JOB");
+    struct phase_life life = {
+        .job_id = id ? strtoll(id, NULL, 10) : 0,
+        .restarts = restarts ? (unsigned)strtoul(restarts, NULL, 10) : 0,
+    };
+    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    return life;
+}
+
 static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
 {
     return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);

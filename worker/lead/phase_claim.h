@@ -25,6 +25,9 @@ struct phase_life {
     unsigned restarts;
 };
 
+/* Of the job that this process is in, as Slurm and the batch script tell it. */
+struct phase_life phase_life_own(void);
+
 /* Whose claim stands in the way. */
 struct phase_holder {
     unsigned number; /* of the claim; 0: nobody's does */
