@@ -1,6 +1,8 @@
 /* The memory of workflows, and what their state is as a whole. */
 #include "daemon/core/model.h"
 
+#include "lib/text.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +137,17 @@ unsigned phase_parts(const struct phase *phase)
 struct job *job_host(struct job *job)
 {
     return job->host ? job->host : job;
+}
+
+bool run_is_served_by(const struct run *run, const char *token)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    const struct job *host = job_host(run->job);
+    bool is_served = text_equal(run->job->token, token) || text_equal(host->token, token);
+    for (size_t i = 0; host->first && i < workflow->job_count; i++)
+        is_served |=
+            workflow->jobs[i]->first == host->first && text_equal(workflow->jobs[i]->token, token);
+    return is_served;
 }
 
 const char *job_gpu_type(const struct job *job, const struct phase *phase)

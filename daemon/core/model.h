@@ -174,6 +174,8 @@ bool phase_shares(const struct phase *phase);
 unsigned phase_parts(const struct phase *phase);
 /* The job that Slurm knows: the job itself, or its host. */
 struct job *job_host(struct job *job);
+/* Whether the job with this token may serve the run: its own, the host of that, or a rival. */
+bool run_is_served_by(const struct run *run, const char *token);
 /* The type of the GPUs that a job of this phase has; NULL: any. */
 const char *job_gpu_type(const struct job *job, const struct phase *phase);
 /* The job in whose folder the job has its place: itself, or the first of the rivals. */

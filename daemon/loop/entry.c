@@ -382,6 +382,7 @@ bool entry_outcome(const json_t *json, struct core_event *ret_event)
     int64_t job_id = integer_of(json, "job_id", 0);
     ret_event->kind = EV_RUN_ENDED;
     ret_event->slurm_id = job_id > 0 && job_id <= UINT32_MAX ? (uint32_t)job_id : 0;
+    ret_event->token = text_of(json, "token");
     ret_event->outcome = (enum run_outcome)outcome;
     ret_event->cause = (enum run_cause)cause;
     ret_event->exit_code = int_of(json, "exit_code");

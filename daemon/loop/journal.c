@@ -431,13 +431,24 @@ static void read_nodes(struct loop *loop, struct notes *notes, const char *folde
     read_node(loop, notes, folder, "lead", how);
 }
 
-static json_t *read_outcome_file(const char *folder)
+/* NULL: there is none, or none that is this run's. A lead that was believed gone may still tell the
+ * end of a run of its own, in a folder that is another job's by now. */
+static json_t *read_outcome_file(struct loop *loop, struct notes *notes, const struct run *run,
+                                 const char *folder)
 {
     char *path = text_format("%s/outcome.json", folder), *data = NULL;
     size_t size = 0;
     json_t *outcome = NULL;
     if (file_read(path, OUTCOME_SIZE_MAX, &data, &size, NULL) == 0)
         outcome = json_loadb(data, size, 0, NULL);
+    const char *token = json_string_value(json_object_get(outcome, "token"));
+    if (token && !run_is_served_by(run, token)) {
+        if (!notes->has_foreign)
+            loop_warn(loop, run, "%s is passed over: a lead of another job has left it", path);
+        notes->has_foreign = true;
+        json_decref(outcome);
+        outcome = NULL;
+    }
     free(data);
     free(path);
     return outcome;
@@ -548,7 +559,7 @@ bool journal_read_outcome(struct loop *loop, struct run *run)
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
     read_nodes(loop, notes, folder.run, run->job->ended ? READ_LAST : READ_QUIETLY);
-    json_t *outcome = read_outcome_file(folder.run);
+    json_t *outcome = read_outcome_file(loop, notes, run, folder.run);
     if (!outcome)
         outcome = json_incref(notes->outcome); /* told, but it counts entries that are not there */
     bool is_whole = !outcome || take_outcome(loop, notes, run, outcome);

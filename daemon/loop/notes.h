@@ -27,6 +27,7 @@ struct notes {
     struct mac_secret secret;
     bool secret_is_new; /* not in the record yet */
     bool has_ended;     /* its end was posted */
+    bool has_foreign;   /* people were told that another job has left an outcome in its folder */
     bool is_late;       /* its workers tell of it though its folder has a tombstone */
     bool is_suspect;    /* something was told to be: the core may not know it yet */
     json_t *outcome;    /* as the lead told it, while entries that it counts are missing */

@@ -159,12 +159,30 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* The run is lost all the same, and the warning says why. */
+static void an_outcome_that_another_job_has_left_is_passed_over(void **state)
+{
+    struct world *world = *state;
+    static const char left[] =
+        "{\"run\":0,\"job_id\":7,\"token\":\"0123456789abcdef0123456789abcdef\",\"restarts\":0,"
+        "\"outcome\":\"succeeded\",\"cause\":null,\"exit_code\":0,\"signal\":0,\"message\":\"\","
+        "\"started\":1,\"ended\":2,\"finals\":{},\"last_step\":9,\"requeues\":false}";
+    submit(world);
+    world_await_lines(world, "jobs", 1);
+    char *path = text_format("%s/runs/1/a/1/outcome.json", world->home);
+    assert_int_equal(file_replace(path, left, strlen(left), 0600, NULL), 0);
+    lose_the_run(world);
+    assert_int_equal(await_warnings(world, "a lead of another job has left it"), 1);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_of_a_workflow_that_is_over_is_cancelled),
         TEST(what_a_worker_tells_after_its_run_was_lost_is_a_warning),
         TEST(what_was_saved_after_the_end_of_its_run_is_gone_on_from),
+        TEST(an_outcome_that_another_job_has_left_is_passed_over),
     };
     return cmocka_run_group_tests_name("daemon back", tests, NULL, NULL);
 }

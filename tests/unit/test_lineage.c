@@ -420,6 +420,30 @@ static void a_run_whose_nodes_had_done_their_part_has_succeeded(void **state)
     free(run_dir);
 }
 
+static void the_end_of_another_jobs_run_is_passed_over(void **state)
+{
+    static const char *const tokens[] = {"aaaa", "bbbb"};
+    (void)state;
+    char *run_dir = text_format("%s/1", folder);
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        struct outcome outcome;
+        outcome_init(&outcome, 11);
+        (void)snprintf(outcome.token, sizeof outcome.token, "%s", tokens[i]);
+        json_t *end = outcome_to_json(&outcome);
+        json_object_set_new(end, "type", json_string("ended"));
+        char *text = json_dumps(end, 0), *journal = text_format("%s%s\n", begun, text);
+        put(journal, "1/journal/lead.jsonl");
+        (void)snprintf(outcome.token, sizeof outcome.token, "%s", tokens[0]);
+        assert_int_equal(posthumous_read(run_dir, &outcome),
+                         i == 0 ? POSTHUMOUS_TOLD : POSTHUMOUS_KILLED);
+        outcome_fini(&outcome);
+        json_decref(end);
+        free(journal);
+        free(text);
+    }
+    free(run_dir);
+}
+
 static void a_run_that_no_lead_began_is_not_over(void **state)
 {
     struct outcome outcome;
@@ -437,7 +461,8 @@ static void an_outcome_is_read_as_it_was_written(void **state)
     struct outcome outcome, read;
     struct error err;
     (void)state;
-    assert_int_equal(outcome_read(folder, &read, &err), -ENOENT);
+    assert_int_equal(outcome_read(folder, NULL, &read, &err), -ENOENT);
+    assert_false(outcome_is_there(folder, NULL));
     outcome_init(&outcome, 12);
     outcome.kind = OUTCOME_FAILED;
     outcome.cause = OUTCOME_CAUSE_GUARD;
@@ -450,7 +475,7 @@ static void an_outcome_is_read_as_it_was_written(void **state)
     outcome_set_message(&outcome, "a guard");
     json_object_set_new(outcome.finals, "n1", json_integer(7));
     assert_int_equal(outcome_write(&outcome, folder, &err), 0);
-    assert_int_equal(outcome_read(folder, &read, &err), 0);
+    assert_int_equal(outcome_read(folder, NULL, &read, &err), 0);
     json_t *before = outcome_to_json(&outcome), *after = outcome_to_json(&read);
     assert_true(json_equal(before, after));
     json_decref(before);
@@ -458,7 +483,49 @@ static void an_outcome_is_read_as_it_was_written(void **state)
     outcome_fini(&outcome);
     outcome_fini(&read);
     put("{\"run\": 1}", "outcome.json");
-    assert_int_equal(outcome_read(folder, &read, &err), -EINVAL);
+    assert_int_equal(outcome_read(folder, NULL, &read, &err), -EINVAL);
+}
+
+static void an_outcome_of_another_job_is_none(void **state)
+{
+    static const struct {
+        const char *told, *token;
+        int result;
+    } rows[] = {
+        {"aaaa", "aaaa", 0},
+        {"aaaa", "bbbb", -ESTALE},
+        {"aaaa", "", 0}, /* it is not known */
+        {"", "aaaa", 0}, /* of an older worker */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct outcome outcome, read;
+        struct error err;
+        outcome_init(&outcome, 12);
+        (void)snprintf(outcome.token, sizeof outcome.token, "%s", rows[i].told);
+        assert_int_equal(outcome_write(&outcome, folder, &err), 0);
+        assert_int_equal(outcome_read(folder, rows[i].token, &read, &err), rows[i].result);
+        assert_int_equal(outcome_is_there(folder, rows[i].token), rows[i].result == 0);
+        if (rows[i].result == 0)
+            outcome_fini(&read);
+        outcome_fini(&outcome);
+    }
+}
+
+static void a_run_that_has_become_another_jobs_is_left(void **state)
+{
+    struct error err;
+    char *run_dir = NULL, *job = text_format("%s/elsewhere/job", folder);
+    char *current = text_format("{\"run_dir\": \"%s/1\"}", folder);
+    (void)state;
+    put_run(1, 0, "");
+    put(current, "elsewhere/job/current.json");
+    assert_int_equal(job_folder_read_current(job, &run_dir, &err), 0); /* of the same name */
+    put("{\"job_dir\": \"/home/phased-b\"}", "1/run.json");
+    assert_int_equal(job_folder_read_current(job, &run_dir, &err), -EBUSY);
+    free(current);
+    free(run_dir);
+    free(job);
 }
 
 static struct assignment *assignment_of(unsigned attempt)
@@ -517,8 +584,11 @@ int main(void)
         TEST(a_folder_is_claimed_by_one_job),
         TEST(a_run_that_was_killed_ends_as_its_journals_tell),
         TEST(a_run_whose_nodes_had_done_their_part_has_succeeded),
+        TEST(the_end_of_another_jobs_run_is_passed_over),
         TEST(a_run_that_no_lead_began_is_not_over),
         TEST(an_outcome_is_read_as_it_was_written),
+        TEST(an_outcome_of_another_job_is_none),
+        TEST(a_run_that_has_become_another_jobs_is_left),
         TEST(the_next_run_is_made_once_and_only_for_its_own_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
@@ -37,11 +38,18 @@ static int take(unsigned attempt, const struct phase_life *claimant,
     return take_in(attempt + 10, attempt, claimant, ret_holder);
 }
 
-static void end_run(unsigned attempt)
+static void end_run_of(unsigned attempt, const char *token)
 {
     char *path = text_format("%s/%u/outcome.json", folder, attempt);
-    assert_int_equal(file_replace(path, "{}", 2, 0600, NULL), 0);
+    char *text = text_format("{\"token\": \"%s\"}", token);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
+    free(text);
     free(path);
+}
+
+static void end_run(unsigned attempt)
+{
+    end_run_of(attempt, "");
 }
 
 static void only_the_same_life_of_a_job_takes_a_claim_as_its_own(void **state)
@@ -63,6 +71,8 @@ static void only_the_same_life_of_a_job_takes_a_claim_as_its_own(void **state)
         assert_string_equal(holder.life.token, "aaaa");
         assert_true(holder.life.job_id == 17 && holder.life.restarts == 1);
     }
+    end_run_of(2, "bbbb"); /* of a lead that was believed gone */
+    assert_int_equal(take(3, &rows[3].life, &holder), -EBUSY);
     end_run(1);
     end_run(2);
     assert_int_equal(take(3, &rows[3].life, &holder), 0);

@@ -14,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOB_FOLDER_FILE_MAX = 65536 };
+enum {
+    JOB_FOLDER_FILE_MAX = 65536,
+    JOB_FOLDER_RUN_MAX = 16 << 20, /* an environment may be large */
+};
 
 /* Whose the claim is; no id: that cannot be read. */
 static struct phase_life job_folder_claimant(const char *path)
@@ -74,16 +77,40 @@ int job_folder_claim(const char *job_dir, const struct phase_life *life, struct 
     return result;
 }
 
+static const char *job_folder_name(const char *job_dir)
+{
+    const char *slash = strrchr(job_dir, '/');
+    return slash ? slash + 1 : job_dir;
+}
+
+int job_folder_check_run(const char *job_dir, const char *run_dir, struct error *err)
+{
+    char *path = text_format("%s/run.json", run_dir), *text = NULL;
+    json_t *run = file_read(path, JOB_FOLDER_RUN_MAX, &text, NULL, NULL) == 0
+                      ? json_loads(text, 0, NULL)
+                      : NULL;
+    const char *other = json_string_value(json_object_get(run, "job_dir"));
+    int result = 0;
+    if (other && !text_equal(job_folder_name(other), job_folder_name(job_dir)))
+        result = error_set(err, -EBUSY, "%s is for %s now", run_dir, other);
+    json_decref(run);
+    free(text);
+    free(path);
+    return result;
+}
+
 int job_folder_read_current(const char *job_dir, char **ret_run_dir, struct error *err)
 {
     char *path = text_format("%s/current.json", job_dir), *text = NULL;
     int result = file_read(path, JOB_FOLDER_FILE_MAX, &text, NULL, err);
     json_t *current = result == 0 ? json_loads(text, 0, NULL) : NULL;
     const char *run_dir = json_string_value(json_object_get(current, "run_dir"));
-    if (run_dir)
-        *ret_run_dir = text_format("%s", run_dir);
-    else if (result == 0)
+    if (result == 0 && !run_dir)
         result = error_set(err, -EINVAL, "%s names no run_dir", path);
+    if (result == 0)
+        result = job_folder_check_run(job_dir, run_dir, err);
+    if (result == 0)
+        *ret_run_dir = text_format("%s", run_dir);
     json_decref(current);
     free(text);
     free(path);

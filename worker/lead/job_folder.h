@@ -11,7 +11,11 @@ struct phase_life;
  * negative errno when it could be neither claimed nor found claimed, as on a full disk. */
 int job_folder_claim(const char *job_dir, const struct phase_life *life, struct error *err);
 
-/* The folder of the run that the job serves now, the caller's to free(). */
+/* -EBUSY: the run in `run_dir` is that of another job folder: the daemon has set aside what a lead
+ * that was believed gone had begun there. Jobs are known by the names of their folders. */
+int job_folder_check_run(const char *job_dir, const char *run_dir, struct error *err);
+
+/* The folder of the run that the job serves now, the caller's to free(). -EBUSY: as above. */
 int job_folder_read_current(const char *job_dir, char **ret_run_dir, struct error *err);
 int job_folder_replace_current(const char *job_dir, const char *run_dir, struct error *err);
 

@@ -10,8 +10,10 @@
 #include "worker/health/failure.h"
 #include "worker/lead/hardware.h"
 #include "worker/lead/inquiry.h"
+#include "worker/lead/job_folder.h"
 #include "worker/journal.h"
 #include "worker/link.h"
+#include "worker/lead/phase_claim.h"
 #include "worker/lead/posthumous.h"
 #include "worker/node/shards.h"
 
@@ -23,12 +25,6 @@
 #include <unistd.h>
 
 enum { LEAD_RUN_STOP_S = 10, LEAD_RUN_TOMBSTONE_MAX = 65536 };
-
-static int64_t lead_run_environment(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? strtoll(value, NULL, 10) : 0;
-}
 
 static int lead_run_write_script(const struct lead_run *run, const char *name, const char *script,
                                  struct error *err)
@@ -134,9 +130,14 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run)
 {
     const char *run_dir = run->assignment->run_dir;
     struct outcome outcome;
+    struct error err;
     enum posthumous_end end = POSTHUMOUS_TOLD;
-    if (outcome_read(run_dir, &outcome, NULL) < 0) {
+    int result = outcome_read(run_dir, run->outcome.token, &outcome, &err);
+    if (result == -ESTALE)
+        fprintf(stderr, "phase-worker lead: %s\n", err.message);
+    if (result < 0) {
         outcome_init(&outcome, run->assignment->run);
+        memcpy(outcome.token, run->outcome.token, sizeof(outcome.token));
         end = posthumous_read(run_dir, &outcome);
         run->needs_writing = end != POSTHUMOUS_NOT_BEGUN;
     }
@@ -163,8 +164,7 @@ static int lead_run_read(const char *run_dir, struct assignment **ret_assignment
         *ret_assignment = assignment;
         return 0;
     }
-    int64_t job_id = lead_run_environment("SLURM_JOB_ID");
-    result = hardware_settle(run_dir, assignment->spec, job_id, err);
+    result = hardware_settle(run_dir, assignment->spec, phase_life_own().job_id, err);
     assignment_free(assignment);
     return result < 0 ? result : assignment_read(run_dir, ret_assignment, err);
 }
@@ -182,8 +182,10 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     run->assignment = assignment;
     run->saved_step = -1;
     outcome_init(&run->outcome, assignment->run);
-    run->outcome.job_id = lead_run_environment("SLURM_JOB_ID");
-    run->outcome.restarts = (unsigned)lead_run_environment("SLURM_RESTART_COUNT");
+    const struct phase_life life = phase_life_own();
+    run->outcome.job_id = life.job_id;
+    run->outcome.restarts = life.restarts;
+    memcpy(run->outcome.token, life.token, sizeof(run->outcome.token));
     enum posthumous_end past = lead_run_look_back(run);
     struct error problem;
     bool is_ready = run->is_ended || lead_run_prepare(run, &problem) == 0;
@@ -398,7 +400,14 @@ int lead_run_write(struct lead_run *run, struct error *err)
 {
     if (!run->needs_writing)
         return 0;
-    int result = outcome_write(&run->outcome, run->assignment->run_dir, err);
+    const char *run_dir = run->assignment->run_dir;
+    struct error other;
+    if (job_folder_check_run(run->assignment->job_dir, run_dir, &other) < 0) {
+        fprintf(stderr, "phase-worker lead: no outcome is written: %s\n", other.message);
+        run->needs_writing = false;
+        return 0;
+    }
+    int result = outcome_write(&run->outcome, run_dir, err);
     run->needs_writing = result < 0;
     return result;
 }

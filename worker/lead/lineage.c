@@ -281,7 +281,7 @@ static bool lineage_is_stuck(const char *phase_dir, unsigned attempt)
     struct outcome outcome;
     bool is_stuck = false;
     size_t i;
-    if (outcome_read(run_dir, &outcome, NULL) == 0) {
+    if (outcome_read(run_dir, NULL, &outcome, NULL) == 0) {
         is_stuck = !outcome.has_step || outcome.last_step <= began;
         outcome_fini(&outcome);
     }

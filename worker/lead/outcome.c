@@ -91,17 +91,17 @@ const char *outcome_cause_name(enum outcome_cause cause)
 json_t *outcome_to_json(const struct outcome *outcome)
 {
     json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
-    json_t *json =
-        json_pack("{s:I, s:I, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:O?, s:f, s:f, "
-                  "s:O, s:o, s:b}",
-                  "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id,
-                  "restarts", (int)outcome->restarts, "outcome", outcome_kind_name(outcome->kind),
-                  "cause", outcome_cause_name(outcome->cause), "exit_code", outcome->exit_code,
-                  "signal", outcome->signal, "message", outcome->message, "node",
-                  outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
-                  outcome->evidence, "failure", outcome->failure, "started", outcome->started,
-                  "ended", outcome->ended, "finals", outcome->finals, "last_step", step, "requeues",
-                  outcome->requeues);
+    json_t *json = json_pack(
+        "{s:I, s:I, s:s?, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:O?, s:f, s:f, "
+        "s:O, s:o, s:b}",
+        "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "token",
+        outcome->token[0] ? outcome->token : NULL, "restarts", (int)outcome->restarts, "outcome",
+        outcome_kind_name(outcome->kind), "cause", outcome_cause_name(outcome->cause), "exit_code",
+        outcome->exit_code, "signal", outcome->signal, "message", outcome->message, "node",
+        outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
+        outcome->evidence, "failure", outcome->failure, "started", outcome->started, "ended",
+        outcome->ended, "finals", outcome->finals, "last_step", step, "requeues",
+        outcome->requeues);
     if (!json)
         abort();
     return json;
@@ -144,6 +144,8 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
     outcome.cause = outcome_cause_of(cause, OUTCOME_CAUSE_NONE);
     outcome.run = run;
     outcome.job_id = job_id;
+    const char *token = json_string_value(json_object_get(json, "token"));
+    (void)snprintf(outcome.token, sizeof(outcome.token), "%s", token ? token : "");
     outcome.restarts = (unsigned)restarts;
     outcome_set_message(&outcome, "%s", message);
     const json_t *step = json_object_get(json, "last_step");
@@ -161,11 +163,21 @@ int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct er
     return 0;
 }
 
-int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error *err)
+bool outcome_is_of(const json_t *outcome, const char *token)
+{
+    const char *told = json_string_value(json_object_get(outcome, "token"));
+    return !told || !token || !*told || !*token || text_equal(told, token);
+}
+
+int outcome_read(const char *run_dir, const char *token, struct outcome *ret_outcome,
+                 struct error *err)
 {
     char *path = text_format("%s/outcome.json", run_dir), *text = NULL;
     int result = file_read(path, OUTCOME_FILE_MAX, &text, NULL, err);
     json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    if (result == 0 && !outcome_is_of(json, token))
+        result =
+            error_set(err, -ESTALE, "%s is passed over: a lead of another job has left it", path);
     if (result == 0)
         result = outcome_from_json(json, ret_outcome, err);
     if (result == -EINVAL)
@@ -174,6 +186,15 @@ int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error 
     free(text);
     free(path);
     return result;
+}
+
+bool outcome_is_there(const char *run_dir, const char *token)
+{
+    struct outcome outcome;
+    int result = outcome_read(run_dir, token, &outcome, NULL);
+    if (result == 0)
+        outcome_fini(&outcome);
+    return result == 0 || result == -EINVAL;
 }
 
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)

@@ -29,9 +29,12 @@ enum outcome_cause {
     OUTCOME_CAUSE_HANG,
 };
 
+enum { OUTCOME_TOKEN_SIZE = 64 };
+
 struct outcome {
     int64_t run;
     int64_t job_id;
+    char token[OUTCOME_TOKEN_SIZE]; /* of the job whose lead tells it; empty: not known */
     unsigned restarts;
     enum outcome_kind kind;
     enum outcome_cause cause;
@@ -73,8 +76,17 @@ json_t *outcome_to_json(const struct outcome *outcome);
 /* Reads what outcome_to_json() made. */
 int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err);
 
-/* Reads outcome.json in `run_dir`. -ENOENT: the run has none yet. */
-int outcome_read(const char *run_dir, struct outcome *ret_outcome, struct error *err);
+/* A lead that was believed gone may still tell the end of a run of its own, in a folder that is
+ * another job's by now. Whether `outcome` is the word of the job with this token, as far as both
+ * are known. */
+bool outcome_is_of(const json_t *outcome, const char *token);
+
+/* Reads outcome.json in `run_dir`, which the job with this token serves. -ENOENT: the run has none
+ * yet. -ESTALE: it is another job's. */
+int outcome_read(const char *run_dir, const char *token, struct outcome *ret_outcome,
+                 struct error *err);
+/* Whether it is there, as above, readable or not. */
+bool outcome_is_there(const char *run_dir, const char *token);
 
 /* Writes outcome.json into `run_dir`, synced. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);

@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/lead/inquiry.h"
+#include "worker/lead/outcome.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,10 +58,8 @@ static json_t *claim_read(const char *phase_dir, unsigned number)
 static bool claim_is_over(const json_t *claim)
 {
     const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
-    char *path = text_format("%s/outcome.json", run_dir ? run_dir : "");
-    bool is_over = access(path, F_OK) == 0;
-    free(path);
-    return is_over;
+    const char *token = json_string_value(json_object_get(claim, "token"));
+    return outcome_is_there(run_dir ? run_dir : "", token);
 }
 
 /* -EEXIST: another lead was quicker. */

@@ -7,6 +7,7 @@
 #include "worker/lead/outcome.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct posthumous_node {
@@ -93,6 +94,8 @@ static bool posthumous_lead_entry(void *context, const json_t *entry)
         lead->nodes = json_incref(json_object_get(entry, "nodes"));
         outcome->job_id = json_integer_value(json_object_get(entry, "job_id"));
         outcome->restarts = (unsigned)json_integer_value(json_object_get(entry, "restarts"));
+    } else if (text_equal(type, "ended") && !outcome_is_of(entry, outcome->token)) {
+        fprintf(stderr, "phase-worker lead: an end that another job tells is passed over\n");
     } else if (text_equal(type, "ended")) {
         json_decref(lead->ended);
         lead->ended = json_incref((json_t *)entry);

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "worker/lead/outcome.h"
 #include "worker/lines.h"
 #include "worker/node/node_run.h"
 #include "worker/node/processes.h"
@@ -43,7 +44,7 @@ struct agent {
     unsigned index, restarts;
     unsigned turn;        /* how many runs the lead has told to start */
     struct node_run *run; /* the last one, or NULL */
-    char *outcome;        /* the path of its outcome.json */
+    char *run_dir;        /* its folder */
     bool is_orphan;       /* the lead is gone */
     bool is_leaving;
 };
@@ -109,8 +110,8 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
     };
     /* The daemon decides on a next run when it has all of this one. */
     node_run_close(agent->run, 0);
-    free(agent->outcome);
-    agent->outcome = text_format("%s/outcome.json", run_dir);
+    free(agent->run_dir);
+    agent->run_dir = text_format("%s", run_dir);
     agent->run = node_run_start(&options);
 }
 
@@ -170,7 +171,7 @@ static void agent_look_done(uv_timer_t *timer)
 {
     struct agent *agent = timer->data;
     if (agent->is_leaving || agent->is_orphan || !agent->run || node_run_is_over(agent->run) ||
-        access(agent->outcome, F_OK) < 0)
+        !outcome_is_there(agent->run_dir, getenv("PHASED_JOB")))
         return;
     fprintf(stderr, "phase-worker node: the run was ended without this node\n");
     agent_orphaned(agent);
@@ -302,7 +303,7 @@ static void agent_fini(struct agent *agent)
     assert(result == 0);
     (void)result; /* every handle was closed */
     lines_fini(&agent->lines);
-    free(agent->outcome);
+    free(agent->run_dir);
     free(agent->node);
     free(agent->program);
 }
