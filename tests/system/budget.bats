@@ -70,7 +70,7 @@ goes_on() {
         sed 's/iterations: 5000/iterations: 150/; s/^price:.*/&\nexpect: {usd: [1, 2]}/; s/launch: rank/&\n    expect: {hours: 100}/; s/save-every 20/save-every 1000/' |
         submit)
     eventually 60 past "$workflow/train" 45 # all of which is lost
-    pkill -KILL -f "phase-model train.*$PHASED_HOME"
+    pkill -KILL -f "training.py.*$PHASED_HOME"
     eventually 60 state "$workflow/train" held
     phasectl retry "$workflow"
     eventually 60 state "$workflow" succeeded

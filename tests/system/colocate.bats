@@ -18,17 +18,17 @@ teardown() {
 
 # `small` and `large` train the same, each in a folder of its own.
 pair() {
-    cat <<'SPEC'
+    cat <<SPEC
 name: pair
 defaults:
   launch: rank
   params: {iterations: 150}
   run: |
-    echo "$SLURM_JOB_ID $CUDA_VISIBLE_DEVICES" >>"$PHASED_OUT/executed"
-    exec phase-model train --out "$PHASED_OUT" --resume "$PHASED_RESUME" \
-      --iterations $iterations --device-batch-size 8 --save-every 20
-  progress: {step: step, total: $iterations}
-  checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+    echo "\$SLURM_JOB_ID \$CUDA_VISIBLE_DEVICES" >>"\$PHASED_OUT/executed"
+    exec $TRAINING --out "\$PHASED_OUT" --resume "\$PHASED_RESUME" \
+      --iterations \$iterations --save-every 20
+  progress: {step: step, total: \$iterations}
+  checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
   gate: {falling: {value: slope(loss), below: 0}}
 phases:
   small:

@@ -74,8 +74,7 @@ SPEC
     local seed=${PHASED_SEED:-$RANDOM} kills=0 phase
     echo "# PHASED_SEED=$seed repeats it"
     RANDOM=$seed
-    OMP_NUM_THREADS=1 phase-model train --out "$PHASED_HOME/reference" --iterations 400 \
-        --device-batch-size 8 --save-every 20 >/dev/null
+    reference_up 400
     phasectl daemon start
     workflow=$(two_trainings | submit)
     while [ $kills -lt 20 ]; do
@@ -89,7 +88,7 @@ SPEC
     [ $kills = 20 ]
     for phase in train again; do
         [ "$(line_count "$PHASED_HOME/runs/$workflow/$phase/out/executed")" = 1 ]
-        cmp "$PHASED_HOME/reference/step_000400.ckpt" \
+        cmp "$REFERENCE/step_000400.ckpt" \
             "$PHASED_HOME/runs/$workflow/$phase/out/step_000400.ckpt"
     done
     [ "$(record 'SELECT group_concat(outcome) FROM run')" = succeeded,succeeded ]

@@ -128,10 +128,10 @@ BODY
 @test "a script that is preempted runs again, and goes on from what it had saved" {
     phasectl daemon start
     reference_up
-    script /bin/bash '--partition=preempt --gres=gpu:h100:1 --time=30' <<'BODY'
-echo "$SLURM_JOB_ID" >>runs
-last=$(ls -v step_*.ckpt 2>/dev/null | tail -n 1)
-exec phase-model train --out . ${last:+--resume "$last"} --iterations 150 --device-batch-size 8 --save-every 20
+    script /bin/bash '--partition=preempt --gres=gpu:h100:1 --time=30' <<BODY
+echo "\$SLURM_JOB_ID" >>runs
+last=\$(ls -v step_*.ckpt 2>/dev/null | tail -n 1)
+exec $TRAINING --out . \${last:+--resume "\$last"} --iterations 150 --save-every 20
 BODY
     workflow=$(cd "$PHASED_HOME/work" && phasectl submit train.sh | grep -oE '[0-9]+' | head -n 1)
     eventually 60 test -e "$PHASED_HOME/work/step_000020.ckpt"

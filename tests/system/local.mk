@@ -23,7 +23,7 @@ endif
 TESTS += tests/system/crash.bats tests/system/faults.bats tests/system/unheard.bats
 EXTRA_DIST += tests/system/phased.bash tests/system/crash.bats tests/system/faults.bats \
 	tests/system/recovery.bats tests/system/requeue.bats \
-	tests/system/slurm_faults.bats tests/system/training.bash \
+	tests/system/slurm_faults.bats tests/system/training.bash tests/system/training.py \
 	tests/system/unheard.bats tests/system/failover.bats
 TESTS += tests/system/stops.bats
 EXTRA_DIST += tests/system/stops.bats

@@ -42,7 +42,7 @@ no_job_is_left() {
 }
 
 one_training() {
-    [ "$(pgrep -f "phase-model train.*$PHASED_HOME" | wc -l)" = 1 ]
+    [ "$(pgrep -f "training.py.*$PHASED_HOME" | wc -l)" = 1 ]
 }
 
 makes_steps() {
@@ -51,8 +51,8 @@ makes_steps() {
 
 @test "a node whose slurmd is killed ends what runs there, while the run goes on elsewhere" {
     phasectl daemon start
-    workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--save-every 200/' | submit)
-    eventually 60 past "$workflow/train" 205
+    workflow=$(training | sed 's/iterations: 150/iterations: 5000/; s/--save-every 20/--save-every 100/' | submit)
+    eventually 60 past "$workflow/train" 105
     node=$(record 'SELECT nodes FROM run')
     kill -KILL "$(cat "$SANDBOX/pid/$node")"
     eventually 120 makes_steps 2

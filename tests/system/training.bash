@@ -1,16 +1,18 @@
 # What the bats files on interrupted trainings share: a small training that resumes exactly, and what
 # must be true of it in the end. After phased.bash.
 
-# What an undisturbed training ends with.
+# A program that costs no processor time in the place of phase-model: what is claimed is of phased.
+TRAINING="python3 -IS $SRC/tests/system/training.py"
+
+# reference_up [ITERATIONS]: what an undisturbed training ends with.
 reference_up() {
     export REFERENCE=$SANDBOX/reference
-    OMP_NUM_THREADS=1 phase-model train --out "$REFERENCE" --iterations 150 \
-        --device-batch-size 8 --save-every 20 >/dev/null
+    $TRAINING --out "$REFERENCE" --iterations "${1:-150}" --save-every 20 --pace 0 >/dev/null
 }
 
 # One rank, which writes a checkpoint on SIGTERM.
 training() {
-    cat <<'SPEC'
+    cat <<SPEC
 name: recovery
 phases:
   train:
@@ -18,11 +20,11 @@ phases:
     launch: rank
     params: {iterations: 150}
     run: |
-      echo "$SLURM_JOB_ID" >>"$PHASED_OUT/executed"
-      exec phase-model train --out "$PHASED_OUT" --resume "$PHASED_RESUME" \
-        --iterations $iterations --device-batch-size 8 --save-every 20
-    progress: {step: step, total: $iterations}
-    checkpoint: {path: "$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
+      echo "\$SLURM_JOB_ID" >>"\$PHASED_OUT/executed"
+      exec $TRAINING --out "\$PHASED_OUT" --resume "\$PHASED_RESUME" \
+        --iterations \$iterations --save-every 20
+    progress: {step: step, total: \$iterations}
+    checkpoint: {path: "\$PHASED_OUT/step_{step}.ckpt", save_time: 10s}
     gate: {falling: {value: slope(loss), below: 0}}
 SPEC
 }

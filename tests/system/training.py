@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The training that the tests of interrupted runs share; training.bash runs it.
+
+It learns nothing and costs next to no processor time: each step sleeps, and its state follows from
+the one before, so that any two trainings of as many steps end with the same checkpoint, byte for
+byte. Like phase-model it prints a line a step, saves on TERM, and goes on from a checkpoint.
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import signal
+import sys
+import time
+
+SIZE = 65536  # bytes of a checkpoint, so that one can lose a part of itself
+
+
+class Training:
+    def __init__(self, options):
+        self.options = options
+        self.step, self.state, self.stop = 0, hashlib.sha256(b"begin").hexdigest(), False
+
+    def on_term(self, *_):
+        self.stop = True
+
+    def contents(self):
+        return f"{self.step} {self.state} ".ljust(SIZE - 4, "x") + "end\n"
+
+    def resume(self, path):
+        text = path.read_text()
+        step, self.state = text.split()[:2]
+        self.step = int(step)
+        if text != self.contents():
+            sys.exit(f"{path} is not a whole checkpoint")
+        print(f"resumed at step {self.step} from {path}", flush=True)
+
+    def save(self):
+        new = self.options.out / ".new"
+        new.write_text(self.contents())
+        path = self.options.out / f"step_{self.step:06}.ckpt"
+        new.rename(path)
+        older = sorted(p for p in self.options.out.glob("step_*.ckpt") if p < path)
+        for old in older[:len(older) + 1 - self.options.keep]:
+            old.unlink()
+
+    def take_step(self):
+        time.sleep(self.options.pace)
+        self.step += 1
+        self.state = hashlib.sha256(f"{self.state} {self.step}".encode()).hexdigest()
+        noise = int(self.state[:4], 16) / 1e7
+        loss = 1 + 3 / (1 + self.step / 50) + noise
+        print(f"step {self.step}/{self.options.iterations} | loss {loss:.6f}", flush=True)
+
+    def run(self):
+        while self.step < self.options.iterations and not self.stop:
+            self.take_step()
+            if self.step % self.options.save_every == 0:
+                self.save()
+        self.save()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--resume", default="", help="checkpoint to go on from; empty: none")
+    parser.add_argument("--iterations", type=int, required=True)
+    parser.add_argument("--save-every", type=int, required=True)
+    parser.add_argument("--keep", type=int, default=2, help="checkpoints kept")
+    parser.add_argument("--pace", type=float, default=0.08, help="seconds a step")
+    options = parser.parse_args()
+    training = Training(options)
+    signal.signal(signal.SIGTERM, training.on_term)
+    os.makedirs(options.out, exist_ok=True)
+    if options.resume:
+        training.resume(pathlib.Path(options.resume))
+    training.run()
+
+
+if __name__ == "__main__":
+    main()
