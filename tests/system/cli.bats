@@ -525,7 +525,8 @@ SPEC
 
 @test "a rehearsal runs each phase for a few steps, and says what the real run would cost" {
     local id
-    run -0 phasectl rehearse "$SRC/etc/workflows/demo.yaml" --steps 10
+    run -0 phasectl rehearse "$SRC/etc/workflows/demo.yaml" --steps 10 --set validate.iterations=50000 \
+        --set production.iterations=100000 # however fast its steps are, the end is far
     id=$(sed -n 's/^workflow \([0-9]*\) trm-rehearsal$/\1/p' <<<"$output")
     [ "$(grep -Ec '^  checkpoint .* bytes$' <<<"$output")" = 2 ]
     [ "$(grep -Ec '^  resume +a run went on from step [0-9]+ to step [0-9]+$' <<<"$output")" = 2 ]
