@@ -90,7 +90,7 @@ static void cost_write_expected(const struct cli *cli, const json_t *list, const
         {"PHASE", TABLE_LEFT, TABLE_NAME},
         {"TOOK", TABLE_RIGHT, TABLE_WHOLE},
         {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
-        {"OF IT", TABLE_RIGHT, TABLE_WHOLE},
+        {"USED", TABLE_RIGHT, TABLE_WHOLE},
     };
     struct table table;
     const json_t *one;
@@ -174,7 +174,7 @@ static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_p
         {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE}, {"COST", TABLE_RIGHT, TABLE_WHOLE},
         {"USEFUL", TABLE_RIGHT, TABLE_WHOLE},   {"LOST", TABLE_RIGHT, TABLE_WHOLE},
         {"WAITING", TABLE_RIGHT, TABLE_WHOLE},  {"EXPECTED", TABLE_LEFT, TABLE_WHOLE},
-        {"OF IT", TABLE_RIGHT, TABLE_WHOLE},
+        {"USED", TABLE_RIGHT, TABLE_WHOLE},
     };
     bool has_expected = !is_part && cost_has_expected(costs);
     size_t column_count = sizeof columns / sizeof *columns - (has_expected ? 0 : 2);
