@@ -41,7 +41,7 @@ static void action_print(const struct cli *cli, const json_t *reply)
         {"promote", "promoted", ""},
         {"hold", "held", "is being held: its run stops"},
         {"release", "released", ""},
-        {"resume", "goes on from its newest checkpoint", ""},
+        {"resume", "resumes from its newest checkpoint", ""},
         {"cancel", "cancelled", "is being cancelled: its run stops"},
         {"retry", "will be run again", ""},
     };
@@ -54,7 +54,7 @@ static void action_print(const struct cli *cli, const json_t *reply)
     }
     json_array_foreach(json_object_get(reply, "phases"), i, phase)
         printf("%s %s\n", json_string_value(phase),
-               action_is_in(judging, phase)    ? "chooses again among the results that it has"
+               action_is_in(judging, phase)    ? "chooses again among its results"
                : action_is_in(stopping, phase) ? words[word].stopping
                                                : words[word].past);
 }
@@ -63,7 +63,7 @@ static void action_print(const struct cli *cli, const json_t *reply)
 static void action_hint(const struct cli *cli, const char *address)
 {
     if (text_equal(cli->verb->name, "hold"))
-        printf("let it go on: phasectl release %s\n", address);
+        printf("to continue it: phasectl release %s\n", address);
 }
 
 /* `context` is the checkpoint to begin from, or NULL. */

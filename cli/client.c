@@ -155,10 +155,11 @@ int client_find_run(struct cli *cli, struct address *address, struct error *err)
         code = address_parse(field_text(run, "address"), address, err);
     else if (members_is_matrix(json) && best[0])
         code =
-            error_set(err, -ENOENT, "a matrix has no runs, its members have: the best is %llu/%s",
+            error_set(err, -ENOENT, "a matrix has no runs of its own; its best member is %llu/%s",
                       (unsigned long long)address->workflow, best);
     else if (members_is_matrix(json))
-        code = error_set(err, -ENOENT, "a matrix has no runs, its members have, such as %s.1",
+        code = error_set(err, -ENOENT,
+                         "a matrix has no runs of its own; ask for a member, such as %s.1",
                          address_text(address, text));
     else
         code = error_set(err, -ENOENT, "%s has no run yet", address_text(address, text));

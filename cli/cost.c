@@ -222,7 +222,7 @@ static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, 
                   100 * spent[i] / limit);
         between = ", ";
     }
-    text_add(text, *between == ',' ? "\n" : "it has no budget\n");
+    text_add(text, *between == ',' ? "\n" : "the workflow has no budget\n");
 }
 
 /* Adds what the row says to the one of this phase and cause. */
@@ -336,7 +336,7 @@ int cost_verb(struct cli *cli, char **words)
         {.name = "month",
          .value = "YYYY-MM",
          .text = &month,
-         .help = "only of runs that began in this month"},
+         .help = "count only runs that began in this month"},
         {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
         {0},
     };
@@ -408,9 +408,15 @@ int budget_verb(struct cli *cli, char **words)
     const char *values[3] = {NULL};
     static const char *const keys[] = {"usd", "gpu_hours", "hours"};
     const struct option_rule rules[] = {
-        {.name = "usd", .value = "N", .text = &values[0], .help = "so many US dollars"},
-        {.name = "gpu-hours", .value = "N", .text = &values[1], .help = "so many GPU hours"},
-        {.name = "hours", .value = "N", .text = &values[2], .help = "so many hours of allocations"},
+        {.name = "usd", .value = "N", .text = &values[0], .help = "the new budget in US dollars"},
+        {.name = "gpu-hours",
+         .value = "N",
+         .text = &values[1],
+         .help = "the new budget in GPU hours"},
+        {.name = "hours",
+         .value = "N",
+         .text = &values[2],
+         .help = "the new budget in hours of allocations"},
         {0},
     };
     struct arguments arguments = {.min = 1, .max = 1};

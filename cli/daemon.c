@@ -155,7 +155,7 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
         printf("%s%s\n", message[0] ? "Slurm does not answer: " : "Slurm has not answered yet",
                message);
     if (field_text(ping, "trouble")[0])
-        printf("the record cannot be written, so that nothing new begins: %s\n",
+        printf("the record cannot be written, so nothing new begins: %s\n",
                field_text(ping, "trouble"));
 }
 
@@ -231,7 +231,7 @@ static int daemon_stop(struct cli *cli)
     while (kill(pid, 0) == 0 && time(NULL) < deadline)
         cli_wait(DAEMON_POLL_MS);
     if (kill(pid, 0) == 0) {
-        (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) is still there after %d s", (int)pid,
+        (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) still runs after %d s", (int)pid,
                         DAEMON_STOP_MAX_S);
         return cli_fail(&err);
     }

@@ -86,7 +86,7 @@ static void failures_print(const char *path, const struct finding *finding, stru
     const json_t *entry = finding->entry;
     text_addf(text, "%s: ", path);
     if (!entry) {
-        text_add(text, "nothing that is known\n");
+        text_add(text, "no known failure\n");
         return;
     }
     text_addf(text, "%s, cause %s, to blame: %s\n  %s: ", field_text(entry, "name"),

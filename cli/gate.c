@@ -35,12 +35,12 @@ static void gate_write(const struct cli *cli, const json_t *gate, struct text *t
     double time_s = field_number(gate, "time");
     text_addf(text, "gate of %s: ", field_text(gate, "phase"));
     if (!decided[0]) {
-        text_add(text, "not decided yet; it judges what succeeds\n");
+        text_add(text, "not decided yet; the gate judges a run that succeeds\n");
         gate_write_guards(cli, gate, text);
         return;
     }
     if (json_array_size(json_object_get(gate, "checks")) == 0 && isnan(time_s)) {
-        text_add(text, "it has no checks: what succeeds passes\n");
+        text_add(text, "the gate has no checks: a run that succeeds passes\n");
         gate_write_guards(cli, gate, text);
         return;
     }

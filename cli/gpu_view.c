@@ -40,9 +40,9 @@ static void gpu_view_trouble(const json_t *gpu, struct text *text)
         unsigned bits;
         const char *what;
     } reasons[] = {
-        {0x20 | 0x40, "held back by heat"},
-        {0x8, "held back by its hardware"},
-        {0x80, "held back by the power supply"},
+        {0x20 | 0x40, "slowed by heat"},
+        {0x8, "slowed by its hardware"},
+        {0x80, "slowed by the power supply"},
     };
     long long bits = field_integer(gpu, "clock_reasons"), xid = field_integer(gpu, "xid");
     long long errors = field_integer(gpu, "ecc_uncorrected");

@@ -19,7 +19,7 @@ static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_for
         client_print_json(reply);
     else if (json_array_size(json_object_get(reply, "gpus")) == 0 &&
              (form == GPUS_EACH || json_array_size(json_object_get(reply, "paces")) == 0))
-        text_add(&text, "nothing is known of its GPUs\n");
+        text_add(&text, "nothing is known about the GPUs of this run\n");
     else if (form == GPUS_EACH)
         gpu_view_each(&cli->out, reply, &text);
     else
@@ -45,7 +45,7 @@ int gpus_verb(struct cli *cli, char **words)
 {
     bool as_json = false, is_each = false;
     const struct option_rule rules[] = {
-        {.name = "each", .flag = &is_each, .help = "a line a GPU"},
+        {.name = "each", .flag = &is_each, .help = "print one line for each GPU"},
         {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
         {0},
     };

@@ -36,7 +36,7 @@ static int import_write(const struct text *spec, const char *path, struct error 
                    ? error_set(err, -errno, "could not print: %s", strerror(errno))
                    : 0;
     if (access(path, F_OK) == 0)
-        return error_set(err, -EEXIST, "%s: is there already", path);
+        return error_set(err, -EEXIST, "%s exists already", path);
     return file_replace(path, text_string(spec), spec->size, 0666, err);
 }
 
@@ -69,7 +69,7 @@ int import_verb(struct cli *cli, char **words)
          .letter = 'o',
          .value = "FILE",
          .text = &output,
-         .help = "write it there, where no file is yet"},
+         .help = "write the workflow to this new file"},
         {0},
     };
     struct arguments files = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};

@@ -244,8 +244,8 @@ int logs_verb(struct cli *cli, char **words)
         {.name = "follow",
          .letter = 'f',
          .flag = &follow,
-         .help = "go on as it grows, until the end; also with the runs that follow"},
-        {.name = "rank", .value = "N", .text = &rank, .help = "of this rank (0), or of `all`"},
+         .help = "print new lines as they come, also of the next runs"},
+        {.name = "rank", .value = "N", .text = &rank, .help = "print this rank (0), or `all`"},
         {0},
     };
     struct arguments arguments = {.min = 1, .max = 1};

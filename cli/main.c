@@ -46,14 +46,14 @@ void cli_wait(unsigned milliseconds)
 
 static void main_help(void)
 {
-    printf(
-        "usage: phasectl VERB ...\n\n"
-        "Runs staged GPU training on Slurm: each phase waits for the gate of the one before.\n\n");
+    printf("usage: phasectl VERB ...\n\n"
+           "Runs staged GPU training on Slurm: a phase starts when the gate of the phase before "
+           "passes.\n\n");
     for (size_t i = 0; i < verb_count; i++)
         printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
-    printf("\n'phasectl VERB --help' tells more, 'phasectl help' this. An ADDRESS is 7 (a "
-           "workflow), 7/validate (a phase) "
-           "or\n7/validate#2 (a run). Everything lies under $PHASED_HOME, or ~/.phased.\n");
+    printf("\n'phasectl VERB --help' explains a verb. 'phasectl help' prints this text. An ADDRESS "
+           "is 7 (a\nworkflow), 7/validate (a phase) or 7/validate#2 (a run). All state is in "
+           "$PHASED_HOME,\nor ~/.phased.\n");
 }
 
 static int main_run(struct cli *cli, char **words)

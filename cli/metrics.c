@@ -96,8 +96,8 @@ int metrics_verb(struct cli *cli, char **words)
          .letter = 'n',
          .value = "NAME",
          .list = &names,
-         .help = "only this metric; may be repeated"},
-        {.name = "last", .value = "N", .number = &last, .help = "the newest N steps (20)"},
+         .help = "print only this metric; may be repeated"},
+        {.name = "last", .value = "N", .number = &last, .help = "print the newest N steps (20)"},
         {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
         {0},
     };
@@ -109,7 +109,8 @@ int metrics_verb(struct cli *cli, char **words)
         return status;
     for (size_t i = 0; i < names.count; i++) {
         if (!metrics_is_name(names.items[i]))
-            return cli_usage(cli, "'%s' is no name of a metric: a-z, 0-9 and _", names.items[i]);
+            return cli_usage(cli, "'%s' is not the name of a metric; names have a-z, 0-9 and _",
+                             names.items[i]);
     }
     if (address_parse(arguments.items[0], &address, &err) < 0)
         return cli_usage(cli, "%s", err.message);

@@ -24,7 +24,7 @@ static int nodes_list(struct cli *cli, bool as_json)
     if (as_json)
         client_print_json(nodes);
     else if (json_array_size(nodes) == 0)
-        text_add(&text, "jobs are kept away from no node\n");
+        text_add(&text, "no node is left out\n");
     else
         view_nodes(&cli->out, nodes, (double)time(NULL), &text);
     (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
@@ -61,9 +61,9 @@ static int nodes_add(struct cli *cli, const char *node, const char *duration, co
     if (code < 0)
         return cli_fail(&err);
     if (duration)
-        printf("jobs are kept away from %s for %s\n", node, duration);
+        printf("%s is left out for %s\n", node, duration);
     else
-        printf("jobs are kept away from %s until 'phasectl nodes clear %s'\n", node, node);
+        printf("%s is left out until 'phasectl nodes clear %s'\n", node, node);
     json_decref(reply);
     return CLI_OK;
 }
@@ -90,8 +90,8 @@ int nodes_verb(struct cli *cli, char **words)
         {.name = "for",
          .value = "TIME",
          .text = &duration,
-         .help = "with add: so long, such as 2h; else until it is cleared"},
-        {.name = "because", .value = "TEXT", .text = &because, .help = "with add: why"},
+         .help = "with add: for this long, such as 2h (until `clear`)"},
+        {.name = "because", .value = "TEXT", .text = &because, .help = "with add: the reason"},
         {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
         {0},
     };
@@ -102,9 +102,9 @@ int nodes_verb(struct cli *cli, char **words)
     const char *action = arguments.count ? arguments.items[0] : NULL;
     bool adds = action && text_equal(action, "add");
     if (action && !adds && !text_equal(action, "clear"))
-        return cli_usage(cli, "unknown word '%s'; it is add or clear", action);
+        return cli_usage(cli, "unknown word '%s'; say add or clear", action);
     if ((duration || because) && !adds)
-        return cli_usage(cli, "--for and --because belong to add");
+        return cli_usage(cli, "--for and --because go with add only");
     if (!action)
         return nodes_list(cli, as_json);
     if (arguments.count < 2 || !nodes_is_name(arguments.items[1]))

@@ -355,7 +355,7 @@ static void oldlog_write_gate(const struct oldlog *logs, size_t count, const str
     }
     json_t *shown = json_pack("{s:o}", "checks", verdicts);
     if (json_array_size(verdicts) == 0) {
-        text_add(text, "  it has no gate: what succeeds passes\n");
+        text_add(text, "  the phase has no gate: a run that succeeds passes\n");
     } else {
         text_add(text, "  its gate would have ");
         terminal_colour(terminal, text, has_failed ? COLOUR_RED : COLOUR_GREEN,
@@ -394,7 +394,7 @@ static void oldlog_write_one(const struct oldlog *logs, size_t count, const stru
     if (log->has_times)
         text_addf(text, ", %s\n", format_duration(log->time_s, number));
     else
-        text_add(text, "; no times, so that all seems to have come at once\n");
+        text_add(text, "; the log has no times, so all lines seem to come at once\n");
     if (log->rows)
         oldlog_write_metrics(log, terminal, text);
     else

@@ -136,7 +136,7 @@ static int options_read(const struct cli *cli, char ***at, const struct option_r
 static int options_check_count(const struct cli *cli, const struct arguments *arguments)
 {
     if (arguments->count < arguments->min)
-        return cli_usage(cli, "missing words: phasectl %s %s", cli->verb->name,
+        return cli_usage(cli, "words are missing: phasectl %s %s", cli->verb->name,
                          cli->verb->synopsis);
     return CLI_OK;
 }
@@ -197,16 +197,16 @@ struct option_rule options_set_rule(struct option_list *sets)
     return (struct option_rule){.name = "set",
                                 .value = "PARAM=VALUE",
                                 .list = sets,
-                                .help = "override a param, of one phase: validate.iterations=10"};
+                                .help = "set a param; of one phase: validate.iterations=10"};
 }
 
 struct option_rule options_with_rule(struct option_list *variants)
 {
-    return (struct option_rule){
-        .name = "with",
-        .value = "VARIANT",
-        .list = variants,
-        .help = "put a variant of the file over it; may be given several times"};
+    return (struct option_rule){.name = "with",
+                                .value = "VARIANT",
+                                .list = variants,
+                                .help =
+                                    "put this variant over the file; may be given several times"};
 }
 
 json_t *options_texts(const struct option_list *list)

@@ -274,7 +274,9 @@ static void plan_write_note(const json_t *plan, struct text *text)
             starts++;
     }
     if (starts > 1)
-        text_add(text, "START: of a job that is submitted now, not after the phases before it\n");
+        text_add(
+            text,
+            "START assumes that the job is submitted now, and not after the phases before it\n");
 }
 
 /* "at most 2h of time without the queue, 16h of GPUs, $98.00" */
@@ -286,14 +288,14 @@ static void plan_write_sum(const json_t *plan, struct text *text)
     double usd = field_number(plan, "cost_usd");
     json_array_foreach(json_object_get(plan, "phases"), i, phase) guessed +=
         !field_is_true(phase, "is_matrix") && field_integer(phase, "similar") == 0;
-    text_addf(text, "%s %s besides the queue", guessed ? "at most" : "about",
+    text_addf(text, "%s %s, without the queue", guessed ? "at most" : "about",
               format_duration(field_number(plan, "seconds"), buffer));
     text_addf(text, ", %s of GPU time", format_duration(field_number(plan, "gpu_seconds"), buffer));
     if (!isnan(usd))
         text_addf(text, ", %s", format_cost(usd, buffer));
     plan_write_sum_expected(json_object_get(plan, "expect"), text);
-    text_add(text, guessed ? "; <= is `time`, as no similar phase has succeeded yet\n"
-                           : ", as similar phases took\n");
+    text_add(text, guessed ? "; <= means `time`, because no similar phase has succeeded yet\n"
+                           : ", like similar phases\n");
 }
 
 /* --- The verb --------------------------------------------------------------------------------- */

@@ -101,9 +101,9 @@ static const char *probe_path_ask(void *context, const char *path, bool is_folde
     struct stat status;
     (void)context;
     if (stat(path, &status) < 0)
-        return errno == ENOENT || errno == ENOTDIR ? "is not there" : NULL;
+        return errno == ENOENT || errno == ENOTDIR ? "does not exist" : NULL;
     if (is_folder != (S_ISDIR(status.st_mode) != 0))
-        return is_folder ? "is no folder" : "is a folder";
+        return is_folder ? "is not a folder" : "is a folder";
     return NULL;
 }
 

@@ -39,7 +39,7 @@ int program_sandbox(char **ret_path, struct error *err)
         }
     }
     if (code < 0)
-        (void)error_set(err, code, "cannot find the sandbox: neither %s nor %s is there", places[0],
+        (void)error_set(err, code, "cannot find the sandbox: neither %s nor %s exists", places[0],
                         places[1]);
     for (size_t i = 0; i < count; i++)
         free(places[i]);

@@ -165,7 +165,7 @@ int provenance_snapshot(const struct cli *cli, const json_t *provenance, const c
         !text_starts(workdir, root)) {
         code = error_set(err, -EINVAL,
                          "code: snapshot needs a git repository with a commit, and "
-                         "%s is in none",
+                         "%s is not in one",
                          workdir ? workdir : "this folder");
         free(workdir);
         return code;

@@ -124,7 +124,7 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
         rehearse_line(report, "MISSING", true, text_string(&missing));
     bool counts = json_is_object(json_object_get(phase->spec, "progress"));
     if (counts && isnan(field_number(phase->shown, "step")))
-        rehearse_line(report, "STEPS", true, "none was counted, which `progress` asks for");
+        rehearse_line(report, "STEPS", true, "no steps came, but `progress` asks for them");
     text_fini(&came);
     text_fini(&missing);
     json_decref(wanted);
@@ -161,13 +161,14 @@ static char *rehearse_stuck(const struct rehearse_phase *phase, double from, dou
 {
     bool counts = json_is_object(json_object_get(phase->spec, "progress"));
     if (strcmp(field_text(phase->resumed, "outcome"), "succeeded") != 0)
-        return text_format("the run that went on from step %.0f failed", from);
+        return text_format("the run that resumed from step %.0f failed", from);
     if (first < from)
-        return text_format("it began anew at step %.0f, with a checkpoint of step %.0f: `run` must "
+        return text_format("the run started again at step %.0f, although there was a checkpoint of "
+                           "step %.0f: `run` must "
                            "read $PHASED_RESUME",
                            first, from);
     if (counts && !(last > from))
-        return text_format("no step came after step %.0f, that of the checkpoint", from);
+        return text_format("no step came after step %.0f, the step of the checkpoint", from);
     return NULL;
 }
 
@@ -180,10 +181,11 @@ static int rehearse_resumed(struct rehearse *report, const struct rehearse_phase
     if (code < 0)
         return code;
     char *stuck = rehearse_stuck(phase, from, first, last);
-    char *said = stuck ? stuck
-                 : isnan(last)
-                     ? text_format("a run went on from step %.0f, and counts none", from)
-                     : text_format("a run went on from step %.0f to step %.0f", from, last);
+    char *said =
+        stuck ? stuck
+        : isnan(last)
+            ? text_format("a run resumed from step %.0f; it counts no steps", from)
+            : text_format("a run resumed from step %.0f and reached step %.0f", from, last);
     rehearse_line(report, "resume", stuck != NULL, said);
     free(said);
     return 0;
@@ -213,8 +215,8 @@ static int rehearse_checkpoint(struct rehearse *report, const struct rehearse_ph
     if (!json_is_object(json_object_get(phase->spec, "checkpoint")))
         return 0;
     double bytes = path[0] ? rehearse_bytes(path) : -1;
-    char *said = !path[0]    ? text_format("none was written")
-                 : bytes < 0 ? text_format("%s is not there any more", path)
+    char *said = !path[0]    ? text_format("the program wrote no checkpoint")
+                 : bytes < 0 ? text_format("%s does not exist any more", path)
                              : text_format("%s, %.0f bytes", path, bytes);
     rehearse_line(report, "checkpoint", bytes <= 0, said);
     free(said);
@@ -241,7 +243,7 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
     if (code < 0)
         return code;
     if (json_array_size(json_object_get(reply, "checks"))) {
-        text_add(&report->text, "  gate       so few steps decide nothing; on them it reads:\n");
+        text_add(&report->text, "  gate       too few steps for a decision; so far:\n");
         view_gate(&report->cli->out, reply, 4, &report->text);
     }
     json_decref(reply);
@@ -420,7 +422,8 @@ static json_t *rehearse_resolve(const char *file, const struct option_list *sets
     json_t *json = NULL;
     if (source_read(file, NULL, &source, err) == 0) {
         if (spec_parse(source.name, source.text, source.size, &overrides, &json, &problems) < 0)
-            (void)error_set(err, -EINVAL, "%s was changed meanwhile, and has problems now", file);
+            (void)error_set(err, -EINVAL, "%s has changed in the meantime, and has problems now",
+                            file);
         source_fini(&source);
     }
     spec_problems_fini(&problems);
@@ -433,7 +436,10 @@ int rehearse_verb(struct cli *cli, char **words)
     struct option_list sets = {0}, variants = {0};
     unsigned steps = REHEARSAL_STEPS;
     const struct option_rule rules[] = {
-        {.name = "steps", .value = "N", .number = &steps, .help = "of each phase (20)"},
+        {.name = "steps",
+         .value = "N",
+         .number = &steps,
+         .help = "run this many steps of each phase (20)"},
         options_set_rule(&sets),
         options_with_rule(&variants),
         {0},

@@ -57,7 +57,7 @@ static void show_code(const json_t *source, struct table *table)
     unsigned untracked = show_lines(field_text(source, "untracked"));
     unsigned packages = show_lines(field_text(source, "packages"));
     if (!commit[0]) {
-        show_row(table, "code", "no git repository");
+        show_row(table, "code", "not a git repository");
     } else {
         text_addf(&text, "%s%s%s of %s", commit, branch[0] ? " on " : "", branch,
                   field_text(source, "root"));
@@ -74,7 +74,7 @@ static void show_code(const json_t *source, struct table *table)
     show_row(table, "copy", field_text(source, "snapshot"));
     text_clear(&text);
     if (packages)
-        text_addf(&text, "%u packages of Python", packages);
+        text_addf(&text, "%u Python packages", packages);
     show_row(table, "packages", text_string(&text));
     text_fini(&text);
 }
@@ -153,9 +153,11 @@ int show_verb(struct cli *cli, char **words)
 {
     struct show_parts parts = {0};
     const struct option_rule rules[] = {
-        {.name = "spec", .flag = &parts.spec, .help = "print the file's text alone"},
-        {.name = "diff", .flag = &parts.diff, .help = "print what was changed, for git apply"},
-        {.name = "environment", .flag = &parts.environment, .help = "print the environment alone"},
+        {.name = "spec", .flag = &parts.spec, .help = "print only the text of the file"},
+        {.name = "diff",
+         .flag = &parts.diff,
+         .help = "print the changes since the commit, for git apply"},
+        {.name = "environment", .flag = &parts.environment, .help = "print only the environment"},
         {.name = "json", .flag = &parts.as_json, .help = "print the daemon's answer"},
         {0},
     };

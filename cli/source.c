@@ -39,7 +39,7 @@ static int source_import(const char *file, const struct sbatch_arguments *argume
     int code = sbatch_import(&script, 1, environ, &text, &problems);
     problems_print_all(&problems);
     if (code < 0) {
-        error_set(err, code, "%s: this script cannot be made a workflow", file);
+        error_set(err, code, "%s: this script cannot become a workflow", file);
         text_fini(&text);
     } else {
         free(source->text);

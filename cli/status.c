@@ -179,7 +179,7 @@ static void status_write_projection(const struct terminal *terminal, const json_
             status_add_amount(&of, amount_format(i, budget, buffer));
         is_too_much |= amounts[i] > budget; /* false for NaN */
     }
-    char *line = text_format("%sat this pace %s when what is at work ends%s%s",
+    char *line = text_format("%sat this pace %s when the active runs end%s%s",
                              is_too_much ? "warning: " : "", text_string(&spent),
                              of.size ? ", of a budget of " : "", text_string(&of));
     if (spent.size) {
@@ -365,13 +365,13 @@ static void status_write_slurm(struct cli *cli, struct text *text)
     const char *message = field_text(cluster, "message"), *trouble = field_text(ping, "trouble");
     if (trouble[0]) {
         char *line =
-            text_format("the record cannot be written, so that nothing new begins: %s", trouble);
+            text_format("the record cannot be written, so nothing new begins: %s", trouble);
         terminal_colour(&cli->out, text, COLOUR_RED, line);
         text_add(text, "\n");
         free(line);
     }
     if (!field_is_true(cluster, "answering") && message[0]) {
-        char *line = text_format("Slurm does not answer, so that nothing begins: %s", message);
+        char *line = text_format("Slurm does not answer, so nothing new begins: %s", message);
         terminal_colour(&cli->out, text, COLOUR_YELLOW, line);
         text_add(text, "\n");
         free(line);
@@ -435,7 +435,7 @@ int status_verb(struct cli *cli, char **words)
         {.name = "all",
          .letter = 'a',
          .flag = &all,
-         .help = "all, also what ended more than a day ago"},
+         .help = "show also workflows that ended more than a day ago"},
         {0},
     };
     struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};

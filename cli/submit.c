@@ -306,20 +306,25 @@ int submit_verb(struct cli *cli, char **words)
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
-        {.name = "watch", .letter = 'w', .flag = &watch, .help = "then follow it until it ends"},
-        {.name = "hold", .flag = &options.hold, .help = "let it wait until `phasectl release`"},
+        {.name = "watch",
+         .letter = 'w',
+         .flag = &watch,
+         .help = "then follow the workflow until it ends"},
+        {.name = "hold",
+         .flag = &options.hold,
+         .help = "hold the workflow until `phasectl release`"},
         {.name = "after",
          .value = "WORKFLOW",
          .text = &options.after,
-         .help = "let it wait until that one has succeeded"},
+         .help = "wait until this workflow has succeeded"},
         {.name = "window",
          .value = "HH:MM-HH:MM",
          .text = &options.window,
-         .help = "submit its jobs at this time of day only"},
+         .help = "submit jobs only at this time of day"},
         {.name = "priority",
          .value = "N",
          .text = &options.priority,
-         .help = "where limits.yaml lets jobs wait, the highest go first (0)"},
+         .help = "if limits.yaml lets jobs wait, higher numbers go first (0)"},
         {0},
     };
     struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX, .has_rest = true};
@@ -331,7 +336,7 @@ int submit_verb(struct cli *cli, char **words)
     for (char **word = arguments.rest; word && *word; word++)
         options.arguments.count++;
     if (options.arguments.count && arguments.count > 1)
-        return cli_usage(cli, "the words behind `--` are arguments of one script, not of %zu",
+        return cli_usage(cli, "the words after `--` are arguments for one script, not for %zu",
                          arguments.count);
     if (watch && arguments.count > 1)
         return cli_usage(cli, "--watch follows one workflow, not %zu", arguments.count);

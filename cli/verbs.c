@@ -8,83 +8,90 @@
 const struct verb verbs[] = {
     {"submit", submit_verb, "FILE... [options] [-- ARGUMENT...]",
      "check workflow files or sbatch scripts and queue them",
-     "The command, its environment, umask and current folder are captured, as sbatch does.\n"
-     "An sbatch script gets the words behind `--` as its arguments.\n"
-     "A submission that is repeated because the answer was lost never submits twice.\n"},
+     "Keeps the command, the environment, the umask and the current folder, as sbatch does.\n"
+     "An sbatch script gets the words after `--` as its arguments.\n"
+     "If the answer is lost, the submission is repeated, but nothing is submitted twice.\n"},
     {"check", check_verb, "FILE [options]", "say what is wrong with a workflow file",
-     "Prints every problem as FILE:LINE:COLUMN and exits 1 if there are any; asks no daemon.\n"},
-    {"plan", plan_verb, "FILE [options]", "say what would become of a workflow file",
-     "Where its phases fit, when Slurm would start them if they were submitted now, what they may\n"
-     "take and cost, and what in the cluster's settings may harm them. Nothing is queued. Exits 1\n"
-     "if a phase fits nowhere or Slurm would refuse it.\n"},
+     "Prints every problem as FILE:LINE:COLUMN. Exits 1 if there are problems. Needs no daemon.\n"},
+    {"plan", plan_verb, "FILE [options]", "say what a workflow file would do on this cluster",
+     "Shows where each phase fits, when Slurm would start it if it were submitted now, how long "
+     "it\n"
+     "may take and what it may cost. Warns of settings of the cluster that may harm a phase.\n"
+     "Queues nothing. Exits 1 if a phase fits nowhere or Slurm would refuse it.\n"},
     {"rehearse", rehearse_verb, "FILE [options]",
-     "run each phase for a few steps first, and say what the real run would meet",
-     "On the allocations that the real run will get. Says which metrics and checkpoints came, "
-     "what\n"
-     "the gates' checks found, and what the real run would cost. Exits 1 if something is "
+     "run a few steps of each phase, and say what the real run would meet",
+     "Uses the same allocations as the real run. Shows which metrics and checkpoints came, what\n"
+     "the checks of the gates found, and what the real run would cost. Exits 1 if something is\n"
      "missing.\n"},
     {"import", import_verb, "SCRIPT... [options]", "print sbatch scripts as one workflow",
-     "Each script becomes a phase, after the one before. What #SBATCH lines ask for is kept, or\n"
-     "refused by its name and line. `submit` and `check` take scripts too.\n"},
+     "Each script becomes a phase that starts after the phase before. Each option of an #SBATCH\n"
+     "line is kept, or refused with its name and line. `submit` and `check` take scripts too.\n"},
     {"status", status_verb, "[ADDRESS...] [options]",
-     "show workflows, or one of them, a phase or a run",
-     "Without an address: what is live, and what ended within a day.\n"},
-    {"why", why_verb, "ADDRESS...", "explain what became of a phase's runs, and what follows",
-     "Its runs with their causes, the verdicts and the last lines of the newest that failed, and "
-     "what\n"
-     "is done or waited for. For a workflow: the phase that needs it most.\n"},
-    {"show", show_verb, "ADDRESS [options]", "tell what a workflow was submitted with",
-     "Its file, options, folder and code: the git commit, what was changed since, and the copy\n"
-     "that runs use where the file says code: snapshot.\n"},
+     "show all workflows, or one workflow, phase or run",
+     "Without an address, shows the workflows that are live or ended within a day.\n"},
+    {"why", why_verb, "ADDRESS...",
+     "explain what happened to the runs of a phase, and what comes next",
+     "Shows the runs with their causes, the verdicts and the last lines of the newest failed run,\n"
+     "and what phased does or waits for. Of a workflow, shows the phase that needs you most.\n"},
+    {"show", show_verb, "ADDRESS [options]", "show what a workflow was submitted with",
+     "Shows the file, the options, the folder and the code: the git commit, the changes since "
+     "that\n"
+     "commit, and the copy that runs use if the file says code: snapshot.\n"},
     {"watch", watch_verb, "ADDRESS", "follow a workflow until it ends",
-     "Exits 0 when it succeeded, 1 when it failed, was cancelled or is held. Ctrl-C only ends the\n"
-     "watching.\n"},
+     "Exits 0 if the workflow succeeded, and 1 if it failed, was cancelled or is held. Ctrl-C "
+     "only\n"
+     "stops the watching.\n"},
     {"logs", logs_verb, "ADDRESS [options]", "print what the ranks of a run printed",
-     "For a phase its newest run is meant, for a workflow the newest run of all.\n"},
+     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases.\n"},
     {"metrics", metrics_verb, "ADDRESS [options]", "print the metrics of a run",
-     "For a phase its newest run is meant, for a workflow the newest run of all.\n"},
-    {"gpus", gpus_verb, "ADDRESS... [options]", "print what the GPUs of a run do",
-     "Means of ten seconds or a minute, the newest. For a phase its newest run is meant, for a\n"
-     "workflow the newest run of all.\n"},
+     "Of a phase, prints its newest run. Of a workflow, prints the newest run of all phases.\n"},
+    {"gpus", gpus_verb, "ADDRESS... [options]", "show what the GPUs of a run do",
+     "Shows the newest means over ten seconds or a minute. Of a phase, shows its newest run. Of a\n"
+     "workflow, shows the newest run of all phases.\n"},
     {"gate", gate_verb, "ADDRESS... [options]", "explain each check of a phase's gate", NULL},
-    {"promote", action_verb, "ADDRESS...", "let the next phases start, whatever the gate says",
-     "Recorded as your decision, beside the verdict of the gate.\n"},
+    {"promote", action_verb, "ADDRESS...", "start the next phases, whatever the gate says",
+     "The record keeps your decision and the verdict of the gate.\n"},
     {"hold", action_verb, "ADDRESS...", "stop after a checkpoint and keep for later",
-     "A running phase stops with a checkpoint, a queued one leaves Slurm's queue; both wait until\n"
-     "released.\n"},
-    {"release", action_verb, "ADDRESS...", "let what is held go on", NULL},
-    {"resume", action_verb, "ADDRESS...", "go on from the newest checkpoint, whatever stopped it",
-     "For phases that are held, failed or cancelled. Unlike `retry` it never begins anew.\n"},
-    {"cancel", action_verb, "ADDRESS...", "end for good; runs stop with a checkpoint", NULL},
+     "A running phase stops with a checkpoint. A queued phase leaves the queue of Slurm. Both "
+     "wait\n"
+     "until you release them.\n"},
+    {"release", action_verb, "ADDRESS...", "let a held phase or workflow go on", NULL},
+    {"resume", action_verb, "ADDRESS...",
+     "continue from the newest checkpoint, whatever stopped the phase",
+     "Works on phases that are held, failed or cancelled. `retry` may start from the beginning,\n"
+     "but `resume` never does.\n"},
+    {"cancel", action_verb, "ADDRESS...",
+     "end a phase or workflow for good; runs stop with a checkpoint", NULL},
     {"retry", retry_verb, "ADDRESS... [--from STEP]", "run a held or failed phase again",
-     "It goes on from its last good checkpoint, or begins anew when its gate has judged it.\n"},
+     "The phase resumes from its last good checkpoint. If its gate has judged it, the phase "
+     "starts\n"
+     "from the beginning.\n"},
     {"runs", runs_verb, "[ADDRESS...] [options]", "list the runs, newest first", NULL},
-    {"cost", cost_verb, "[ADDRESS] [options]", "show what was paid, and for what",
-     "Useful is what led to a checkpoint that was kept or to the end; the rest was lost by runs\n"
-     "that were preempted, failed or stopped, or waited in an allocation.\n"},
+    {"cost", cost_verb, "[ADDRESS] [options]", "show what was spent, and on what",
+     "Useful time led to a checkpoint that was kept, or to the end of a run. The rest was lost in\n"
+     "runs that were preempted, failed or stopped, or it was waiting time in an allocation.\n"},
     {"budget", budget_verb, "WORKFLOW [options]", "show or change what a workflow may cost",
-     "Without options it is shown. At 80 % it is warned of, at 100 % the workflow is held after a\n"
-     "checkpoint; with a larger budget, `phasectl release` lets it go on.\n"},
+     "Without options, shows the budget. At 80 % phased warns. At 100 % phased holds the workflow\n"
+     "after a checkpoint. After you give it a larger budget, `phasectl release` lets it go on.\n"},
     {"nodes", nodes_verb, "[add NODE | clear NODE] [options]",
-     "list, add or clear the nodes that jobs are kept away from",
-     "A node that takes a run down is left out for 2 hours, and for twice as long each time it\n"
-     "does so again within a week. `add` leaves one out because you want it, `clear` uses it\n"
-     "again.\n"
-     "Jobs that wait in Slurm's queue already are not changed.\n"},
+     "list, add or clear nodes that are left out",
+     "New jobs do not use a node that is left out. phased leaves a node out for 2 hours when it\n"
+     "makes a run fail, and for twice as long each time it does so again within a week. `add`\n"
+     "leaves a node out because you want it. `clear` uses a node again. Jobs that already wait in\n"
+     "the queue of Slurm do not change.\n"},
     {"failures", failures_verb, "[LOG...] [options]",
-     "list what is known of failures, or say what a log tells",
-     "A run that failed is recognised by what it printed: phased-failures(5). Entries of your own\n"
-     "stand in failures.yaml in the home; with a LOG you can try them. Exits with 1 if an entry "
-     "is\n"
-     "wrong; the daemon leaves it out.\n"},
+     "list the known failures, or recognise them in a log",
+     "phased recognises a failure by what the run printed: phased-failures(5). Your own entries "
+     "are\n"
+     "in failures.yaml in the home. Use a LOG to try them. Exits 1 if an entry is wrong; the\n"
+     "daemon leaves a wrong entry out.\n"},
     {"daemon", daemon_verb, "start|stop|status", "start or stop phased",
      "One daemon serves one home ($PHASED_HOME, or ~/.phased). Training goes on without it.\n"
-     "With a sandbox in the home and no SLURM_CONF, `start` uses the sandbox.\n"},
+     "If the home has a sandbox and SLURM_CONF is not set, `start` uses the sandbox.\n"},
     {"sandbox", sandbox_verb, "start|stop|status [options]",
      "start or stop a private Slurm with pretend GPUs",
-     "It lies in the home, runs as you and disturbs no other Slurm. `status` exits with 3 where "
-     "not\n"
-     "all of it runs.\n"},
+     "The sandbox is in the home, runs as your user and does not disturb another Slurm. `status`\n"
+     "exits 3 if a part of the sandbox does not run.\n"},
 };
 
 const size_t verb_count = sizeof verbs / sizeof verbs[0];

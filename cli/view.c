@@ -388,10 +388,10 @@ static void view_budget_first(const json_t *phase, struct text *text)
     if (text_starts(reason, "held by its budget")) {
         char *target =
             text_format("%.*s %s N", (int)strcspn(address, "/"), address, amount_option(reason));
-        text_addf(text, "  phasectl budget %-23s give it more first\n", target);
+        text_addf(text, "  phasectl budget %-23s give the workflow more first\n", target);
         free(target);
     } else if (text_starts(reason, "held by this month's budget")) {
-        text_addf(text, "  limits.yaml: month %-20s give all more first\n", "");
+        text_addf(text, "  limits.yaml: month %-20s give all workflows more first\n", "");
     }
 }
 
@@ -416,24 +416,24 @@ static void view_ways_out(const json_t *phase, struct text *text)
         bool is_shown;
         const char *verb, *suffix, *help;
     } rows[] = {
-        {by_failure && has_run, "logs", "", "what it printed"},
-        {is_matrix && !by_user, "status", "", "its members, and why they are out"},
+        {by_failure && has_run, "logs", "", "what the run printed"},
+        {is_matrix && !by_user, "status", "", "the members, and why they are out"},
         {!is_matrix && (by_gate || by_manual), "gate", "", "what the gate found"},
         {by_gate || by_manual, "promote", "",
          !by_gate    ? "go on"
          : is_matrix ? "choose without `where`"
-                     : "go on all the same"},
+                     : "start the next phases anyway"},
         {has_results && !by_user, "promote", ".N", "go on with this member"},
-        {is_refused, "cancel", "", "end it, and submit what it takes"},
+        {is_refused, "cancel", "", "end the phase, then submit what Slurm takes"},
         {(by_gate || by_failure) && !is_refused, "retry", has_good ? from : "",
-         has_good       ? "run it again from its last good checkpoint"
-         : has_suspects ? "run it again from its start: no checkpoint is good"
-         : has_results  ? "judge its members again"
-         : is_matrix    ? "run them again"
-                        : "run it again"},
-        {!is_matrix && by_gate && has_checkpoint, "resume", "", "go on from its last checkpoint"},
-        {by_user, "release", "", has_run ? "let it go on" : "let it start"},
-        {is_refused, "retry", "", "ask again, once it would take it"},
+         has_good       ? "run again from the last good checkpoint"
+         : has_suspects ? "run again from the start: no checkpoint is good"
+         : has_results  ? "judge the members again"
+         : is_matrix    ? "run the members again"
+                        : "run the phase again"},
+        {!is_matrix && by_gate && has_checkpoint, "resume", "", "resume from the last checkpoint"},
+        {by_user, "release", "", has_run ? "let the phase go on" : "let the phase start"},
+        {is_refused, "retry", "", "ask Slurm again, when it would take the job"},
         {!is_refused, "cancel", "", "end it"},
     };
     view_budget_first(phase, text);
@@ -480,8 +480,9 @@ static void view_held_members(const struct terminal *terminal, const json_t *pha
         const char *verb, *address, *help;
     } rows[] = {
         {"status", matrix, "its members"},
-        {"why", address, "what became of this one"},
-        {by_user ? "release" : "retry", matrix, by_user ? "let them go on" : "run them again"},
+        {"why", address, "what happened to this member"},
+        {by_user ? "release" : "retry", matrix,
+         by_user ? "let the members go on" : "run the members again"},
         {"cancel", matrix, "end it"},
     };
     view_budget_first(phase, text);

@@ -213,7 +213,7 @@ static int watch_away(struct watch *watch, int code, struct error *err)
                   EVENT_INDENT, "");
     }
     if (now - watch->away_since > WATCH_AWAY_MAX_S)
-        return error_prefix(err, "gave up watching");
+        return error_prefix(err, "stopped watching");
     watch_draw(watch);
     cli_wait(WATCH_TURN_S * 1000);
     return 0;

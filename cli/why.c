@@ -415,7 +415,7 @@ static void why_write_advice(const struct why *why, struct text *text)
         text_addf(&line, "advice: %s", advice);
         bool is_held = strcmp(field_text(why->phase, "state"), "held") == 0;
         if (is_held && (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0))
-            text_addf(&line, "; or let phased do it: remedies: {%s: ...}", cause);
+            text_addf(&line, "; phased can do this for you: remedies: {%s: ...}", cause);
         text_add(text, "  ");
         terminal_add_cut(text, text_string(&line), SIZE_MAX);
         text_add(text, "\n");
@@ -423,9 +423,9 @@ static void why_write_advice(const struct why *why, struct text *text)
     text_clear(&line);
     text_addf(&line, "known as %s", field_text(failure, "name"));
     if (strcmp(blame, "code") == 0)
-        text_add(&line, "; to blame: the code or its params");
+        text_add(&line, "; the code or its params are to blame");
     else if (strcmp(blame, "node") == 0)
-        text_addf(&line, "; to blame: the node %s, which new jobs are kept away from", node);
+        text_addf(&line, "; the node %s is to blame, and new jobs do not use it", node);
     text_add(text, "  ");
     terminal_add_cut(text, text_string(&line), SIZE_MAX);
     text_add(text, "\n");
@@ -482,7 +482,7 @@ static void why_write_before(const json_t *phase, struct text *text)
         return;
     }
     if (members_is_matrix(phase) && (count == 0 || !text_equal(view_state(phase), "blocked"))) {
-        text_addf(text, "%s waits for its members, of which ", address);
+        text_addf(text, "%s waits for its members: ", address);
         view_progress(phase, text);
         text_add(text, " have ended\n");
         return;

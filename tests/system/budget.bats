@@ -34,7 +34,7 @@ spent() {
     run phasectl release "$workflow" # the budget is as it was
     [ "$status" = 1 ]
     [[ $output = *"cannot release $workflow: its budget is spent: "*"; first phasectl budget $workflow --usd N"* ]]
-    phasectl status "$workflow" | grep -E "^  phasectl budget $workflow --usd N +give it more first$"
+    phasectl status "$workflow" | grep -E "^  phasectl budget $workflow --usd N +give the workflow more first$"
     [ "$(record 'SELECT count(*) FROM run WHERE started IS NOT NULL')" = 1 ]
 
     [[ $(phasectl budget "$workflow" --usd 1234567 --gpu-hours 1000) = 'budget: $'*' of $1234567 (0 %), 0.'*' of 1000 GPU hours (0 %)' ]]
@@ -50,11 +50,11 @@ spent() {
 
 # At this pace it costs more than it may.
 warned_by_status() {
-    phasectl status "$workflow" | grep -qE '^warning: at this pace \$[0-9.]+ when what is at work ends, of a budget of \$15$'
+    phasectl status "$workflow" | grep -qE '^warning: at this pace \$[0-9.]+ when the active runs end, of a budget of \$15$'
 }
 
 foretold_by_status() {
-    phasectl status "$workflow" | grep -qE '^at this pace \$[0-9.]+ and 0\.[0-9]+ GPU hours when what is at work ends, of a budget of \$1234567 and 1000 GPU hours$' &&
+    phasectl status "$workflow" | grep -qE '^at this pace \$[0-9.]+ and 0\.[0-9]+ GPU hours when the active runs end, of a budget of \$1234567 and 1000 GPU hours$' &&
         phasectl status "$workflow/train" | grep -qE '^ *cost at its end +\$[0-9]' &&
         phasectl status "$workflow/train" | grep -qE '^ *GPU time at its end +[0-9]' &&
         phasectl status "$workflow/train" | grep -qE '^ *time left +[0-9]'

@@ -52,7 +52,7 @@ SPEC
     workflow 'below: 30'
     run phasectl check "$work/w.yaml" --log validate="$work/plain.log"
     [[ $output == *'at step 30 the run would have been stopped: guard failed: calm'* ]]
-    [[ $output == *'no times, so that all seems to have come at once'* ]]
+    [[ $output == *'the log has no times, so all lines seem to come at once'* ]]
 }
 
 @test "a gate that compares reads the other phase's log; what never came is told" {
@@ -202,7 +202,7 @@ SPEC
     [ "$status" = 1 ]
     # shellcheck disable=SC2154 # run --separate-stderr sets it
     diff <(echo "$stderr") - <<SAID
-$work/p.yaml:7:14: warning: phases.pre.workdir: $work/none: is not there on this machine
+$work/p.yaml:7:14: warning: phases.pre.workdir: $work/none: does not exist on this machine
 $work/p.yaml:15:20: warning: phases.train.shard.input: $work: is a folder on this machine
 $work/p.yaml:16:12: phases.train.join: bash, in line 1 of it: unexpected EOF while looking for matching \`''
 $work/p.yaml:21:7: phases.train.run: bash: syntax error near unexpected token \`fi'

@@ -214,7 +214,7 @@ PHASED
     run -0 phasectl metrics "$id/first" --name loss --last 2
     [[ $(tr -s ' ' <<<"$output") == $'STEP loss\n 9 11\n 10 10' ]]
     run -0 phasectl gpus "$id/first"
-    [ "$output" = "nothing is known of its GPUs" ]
+    [ "$output" = "nothing is known about the GPUs of this run" ]
     run -0 phasectl runs "$id/second"
     [[ $output == *"$id/second#1"*ended*succeeded* ]]
     run -0 phasectl watch "$id"
@@ -235,7 +235,7 @@ PHASED
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
     run -0 phasectl gate "$id/second"
-    [ "$output" = "gate of $id/second: it has no checks: what succeeds passes" ]
+    [ "$output" = "gate of $id/second: the gate has no checks: a run that succeeds passes" ]
 }
 
 @test "why shows the runs, the failure with its last lines, and what can be done" {
@@ -383,7 +383,7 @@ YAML
     cd "$FOLDER"
     run -0 phasectl submit "$BATS_TEST_TMPDIR/repository/ignored" --hold
     id=${output#workflow } id=${id%% *}
-    [[ "$(phasectl show "$id")" == *"no git repository"* ]]
+    [[ "$(phasectl show "$id")" == *"not a git repository"* ]]
     phasectl cancel "$id"
 }
 
@@ -529,7 +529,7 @@ SPEC
         --set production.iterations=100000 # however fast its steps are, the end is far
     id=$(sed -n 's/^workflow \([0-9]*\) trm-rehearsal$/\1/p' <<<"$output")
     [ "$(grep -Ec '^  checkpoint .* bytes$' <<<"$output")" = 2 ]
-    [ "$(grep -Ec '^  resume +a run went on from step [0-9]+ to step [0-9]+$' <<<"$output")" = 2 ]
+    [ "$(grep -Ec '^  resume +a run resumed from step [0-9]+ and reached step [0-9]+$' <<<"$output")" = 2 ]
     grep -Eq '^  metrics +(.*, )?step_3, ' <<<"$output"
     grep -Eq '^    refinement .* at least 50 .* warned' <<<"$output"
     grep -Eq '^the real workflow: .* of running, \$' <<<"$output"
@@ -547,7 +547,7 @@ SPEC
     run -1 phasectl rehearse small.yaml
     grep -Eq '^  metrics +loss$' <<<"$output"
     grep -Eq '^  MISSING +val_bpb$' <<<"$output"
-    grep -Eq '^  checkpoint none was written$' <<<"$output"
+    grep -Eq '^  checkpoint the program wrote no checkpoint$' <<<"$output"
     grep -q '^second succeeded' <<<"$output"
     [ "${lines[-1]}" = '2 problems' ]
     run -2 phasectl rehearse small.yaml --steps 1001
@@ -570,15 +570,15 @@ YAML
     }
     resuming 'true $PHASED_RESUME' >anew.yaml
     run -1 phasectl rehearse anew.yaml --steps 6
-    grep -Eq '^  resume +it began anew at step 1, with a checkpoint of step [0-9]+: `run` must read \$PHASED_RESUME$' <<<"$output"
+    grep -Eq '^  resume +the run started again at step 1, although there was a checkpoint of step [0-9]+: `run` must read \$PHASED_RESUME$' <<<"$output"
     [ "${lines[-1]}" = '1 problem' ]
     resuming '[ -z "$PHASED_RESUME" ] || { echo "no such key: lr" >&2; exit 3; }' >dies.yaml
     run -1 phasectl rehearse dies.yaml --steps 6
     grep -Eq '^train failed' <<<"$output"
-    grep -Eq '^  resume +the run that went on from step [0-9]+ failed$' <<<"$output"
+    grep -Eq '^  resume +the run that resumed from step [0-9]+ failed$' <<<"$output"
     resuming 'from=${PHASED_RESUME##*_}' | sed 's/^phases:/price: {per_gpu_hour: 20}\n&\n  prepare: {resources: {cpus: 1, time: 5m}, run: echo}/' >well.yaml
     run -0 phasectl rehearse well.yaml --steps 6
-    grep -Eq '^  resume +a run went on from step ' <<<"$output"
+    grep -Eq '^  resume +a run resumed from step ' <<<"$output"
     # CPUs have no price, which does not make the GPUs' one unknown.
     grep -Eq '^the real workflow: .* of running, <?\$[0-9.]+$' <<<"$output"
 }

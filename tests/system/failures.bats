@@ -64,7 +64,7 @@ SCRIPT
     [[ $output == *"$workflow/a#1 failed: oom"* ]]
     [[ $output == *'out of GPU memory on rank 3 (n2): torch.OutOfMemoryError: CUDA out of memory.'* ]]
     [[ $output == *'advice: a smaller micro-batch'*'remedies: {oom: ...}'* ]]
-    [[ $output == *'known as cuda_oom; to blame: the code or its params'* ]]
+    [[ $output == *'known as cuda_oom; the code or its params are to blame'* ]]
     [[ $output == *'the last lines of rank 3,'* ]]
     curl -s --unix-socket "$PHASED_HOME/phased.sock" "http://phased/v1/workflows/$workflow/phases/a/runs/1" |
         jq -e '.failure | .name == "cuda_oom" and .rank == 3 and .node == "n2" and .blame == "code"'
@@ -119,7 +119,7 @@ SCRIPT
     [ "$(record "SELECT cause FROM run WHERE attempt = 1")" = node_fail ]
     [ "$(record 'SELECT node || cause FROM v_node')" = n1node_fail ]
     run phasectl why "$workflow/a#1"
-    [[ $output == *'to blame: the node n1, which new jobs are kept away from'* ]]
+    [[ $output == *'the node n1 is to blame, and new jobs do not use it'* ]]
 }
 
 @test "a rank that a signal ended is told by that" {
@@ -137,7 +137,7 @@ SCRIPT
     [ "$status" -eq 0 ]
     [ "${lines[0]}" = "$PHASED_HOME/log: cuda_oom, cause oom, to blame: code" ]
     [[ ${lines[1]} == '  out of GPU memory: torch.OutOfMemoryError: CUDA out of memory.'* ]]
-    [ "${lines[3]}" = "$PHASED_HOME/other: nothing that is known" ]
+    [ "${lines[3]}" = "$PHASED_HOME/other: no known failure" ]
 
     echo 'well: {pattern: all is well, blame: node}' >"$PHASED_HOME/failures.yaml"
     run phasectl failures "$PHASED_HOME/other" "$PHASED_HOME/none"

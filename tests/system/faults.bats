@@ -85,7 +85,7 @@ echo; echo step=2 loss=4' '    gate: {falling: last(loss) < first(loss)}' | subm
     [ "$(record 'SELECT outcome, cause FROM run')" = 'failed|guard' ]
     [ "$(record "SELECT name, outcome, value FROM verdict WHERE kind = 'guard'" | tail -n 1)" = 'cap|failed|30.0' ]
     run phasectl gate "$workflow/only"
-    [[ $output == *"not decided yet; it judges what succeeds"*"guards of its newest run:"*"cap 30 is "*"lower the rate"* ]]
+    [[ $output == *"not decided yet; the gate judges a run that succeeds"*"guards of its newest run:"*"cap 30 is "*"lower the rate"* ]]
     run phasectl status "$workflow"
     [[ $output == *"guard failed: cap 30 is "* && $output != *"guard: guard"* ]]
 }
@@ -149,7 +149,7 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     workflow=$(two_phases | submit)
     state "$workflow" running
     kill -KILL "$(cat "$SANDBOX/pid/slurmctld")"
-    eventually 40 status_says 'Slurm does not answer, so that nothing begins: '
+    eventually 40 status_says 'Slurm does not answer, so nothing new begins: '
     "$SRC/etc/sandbox/sandbox" start "$SANDBOX" --nodes 2
     eventually 120 state "$workflow" succeeded
     [ "$(line_count "$PHASED_HOME/runs/$workflow/first/out/executed")" = 1 ]
@@ -166,8 +166,8 @@ status_says() { [[ $(phasectl status) = *"$1"* ]]; }
     run phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"
     [ "$status" = 1 ]
     [[ "$output" = *full* || "$output" = *space* ]]
-    [[ $(phasectl daemon status) == *'the record cannot be written, so that nothing new begins: '*full* ]]
-    [[ $(phasectl status) == *'the record cannot be written, so that nothing new begins: '*full* ]]
+    [[ $(phasectl daemon status) == *'the record cannot be written, so nothing new begins: '*full* ]]
+    [[ $(phasectl status) == *'the record cannot be written, so nothing new begins: '*full* ]]
     rm "$PHASED_HOME/ballast"
     [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
     eventually 30 phasectl submit "$BATS_TEST_TMPDIR/spec.yaml"

@@ -123,7 +123,7 @@ starts() {
     choice '  after: {after: train, resources: {gpus: h100:8, time: 2m}, run: echo}' >"$PHASED_HOME/spec.yaml"
     phasectl plan "$PHASED_HOME/spec.yaml" >"$PHASED_HOME/plan"
     grep -E '^train .* h200 at once, h100 at once ' "$PHASED_HOME/plan"
-    grep -qx 'START: of a job that is submitted now, not after the phases before it' "$PHASED_HOME/plan"
+    grep -qx 'START assumes that the job is submitted now, and not after the phases before it' "$PHASED_HOME/plan"
     occupy n2
     # n1 and n3 have h100s.
     [ "$(starts '[.gpu_type, .start_nodes, .start <= now + 1]')" = '[["h200","n2",false],["h100","n1",true]]' ]

@@ -155,7 +155,7 @@ BODY
         phasectl logs "$workflow" | grep -E '(line 5|: 5): no_such_command'
     done
     run phasectl submit train.sh train.sh -- x
-    [[ $status = 2 && $output == *'arguments of one script, not of 2'* ]]
+    [[ $status = 2 && $output == *'arguments for one script, not for 2'* ]]
     echo 'phases: {}' >flow.yaml
     run phasectl submit flow.yaml -- x
     [[ $status = 1 && $output == *'flow.yaml is a workflow and takes no arguments'* ]]
@@ -186,7 +186,7 @@ BODY
     printf '#!/bin/sh\n#SBATCH -t 10 -J train --dependency=afterok:DATA\ncp data model\n' >2.sh
     phasectl import --output both.yaml 1.sh 2.sh
     run phasectl import --output both.yaml 1.sh
-    [ "$status" = 1 ] && [[ $output == *'both.yaml: is there already'* ]]
+    [ "$status" = 1 ] && [[ $output == *'both.yaml exists already'* ]]
     phasectl submit both.yaml
     eventually 60 state 1 succeeded
     [ "$(cat model)" = 42 ]
@@ -198,7 +198,7 @@ BODY
     run phasectl submit "$PHASED_HOME/work/train.sh"
     [ "$status" = 1 ]
     [[ $output == *'train.sh:2:9: array: a job array'* ]]
-    [[ $output == *'train.sh: this script cannot be made a workflow'* ]]
+    [[ $output == *'train.sh: this script cannot become a workflow'* ]]
     [ "$(record 'SELECT count(*) FROM workflow')" = 0 ]
     script /bin/bash --time=10 --hold <<<'./train'
     phasectl check "$PHASED_HOME/work/train.sh" >"$PHASED_HOME/said" 2>&1

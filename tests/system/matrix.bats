@@ -204,7 +204,7 @@ SPEC
     eventually 60 members_ended 60
     run phasectl status 1
     [[ $output == *"of 200"*" succeeded, "*" waiting"* && $output != *sweep.1* ]]
-    [[ $(phasectl why 1) == "1/sweep is active"*" succeeded, "*"1/sweep waits for its members, of which "*" of 200 have ended"* ]]
+    [[ $(phasectl why 1) == "1/sweep is active"*" succeeded, "*"1/sweep waits for its members: "*" of 200 have ended"* ]]
     run phasectl logs 1/sweep
     [[ $status -ne 0 && $output == *"a matrix has no runs"*"such as 1/sweep.1"* ]]
     eventually 200 state 1 succeeded
@@ -291,7 +291,7 @@ judged() {
     [[ $output == *"phasectl promote 1/ladder "*"choose without"* ]]
     [[ $output == *"phasectl promote 1/ladder.N "* ]]
     [[ $output == *"phasectl retry 1/ladder "*"judge"* ]]
-    [ "$(phasectl retry 1)" = '1/ladder chooses again among the results that it has' ]
+    [ "$(phasectl retry 1)" = '1/ladder chooses again among its results' ]
     eventually 30 judged 1 2
     [ "$(phasectl status 1/ladder --json | jq -c "[.members[].value] | $as_numbers")" = '[643,1283,null]' ]
     phasectl promote 1

@@ -47,7 +47,7 @@ nodes_are() {
     eventually 60 state "$workflow" cancelled
 
     phasectl nodes clear n1
-    [ "$(phasectl nodes)" = 'jobs are kept away from no node' ]
+    [ "$(phasectl nodes)" = 'no node is left out' ]
     workflow=$(sleeper 0 | submit)
     eventually 60 state "$workflow" succeeded
     nodes_are "$workflow" n1
@@ -60,7 +60,7 @@ nodes_are() {
     kill -KILL "$(agent_pid)"
     eventually 60 nodes_are "$workflow" 'n1 n1'
     [ "$(record "SELECT cause || ' ' || attempt FROM run WHERE state = 'ended'")" = 'node_fail 1' ]
-    [ "$(phasectl nodes)" = 'jobs are kept away from no node' ]
+    [ "$(phasectl nodes)" = 'no node is left out' ]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 }

@@ -298,7 +298,7 @@ executed() {
     [[ $(record "SELECT group_concat(message) FROM event WHERE type = 'warning' AND run = 2") == \
         *"begins anew: no checkpoint is good; that of step "*" is suspect"*"--from "*"takes it all the same"* ]]
     run -0 phasectl why 1/train
-    [[ $output == *"none is good"* && $output == *"run it again from its start: no checkpoint is good"* ]]
+    [[ $output == *"none is good"* && $output == *"run again from the start: no checkpoint is good"* ]]
 }
 
 # 300 steps of a tenth of a second, of which every tenth is saved.

@@ -318,8 +318,8 @@ static void what_slurm_refuses_is_not_asked_again_at_once(void **state)
     assert_string_equal(
         text_string(&text),
         "7/a is held: refused by Slurm: Invalid account\n"
-        "  phasectl cancel 7/a                     end it, and submit what it takes\n"
-        "  phasectl retry 7/a                      ask again, once it would take it\n");
+        "  phasectl cancel 7/a                     end the phase, then submit what Slurm takes\n"
+        "  phasectl retry 7/a                      ask Slurm again, when it would take the job\n");
     text_fini(&text);
     json_decref(workflow);
 }
