@@ -210,7 +210,7 @@ SPEC
     eventually 200 state 1 succeeded
     [ "$(given)" = '7 3' ]
     [ "$(phasectl status 1/sweep --json | jq -r .best)" = sweep.74 ]
-    [[ $(phasectl logs 1/sweep 2>&1) == *"the best is 1/sweep.74" ]]
+    [[ $(phasectl logs 1/sweep 2>&1) == *"its best member is 1/sweep.74" ]]
     run phasectl cost 1
     [[ $output == *$'\nsweep '* && $output != *sweep.1* ]]
     [[ $(phasectl cost 1/sweep) == *sweep.74* ]]
