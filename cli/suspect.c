@@ -23,7 +23,7 @@ void suspect_note(const json_t *phase, struct text *text)
     text_add(text, count > 1 ? "steps " : "step ");
     for (size_t i = 0; i < count && i < SUSPECT_STEPS_MAX; i++)
         text_addf(text, "%s%s", i ? ", " : "", json_string_value(json_array_get(steps, i)));
-    text_addf(text, "%s: saved when a guard had failed or NaN had come",
+    text_addf(text, "%s: saved after a guard had failed or NaN had come",
               count > SUSPECT_STEPS_MAX ? " and later ones" : "");
 }
 
@@ -44,7 +44,7 @@ void suspect_explain(const json_t *phase, struct text *text)
     text_add(text, "  suspect checkpoints: ");
     suspect_note(phase, text);
     if (isnan(step))
-        text_add(text, "; none is good\n");
+        text_add(text, "; no checkpoint is good\n");
     else
-        text_addf(text, "; the last good one is of step %.0f\n", step);
+        text_addf(text, "; the last good checkpoint is of step %.0f\n", step);
 }

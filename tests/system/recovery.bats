@@ -269,10 +269,10 @@ executed() {
     suspect=$(record 'SELECT max(step) FROM checkpoint')
     grep nan "$PHASED_HOME/runs/1/train/out/step_$suspect"
     run -0 phasectl why 1/train
-    [[ $output == *"suspect checkpoints: step"*"$suspect: saved when a guard had failed or NaN had come; the last good one is of step 20"* ]]
+    [[ $output == *"suspect checkpoints: step"*"$suspect: saved after a guard had failed or NaN had come; the last good checkpoint is of step 20"* ]]
     [[ $output == *"phasectl retry 1/train --from 20 "* ]]
     run -0 phasectl status 1/train
-    [[ $output == *"suspect"*"$suspect: saved when a guard had failed or NaN had come"* ]]
+    [[ $output == *"suspect"*"$suspect: saved after a guard had failed or NaN had come"* ]]
     run -1 phasectl retry 1/train --from 77
     [[ $output == *"it has $suspect (suspect), "*"20, 10 (steps)"* ]]
     daemon_kill
@@ -298,7 +298,7 @@ executed() {
     [[ $(record "SELECT group_concat(message) FROM event WHERE type = 'warning' AND run = 2") == \
         *"begins anew: no checkpoint is good; that of step "*" is suspect"*"--from "*"takes it all the same"* ]]
     run -0 phasectl why 1/train
-    [[ $output == *"none is good"* && $output == *"run again from the start: no checkpoint is good"* ]]
+    [[ $output == *"; no checkpoint is good"* && $output == *"run again from the start: no checkpoint is good"* ]]
 }
 
 # 300 steps of a tenth of a second, of which every tenth is saved.

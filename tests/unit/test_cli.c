@@ -335,18 +335,19 @@ static void a_job_that_does_not_run_says_why(void **state)
          "job 38 waits in Slurm: jobs of a higher priority come first (Priority)"},
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason':"
          " 'QOSMaxJobsPerUserLimit', 'job_absent_since': null}",
-         "job 3 waits in Slurm: a limit of the site on its QOS; it begins when others have ended"
+         "job 3 waits in Slurm: a limit of the site on its QOS; the job begins when others have "
+         "ended"
          " (QOSMaxJobsPerUserLimit)"},
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason':"
          " 'AssocMaxGRESPerJob', 'job_absent_since': null}",
-         "job 3 waits in Slurm: it asks for more than the site allows one job"
+         "job 3 waits in Slurm: the job asks for more than the site allows one job"
          " (AssocMaxGRESPerJob)"},
         {"{'state': 'pending', 'job_state': 'pending', 'job_id': 3, 'job_reason': 'Licenses',"
          " 'job_absent_since': null}",
          "job 3 waits in Slurm: Licenses"},
         {"{'state': 'starting', 'job_state': 'pending', 'job_id': 7, 'job_reason': 'BeginTime',"
          " 'job_absent_since': null}",
-         "job 7 waits in Slurm: it is not to begin yet (BeginTime)"},
+         "job 7 waits in Slurm: its begin time has not come yet (BeginTime)"},
         {"{'state': 'submitting', 'job_state': '', 'job_reason': 'its window opens at 03:00',"
          " 'job_absent_since': null}",
          "not submitted yet: its window opens at 03:00"},
