@@ -185,38 +185,49 @@ void phase_go_on(struct step *step, struct phase *phase, const char *reason)
         run_stop(step, run, before->wish, asked);
 }
 
-/* How far the runs of the phase before this one came; -1: none told a step. */
-static int64_t phase_came_to(const struct phase *phase, const struct run *run)
+/* The first and the last step that the runs of the phase before this one told; -1: none told it. */
+struct told {
+    int64_t first, last;
+};
+
+static struct told phase_told_before(const struct phase *phase, const struct run *run)
 {
     const struct workflow *workflow = phase->workflow;
-    int64_t step = -1;
+    struct told told = {-1, -1};
     for (size_t i = 0; i < workflow->run_count; i++) {
         const struct run *before = workflow->runs[i];
-        if (before != run && before->phase == phase && before->last_step > step)
-            step = before->last_step;
+        if (before == run || before->phase != phase)
+            continue;
+        if (before->begin_step >= 0 && (told.first < 0 || before->begin_step < told.first))
+            told.first = before->begin_step;
+        if (before->last_step > told.last)
+            told.last = before->last_step;
     }
-    return step;
+    return told;
 }
 
 /* Whether a run that was to end at its time limit may be followed by another one, which will come
  * to that limit as well. It may when it left a checkpoint. Without one it may when it came farther
- * than the runs before it and began where a program begins that resumes by itself: at half of what
- * they reached or later, since a program that saves every n steps has lost less than n. A run that
- * began anew comes farther by chance alone.
+ * than the runs before it and began where a program begins that resumes by itself: past the middle
+ * of what they told, since a program that saves every n steps has lost less than n. A run that
+ * began anew comes farther by chance alone, and begins where they did, which may be far from 0: a
+ * program may tell few steps, or count on from those of another one.
  *
  * Nobody can tell that of the first run. There the spec decides: a phase without `checkpoint`, as
  * sbatch scripts are, ends at its limit as under sbatch. The lead, which sees one run, goes on by
  * itself only with a checkpoint. What counts no steps but shards does not repeat them. */
 static bool phase_may_time_out_again(const struct phase *phase, const struct run *run)
 {
-    int64_t before = phase_came_to(phase, run);
+    struct told before = phase_told_before(phase, run);
     if (phase->checkpoint_path && phase->checkpoint_step > run->resume_step)
         return true;
-    if (run->last_step <= run->resume_step || run->last_step <= before)
+    if (run->last_step <= run->resume_step || run->last_step <= before.last)
         return false;
     if (run->begin_step < 0)
         return true;
-    return before < 0 ? phase->has_checkpoint : 2 * run->begin_step >= before;
+    if (before.last < 0)
+        return phase->has_checkpoint;
+    return 2 * run->begin_step > before.first + before.last;
 }
 
 /* Whether the run was of use to the next one. What was preempted needs to have worked. */
@@ -237,7 +248,7 @@ void phase_again(struct step *step, struct phase *phase, const char *reason)
     if (phase->stalls && is_endless) {
         if (run->last_step >= 0)
             (void)snprintf(at, sizeof at, "%sat step %lld",
-                           phase_came_to(phase, run) >= 0 ? "again " : "",
+                           phase_told_before(phase, run).last >= 0 ? "again " : "",
                            (long long)run->last_step);
         (void)snprintf(text, sizeof text,
                        "timed out %s, with no checkpoint to go on from: give it more time, let it "

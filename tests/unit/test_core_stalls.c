@@ -100,10 +100,22 @@ static void without_checkpoint_a_phase_ends_at_its_limit_unless_it_is_seen_to_re
         {{{OUTCOME_PREEMPTED, 1, 184}, {OUTCOME_PREEMPTED, 10, 185}, {OUTCOME_TIMED_OUT, 10, 186}},
          3,
          "timed out again at step 186, with no checkpoint"},
+        /* It tells few steps, or counts on from those of another program. */
+        {{{OUTCOME_PREEMPTED, 50, 100}, {OUTCOME_TIMED_OUT, 50, 650}},
+         2,
+         "timed out again at step 650, with no checkpoint"},
+        {{{OUTCOME_PREEMPTED, 50, 50}, {OUTCOME_TIMED_OUT, 50, 650}},
+         2,
+         "timed out again at step 650, with no checkpoint"},
+        {{{OUTCOME_PREEMPTED, 1001, 1500}, {OUTCOME_TIMED_OUT, 1001, 1600}},
+         2,
+         "timed out again at step 1600, with no checkpoint"},
         /* It resumes. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 200, 400}},
          3,
          NULL},
+        {{{OUTCOME_PREEMPTED, 50, 100}, {OUTCOME_TIMED_OUT, 100, 650}}, 2, NULL},
+        {{{OUTCOME_PREEMPTED, 1, 199}, {OUTCOME_TIMED_OUT, 101, 650}}, 2, NULL},
         /* And then no more. */
         {{{OUTCOME_PREEMPTED, 1, 100}, {OUTCOME_TIMED_OUT, 51, 240}, {OUTCOME_TIMED_OUT, 1, 241}},
          3,
