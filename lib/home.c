@@ -133,12 +133,20 @@ static int home_fail(const char *path, struct error *err)
 
 static int home_check_way(const char *path, unsigned links, struct error *err);
 
-/* A link on the way to the home, in the folder `above`. */
-static int home_check_link(const char *path, const struct stat *link, const struct stat *above,
-                           unsigned links, struct error *err)
+/* Whether it is the user, or somebody who could do anything anyway: root, who bears another number
+ * in a user namespace that knows no root, but has "/" there too. */
+static bool home_is_trusted(uid_t uid)
+{
+    struct stat root;
+    return uid == geteuid() || uid == 0 || (stat("/", &root) == 0 && uid == root.st_uid);
+}
+
+/* A link on the way to the home. */
+static int home_check_link(const char *path, const struct stat *link, unsigned links,
+                           struct error *err)
 {
     char target[PATH_MAX], user[HOME_USER_SIZE];
-    if (link->st_uid != geteuid() && link->st_uid != above->st_uid)
+    if (!home_is_trusted(link->st_uid))
         return error_set(err, -EPERM,
                          "%s is a link of %s, who could lead it elsewhere: remove it, or set "
                          "PHASED_HOME",
@@ -157,8 +165,16 @@ static int home_check_link(const char *path, const struct stat *link, const stru
     return result;
 }
 
+/* A folder above the home. The sticky bit keeps others from renaming what is in it, but not the
+ * folder's owner. */
 static int home_check_above(const char *path, const struct stat *status, struct error *err)
 {
+    char user[HOME_USER_SIZE];
+    if (!home_is_trusted(status->st_uid))
+        return error_set(err, -EPERM,
+                         "%s belongs to %s, who could put another home in place of yours: set "
+                         "PHASED_HOME to a folder elsewhere",
+                         path, home_user(status->st_uid, user));
     if (!home_others_may_write(status) || (status->st_mode & S_ISVTX))
         return 0;
     return error_set(
@@ -172,10 +188,10 @@ static int home_check_above(const char *path, const struct stat *status, struct 
  * the user. */
 static int home_check_way(const char *path, unsigned links, struct error *err)
 {
-    struct stat above, status;
-    if (lstat("/", &above) < 0)
+    struct stat status;
+    if (lstat("/", &status) < 0)
         return home_fail("/", err);
-    int result = home_check_above("/", &above, err);
+    int result = home_check_above("/", &status, err);
     for (const char *at = path; result == 0 && at[strspn(at, "/")];) {
         at += strspn(at, "/");
         at += strcspn(at, "/");
@@ -184,11 +200,11 @@ static int home_check_way(const char *path, unsigned links, struct error *err)
         if (lstat(part, &status) < 0)
             result = errno == ENOENT ? 1 : home_fail(part, err);
         else if (S_ISLNK(status.st_mode))
-            result = home_check_link(part, &status, &above, links, err);
-        if (result == 0 && stat(part, &above) < 0)
+            result = home_check_link(part, &status, links, err);
+        if (result == 0 && stat(part, &status) < 0)
             result = 1; /* a link to nothing */
         if (result == 0 && !is_last)
-            result = home_check_above(part, &above, err);
+            result = home_check_above(part, &status, err);
         free(part);
     }
     return result < 0 ? result : 0;

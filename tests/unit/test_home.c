@@ -256,6 +256,28 @@ static void what_belongs_to_somebody_else_is_refused(void **state)
     free(link);
 }
 
+/* Its owner may rename what is in it, also where the sticky bit keeps others from that. */
+static void a_folder_above_the_home_belongs_to_the_user_or_to_root(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* only root can give away */
+    static const mode_t modes[] = {0755, 01777};
+    char *above = at("above");
+    make_folder("above", 0755);
+    make_folder("above/home", 0700);
+    make_link("above/home", "link");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chown(above, 65534, 0), 0);
+        assert_int_equal(chmod(above, modes[i]), 0);
+        assert_refused("above/home", "above belongs to ");
+        assert_refused("link", "above belongs to ");
+        assert_int_equal(chown(above, 0, 0), 0);
+        assert_int_equal(make("above/home", NULL), 0);
+    }
+    free(above);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +297,8 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test_setup_teardown(what_belongs_to_somebody_else_is_refused, folder_make,
                                         folder_remove),
+        cmocka_unit_test_setup_teardown(a_folder_above_the_home_belongs_to_the_user_or_to_root,
+                                        folder_make, folder_remove),
     };
     return cmocka_run_group_tests_name("home", tests, NULL, NULL);
 }
