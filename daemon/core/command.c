@@ -33,9 +33,9 @@ int core_command_parse(const char *name)
 static int command_deny(const struct phase *phase, enum core_command command, const char *advice,
                         struct error *err)
 {
-    return error_set(err, -EPERM, "cannot %s phase %s: it is %s%s%s%s%s",
-                     core_command_name(command), phase->name, phase_state_name(phase->state),
-                     phase->state == PHASE_HELD ? " (" : "",
+    return error_set(err, -EPERM, "cannot %s %llu/%s: it is %s%s%s%s%s", core_command_name(command),
+                     (unsigned long long)phase->workflow->id, phase->name,
+                     phase_state_name(phase->state), phase->state == PHASE_HELD ? " (" : "",
                      phase->state == PHASE_HELD ? phase_hold_name(phase->hold) : "",
                      phase->state == PHASE_HELD ? ")" : "", advice);
 }

@@ -107,7 +107,7 @@ static void a_denied_command_says_why(void **state)
     world_begin(world, true);
     struct phase *phase = world_phase(world, "validate");
     assert_true(core_command_check(phase, COMMAND_PROMOTE, &err) < 0);
-    assert_string_equal(err.message, "cannot promote phase validate: it is held (user); only a "
+    assert_string_equal(err.message, "cannot promote 1/validate: it is held (user); only a "
                                      "phase held by its gate can be promoted");
     (void)world_trace(world);
     world_command(world, "validate", COMMAND_PROMOTE);
