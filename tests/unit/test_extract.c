@@ -244,6 +244,35 @@ static void a_line_without_a_step_has_the_last_one(void **state)
     assert_lines(cases, sizeof cases / sizeof *cases);
 }
 
+static void a_count_that_begins_anew_in_each_epoch_goes_on(void **state)
+{
+    (void)state;
+    static const struct line_case cases[] = {
+        {"Epoch [1/10], Step [600/600], Loss: 2.5\nEpoch [2/10], Step [100/600], Loss: 1.5",
+         "{\"step\": 1200, \"epoch\": 1, \"loss\": 2.5}\n"
+         "{\"step\": 1300, \"epoch\": 2, \"loss\": 1.5}\n"},
+        {"| epoch   1 |   200/ 2983 batches | lr 5.00 | ms/batch 9.5 | loss  8.15 | ppl  3463.5",
+         "{\"step\": 3183, \"epoch\": 1, \"lr\": 5, \"ms_batch\": 9.5, \"loss\": 8.15, "
+         "\"ppl\": 3463.5}\n"},
+        {"Epoch: [0][ 10/100]\tTime 0.5 (0.75)\tLoss 2.5 (3.5)",
+         "{\"step\": 10, \"epoch\": 0, \"time\": 0.5, \"loss\": 2.5}\n"},
+        {"Train Epoch: 2 [640/60000 (1%)]\tLoss: 2.5",
+         "{\"step\": 120640, \"epoch\": 2, \"loss\": 2.5}\n"},
+        {"INFO Epoch 3/9 - batch 7/50 - loss: 2.5",
+         "{\"step\": 157, \"epoch\": 3, \"loss\": 2.5}\n"},
+        {"Epoch [1/10], Step [100/600], global_step: 7, loss: 2.5",
+         "{\"step\": 7, \"epoch\": 1, \"loss\": 2.5}\n"},
+        /* the step may be of the whole run, and a part of an epoch is no count */
+        {"[Epoch 2] step 50/1000 loss 2.0", "{\"step\": 50, \"epoch\": 2, \"loss\": 2}\n"},
+        {"Epoch [1/10], Loss: 2.5", "{\"step\": 1, \"epoch\": 1, \"loss\": 2.5}\n"},
+        {"Epoch [1/10], Time [3/4], Loss: 2.5", "{\"step\": 1, \"epoch\": 1, \"loss\": 2.5}\n"},
+    };
+    assert_lines(cases, sizeof cases / sizeof *cases);
+    struct extract_options options = {.kind = EXTRACT_AUTO, .step_name = "step"};
+    assert_rows(&options, "Epoch [1/10], Step [100/600], Loss: 2.5",
+                "{\"step\": 100, \"epoch\": 1, \"loss\": 2.5}\n");
+}
+
 static void the_name_of_the_step_can_be_given(void **state)
 {
     (void)state;
@@ -369,9 +398,10 @@ static void hostile_output_costs_neither_memory_nor_time(void **state)
 {
     (void)state;
     static const char *const pieces[] = {
-        "x",     "{",    "[",     "(", "{'a':", "a=1 ",    "\x1b[",   "\x1b", "\r",
-        "a: 1 ", "%|1|", "1,234", "'", "a(",    "tensor(", "a=[1,",   "\xff", "-",
-        "a b: ", "1/",   "=",     ":", "%|",    "1 a|",    "{'a': [", "\x1b]"};
+        "x",       "{",     "[",     "(",       "{'a':", "a=1 ",     "\x1b[",
+        "\x1b",    "\r",    "a: 1 ", "%|1|",    "1,234", "'",        "a(",
+        "tensor(", "a=[1,", "\xff",  "-",       "a b: ", "1/",       "=",
+        ":",       "%|",    "1 a|",  "{'a': [", "\x1b]", "epoch 1 ", "epoch 1 batch 2/"};
     struct extract_options options = {.kind = EXTRACT_AUTO};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         char *bytes = flood(pieces[i], 4 << 20);
@@ -521,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_named_step_counts_more_than_a_bar),
         cmocka_unit_test(names_become_plain),
         cmocka_unit_test(a_line_without_a_step_has_the_last_one),
+        cmocka_unit_test(a_count_that_begins_anew_in_each_epoch_goes_on),
         cmocka_unit_test(the_name_of_the_step_can_be_given),
         cmocka_unit_test(progress_bars_tell_each_step_once),
         cmocka_unit_test(many_states_of_a_bar_are_one_row),

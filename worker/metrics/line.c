@@ -9,12 +9,14 @@
  *   4.2 words                 the same way round: "121344 tok/s"
  *   step 200/1000             the step; also [200/1000]
  *   {...}                     JSON or a Python dict
+ *   Epoch [1/9], Step [5/60]  an epoch with a count, which make the step together: epoch.h
  *   45%|...| 120/266          a progress bar, whose count is the step unless the line names a step
  *
  * What looks like a number but goes on as something else (a version, a date, an address, a path)
  * spoils the words before it. When in doubt a thing is no metric. */
 #include "worker/metrics/line.h"
 
+#include "worker/metrics/epoch.h"
 #include "worker/metrics/literal.h"
 #include "worker/metrics/number.h"
 #include "worker/metrics/values.h"
@@ -489,7 +491,11 @@ static void line_read_next(struct line *line)
 {
     unsigned char c = (unsigned char)*line->at;
     char next = line->at + 1 < line->end ? line->at[1] : ' ';
-    if (isalpha(c) || c == '_')
+    const char *behind = epoch_read(line->values, line->at, line->end);
+    if (behind) {
+        line_end_segment(line);
+        line->at = behind;
+    } else if (isalpha(c) || c == '_')
         line_read_word(line);
     else if (isdigit(c) || (c == '.' && isdigit((unsigned char)next)))
         (void)line_read_number(line); /* begins with a digit: it is one, or junk that is passed */
