@@ -73,16 +73,20 @@ static int write_history(const json_t *entry, const struct entry_origin *origin,
     return origin->workflow ? store_event_add(store, &event, err) : 0;
 }
 
-/* The writers below return -EINVAL for what they do not understand. */
+/* The writers below return -EINVAL for what they do not understand. What was a metric, or may have
+ * been one, is missing then: no gate is judged as if it were there. */
 static int write_strange(const json_t *entry, const struct entry_origin *origin,
                          struct store *store, struct error *err)
 {
-    char *message =
-        text_format("entry %llu of the journal of %s was not understood: %s",
-                    (unsigned long long)entry_sequence(entry), origin->node, err->message);
+    uint64_t sequence = entry_sequence(entry);
+    enum entry_type type = entry_type(entry);
+    char *message = text_format("entry %" PRIu64 " of the journal of %s was not understood: %s",
+                                sequence, origin->node, err->message);
     int status = write_history(entry, origin, STORE_EVENT_WARNING, message, store, err);
     free(message);
-    return status;
+    if (status < 0 || (type != ENTRY_METRIC && type != ENTRY_UNKNOWN))
+        return status;
+    return store_journal_gap_add(store, origin->run, origin->node, sequence, sequence, err);
 }
 
 static bool metric_value(const json_t *value, double *ret_value)
@@ -108,18 +112,20 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     int64_t step = entry_step(entry), time_ms = time_ms_of(entry, "time");
     if (!json_is_object(values) || step < 0)
         return error_set(err, -EINVAL, "a metric has `values`, and a `step` from 0 to 2^53");
-    const char *name;
+    const char *name, *strange = NULL;
     json_t *json;
     json_object_foreach(values, name, json)
     {
         double value;
-        if (!metric_value(json, &value))
+        if (!metric_value(json, &value)) {
+            strange = name;
             continue;
+        }
         int status = store_metric_add(store, origin->run, step, name, value, time_ms, err);
         if (status < 0)
             return status;
     }
-    return 0;
+    return strange ? error_set(err, -EINVAL, "%.40s has no number", strange) : 0;
 }
 
 /* Adds the names of a list, of each what a node's name can be. */

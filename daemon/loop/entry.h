@@ -49,7 +49,8 @@ enum entry_type entry_type(const json_t *entry);
 json_t *entry_lost(uint64_t first, uint64_t last, int64_t time_ms);
 
 /* Writes the rows. What cannot be understood, or is more than the record can hold, is recorded as a
- * warning, never refused: a worker could do nothing about it. Fails only when the record does.
+ * warning, never refused: a worker could do nothing about it. Where it may have been a metric it
+ * counts as lost, too. Fails only when the record does.
  * `err` may not be NULL. */
 int entry_write(const json_t *entry, const struct entry_origin *origin, struct store *store,
                 struct error *err);

@@ -63,12 +63,13 @@ static void leave(struct world *world, const char *folder, const char *name, cha
     free(take_text);
 }
 
-/* The journal of n1 with its first `count` entries; line `garbage` (0: none) is no entry. */
-static void leave_journal(struct world *world, const char *folder, unsigned count, unsigned garbage)
+/* The journal of n1 with its first `count` entries; in place of one (0: none) is this line. */
+static void leave_journal(struct world *world, const char *folder, unsigned count, unsigned damaged,
+                          const char *line)
 {
     struct text lines = {0};
     for (unsigned i = 1; i <= count; i++) {
-        char *entry = i == garbage ? text_format("@#$%%") : metric(i);
+        char *entry = i == damaged ? text_format("%s", line) : metric(i);
         text_addf(&lines, "%s\n", entry);
         free(entry);
     }
@@ -120,13 +121,15 @@ static void run_ends(struct world *world, const char *folder, unsigned job)
     free(state);
 }
 
-/* The first phase ran while the daemon was away, and left this much of its journal. */
-static void first_phase_leaves(struct world *world, unsigned told, unsigned count, unsigned garbage)
+/* The first phase ran while the daemon was away, and left this much of its journal; `sixth` is its
+ * sixth line, NULL: as it was written. */
+static void first_phase_leaves(struct world *world, unsigned told, unsigned count,
+                               const char *sixth)
 {
     submit(world, two_phases);
     world_await_lines(world, "jobs", 1);
     run_begins(world, "runs/1/a/1", 101, told);
-    leave_journal(world, "runs/1/a/1", count, garbage);
+    leave_journal(world, "runs/1/a/1", count, sixth ? 6 : 0, sixth);
     run_ends(world, "runs/1/a/1", 101);
 }
 
@@ -149,14 +152,14 @@ static void await_history(struct world *world, const char *message)
 static void a_whole_journal_passes_the_gate(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, 3, ENTRIES, 0);
+    first_phase_leaves(world, 3, ENTRIES, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
 static void a_journal_that_was_cut_does_not_pass_the_gate(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, 3, 5, 0);
+    first_phase_leaves(world, 3, 5, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1", "phases.0.reason",
                 "insufficient data: the journal of n1 lacks entries 6 to 8 of run #1");
@@ -173,7 +176,7 @@ static void a_journal_that_was_cut_does_not_pass_the_gate(void **state)
 static void a_line_of_garbage_does_not_pass_the_gate(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, 3, ENTRIES, 6);
+    first_phase_leaves(world, 3, ENTRIES, "@#$%");
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1", "phases.0.reason",
                 "insufficient data: the journal of n1 lacks entry 6 of run #1");
@@ -181,10 +184,30 @@ static void a_line_of_garbage_does_not_pass_the_gate(void **state)
     world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.6", "1.0");
 }
 
+/* It is JSON still, and as good as garbage where it may have been a metric. */
+static void an_entry_that_is_not_understood_does_not_pass_the_gate(void **state)
+{
+    static const char *const entries[] = {
+        "{\"seq\":6,\"time\":1.5,\"type\":\"metrjc\",\"step\":6,\"values\":{\"loss\":3}}",
+        "{\"seq\":6,\"time\":1.5,\"type\":\"metric\",\"step\":-5,\"values\":{\"loss\":3}}",
+        "{\"seq\":6,\"time\":1.5,\"type\":\"metric\",\"step\":6,\"values\":{\"loss\":null}}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        void *made;
+        assert_int_equal(world_setup(&made), 0);
+        first_phase_leaves(made, 3, ENTRIES, entries[i]);
+        world_await(made, "/v1/workflows/1", "phases.0.reason",
+                    "insufficient data: the journal of n1 lacks entry 6 of run #1");
+        await_history(made, "entry 6 of the journal of n1 was not understood");
+        assert_int_equal(world_teardown(&made), 0);
+    }
+}
+
 static void a_journal_that_is_gone_does_not_pass_the_gate(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, 0, 0, 0);
+    first_phase_leaves(world, 0, 0, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.reason",
                 "insufficient data: the journal of n1 lacks entries 1 to 8 of run #1");
 }
@@ -192,14 +215,14 @@ static void a_journal_that_is_gone_does_not_pass_the_gate(void **state)
 static void what_the_record_has_may_be_gone_from_the_journal(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, ENTRIES, 2, 0);
+    first_phase_leaves(world, ENTRIES, 2, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
 static void a_person_promotes_or_begins_anew(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, 3, 5, 0);
+    first_phase_leaves(world, 3, 5, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
     world_await_lines(world, "jobs", 2);
@@ -211,7 +234,7 @@ static void a_person_promotes_or_begins_anew(void **state)
 static void a_later_gate_that_names_the_phase_is_not_passed_either(void **state)
 {
     struct world *world = *state;
-    first_phase_leaves(world, 3, 5, 0);
+    first_phase_leaves(world, 3, 5, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/promote", NULL));
     world_await_lines(world, "jobs", 2);
@@ -231,7 +254,7 @@ static void a_matrix_does_not_choose_on_a_part_of_the_data(void **state)
     for (unsigned i = 0; i < 2; i++) {
         char *folder = text_format("runs/1/a.%u/1", i + 1);
         run_begins(world, folder, world_job(i), 1);
-        leave_journal(world, folder, i ? 5 : ENTRIES, 0);
+        leave_journal(world, folder, i ? 5 : ENTRIES, 0, NULL);
         run_ends(world, folder, world_job(i));
         free(folder);
     }
@@ -263,7 +286,7 @@ static void a_line_of_garbage_while_the_run_goes_on_is_told_at_once(void **state
     world_await_lines(world, "jobs", 1);
     run_begins(world, "runs/1/a/1", 101, 2);
     world_kill(world);
-    leave_journal(world, "runs/1/a/1", 5, 4);
+    leave_journal(world, "runs/1/a/1", 5, 4, "@#$%");
     world_start(world, NULL);
     await_history(world, "the journal of n1 lacks entries 4 to 4");
 }
@@ -318,7 +341,7 @@ static void what_a_job_that_is_only_absent_has_told_may_come_yet(void **state)
     world_slurm_write(world, "jobs", "");
     world_start(world, NULL);
     await_absence(world);
-    leave_journal(world, "runs/1/a/1", ENTRIES, 0);
+    leave_journal(world, "runs/1/a/1", ENTRIES, 0, NULL);
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
@@ -383,6 +406,7 @@ int main(void)
         TEST(a_whole_journal_passes_the_gate),
         TEST(a_journal_that_was_cut_does_not_pass_the_gate),
         TEST(a_line_of_garbage_does_not_pass_the_gate),
+        cmocka_unit_test(an_entry_that_is_not_understood_does_not_pass_the_gate),
         TEST(a_journal_that_is_gone_does_not_pass_the_gate),
         TEST(what_the_record_has_may_be_gone_from_the_journal),
         TEST(a_person_promotes_or_begins_anew),
