@@ -349,6 +349,16 @@ terminate_step() {
     [ "$(outcome 1 '[(.finals | keys), .started > 1.0e9]')" = '[["n1","n2"],true]' ]
 }
 
+@test "an agent that is killed leaves no program behind, though it prints nothing and has no environment" {
+    new_run 1 "{\"run\": $(script 'env -i "PATH=$PATH" setsid --wait bash -c "echo ready; while :; do sleep 0.05; done" "$PHASED_OUT/mute" >"$PHASED_OUT/log"')}"
+    start_lead 1
+    await grep -q ready "$home/out/log"
+    kill -KILL "$(pgrep -f "^[^ ]*/phase-worker node $job\$")"
+    await_lead 1
+    no_process_names "$home/out/mute"
+    [ "$(outcome 1 '[.cause, .message]')" = '["node_fail","the job step was lost: n1: task 0: Killed"]' ]
+}
+
 @test "agents whose lead is killed stop what runs and leave" {
     new_run 1 "{$two_by_two, \"run\": $(script 'trap "touch $PHASED_OUT/saved-$RANK; exit 0" TERM; echo ready; while :; do sleep 0.05 || true; done')}"
     start_lead 1 2

@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +26,6 @@ enum {
     AGENT_DRAIN_MS = 1000, /* for the daemon to take the last entries */
     AGENT_ORPHAN_S = 10,   /* for a run whose lead is gone */
     AGENT_LOOK_MS = 5000,  /* between looks for an outcome that was written without this node */
-    AGENT_KILL_TRIES = 500,
-    AGENT_KILL_MS = 20, /* between them */
 };
 
 struct agent {
@@ -215,32 +212,8 @@ static void agent_term_done(uv_signal_t *handle, int number)
 /* The task was killed: Slurm has given up the step, and may know nothing of what runs here. */
 static void agent_die(void)
 {
-    int status;
-    for (unsigned i = 0; i < AGENT_KILL_TRIES && processes_signal_all(SIGKILL); i++) {
-        (void)poll(NULL, 0, AGENT_KILL_MS);
-        while (processes_reap(&status) > 0)
-            ;
-    }
+    processes_end_all();
     _exit(1);
-}
-
-static volatile sig_atomic_t agent_task_fd = -1;
-
-/* The task dies of what the agent dies of. */
-static void agent_crashed(int number)
-{
-    int status = -number;
-    (void)send(agent_task_fd, &status, sizeof(status), MSG_NOSIGNAL);
-    (void)raise(number); /* its default action, once this has returned */
-}
-
-static void agent_tell_crashes(int task_fd)
-{
-    static const int numbers[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
-    const struct sigaction action = {.sa_handler = agent_crashed, .sa_flags = (int)SA_RESETHAND};
-    agent_task_fd = task_fd;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        (void)sigaction(numbers[i], &action, NULL); /* cannot fail */
 }
 
 static void agent_task_done(uv_poll_t *poll, int status, int events)
@@ -264,7 +237,6 @@ static void agent_attend_task(struct agent *agent)
         return;
     (void)unsetenv(TASK_VARIABLE);
     (void)fcntl(agent->task_fd, F_SETFD, FD_CLOEXEC);
-    agent_tell_crashes(agent->task_fd);
     uv_poll_init(&agent->loop, &agent->task, agent->task_fd);
     agent->task.data = agent;
     uv_poll_start(&agent->task, UV_READABLE | UV_DISCONNECT, agent_task_done);
@@ -337,8 +309,5 @@ int agent_main(const char *job_dir)
     agent_tell(&agent, json_pack("{s:s}", "report", "ready"));
     uv_run(&agent.loop, UV_RUN_DEFAULT);
     agent_fini(&agent);
-    int status = agent.is_orphan ? 1 : 0;
-    if (agent.task_fd >= 0)
-        (void)send(agent.task_fd, &status, sizeof(status), MSG_NOSIGNAL); /* it may be gone */
-    return status;
+    return agent.is_orphan ? 1 : 0;
 }

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum {
+    PROCESSES_END_TRIES = 500,
+    PROCESSES_END_MS = 20, /* between them */
+};
 
 int processes_adopt(struct error *err)
 {
@@ -172,6 +178,16 @@ static unsigned processes_signal(pid_t group, int number)
 unsigned processes_signal_all(int number)
 {
     return processes_signal(0, number);
+}
+
+void processes_end_all(void)
+{
+    int status;
+    for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal_all(SIGKILL); i++) {
+        (void)poll(NULL, 0, PROCESSES_END_MS);
+        while (processes_reap(&status) > 0)
+            ;
+    }
 }
 
 unsigned processes_signal_group(pid_t group, int number)

@@ -51,4 +51,8 @@ unsigned processes_signal_all(int number);
  * the group's leader has ended and its number is in use again. */
 unsigned processes_signal_group(pid_t group, int number);
 
+/* Kills every descendant, and those that are forked meanwhile. Returns when none is left, or after
+ * some 10 s, as the kernel may hold one. */
+void processes_end_all(void);
+
 #endif

@@ -1,6 +1,7 @@
 /* Standing between Slurm and the agent. */
 #include "worker/node/task.h"
 
+#include "lib/error.h"
 #include "worker/node/processes.h"
 
 #include <errno.h>
@@ -23,18 +24,40 @@ static void task_become_agent(const char *job_dir, int socket)
     ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
     program[size > 0 ? size : 0] = '\0';
     char *const arguments[] = {program, "node", (char *)job_dir, NULL};
-    pid_t pid = getpid();
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)snprintf(number, sizeof(number), "%d", socket); /* fits */
-    if (send(socket, &pid, sizeof(pid), 0) == sizeof(pid) && setenv(TASK_VARIABLE, number, 1) == 0)
+    if (setenv(TASK_VARIABLE, number, 1) == 0)
         execv(program, arguments);
     fprintf(stderr, "phase-worker task: cannot start %s: %s\n", program, strerror(errno));
 }
 
-/* Starts the agent by way of a process that ends at once, so that init becomes its parent. Returns
- * its pid, or -1. */
+/* Runs in the process of the agent's heir, to which the kernel gives what an agent leaves behind
+ * that is killed: whatever sessions and environments those processes have. */
+static void task_be_heir(const char *job_dir, int socket)
+{
+    struct error err;
+    int status = 0;
+    if (processes_adopt(&err) < 0)
+        fprintf(stderr, "phase-worker task: %s\n", err.message);
+    pid_t agent = fork();
+    if (agent == 0) {
+        task_become_agent(job_dir, socket);
+        _exit(1);
+    }
+    if (agent < 0 || send(socket, &agent, sizeof(agent), MSG_NOSIGNAL) != sizeof(agent))
+        return; /* the agent sees by itself that the task has ended */
+    while (waitpid(agent, &status, 0) < 0 && errno == EINTR)
+        ;
+    int told = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    if (told < 0)
+        processes_end_all();
+    (void)send(socket, &told, sizeof(told), MSG_NOSIGNAL); /* the task may be gone */
+}
+
+/* Starts the heir by way of a process that ends at once, so that init becomes its parent. Returns
+ * the agent's pid, or -1. */
 static pid_t task_start_agent(const char *job_dir, int mine, int other)
 {
     pid_t agent = -1, between = fork();
@@ -42,7 +65,7 @@ static pid_t task_start_agent(const char *job_dir, int mine, int other)
         close(mine);
         (void)setsid(); /* cannot fail in a new process */
         if (fork() == 0)
-            task_become_agent(job_dir, other);
+            task_be_heir(job_dir, other);
         _exit(1);
     }
     close(other);
@@ -87,7 +110,7 @@ static int task_attend(int signals, int socket, pid_t agent)
         if (!polls[1].revents)
             continue;
         if (recv(socket, &status, sizeof(status), 0) != sizeof(status))
-            status = -SIGKILL;
+            status = -SIGKILL; /* the heir was killed, too */
         if (status >= 0)
             return status;
         (void)prctl(PR_SET_DUMPABLE, 0); /* the agent has left its core */
