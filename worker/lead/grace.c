@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    GRACE_TIMEOUT_MS = 5000, /* others wait for the nodes */
+    GRACE_TIMEOUT_MS = 5000, /* for all calls together: others wait for the nodes */
     GRACE_SINCE = 2405,      /* 24.05, as grace_version() has it */
     GRACE_UNTIL = 2605,
 };
@@ -19,8 +19,10 @@ struct grace {
     uv_loop_t *loop;
     void (*done)(void *context, bool is_so);
     void *context;
+    uint64_t until_ms;
     char *job; /* JobId=4711 */
-    bool is_over;
+    bool is_over, is_by_qos;
+    bool may_requeue; /* what the whole cluster does by default */
 };
 
 static void grace_end(struct grace *grace, bool is_so)
@@ -31,12 +33,13 @@ static void grace_end(struct grace *grace, bool is_so)
 }
 
 static void grace_call(struct grace *grace, scontrol_done *done, const char *first,
-                       const char *second, const char *third)
+                       const char *second, const char *third, const char *fourth)
 {
+    uint64_t now_ms = uv_now(grace->loop);
     const struct scontrol_call call = {
-        .arguments = {"--oneliner", first, second, third},
+        .arguments = {"--oneliner", first, second, third, fourth},
         .captured_fd = STDOUT_FILENO,
-        .timeout_ms = GRACE_TIMEOUT_MS,
+        .timeout_ms = now_ms < grace->until_ms ? (int)(grace->until_ms - now_ms) : 0,
     };
     scontrol_start(grace->loop, &call, done, grace);
 }
@@ -47,53 +50,83 @@ static void grace_updated(void *context, int code, const char *output)
     grace_end(context, code == 0);
 }
 
-static void grace_partition_told(void *context, int code, const char *output)
+/* The word that stands behind the name, in "Name=word" or "Name   = word"; "" where none does. To
+ * be freed. */
+static char *grace_word(const char *output, const char *name)
+{
+    const char *word = strstr(output, name);
+    if (!word)
+        return text_format("%s", "");
+    word += strlen(name);
+    word += strspn(word, " =");
+    return text_format("%.*s", (int)strcspn(word, " \n"), word);
+}
+
+/* Of a mode such as REQUEUE or GANG,REQUEUE. */
+static bool grace_mode_requeues(const char *mode)
+{
+    return strstr(mode, "REQUEUE") != NULL;
+}
+
+/* Of the partition or the QOS. A QOS that is OFF leaves it to the cluster. */
+static void grace_mode_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
-    if (code == 0 && strstr(output, " PreemptMode=REQUEUE"))
-        grace_call(grace, grace_updated, "update", grace->job, "Requeue=1");
+    char *mode = grace_word(output, "PreemptMode=");
+    bool is_left = grace->is_by_qos && text_equal(mode, "OFF");
+    if (code == 0 && (is_left ? grace->may_requeue : grace_mode_requeues(mode)))
+        grace_call(grace, grace_updated, "update", grace->job, "Requeue=1", NULL);
     else
         grace_end(grace, false);
+    free(mode);
 }
 
 static void grace_job_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
-    const char *partition = strstr(output, " Partition=");
-    const char *preempted = strstr(output, " PreemptTime=");
-    bool is_in_it = code == 0 && partition && preempted && strstr(output, " JobState=RUNNING") &&
-                    !text_starts(preempted, " PreemptTime=None");
-    if (!is_in_it) {
+    char *preempted = grace_word(output, " PreemptTime=");
+    char *name = grace_word(output, grace->is_by_qos ? " QOS=" : " Partition=");
+    char *qos = text_format("qos=%s", name);
+    bool is_in_it = code == 0 && *name && *preempted && !text_equal(preempted, "None") &&
+                    strstr(output, " JobState=RUNNING");
+    if (!is_in_it)
         grace_end(grace, false);
-        return;
-    }
-    partition += strlen(" Partition=");
-    char *name = text_format("%.*s", (int)strcspn(partition, " \n"), partition);
-    grace_call(grace, grace_partition_told, "show", "partition", name);
+    else if (grace->is_by_qos)
+        grace_call(grace, grace_mode_told, "show", "assoc_mgr", qos, "flags=qos");
+    else
+        grace_call(grace, grace_mode_told, "show", "partition", name, NULL);
+    free(qos);
     free(name);
+    free(preempted);
 }
 
 /* Of "SLURM_VERSION           = 24.11.5": 2411. 0: not told. */
 static int grace_version(const char *configuration)
 {
     int year, month;
-    const char *found = strstr(configuration, "SLURM_VERSION");
-    return found && sscanf(found, "%*s = %d.%d", &year, &month) == 2 ? year * 100 + month : 0;
+    char *word = grace_word(configuration, "SLURM_VERSION ");
+    bool is_told = sscanf(word, "%d.%d", &year, &month) == 2;
+    free(word);
+    return is_told ? year * 100 + month : 0;
 }
 
-/* The modes of QOSes are not asked for. */
 static void grace_configuration_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
     int version = code == 0 ? grace_version(output) : 0;
+    char *type = grace_word(output, "PreemptType "), *mode = grace_word(output, "PreemptMode ");
+    grace->is_by_qos = text_equal(type, "preempt/qos");
+    grace->may_requeue = grace_mode_requeues(mode);
     if (version < GRACE_SINCE || version >= GRACE_UNTIL)
         grace_end(grace, false);
     else if (grace->is_over)
-        grace_call(grace, grace_updated, "update", grace->job, "Requeue=0");
-    else if (!strstr(output, "= preempt/partition_prio"))
+        grace_call(grace, grace_updated, "update", grace->job, "Requeue=0", NULL);
+    else if (!grace->is_by_qos && !text_equal(type, "preempt/partition_prio"))
         grace_end(grace, false);
     else
-        grace_call(grace, grace_job_told, "show", "job", grace->job + strlen("JobId="));
+        grace_call(grace, grace_job_told, "show", "job", grace->job + strlen("JobId="), NULL);
+    free(mode);
+    free(type);
 }
 
 static void grace_start(struct grace grace, int64_t job_id)
@@ -102,8 +135,9 @@ static void grace_start(struct grace grace, int64_t job_id)
     if (!copy)
         abort();
     *copy = grace;
+    copy->until_ms = uv_now(grace.loop) + GRACE_TIMEOUT_MS;
     copy->job = text_format("JobId=%lld", (long long)job_id);
-    grace_call(copy, grace_configuration_told, "show", "config", NULL);
+    grace_call(copy, grace_configuration_told, "show", "config", NULL, NULL);
 }
 
 void grace_use(uv_loop_t *loop, int64_t job_id, void (*done)(void *context, bool is_so),

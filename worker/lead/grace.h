@@ -13,8 +13,8 @@
 #include <uv.h>
 
 /* Sees to it that Slurm requeues the job when it exits now. `is_so` is false where Slurm does not,
- * or does not tell. Asks by scontrol, in the background and with a deadline; `done` is always
- * called, later. */
+ * or does not tell. Asks by scontrol, in the background and with one deadline for all that it asks;
+ * `done` is always called, later. */
 void grace_use(uv_loop_t *loop, int64_t job_id, void (*done)(void *context, bool is_so),
                void *context);
 
