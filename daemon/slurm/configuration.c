@@ -142,10 +142,16 @@ int configuration_check(const char *checker, struct error *err)
     if (!has_ended)
         return error_set(err, -ETIMEDOUT, "could not read Slurm's configuration within %d s",
                          CONFIGURATION_WAIT_MS / 1000);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return error_set(err, -EINVAL, "cannot use Slurm's configuration: %s",
-                         complaint_reason(complaint));
-    return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    const char *reason = complaint_reason(complaint);
+    if (strstr(reason, "_establish_config_source"))
+        return error_set(err, -EINVAL,
+                         "no slurm.conf was found and no controller gave one: set SLURM_CONF, or "
+                         "start a private Slurm with "
+                         "`phasectl sandbox start` (Slurm says: %s)",
+                         reason);
+    return error_set(err, -EINVAL, "cannot use Slurm's configuration: %s", reason);
 }
 
 char *configuration_read(void)

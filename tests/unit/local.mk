@@ -181,7 +181,7 @@ tests_unit_test_fit_SOURCES = tests/unit/test_fit.c
 tests_unit_test_fit_LDADD = $(DAEMON_LDADD) daemon/slurm/libcluster.a $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_slurm
-tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c
+tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c $(FOLDER)
 tests_unit_test_slurm_LDADD = daemon/slurm/libcluster.a $(UNIT_LDADD) $(SLURM_LIBS)
 EXTRA_DIST += tests/logs
 UNIT_TESTS += tests/unit/test_extract

@@ -1,10 +1,13 @@
 /* The border to libslurm, without a controller: what a description becomes, what answers mean. */
+#include "tests/unit/folder.h"
 #include "tests/unit/unit.h"
 
 #include "daemon/slurm/answer.h"
+#include "daemon/slurm/configuration.h"
 #include "daemon/slurm/submission.h"
 #include "daemon/slurm/versions.h"
 #include "lib/error.h"
+#include "lib/file.h"
 #include "lib/text.h"
 #include "lib/spec/slurm_options.h"
 
@@ -488,6 +491,32 @@ static void lists_that_differ_have_different_digests(void **state)
         assert_true(digests[i] != digests[0]);
 }
 
+/* A checker that says so, as libslurm would, and fails. */
+static void assert_refused(const char *says, const char *expected)
+{
+    struct error err;
+    char *checker = text_format("%s/checker", folder);
+    char *script = text_format("#!/bin/sh\necho '%s' >&2\nexit 1\n", says);
+    assert_int_equal(file_replace(checker, script, strlen(script), 0700, NULL), 0);
+    assert_int_equal(configuration_check(checker, &err), -EINVAL);
+    assert_string_equal(err.message, expected);
+    free(checker);
+    free(script);
+}
+
+static void a_configuration_that_cannot_be_used_is_told_with_what_to_do(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("SLURM_CONF"), 0);
+    assert_refused("check: error: _establish_config_source: failed to fetch config",
+                   "no slurm.conf was found and no controller gave one: set SLURM_CONF, or start a "
+                   "private Slurm with "
+                   "`phasectl sandbox start` (Slurm says: _establish_config_source: failed to "
+                   "fetch config)");
+    assert_refused("check: error: No SlurmctldHost defined.",
+                   "cannot use Slurm's configuration: No SlurmctldHost defined.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +534,8 @@ int main(void)
         cmocka_unit_test(a_requeued_job_waits_and_a_failed_launch_is_stuck),
         cmocka_unit_test(of_two_jobs_with_one_token_the_living_is_found),
         cmocka_unit_test(lists_that_differ_have_different_digests),
+        cmocka_unit_test_setup_teardown(a_configuration_that_cannot_be_used_is_told_with_what_to_do,
+                                        folder_make, folder_remove),
     };
     return cmocka_run_group_tests_name("slurm", tests, NULL, NULL);
 }
