@@ -20,6 +20,9 @@ bool checkpoint_extent_equal(const struct checkpoint_extent *a, const struct che
  * counted, nor what lies more than 64 folders deep. -errno where `path` is not there. */
 int checkpoint_measure(const char *path, struct checkpoint_extent *extent);
 
+/* The same of a whole checkpoint, which is `paths` where it is several (else NULL). */
+int checkpoint_measure_all(const char *path, const json_t *paths, struct checkpoint_extent *extent);
+
 /* Whether all of a checkpoint is there: `paths` where it is several (else NULL), and as many bytes
  * as it had; negative: that is not known. */
 bool checkpoint_is_whole(const char *path, const json_t *paths, int64_t bytes);

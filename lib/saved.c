@@ -212,33 +212,55 @@ static json_t *saved_there_json(const struct saved *saved)
     return json;
 }
 
-int saved_note(const char *run_dir, const struct saved_pattern *pattern,
-               const struct saved_list *there, struct error *err)
+static json_t *saved_list_json(const struct saved_list *list)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < there->count; i++)
-        (void)json_array_append_new(list, saved_there_json(&there->items[i])); /* not of NULL */
-    json_t *json = json_pack("{s:s, s:o}", "pattern", pattern->text, "there", list);
+    json_t *json = json_array();
+    for (size_t i = 0; i < list->count; i++)
+        (void)json_array_append_new(json, saved_there_json(&list->items[i])); /* not of NULL */
+    return json;
+}
+
+static int saved_write_notes(const char *run_dir, const json_t *notes, struct error *err)
+{
     char *path = text_format("%s/checkpoints.json", run_dir);
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char *text = notes ? json_dumps(notes, JSON_COMPACT) : NULL;
     int result = text ? file_replace(path, text, strlen(text), 0600, err)
                       : error_set(err, -EILSEQ, "checkpoint.path is not UTF-8");
     free(text);
     free(path);
-    json_decref(json);
+    return result;
+}
+
+int saved_note(const char *run_dir, const struct saved_pattern *pattern,
+               const struct saved_list *there, struct error *err)
+{
+    json_t *notes =
+        json_pack("{s:s, s:o}", "pattern", pattern->text, "there", saved_list_json(there));
+    int result = saved_write_notes(run_dir, notes, err);
+    json_decref(notes);
     return result;
 }
 
 /* NULL: there is none. */
-static json_t *saved_read_notes(const char *phase_dir, unsigned attempt)
+static json_t *saved_read_notes(const char *run_dir)
 {
-    char *path = text_format("%s/%u/checkpoints.json", phase_dir, attempt), *text = NULL;
+    char *path = text_format("%s/checkpoints.json", run_dir), *text = NULL;
     json_t *json = NULL;
     if (file_read(path, SAVED_FILE_MAX, &text, NULL, NULL) == 0)
         json = json_loads(text, 0, NULL);
     free(text);
     free(path);
     return json;
+}
+
+int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, struct error *err)
+{
+    json_t *notes = saved_read_notes(run_dir);
+    int result = 0;
+    if (notes && json_object_set_new(notes, "left_out", saved_list_json(left_out)) == 0)
+        result = saved_write_notes(run_dir, notes, err);
+    json_decref(notes);
+    return result;
 }
 
 /* What lay there when the next run with notes began; NULL: there is none yet. */
@@ -249,8 +271,8 @@ static json_t *saved_read_next(const char *phase_dir, unsigned attempt)
     while (!notes && is_made) {
         char *run_dir = text_format("%s/%u", phase_dir, ++attempt);
         is_made = access(run_dir, F_OK) == 0;
+        notes = saved_read_notes(run_dir);
         free(run_dir);
-        notes = saved_read_notes(phase_dir, attempt);
     }
     json_t *there = json_incref(json_object_get(notes, "there"));
     json_decref(notes);
@@ -259,14 +281,12 @@ static json_t *saved_read_next(const char *phase_dir, unsigned attempt)
 
 static json_t *saved_look_now(const char *text, int64_t after)
 {
-    json_t *list = json_array();
     struct saved_pattern *pattern;
     struct saved_list now;
     if (!text || saved_pattern_new(text, &pattern, NULL) < 0)
-        return list;
+        return json_array();
     saved_look(pattern, after, &now);
-    for (size_t i = 0; i < now.count; i++)
-        (void)json_array_append_new(list, saved_there_json(&now.items[i])); /* not of NULL */
+    json_t *list = saved_list_json(&now);
     saved_list_fini(&now);
     saved_pattern_free(pattern);
     return list;
@@ -310,40 +330,58 @@ static double saved_least_bytes(const json_t *told, const json_t *left)
     return fmax(0.99 * smallest, saved_nine_tenths(json_array_get(told, count - 1)));
 }
 
+/* How many files a whole one has at least: as many as the newest that is as it was told. */
+static json_int_t saved_least_files(const json_t *told)
+{
+    for (size_t i = json_array_size(told); i-- > 0;) {
+        const json_t *saved = json_array_get(told, i);
+        const char *path = json_string_value(json_object_get(saved, "path"));
+        struct checkpoint_extent extent = {0};
+        if (path && checkpoint_measure_all(path, json_object_get(saved, "paths"), &extent) == 0 &&
+            extent.bytes == (uint64_t)saved_integer(saved, "bytes"))
+            return (json_int_t)extent.files;
+    }
+    return 0;
+}
+
 static void saved_leave_out_torn(const json_t *told, json_t *left)
 {
     const json_t *last = json_array_get(told, json_array_size(told) - 1);
     double least = saved_least_bytes(told, left);
+    json_int_t files = json_array_size(left) > 0 ? saved_least_files(told) : 0;
     for (size_t i = json_array_size(left); i-- > 0;) {
         const json_t *saved = json_array_get(left, i);
         if (json_array_size(json_object_get(saved, "paths")) <
                 json_array_size(json_object_get(last, "paths")) ||
-            (double)saved_integer(saved, "bytes") < least)
+            saved_integer(saved, "files") < files || (double)saved_integer(saved, "bytes") < least)
             (void)json_array_remove(left, i); /* it is there */
     }
 }
 
 json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told)
 {
-    json_t *left = json_array(), *notes = saved_read_notes(phase_dir, attempt);
+    char *run_dir = text_format("%s/%u", phase_dir, attempt);
+    json_t *left = json_array(), *notes = saved_read_notes(run_dir);
     const json_t *before = json_object_get(notes, "there");
+    const json_t *left_out = json_object_get(notes, "left_out");
     json_t *now = json_is_array(before) ? saved_read_next(phase_dir, attempt) : json_array();
     if (!now)
         now = saved_look_now(json_string_value(json_object_get(notes, "pattern")), after);
     for (size_t i = 0; i < json_array_size(now); i++) {
         json_t *saved = json_array_get(now, i);
         if (!json_is_string(json_object_get(saved, "path")) ||
-            saved_integer(saved, "step") <= after || saved_was_there(before, saved))
+            saved_integer(saved, "step") <= after || saved_was_there(before, saved) ||
+            saved_was_there(left_out, saved))
             continue;
         json_t *copy = json_copy(saved);
         json_object_set_new(copy, "time",
                             json_real((double)saved_integer(saved, "newest_ns") / 1e9));
-        (void)json_object_del(copy, "files"); /* they are there */
-        (void)json_object_del(copy, "newest_ns");
+        (void)json_object_del(copy, "newest_ns"); /* it is there */
         (void)json_array_append_new(left, copy);
     }
     saved_leave_out_torn(told, left);
     json_decref(now);
     json_decref(notes);
+    free(run_dir);
     return left;
 }

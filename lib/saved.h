@@ -6,7 +6,8 @@
  *
  * Before the ranks of a run start, its first node notes in the run's folder what is there already:
  * checkpoints.json. When the run is over, whatever has become of its agents, what it has left is
- * what lies there now, or lay there when the next run began, and did not before. */
+ * what lies there now, or lay there when the next run began, and did not before. An agent that has
+ * lived to its run's end adds what it did not believe: nobody takes that for whole later. */
 #ifndef PHASED_LIB_SAVED_H
 #define PHASED_LIB_SAVED_H
 
@@ -45,14 +46,20 @@ void saved_list_fini(struct saved_list *list);
 int saved_note(const char *run_dir, const struct saved_pattern *pattern,
                const struct saved_list *there, struct error *err);
 
+/* Adds to the notes what was there at the end and is not known to be whole, as its writer was cut
+ * off. */
+int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, struct error *err);
+
 /* What a run that is over has left of a step greater than `after`: a list of {"path", "step",
- * "bytes", "time"} (when it was written last), and "paths" where they are several, as journals tell
- * checkpoints; a new reference. Empty also where nothing was noted: no rank was started.
- * `phase_dir` holds the runs by their attempts.
+ * "bytes", "files", "time"} (when it was written last), and "paths" where they are several, as
+ * journals tell checkpoints; a new reference. Empty also where nothing was noted: no rank was
+ * started. `phase_dir` holds the runs by their attempts.
  *
  * Nobody has seen these become whole. `told` are such objects that agents have seen whole, of one
- * run, the newest last. One that has fewer files than the newest of them, fewer bytes than all of
- * them, or not nine tenths of the newest one's, is torn, and left out. Where `told` is empty or
+ * run, the newest last. One that has fewer paths than the newest of them, fewer files than the
+ * newest that is still as it was told, fewer bytes than all of them, or not nine tenths of the
+ * newest one's, is torn, and left out. So is what the agent did not believe and nobody has written
+ * since. Where `told` is empty or
  * NULL, one that has not nine tenths of the largest that the run has left is. */
 json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told);
 

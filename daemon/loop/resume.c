@@ -273,9 +273,9 @@ static json_t *told_whole(const struct rows *rows, uint64_t run)
     for (size_t i = rows->count; i-- > 0;) { /* newest step first */
         const struct row *row = &rows->items[i];
         if ((!run || row->run == run) && row->bytes >= 0 && !row->is_unseen)
-            (void)json_array_append_new(
-                told,
-                json_pack("{s:I, s:O?}", "bytes", (json_int_t)row->bytes, "paths", row->paths));
+            (void)json_array_append_new(told,
+                                        json_pack("{s:s, s:I, s:O?}", "path", row->path, "bytes",
+                                                  (json_int_t)row->bytes, "paths", row->paths));
     }
     return told;
 }

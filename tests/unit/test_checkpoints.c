@@ -4,6 +4,7 @@
 
 #include "lib/checkpoint.h"
 #include "lib/error.h"
+#include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/node/checkpoints.h"
 
@@ -211,6 +212,76 @@ static void of_a_killed_writer_only_what_looks_whole_is_believed(void **state)
         folder_remove(state);
         folder_make(state);
     }
+}
+
+/* How many of the first run, after step 1, are found when it is over. */
+static size_t found_later(json_t *take_told)
+{
+    json_t *left = saved_left(folder, 1, 1, take_told);
+    size_t count = json_array_size(left);
+    json_decref(take_told);
+    json_decref(left);
+    return count;
+}
+
+static json_t *told(const char *name, int bytes)
+{
+    json_t *list = json_array();
+    char *path = text_format("%s/%s", folder, name);
+    json_array_append_new(list,
+                          json_pack("{s:s, s:i, s:i}", "path", path, "step", 1, "bytes", bytes));
+    free(path);
+    return list;
+}
+
+static void note_first_run(const struct checkpoints *checkpoints)
+{
+    char *run_dir = text_format("%s/1", folder);
+    (void)mkdir(run_dir, 0700); /* it may be there */
+    assert_int_equal(checkpoints_note(checkpoints, run_dir, NULL), 0);
+    free(run_dir);
+}
+
+static void what_the_agent_did_not_believe_nobody_takes_later(void **state)
+{
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    char *run_dir = text_format("%s/1", folder);
+    (void)state;
+    note_first_run(checkpoints);
+    put("c_1", 200);
+    checkpoints_look(checkpoints);
+    checkpoints_look(checkpoints);
+    put("c_2", 199);
+    checkpoints_look_last(checkpoints, CHECKPOINTS_CUT_OFF);
+    assert_string_equal(text_string(&found), "1 200 c_1; ");
+    assert_int_equal(found_later(told("c_1", 200)), 1); /* as if the agent had been killed now */
+    assert_int_equal(checkpoints_note_left_out(checkpoints, run_dir, NULL), 0);
+    assert_int_equal(found_later(told("c_1", 200)), 0);
+    assert_int_equal(found_later(json_array()), 0); /* nor where there is nothing to compare with */
+    put("c_2", 200);                                /* by a program that has outlived the agent */
+    assert_int_equal(found_later(told("c_1", 200)), 1);
+    checkpoints_free(checkpoints);
+    text_fini(&found);
+    free(run_dir);
+}
+
+/* Some are as good as whole by their bytes, and what says that they are is a small file. */
+static void one_with_fewer_files_than_one_that_is_whole_is_torn(void **state)
+{
+    struct text found = {0};
+    struct checkpoints *checkpoints = begin("c_{step}", 0, &found);
+    (void)state;
+    note_first_run(checkpoints);
+    put("c_1/model", 200);
+    put("c_1/state", 1);
+    put("c_2/model", 200);
+    assert_int_equal(found_later(told("c_1", 201)), 0);
+    assert_int_equal(found_later(told("c_1", 200)), 1); /* c_1 is not what was told any more */
+    put("c_2/state", 1);
+    assert_int_equal(found_later(told("c_1", 201)), 1);
+    checkpoints_free(checkpoints);
+    text_fini(&found);
 }
 
 static void only_checkpoints_of_this_run_are_removed_and_two_are_kept(void **state)
@@ -423,6 +494,8 @@ int main(void)
         TEST(what_lies_deep_counts_also_when_it_is_looked_for_again),
         TEST(what_was_there_before_is_told_only_when_it_changes),
         TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
+        TEST(what_the_agent_did_not_believe_nobody_takes_later),
+        TEST(one_with_fewer_files_than_one_that_is_whole_is_torn),
         TEST(only_checkpoints_of_this_run_are_removed_and_two_are_kept),
         TEST(what_is_begun_after_a_guard_broke_is_suspect_whatever_its_step),
         TEST(keep_counts_over_all_runs),

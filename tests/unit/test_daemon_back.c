@@ -113,6 +113,16 @@ static void push(struct world *world, const char *node, long sequence, const cha
     free(entry);
 }
 
+static void put(const char *folder, const char *name, const char *data)
+{
+    const struct utimbuf before = {time(NULL) - 2, time(NULL) - 2};
+    char *path = text_format("%s/%s", folder, name);
+    assert_int_equal(file_make_folders(folder, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, data, strlen(data), 0600, NULL), 0);
+    assert_int_equal(utime(path, &before), 0);
+    free(path);
+}
+
 /* A program under the user's own srun outlives its agents, and saves when Slurm ends the job. */
 static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state)
 {
@@ -122,7 +132,7 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     char *twelve = text_format("%s/step_12", world->home);
     char *there = text_format("%s/runs/1/a/1/checkpoints.json", world->home);
     char *noted = text_format("{\"pattern\":\"%s/step_{step}\",\"there\":[]}", world->home);
-    const struct utimbuf before = {time(NULL) - 2, time(NULL) - 2};
+    char *torn = text_format("%s/step_13", world->home);
     char *spec = text_format("%s    checkpoint: {path: \"$PHASED_OUT/step_{step}\"}\n", one_phase);
     json_decref(world_expect(world, 201, "POST", "/v1/workflows", world_submission(spec, NULL)));
     world_await_lines(world, "jobs", 1);
@@ -130,12 +140,12 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     push(world, "lead", 1, "started",
          text_format("\"job_id\":101,\"restarts\":0,\"nodes\":[\"n1\"],\"end_time\":null"));
     assert_int_equal(file_replace(there, noted, strlen(noted), 0600, NULL), 0);
-    assert_int_equal(file_replace(ten, "1234", 4, 0600, NULL), 0);
-    assert_int_equal(utime(ten, &before), 0);
-    push(world, "n1", 1, "checkpoint", text_format("\"path\":\"%s\",\"step\":10,\"bytes\":4", ten));
+    put(ten, "model", "1234");
+    put(ten, "state", "5");
+    push(world, "n1", 1, "checkpoint", text_format("\"path\":\"%s\",\"step\":10,\"bytes\":5", ten));
     /* Nobody has seen this one become whole: its size says nothing of the next one. */
-    assert_int_equal(file_replace(eleven, "12341234", 8, 0600, NULL), 0);
-    assert_int_equal(utime(eleven, &before), 0);
+    put(eleven, "model", "12341234");
+    put(eleven, "state", "5");
     push(world, "lead", 2, "ended",
          text_format("\"run\":0,\"job_id\":101,\"restarts\":0,\"outcome\":\"failed\","
                      "\"cause\":\"exit\",\"exit_code\":1,\"signal\":0,\"message\":\"\","
@@ -144,8 +154,9 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     world_await(world, "/v1/workflows/1", "phases.0.state", "held");
     world_await(world, "/v1/workflows/1", "phases.0.checkpoint", eleven);
     world_slurm_write(world, "state.101", "failed");
-    assert_int_equal(file_replace(twelve, "1234", 4, 0600, NULL), 0);
-    assert_int_equal(utime(twelve, &before), 0);
+    put(twelve, "model", "1234");
+    put(twelve, "state", "5");
+    put(torn, "model", "12345"); /* the other file was to follow */
     json_decref(world_expect(world, 200, "POST", "/v1/workflows/1/phases/a/retry", NULL));
     world_await_lines(world, "jobs", 2);
     char *text = world_read(world, "runs/1/a/2/run.json");
@@ -156,6 +167,7 @@ static void what_was_saved_after_the_end_of_its_run_is_gone_on_from(void **state
     world_await(world, "/v1/workflows/1", "phases.0.checkpoint", twelve);
     free(text);
     free(spec);
+    free(torn);
     free(noted);
     free(there);
     free(twelve);

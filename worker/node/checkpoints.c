@@ -219,6 +219,20 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     return result;
 }
 
+int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
+                              struct error *err)
+{
+    struct saved_list list = {.items = calloc(checkpoints->group_count + 1, sizeof(*list.items))};
+    if (!list.items)
+        abort();
+    for (size_t i = 0; i < checkpoints->group_count; i++)
+        if (!checkpoints->groups[i].is_old && !checkpoints->groups[i].is_told)
+            list.items[list.count++] = checkpoints->groups[i].saved;
+    int result = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
+    free(list.items); /* what they own is the groups' */
+    return result;
+}
+
 void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)
 {
     for (size_t i = 0; i < checkpoints->group_count; i++) {

@@ -504,8 +504,13 @@ void observer_join(struct observer *observer)
 
 void observer_end(struct observer *observer, enum checkpoints_end end)
 {
-    if (observer->checkpoints)
-        checkpoints_look_last(observer->checkpoints, end);
+    struct error err;
+    if (!observer->checkpoints)
+        return;
+    checkpoints_look_last(observer->checkpoints, end);
+    const char *run_dir = observer->options.assignment->run_dir;
+    if (checkpoints_note_left_out(observer->checkpoints, run_dir, &err) < 0)
+        observer_warn(observer, err.message); /* then sizes tell what is torn */
 }
 
 uint64_t observer_signs(const struct observer *observer)
