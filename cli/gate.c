@@ -10,6 +10,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,23 @@ static void gate_write(const struct cli *cli, const json_t *gate, struct text *t
     gate_write_guards(cli, gate, text);
 }
 
+/* Makes the address of a workflow that of its only phase. */
+static int gate_find_phase(struct cli *cli, struct address *address, struct error *err)
+{
+    json_t *json;
+    int code = client_get_address(cli, address, &json, err);
+    if (code < 0)
+        return code;
+    const json_t *phases = json_object_get(json, "phases");
+    const char *first = field_text(json_array_get(phases, 0), "address");
+    if (json_array_size(phases) == 1)
+        code = address_parse(first, address, err);
+    else
+        code = error_set(err, -EINVAL, "a gate belongs to a phase: name one, such as %s", first);
+    json_decref(json);
+    return code;
+}
+
 /* `context` says whether JSON is wanted. */
 static int gate_one(struct cli *cli, const struct address *asked, const void *context)
 {
@@ -63,9 +81,8 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
     struct text text = {0};
     json_t *json;
     char buffer[ADDRESS_PATH_SIZE];
-    if (address_kind(&address) == ADDRESS_WORKFLOW)
-        return cli_usage(cli, "a gate belongs to a phase, such as %llu/validate",
-                         (unsigned long long)address.workflow);
+    if (address_kind(&address) == ADDRESS_WORKFLOW && gate_find_phase(cli, &address, &err) < 0)
+        return cli_fail(&err);
     address.attempt = 0; /* a gate judges the phase */
     char *path = text_format("%s/gate", address_path(&address, buffer));
     int code = client_get(cli, path, &json, &err);

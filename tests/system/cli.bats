@@ -93,7 +93,6 @@ status 7/
 logs 7 --rank -1
 metrics 7 --last 0
 metrics 7 --name ../secret
-gate 7
 cancel 7/first#1
 daemon restart
 sandbox stop --nodes 3
@@ -229,13 +228,13 @@ PHASED
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: failed"* ]]
     [[ $output == *"low 10 is "*"train longer"* ]]
+    [ "$(phasectl gate "$id" 2>&1)" = "phasectl: a gate belongs to a phase: name one, such as $id/first" ]
     run -0 phasectl promote "$id/first"
     [ "$output" = "$id/first promoted" ]
     run -0 phasectl watch "$id"
     run -0 phasectl gate "$id/first"
     [[ $output == "gate of $id/first: overruled by a person, "*"low 10 is "* ]]
-    run -0 phasectl gate "$id/second"
-    [ "$output" = "gate of $id/second: the gate has no checks: a run that succeeds passes" ]
+    [ "$(phasectl gate "$id/second")" = "gate of $id/second: the gate has no checks: a run that succeeds passes" ]
 }
 
 @test "why shows the runs, the failure with its last lines, and what can be done" {
@@ -265,6 +264,7 @@ YAML
         [ ${#lines[@]} -le 24 ]
     done
     run -1 phasectl why "$id/other"
+    [[ $(phasectl gate "$id") == "gate of $id/only: "* ]]
 }
 
 @test "what was submitted held waits for its release" {
