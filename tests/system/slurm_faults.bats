@@ -41,8 +41,10 @@ no_job_is_left() {
     [[ "$(phasectl why "$workflow/train")" = *"failed: launch"*"held by Slurm"* ]]
 }
 
-one_training() {
-    [ "$(pgrep -f "training.py.*$PHASED_HOME" | wc -l)" = 1 ]
+# told RUN TYPE: when a node of that run first told this.
+told() {
+    jq -r --arg type "$2" 'select(.type == $type) | .time' \
+        "$PHASED_HOME/runs/$workflow/train/$1/journal"/n*.jsonl | head -n 1
 }
 
 makes_steps() {
@@ -58,7 +60,8 @@ makes_steps() {
     eventually 120 makes_steps 2
     [ "$(record 'SELECT nodes FROM run WHERE attempt = 2')" != "$node" ]
     [ "$(record 'SELECT resume_step > 0 FROM run WHERE attempt = 2')" = 1 ]
-    eventually 30 one_training
+    ended=$(told 1 exited)
+    [ "$(jq -n "$ended < $(told 2 ranks)")" = true ]
     phasectl cancel "$workflow"
     eventually 60 state "$workflow" cancelled
 }

@@ -18,6 +18,13 @@ claimed() {
         '{job_id: $job, token: "t\($job)", restarts: 0, known_run: $attempt, attempt: $attempt, run_dir: $dir}' >"$home/phase/lead.$1"
 }
 
+# ended ATTEMPT: its node has told that nothing of the run is left there.
+ended() {
+    mkdir -p "$home/phase/$1/journal"
+    echo '{"seq": 1, "type": "started", "nodes": ["n1"]}' >"$home/phase/$1/journal/lead.jsonl"
+    echo '{"seq": 1, "type": "exited", "done": false}' >"$home/phase/$1/journal/n1.jsonl"
+}
+
 has_claimed() {
     [ "$(jq .job_id "$home/phase/lead.$1" 2>/dev/null)" = 4711 ]
 }
@@ -45,6 +52,7 @@ has_asked() {
 @test "a run waits for the lead of another job to end, whatever else is said, and then begins" {
     new_run 2 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 3 17 1
+    ended 1
     echo "JobState=RUNNING" >"$home/slurm/show" # the controller answers
     echo "JobId=17 JobName=test JobState=COMPLETING StdOut=/alias/phased-t17/job.log" >"$home/slurm/job.17"
     start_lead 2
@@ -65,10 +73,45 @@ has_asked() {
         [ -z "$said" ] || echo "JobId=17 JobName=test $said" >"$home/slurm/job.17"
         new_run 2 '{"run": "true"}'
         claimed 1 17 1
+        ended 1
         start_lead 2
         await_lead
         [ "$(outcome 2 .outcome)" = succeeded ]
         has_claimed 2
+    done
+}
+
+@test "a run waits for as long as a node that was given up may run on, and then begins" {
+    new_run 2 "{\"run\": $(script 'date +%s >>"$PHASED_OUT/began"')}"
+    claimed 1 17 1
+    echo '{}' >"$home/phase/1/outcome.json"
+    seen=$(date +%s)
+    start_lead 2
+    WAIT_S=40 await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+    # What the agent there needs to find the outcome, and to kill: 5 s and 10 s.
+    [ "$(cat "$home/out/began")" -ge $((seen + 15)) ]
+}
+
+# was_stopped: the program of run 1, in time for who waits for it.
+was_stopped() {
+    grep -qsF 'ended without this node' "$job/job.log" && [ -e "$home/out/stopped" ]
+}
+
+@test "what runs is stopped once its run has a tombstone, or another job has claimed its phase" {
+    for by in tombstone claim; do
+        rm -rf "$home/phase" "$home/out"
+        new_run 1 "{\"run\": $(script 'trap "touch $PHASED_OUT/stopped; exit 0" TERM; touch "$PHASED_OUT/ran"; sleep 100 & wait')}"
+        start_lead 1
+        await test -e "$home/out/ran"
+        if [ "$by" = claim ]; then
+            claimed 2 18 2
+        else
+            echo '{"run": 1, "outcome": "lost"}' >"$home/phase/1/tombstone.json"
+        fi
+        WAIT_S=8 await was_stopped
+        await_lead 1
+        [ "$(outcome 1 .outcome)" = cancelled ]
     done
 }
 

@@ -19,6 +19,14 @@
 
 static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
 
+static struct phase_passed passed; /* what the claimant knows of the claims before it */
+
+static int passed_reset(void **state)
+{
+    passed = (struct phase_passed){0};
+    return folder_make(state);
+}
+
 /* Claims the phase for an attempt of `claimant`; `run`: the newest number in its line. */
 static int take_in(int64_t run, unsigned attempt, const struct phase_life *claimant,
                    struct phase_holder *ret_holder)
@@ -27,7 +35,7 @@ static int take_in(int64_t run, unsigned attempt, const struct phase_life *claim
     struct assignment assignment = {.known_run = run, .attempt = attempt, .run_dir = run_dir};
     struct error err;
     assert_int_equal(file_make_folders(run_dir, 0700, NULL), 0);
-    int result = phase_claim_take(&assignment, claimant, 0, ret_holder, &err);
+    int result = phase_claim_take(&assignment, claimant, passed, ret_holder, &err);
     free(run_dir);
     return result;
 }
@@ -38,13 +46,33 @@ static int take(unsigned attempt, const struct phase_life *claimant,
     return take_in(attempt + 10, attempt, claimant, ret_holder);
 }
 
+static void put(unsigned attempt, const char *name, const char *text)
+{
+    char *path = text_format("%s/%u/%s", folder, attempt, name);
+    char *parent = file_parent(path);
+    assert_int_equal(file_make_folders(parent, 0700, NULL), 0);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
+    free(parent);
+    free(path);
+}
+
+static void write_outcome(unsigned attempt, const char *token)
+{
+    char *text = text_format("{\"token\": \"%s\"}", token);
+    put(attempt, "outcome.json", text);
+    free(text);
+}
+
+#define STARTED "{\"seq\": 1, \"type\": \"started\", \"nodes\": [\"n1\", \"n2\"]}\n"
+#define RANKS   "{\"seq\": 1, \"type\": \"ranks\"}\n"
+#define EXITED  "{\"seq\": 2, \"type\": \"exited\"}\n"
+
 static void end_run_of(unsigned attempt, const char *token)
 {
-    char *path = text_format("%s/%u/outcome.json", folder, attempt);
-    char *text = text_format("{\"token\": \"%s\"}", token);
-    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
-    free(text);
-    free(path);
+    put(attempt, "journal/lead.jsonl", STARTED);
+    put(attempt, "journal/n1.jsonl", RANKS EXITED);
+    put(attempt, "journal/n2.jsonl", RANKS EXITED);
+    write_outcome(attempt, token);
 }
 
 static void end_run(unsigned attempt)
@@ -92,6 +120,68 @@ static void a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone(void
     /* From now on job 17 is too late, whatever number it gives its attempt. */
     assert_int_equal(take_in(11, 1, &life, &holder), -ESTALE);
     assert_int_equal(take_in(11, 4, &life, &holder), -ESTALE);
+}
+
+/* A node that Slurm has given up may run on for as long as its agent takes to find the outcome and
+ * to stop its ranks. */
+static void a_run_that_is_over_is_waited_for_until_its_nodes_have_ended(void **state)
+{
+    static const struct {
+        const char *lead, *n1, *n2;
+        int result;
+    } rows[] = {
+        {"", "", "", -EAGAIN},
+        {"", RANKS EXITED, RANKS EXITED, -EAGAIN}, /* of which nodes is not known */
+        {STARTED, "", "", -EAGAIN},
+        {STARTED, RANKS EXITED, RANKS, -EAGAIN},
+        {STARTED, RANKS EXITED, EXITED RANKS, -EAGAIN}, /* another life has begun it anew */
+        {STARTED, RANKS EXITED, RANKS EXITED, 0},
+    };
+    static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
+    struct phase_holder holder;
+    (void)state;
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct phase_life *last = i % 2 ? &other : &life, *next = i % 2 ? &life : &other;
+        passed = (struct phase_passed){0};
+        assert_int_equal(take(2 * i + 1, last, &holder), 0);
+        assert_int_equal(take(2 * i + 2, next, &holder), -EBUSY);
+        put(2 * i + 1, "journal/lead.jsonl", rows[i].lead);
+        put(2 * i + 1, "journal/n1.jsonl", rows[i].n1);
+        put(2 * i + 1, "journal/n2.jsonl", rows[i].n2);
+        if (i % 2)
+            passed.over = holder.number; /* as Slurm says */
+        else
+            write_outcome(2 * i + 1, "");
+        assert_int_equal(take(2 * i + 2, next, &holder), rows[i].result);
+        if (rows[i].result < 0) {
+            passed.left = holder.number;
+            assert_int_equal(take(2 * i + 2, next, &holder), 0);
+        }
+        passed = (struct phase_passed){0};
+        end_run(2 * i + 2);
+    }
+}
+
+/* Its agents look for that. */
+static void a_claim_is_lost_to_a_higher_one_of_another_life_alone(void **state)
+{
+    static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
+    struct phase_holder holder;
+    char *run_dir = text_format("%s/2", folder);
+    (void)state;
+    assert_int_equal(phase_claim_newest(run_dir), 0);
+    assert_int_equal(take(1, &other, &holder), 0);
+    end_run(1);
+    /* The claim of the run itself could not be made. */
+    assert_int_equal(phase_claim_newest(run_dir), 1);
+    assert_false(phase_claim_is_lost(run_dir, &life, 1));
+    assert_int_equal(take(2, &life, &holder), 0);
+    assert_false(phase_claim_is_lost(run_dir, &life, 1));
+    end_run(2);
+    assert_int_equal(take(3, &other, &holder), 0);
+    assert_true(phase_claim_is_lost(run_dir, &life, 1));
+    assert_true(phase_claim_is_lost(run_dir, &life, 2));
+    free(run_dir);
 }
 
 static bool is_there(unsigned number)
@@ -166,13 +256,15 @@ static void a_job_that_is_being_ended_is_waited_for_but_not_for_ever(void **stat
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, passed_reset, folder_remove)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
         TEST(a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone),
+        TEST(a_run_that_is_over_is_waited_for_until_its_nodes_have_ended),
+        TEST(a_claim_is_lost_to_a_higher_one_of_another_life_alone),
         TEST(no_number_of_a_claim_is_ever_free_again),
         TEST(a_job_that_is_being_ended_is_waited_for_but_not_for_ever),
         TEST(slurm_says_whether_a_life_of_a_job_is_over),

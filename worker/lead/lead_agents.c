@@ -5,6 +5,7 @@
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
+#include "worker/node/agent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,15 @@ static void lead_terminated(struct lead *lead, const json_t *report)
     lead_interrupted(lead);
 }
 
+/* Another lead may run the phase by now: whatever this one tells of the run, it is not its end. */
+static void lead_agent_superseded(struct lead *lead, const struct lead_agent *agent)
+{
+    if (lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE,
+                        "%s has found that the run was ended without this job", agent->node))
+        lead_run_tell_stop(lead->run, "over");
+    lead_stop(lead, AGENT_ORPHAN_S);
+}
+
 void lead_reported(void *context, const json_t *report)
 {
     struct lead *lead = context;
@@ -175,6 +185,8 @@ void lead_reported(void *context, const json_t *report)
         return;
     else if (text_equal(name, "started"))
         lead_run_add_start(lead->run, report);
+    else if (text_equal(name, "superseded"))
+        lead_agent_superseded(lead, agent);
     else if (text_equal(name, "gone"))
         lead_agent_gone(lead, agent);
     else if (text_equal(name, "ended"))

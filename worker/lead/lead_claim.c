@@ -1,6 +1,6 @@
 /* Whether a run may begin: its folder has no tombstone, and no lead of another job runs the phase.
  * A lead that holds the phase may be dead: then Slurm says so. As long as neither it nor Slurm
- * does, nothing begins. */
+ * does, nothing begins; and where a node may still run what was given up, not before that ends. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -8,6 +8,7 @@
 #include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/phase_claim.h"
+#include "worker/node/agent.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,10 +30,28 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
         return;
     bool is_over = phase_life_is_over(&lead->claim.holder.life, answer);
     if (is_over)
-        lead->claim.over = lead->claim.holder.number;
+        lead->claim.passed.over = lead->claim.holder.number;
     else if (phase_life_is_ending(answer, clock_steady_ms() - lead->claim.since_ms))
         uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_over ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
+}
+
+/* A node that was given up is waited for: until it tells its end, or for as long as its agent takes
+ * to find out and to stop what runs there. How long ago all that was no clock of this node tells,
+ * so the time counts from when this lead has seen that the claim is over. */
+static void lead_claim_await_end(struct lead *lead, const char *why)
+{
+    unsigned number = lead->claim.holder.number;
+    if (lead->claim.ending != number) {
+        lead->claim.ending = number;
+        lead->claim.ending_ms = clock_steady_ms();
+        printf("phase-worker lead: waiting: %s\n", why);
+        uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
+    }
+    bool is_left = clock_steady_ms() - lead->claim.ending_ms >= AGENT_UNTOLD_MS;
+    if (is_left)
+        lead->claim.passed.left = number;
+    uv_timer_start(&lead->claim.timer, lead_claim_again, is_left ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
 
 bool lead_claim(struct lead *lead)
@@ -44,7 +63,7 @@ bool lead_claim(struct lead *lead)
     unsigned last = lead->claim.holder.number;
     int result = lead_run_is_sealed(run->assignment->run_dir, &err)
                      ? -ECANCELED
-                     : phase_claim_take(run->assignment, &lead->life, lead->claim.over,
+                     : phase_claim_take(run->assignment, &lead->life, lead->claim.passed,
                                         &lead->claim.holder, &err);
     if (result == -ECANCELED || result == -ESTALE) {
         bool is_sealed = result == -ECANCELED;
@@ -52,6 +71,10 @@ bool lead_claim(struct lead *lead)
                               is_sealed ? OUTCOME_CAUSE_NONE : OUTCOME_CAUSE_LAUNCH, "%s",
                               err.message);
         lead_conclude(lead);
+        return false;
+    }
+    if (result == -EAGAIN) {
+        lead_claim_await_end(lead, err.message);
         return false;
     }
     if (result == -EBUSY) {

@@ -31,7 +31,8 @@ static void lead_serve(struct lead *lead, struct lead_run *next)
     /* It may be of another phase, whose claims count anew: an answer that is under way is about
      * none of them. */
     lead->claim.holder = (struct phase_holder){0};
-    lead->claim.over = 0;
+    lead->claim.passed = (struct phase_passed){0};
+    lead->claim.ending = 0;
     if (job_folder_replace_current(lead->job_dir, next->assignment->run_dir, &err) < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run itself can go on */
     lead->state = LEAD_LAUNCHING;

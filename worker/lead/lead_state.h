@@ -61,9 +61,11 @@ struct lead_hang {
 /* The claim on the phase of the run that is to begin. */
 struct lead_claim {
     bool is_asking;             /* Slurm, of the job that stands in the way */
-    unsigned over;              /* the claim whose job is over, as Slurm says */
+    struct phase_passed passed; /* the claims that it need not wait for */
     struct phase_holder holder; /* whose job that is */
     int64_t since_ms;           /* when it was found in the way */
+    unsigned ending;            /* one that is over; what it runs may be left */
+    int64_t ending_ms;          /* when that was found */
     uv_timer_t timer;           /* to try again */
 };
 

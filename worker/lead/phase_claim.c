@@ -7,6 +7,7 @@
 #include "worker/assignment.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/outcome.h"
+#include "worker/lead/posthumous.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,7 +55,8 @@ static json_t *claim_read(const char *phase_dir, unsigned number)
     return json;
 }
 
-/* The outcome is written when no rank is left. */
+/* Ranks may be left then: the outcome of a run whose node was lost is written without that node,
+ * maybe by the lead that wants to claim. */
 static bool claim_is_over(const json_t *claim)
 {
     const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
@@ -119,21 +121,27 @@ static bool claim_is_later(const json_t *claim, const struct assignment *assignm
            (run == assignment->known_run && attempt > (json_int_t)assignment->attempt);
 }
 
+static struct phase_life claim_life(const json_t *claim)
+{
+    const char *token = json_string_value(json_object_get(claim, "token"));
+    struct phase_life life = {
+        .job_id = json_integer_value(json_object_get(claim, "job_id")),
+        .restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
+    };
+    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    return life;
+}
+
 /* Whether the claim numbered `number` stands in nobody's way. */
 static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
-                       const struct phase_life *life, struct phase_holder *ret_holder,
-                       struct error *err)
+                       const struct phase_life *life, struct phase_passed passed,
+                       struct phase_holder *ret_holder, struct error *err)
 {
     json_t *claim = claim_read(phase_dir, number);
-    const char *token = json_string_value(json_object_get(claim, "token"));
+    const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
     json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
-    struct phase_holder holder = {
-        .number = number,
-        .life.job_id = json_integer_value(json_object_get(claim, "job_id")),
-        .life.restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
-    };
+    struct phase_holder holder = {.number = number, .life = claim_life(claim)};
     int result = 0;
-    (void)snprintf(holder.life.token, sizeof(holder.life.token), "%s", token ? token : "");
     *ret_holder = holder;
     if (!claim)
         result = error_set(err, -EBUSY, "%s/lead.%u cannot be read", phase_dir, number);
@@ -142,15 +150,20 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
     else if (claim_is_later(claim, assignment))
         result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
                            (long long)attempt, (long long)holder.life.job_id);
-    else if (!claim_is_over(claim))
+    else if (number != passed.over && !claim_is_over(claim))
         result = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
+                           (long long)attempt, (long long)holder.life.job_id);
+    else if (number != passed.left && !posthumous_has_ended(run_dir ? run_dir : ""))
+        result = error_set(err, -EAGAIN,
+                           "run %lld of this phase, in job %lld, is over, and not all of its nodes "
+                           "have told that nothing is left there",
                            (long long)attempt, (long long)holder.life.job_id);
     json_decref(claim);
     return result;
 }
 
 int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
-                     unsigned over, struct phase_holder *ret_holder, struct error *err)
+                     struct phase_passed passed, struct phase_holder *ret_holder, struct error *err)
 {
     char *phase_dir = file_parent(assignment->run_dir);
     unsigned least = 0; /* this one is there, whether or not the folder shows it here yet */
@@ -158,9 +171,8 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
     for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
         unsigned number = claim_newest(phase_dir);
         number = number > least ? number : least;
-        result = number ? claim_check(assignment, phase_dir, number, life, ret_holder, err) : 0;
-        if (result == -EBUSY && number == over)
-            result = 0;
+        result =
+            number ? claim_check(assignment, phase_dir, number, life, passed, ret_holder, err) : 0;
         if (result < 0)
             break;
         result = claim_make(assignment, phase_dir, number + 1, life, err);
@@ -170,6 +182,26 @@ int phase_claim_take(const struct assignment *assignment, const struct phase_lif
         result = -EBUSY;
     free(phase_dir);
     return result;
+}
+
+unsigned phase_claim_newest(const char *run_dir)
+{
+    char *phase_dir = file_parent(run_dir);
+    unsigned newest = claim_newest(phase_dir);
+    free(phase_dir);
+    return newest;
+}
+
+bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, unsigned number)
+{
+    char *phase_dir = file_parent(run_dir);
+    unsigned newest = claim_newest(phase_dir);
+    json_t *claim = newest > number ? claim_read(phase_dir, newest) : NULL;
+    const struct phase_life other = claim_life(claim);
+    bool is_lost = claim && !life_is_same(&other, life);
+    json_decref(claim);
+    free(phase_dir);
+    return is_lost;
 }
 
 bool phase_life_is_over(const struct phase_life *life, const struct inquiry_answer *answer)

@@ -34,12 +34,25 @@ struct phase_holder {
     struct phase_life life;
 };
 
-/* Claims the phase for a run of this life. Claims of the same life, of a run that has its outcome,
- * and the one numbered `over`, whose life is, do not stand in the way. -EBUSY: another one does,
- * `ret_holder`. -ESTALE: a later run had its turn, so this one must never begin. Any other error:
- * nobody stands in the way, and the claim could not be made. */
+/* What the caller knows of the claims in its way, by their numbers. */
+struct phase_passed {
+    unsigned over; /* its life is over, as Slurm says */
+    unsigned left; /* its nodes have had the time that their agents need to end what runs there */
+};
+
+/* Claims the phase for a run of this life. A claim of the same life does not stand in the way, nor
+ * one that is over, by its run's outcome or by `passed`, once none of its ranks can be left: each
+ * of its nodes has told its end, or has had its time. -EBUSY: another one does, `ret_holder`.
+ * -EAGAIN: it is over, and ranks may be left. -ESTALE: a later run had its turn, so this one must
+ * never begin. Any other error: nobody stands in the way, and the claim could not be made. */
 int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
-                     unsigned over, struct phase_holder *ret_holder, struct error *err);
+                     struct phase_passed passed, struct phase_holder *ret_holder,
+                     struct error *err);
+
+/* The highest number in the phase of this run; 0: there is no claim. */
+unsigned phase_claim_newest(const char *run_dir);
+/* Whether another life has claimed the phase of this run, since `number` was the highest one. */
+bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, unsigned number);
 
 /* Whether what Slurm says of the holder's job means that this life of it is over. */
 bool phase_life_is_over(const struct phase_life *life, const struct inquiry_answer *answer);

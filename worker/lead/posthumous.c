@@ -15,6 +15,7 @@ struct posthumous_node {
     json_int_t last;
     int64_t checkpoint_step;
     bool is_done, is_suspect;
+    bool has_exited;
 };
 
 static bool posthumous_node_entry(void *context, const json_t *entry)
@@ -27,6 +28,8 @@ static bool posthumous_node_entry(void *context, const json_t *entry)
     double time = json_number_value(json_object_get(entry, "time"));
     node->last = seq > node->last ? seq : node->last;
     outcome->ended = time > outcome->ended ? time : outcome->ended;
+    if (text_equal(type, "ranks") || text_equal(type, "exited"))
+        node->has_exited = text_equal(type, "exited");
     bool is_start = text_equal(type, "ranks") && (outcome->started == 0 || time < outcome->started);
     if (is_start)
         outcome->started = time;
@@ -157,4 +160,29 @@ enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome
     json_decref(lead.ended);
     free(path);
     return end;
+}
+
+bool posthumous_has_ended(const char *run_dir)
+{
+    struct outcome outcome;
+    struct posthumous_lead lead = {.outcome = &outcome};
+    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    size_t i;
+    json_t *name;
+    outcome_init(&outcome, 0);
+    journal_visit(path, "started", posthumous_lead_entry, &lead);
+    free(path);
+    bool have_ended = json_array_size(lead.nodes) > 0;
+    json_array_foreach(lead.nodes, i, name)
+    {
+        struct posthumous_node node = {.outcome = &outcome};
+        const char *of = json_string_value(name);
+        path = text_format("%s/journal/%s.jsonl", run_dir, of ? of : "");
+        journal_visit(path, NULL, posthumous_node_entry, &node);
+        free(path);
+        have_ended &= node.has_exited;
+    }
+    json_decref(lead.nodes);
+    outcome_fini(&outcome);
+    return have_ended;
 }

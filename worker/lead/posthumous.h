@@ -26,4 +26,7 @@ enum posthumous_end {
  * preempted, and the next one goes on. */
 enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome);
 
+/* Whether each node on which a lead has begun the run has told that nothing of it is left there. */
+bool posthumous_has_ended(const char *run_dir);
+
 #endif

@@ -3,7 +3,9 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
+#include "worker/lead/lead_run.h"
 #include "worker/lead/outcome.h"
+#include "worker/lead/phase_claim.h"
 #include "worker/lines.h"
 #include "worker/node/node_run.h"
 #include "worker/node/processes.h"
@@ -24,8 +26,6 @@
 enum {
     AGENT_LINE_MAX = 8192,
     AGENT_DRAIN_MS = 1000, /* for the daemon to take the last entries */
-    AGENT_ORPHAN_S = 10,   /* for a run whose lead is gone */
-    AGENT_LOOK_MS = 5000,  /* between looks for an outcome that was written without this node */
 };
 
 struct agent {
@@ -42,6 +42,7 @@ struct agent {
     unsigned turn;        /* how many runs the lead has told to start */
     struct node_run *run; /* the last one, or NULL */
     char *run_dir;        /* its folder */
+    unsigned claim;       /* the highest one on its phase when it began */
     bool is_orphan;       /* the lead is gone */
     bool is_leaving;
 };
@@ -109,6 +110,7 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
     node_run_close(agent->run, 0);
     free(agent->run_dir);
     agent->run_dir = text_format("%s", run_dir);
+    agent->claim = phase_claim_newest(run_dir);
     agent->run = node_run_start(&options);
 }
 
@@ -161,16 +163,26 @@ static void agent_orphaned(struct agent *agent)
     agent_leave(agent);
 }
 
+static bool agent_is_superseded(const struct agent *agent)
+{
+    const struct phase_life life = phase_life_own();
+    struct error err;
+    return outcome_is_there(agent->run_dir, life.token) ||
+           lead_run_is_sealed(agent->run_dir, &err) ||
+           phase_claim_is_lost(agent->run_dir, &life, agent->claim);
+}
+
 /* Where slurmd died alone, Slurm has given the node up and requeued the job: standard input stays
- * open, and nobody stops what runs here, while the run goes on elsewhere. The outcome is written
- * before that; with ranks here it was written without this node. */
+ * open, and nobody stops what runs here. The run is to go on elsewhere, where a lead waits for
+ * AGENT_UNTOLD_MS. With ranks here, an outcome was written without this node. */
 static void agent_look_done(uv_timer_t *timer)
 {
     struct agent *agent = timer->data;
     if (agent->is_leaving || agent->is_orphan || !agent->run || node_run_is_over(agent->run) ||
-        !outcome_is_there(agent->run_dir, getenv("PHASED_JOB")))
+        !agent_is_superseded(agent))
         return;
     fprintf(stderr, "phase-worker node: the run was ended without this node\n");
+    agent_tell(agent, json_pack("{s:s}", "report", "superseded"));
     agent_orphaned(agent);
 }
 

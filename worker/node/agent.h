@@ -19,13 +19,23 @@
  * The agent answers on its standard output with JSON lines: node_run.h's reports, and
  *
  *   {"report": "ready", "node": "n1", "index": 0}
+ *   {"report": "superseded"}                        the run was ended without this node, or another
+ *                                                   job has claimed its phase
  *   {"report": "terminated"}                        Slurm has sent SIGTERM to the step;
  *                                                   "all": true: to all its processes
  *
  * each with "node" and "index". When standard input ends without `end` the lead is gone: the agent
- * stops what runs and leaves. When the task is killed, the agent kills what runs. */
+ * stops what runs and leaves, as when it finds its run superseded. When the task is killed, the
+ * agent kills what runs. */
 #ifndef PHASED_WORKER_NODE_AGENT_H
 #define PHASED_WORKER_NODE_AGENT_H
+
+enum {
+    AGENT_ORPHAN_S = 10,  /* for a run whose lead is gone */
+    AGENT_LOOK_MS = 5000, /* between looks for whether a run was ended without this node */
+    /* A run was ended, and its agent may not have been told: then nothing of it is left. */
+    AGENT_UNTOLD_MS = AGENT_LOOK_MS + AGENT_ORPHAN_S * 1000 + 1000,
+};
 
 /* Returns the exit status. */
 int agent_main(const char *job_dir);
