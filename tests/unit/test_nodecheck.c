@@ -227,7 +227,8 @@ static void there_is_at_most_one_note(void **state)
     } rows[] = {
         {"pp", NULL},
         {"pu", "preflight: n2 could not be judged: x: y"},
-        {"uuuu", "preflight: 4 nodes could not be judged: n1: x: y; n2: x: y; n3: x: y; ..."},
+        {"uuuu", "preflight: 4 nodes could not be judged: n1: x: y; n2: x: y; n3: x: y; ...; "
+                 "`preflight: off` leaves it out"},
         {"fu", "n1 failed preflight, which is only observed: x: y"},
         {"ff", "2 nodes failed preflight, which is only observed: n1: x: y; n2: x: y"},
     };

@@ -63,7 +63,9 @@ char *fitness_note(const struct fitness *fitness)
     if (fitness->unknown == 0)
         return NULL;
     char *doubts = fitness_say("could not be judged", fitness->unknown, &fitness->doubts);
-    char *note = text_format("preflight: %s", doubts);
+    bool tells_nothing = fitness->unknown == fitness->heard;
+    char *note = text_format("preflight: %s%s", doubts,
+                             tells_nothing ? "; `preflight: off` leaves it out" : "");
     free(doubts);
     return note;
 }
