@@ -26,6 +26,9 @@ enum {
     OUTCOME_SIZE_MAX = 1 << 20,
     READ_ENTRIES_MAX = 4096, /* of a file, held at once */
     NODE_NAME_MAX = 255,
+    /* From a job's end until a file server shows all that its nodes have written, to who opens the
+     * folder once more. Less than the core waits for an outcome. */
+    SHOWN_MS = 4000,
 };
 
 #define JOURNAL_ENDING ".jsonl"
@@ -521,12 +524,17 @@ void journal_read(struct loop *loop, const struct run *run)
     folder_fini(&folder);
 }
 
+static bool is_over(const struct job *job)
+{
+    return job->ended && loop_now_ms() - job->ended_ms >= SHOWN_MS;
+}
+
 /* Whether nobody tells anything more of the run. Of a job that is only absent that is not known,
  * but of one that was requeued since. */
 static bool is_settled(const struct run *run, const json_t *outcome)
 {
     const struct job *job = run->job;
-    return job->ended || !job->slurm_id ||
+    return is_over(job) || !job->slurm_id ||
            job->restarts > json_integer_value(json_object_get(outcome, "restarts"));
 }
 
@@ -558,18 +566,19 @@ bool journal_read_outcome(struct loop *loop, struct run *run)
     }
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
-    read_nodes(loop, notes, folder.run, run->job->ended ? READ_LAST : READ_QUIETLY);
+    bool is_last = is_over(run->job);
+    read_nodes(loop, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
     json_t *outcome = read_outcome_file(loop, notes, run, folder.run);
     if (!outcome)
         outcome = json_incref(notes->outcome); /* told, but it counts entries that are not there */
     bool is_whole = !outcome || take_outcome(loop, notes, run, outcome);
     if (is_whole && !notes->has_ended) {
-        if (run->has_begun && run->job->ended)
+        if (run->has_begun && is_last)
             search_left(loop, notes, run);
         char words[REASON_MAX];
         read_last_words(folder.own, words, sizeof words);
         silent.message = words;
-        if (run->job->ended && posthumous_is_success(&folder))
+        if (is_last && posthumous_is_success(&folder))
             silent.outcome = OUTCOME_SUCCEEDED;
         loop_post(loop, &silent);
     }

@@ -33,7 +33,8 @@ void journal_read(struct loop *loop, const struct run *run);
 
 /* Takes what the run's folder has and was never pushed, then its outcome. Posts EV_RUN_ENDED or
  * EV_RUN_SILENT; or else returns false: the outcome counts entries that are not there, and may come
- * yet, as the job may be there or nobody knows. When it is over they are lost. */
+ * yet, as the job may be there, has just ended, or nobody knows. Once it is over for some seconds
+ * they are lost. */
 bool journal_read_outcome(struct loop *loop, struct run *run);
 
 #endif
