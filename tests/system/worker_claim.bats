@@ -93,6 +93,18 @@ has_asked() {
     [ "$(cat "$home/out/began")" -ge $((seen + 15)) ]
 }
 
+@test "a claim that stays unreadable is passed over, and the history says so" {
+    new_run 2 '{"run": "true"}'
+    : >"$home/phase/lead.3"
+    start_lead 2
+    await grep -qsF "$home/phase/lead.3 cannot be read" "$job/job.log"
+    [ ! -e "$home/phase/lead.4" ]
+    WAIT_S=40 await_lead
+    [ "$(outcome 2 .outcome)" = succeeded ]
+    has_claimed 4
+    grep -F "$home/phase/lead.3" "$home/phase/2/journal/lead.jsonl" | grep -qF '"warning"'
+}
+
 # was_stopped: the program of run 1, in time for who waits for it.
 was_stopped() {
     grep -qsF 'ended without this node' "$job/job.log" && [ -e "$home/out/stopped" ]

@@ -162,6 +162,24 @@ static void a_run_that_is_over_is_waited_for_until_its_nodes_have_ended(void **s
     }
 }
 
+/* Whose it is nobody can tell, and so nobody whether that is over: only the time can. */
+static void a_claim_that_cannot_be_read_stands_in_the_way_for_a_while_alone(void **state)
+{
+    static const char *const texts[] = {"", "{\"job_id\":", "{}", "[]", "{\"job_id\": \"17\"}"};
+    char *path = text_format("%s/lead.3", folder);
+    struct phase_holder holder;
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(file_replace(path, texts[i], strlen(texts[i]), 0600, NULL), 0);
+        assert_int_equal(take(1, &life, &holder), -EAGAIN);
+        assert_true(holder.number == 3);
+    }
+    passed.left = 3;
+    assert_int_equal(take(1, &life, &holder), 0);
+    assert_int_equal(phase_claim_newest(path), 4);
+    free(path);
+}
+
 /* Its agents look for that. */
 static void a_claim_is_lost_to_a_higher_one_of_another_life_alone(void **state)
 {
@@ -264,6 +282,7 @@ int main(void)
         TEST(only_the_same_life_of_a_job_takes_a_claim_as_its_own),
         TEST(a_run_that_the_daemon_gave_later_comes_after_what_went_on_alone),
         TEST(a_run_that_is_over_is_waited_for_until_its_nodes_have_ended),
+        TEST(a_claim_that_cannot_be_read_stands_in_the_way_for_a_while_alone),
         TEST(a_claim_is_lost_to_a_higher_one_of_another_life_alone),
         TEST(no_number_of_a_claim_is_ever_free_again),
         TEST(a_job_that_is_being_ended_is_waited_for_but_not_for_ever),

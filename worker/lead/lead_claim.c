@@ -37,8 +37,9 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
 }
 
 /* A node that was given up is waited for: until it tells its end, or for as long as its agent takes
- * to find out and to stop what runs there. How long ago all that was no clock of this node tells,
- * so the time counts from when this lead has seen that the claim is over. */
+ * to find out and to stop what runs there. So is a claim that cannot be read, of which nobody can
+ * ask Slurm. How long ago all that was no clock of this node tells, so the time counts from when
+ * this lead has seen it. */
 static void lead_claim_await_end(struct lead *lead, const char *why)
 {
     unsigned number = lead->claim.holder.number;
@@ -49,8 +50,11 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
         uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     }
     bool is_left = clock_steady_ms() - lead->claim.ending_ms >= AGENT_UNTOLD_MS;
-    if (is_left)
+    if (is_left) {
         lead->claim.passed.left = number;
+        lead_run_tell(lead->run, "warning",
+                      json_pack("{s:o}", "message", json_sprintf("begins all the same: %s", why)));
+    }
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_left ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
 
@@ -78,7 +82,8 @@ bool lead_claim(struct lead *lead)
         return false;
     }
     if (result == -EBUSY) {
-        if (last != lead->claim.holder.number) {
+        if (last != lead->claim.holder.number || lead->claim.ending) {
+            lead->claim.ending = 0; /* it could not be read, and can be */
             lead->claim.since_ms = clock_steady_ms();
             printf("phase-worker lead: waiting: %s\n", err.message);
         }
@@ -86,7 +91,7 @@ bool lead_claim(struct lead *lead)
         lead->claim.is_asking = job_id > 0;
         if (job_id > 0)
             inquiry_start_other(&lead->loop, job_id, lead_claim_asked, lead);
-        else /* it cannot be read, yet */
+        else /* others were quicker */
             uv_timer_start(&lead->claim.timer, lead_claim_again, LEAD_CLAIM_AGAIN_MS, 0);
         return false;
     }

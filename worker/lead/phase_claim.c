@@ -143,10 +143,11 @@ static int claim_check(const struct assignment *assignment, const char *phase_di
     struct phase_holder holder = {.number = number, .life = claim_life(claim)};
     int result = 0;
     *ret_holder = holder;
-    if (!claim)
-        result = error_set(err, -EBUSY, "%s/lead.%u cannot be read", phase_dir, number);
-    else if (life_is_same(&holder.life, life))
+    bool is_unreadable = holder.life.job_id <= 0;
+    if (life_is_same(&holder.life, life) || (is_unreadable && number == passed.left))
         result = 0;
+    else if (is_unreadable)
+        result = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, number);
     else if (claim_is_later(claim, assignment))
         result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
                            (long long)attempt, (long long)holder.life.job_id);

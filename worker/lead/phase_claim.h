@@ -42,9 +42,10 @@ struct phase_passed {
 
 /* Claims the phase for a run of this life. A claim of the same life does not stand in the way, nor
  * one that is over, by its run's outcome or by `passed`, once none of its ranks can be left: each
- * of its nodes has told its end, or has had its time. -EBUSY: another one does, `ret_holder`.
- * -EAGAIN: it is over, and ranks may be left. -ESTALE: a later run had its turn, so this one must
- * never begin. Any other error: nobody stands in the way, and the claim could not be made. */
+ * of its nodes has told its end, or has had its time; nor one that cannot be read after that time.
+ * -EBUSY: another one does, `ret_holder`. -EAGAIN: it waits for that time. -ESTALE: a later run had
+ * its turn, so this one must never begin. Any other error: nobody stands in the way, and the claim
+ * could not be made. */
 int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
                      struct phase_passed passed, struct phase_holder *ret_holder,
                      struct error *err);
