@@ -105,6 +105,20 @@ has_asked() {
     grep -F "$home/phase/lead.3" "$home/phase/2/journal/lead.jsonl" | grep -qF '"warning"'
 }
 
+@test "a run whose claim cannot be made begins all the same, and the history says so" {
+    mkdir "$home/full" "$home/one"
+    mount -t tmpfs -o size=64k tmpfs "$home/full" 2>/dev/null || skip "may not mount"
+    ln -s "$home/full" "$home/phase"
+    ln -s "$home/one" "$home/phase/1"
+    new_run 1 '{"run": "true"}'
+    mount -o remount,ro "$home/full"
+    start_lead 1
+    await_lead
+    umount "$home/full"
+    [ "$(read_json .outcome "$home/one/outcome.json")" = succeeded ]
+    grep -F 'not claimed' "$home/one/journal/lead.jsonl" | grep -qF '"warning"'
+}
+
 # was_stopped: the program of run 1, in time for who waits for it.
 was_stopped() {
     grep -qsF 'ended without this node' "$job/job.log" && [ -e "$home/out/stopped" ]

@@ -11,19 +11,31 @@
 #include "worker/lead/phase_claim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const struct phase_life life = {.job_id = 17, .token = "aaaa", .restarts = 1};
+
+static int link_errno; /* of the file system; 0: it has links */
+
+/* In place of libc's, which the claim would call. */
+int link(const char *from, const char *to)
+{
+    errno = link_errno;
+    return link_errno ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static struct phase_passed passed; /* what the claimant knows of the claims before it */
 
 static int passed_reset(void **state)
 {
     passed = (struct phase_passed){0};
+    link_errno = 0;
     return folder_make(state);
 }
 
@@ -210,6 +222,21 @@ static bool is_there(unsigned number)
     return is_so;
 }
 
+static void a_file_system_without_links_has_claims_all_the_same(void **state)
+{
+    static const int reasons[] = {EPERM, EOPNOTSUPP, ENOSYS};
+    static const struct phase_life other = {.job_id = 18, .token = "bbbb"};
+    struct phase_holder holder;
+    (void)state;
+    for (unsigned i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        link_errno = reasons[i];
+        assert_int_equal(take(i + 1, &life, &holder), 0);
+        assert_true(is_there(i + 1));
+    }
+    assert_int_equal(take(9, &other, &holder), -EBUSY);
+    assert_string_equal(holder.life.token, "aaaa");
+}
+
 /* A lead that was slow to claim the next number must find it taken, whatever came since. */
 static void no_number_of_a_claim_is_ever_free_again(void **state)
 {
@@ -284,6 +311,7 @@ int main(void)
         TEST(a_run_that_is_over_is_waited_for_until_its_nodes_have_ended),
         TEST(a_claim_that_cannot_be_read_stands_in_the_way_for_a_while_alone),
         TEST(a_claim_is_lost_to_a_higher_one_of_another_life_alone),
+        TEST(a_file_system_without_links_has_claims_all_the_same),
         TEST(no_number_of_a_claim_is_ever_free_again),
         TEST(a_job_that_is_being_ended_is_waited_for_but_not_for_ever),
         TEST(slurm_says_whether_a_life_of_a_job_is_over),

@@ -36,6 +36,13 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_over ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
 
+static void lead_claim_warn(struct lead *lead, const char *what, const char *why)
+{
+    fprintf(stderr, "phase-worker lead: %s: %s\n", what, why);
+    lead_run_tell(lead->run, "warning",
+                  json_pack("{s:o}", "message", json_sprintf("%s: %s", what, why)));
+}
+
 /* A node that was given up is waited for: until it tells its end, or for as long as its agent takes
  * to find out and to stop what runs there. So is a claim that cannot be read, of which nobody can
  * ask Slurm. How long ago all that was no clock of this node tells, so the time counts from when
@@ -52,8 +59,7 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
     bool is_left = clock_steady_ms() - lead->claim.ending_ms >= AGENT_UNTOLD_MS;
     if (is_left) {
         lead->claim.passed.left = number;
-        lead_run_tell(lead->run, "warning",
-                      json_pack("{s:o}", "message", json_sprintf("begins all the same: %s", why)));
+        lead_claim_warn(lead, "the run begins all the same", why);
     }
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_left ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
@@ -95,8 +101,9 @@ bool lead_claim(struct lead *lead)
             uv_timer_start(&lead->claim.timer, lead_claim_again, LEAD_CLAIM_AGAIN_MS, 0);
         return false;
     }
-    if (result < 0)
-        fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run matters more */
+    if (result < 0) /* the run matters more */
+        lead_claim_warn(lead, "the phase is not claimed, so another job could run it, too",
+                        err.message);
     lead->claim.holder.number = 0;
     return true;
 }

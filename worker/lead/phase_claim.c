@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,6 +65,26 @@ static bool claim_is_over(const json_t *claim)
     return outcome_is_there(run_dir ? run_dir : "", token);
 }
 
+/* Where the file system has no links, who looks too soon finds a claim that cannot be read yet, and
+ * looks again. */
+static int claim_link(const char *own, const char *path, const char *text, struct error *err)
+{
+    if (link(own, path) == 0)
+        return 0;
+    int result = -errno;
+    if (result == -EPERM || result == -EOPNOTSUPP || result == -ENOSYS) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        errno = fd < 0 ? errno : ENOSPC; /* where not all is written */
+        bool is_made =
+            fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
+        result = is_made ? 0 : -errno;
+        if (fd >= 0)
+            (void)close(fd); /* it is synced, or has failed */
+    }
+    return result < 0 ? error_set(err, result, "could not make %s: %s", path, strerror(-result))
+                      : 0;
+}
+
 /* -EEXIST: another lead was quicker. */
 static int claim_make(const struct assignment *assignment, const char *phase_dir, unsigned number,
                       const struct phase_life *life, struct error *err)
@@ -81,8 +102,8 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
     if (!text)
         abort();
     int result = file_replace(own, text, strlen(text), 0600, err);
-    if (result == 0 && link(own, path) < 0)
-        result = error_set(err, -errno, "could not make %s: %s", path, strerror(errno));
+    if (result == 0)
+        result = claim_link(own, path, text, err);
     /* An answer of NFS that was lost, and the question asked twice: it is made all the same. */
     if (result == -EEXIST && stat(own, &status) == 0 && status.st_nlink == 2)
         result = 0;
