@@ -196,6 +196,24 @@ BODY
     ! grep -qzsF "PHASED_OUT=$(out deaf)" /proc/[0-9]*/environ
 }
 
+@test "a program under srun whose environment is not to be seen saves when it is held" {
+    phasectl daemon start
+    cat >mute.yaml <<'SPEC'
+name: mute
+phases:
+  train:
+    resources: {nodes: 1, gpus: h100:1, time: 10m}
+    launch: node
+    run: srun --overlap --nodes=1 --ntasks=1 env -i "PHASED_OUT=$PHASED_OUT" python3 train.py 0
+    checkpoint: {path: "$PHASED_OUT/{step}.saved", save_time: 90s}
+SPEC
+    workflows[mute]=$(phasectl submit mute.yaml | grep -oE '[0-9]+' | head -n 1)
+    eventually 30 test -s "$(out mute)/0.began"
+    phasectl hold "${workflows[mute]}/train"
+    eventually 20 state "${workflows[mute]}/train" held # before its srun would be killed
+    [ "$(cat "$(out mute)/0.told")" = 1 ]
+}
+
 @test "a phase that is held leaves the srun of the one beside it alone" {
     phasectl daemon start
     cat >pair.yaml <<'SPEC'

@@ -3,10 +3,12 @@
 
 #include "worker/node/steps.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +72,87 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
     assert_int_equal(signalled, 2);
 }
 
+/* A process as slurmstepd shows itself, and one below it with these variables, which waits for the
+ * end of the other. Gives the lower one's pid. */
+static pid_t start_below(const char *title, const char *variable, pid_t *ret_stepd)
+{
+    char script[256], line[32] = {0};
+    int ready[2];
+    (void)snprintf(script, sizeof script,
+                   "printf slurmstepd >/proc/$$/comm; env -i %s sleep 600 & echo $!; wait; exit 7",
+                   variable);
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char *const arguments[] = {(char *)title, "-c", script, NULL};
+        (void)setpgid(0, 0);
+        (void)dup2(ready[1], STDOUT_FILENO);
+        (void)execv("/bin/sh", arguments);
+        _exit(127);
+    }
+    (void)close(ready[1]);
+    assert_true(read(ready[0], line, sizeof line - 1) > 0);
+    (void)close(ready[0]);
+    *ret_stepd = pid;
+    return (pid_t)strtol(line, NULL, 10);
+}
+
+static void is_sleep(pid_t pid)
+{
+    char path[64], name[32] = {0};
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    for (int i = 0; i < 1000 && strcmp(name, "sleep\n") != 0; i++) {
+        FILE *file = fopen(path, "re");
+        assert_non_null(file);
+        (void)!fgets(name, sizeof name, file);
+        (void)fclose(file);
+        (void)poll(NULL, 0, 10);
+    }
+    assert_string_equal(name, "sleep\n");
+}
+
+static void a_process_without_an_environment_is_known_by_its_slurmstepd(void **state)
+{
+    (void)state;
+    const struct {
+        const char *job, *step, *variable;
+        bool is_shared, is_signalled;
+    } rows[] = {
+        {job_text, "7]", "", false, true},
+        {job_text, "7+0]", "", false, true},
+        {job_text, "7]", "SLURM_JOB_ID=1", false, true}, /* what is left of an overwritten one */
+        {job_text, "7]", "", true, false},
+        {job_text, "3]", "", false, false}, /* the agent's own */
+        {job_text, "3+0]", "", false, false},
+        {job_text, "batch]", "", false, false},
+        {job_text, "4294967291]", "", false, false},
+        {job_text, "-5]", "", false, false},
+        {job_text, "extern]", "", false, false},
+        {job_text, "7", "", false, false},
+        {"1", "7]", "", false, false},
+        {job_text, "7]", "SLURM_JOB_ID=1 SLURM_STEP_ID=7 SLURMD_NODENAME=n1", false, false},
+    };
+    static const int numbers[] = {SIGTERM, SIGKILL};
+    for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
+        char title[128];
+        int status = 0, number = numbers[i % 2];
+        pid_t stepd;
+        (void)snprintf(title, sizeof title, "slurmstepd: [%s.%s", rows[i / 2].job,
+                       rows[i / 2].step);
+        pid_t pid = start_below(title, rows[i / 2].variable, &stepd);
+        is_sleep(pid);
+        if (rows[i / 2].is_shared)
+            (void)setenv(STEPS_SHARED_VARIABLE, "1", 1);
+        unsigned signalled = steps_signal("/runs/1", number);
+        (void)unsetenv(STEPS_SHARED_VARIABLE);
+        if (signalled != rows[i / 2].is_signalled)
+            fail_msg("row %zu, signal %d: %u", i / 2, number, signalled);
+        (void)kill(pid, SIGKILL);
+        assert_int_equal(waitpid(stepd, &status, 0), stepd);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7); /* slurmstepd is left alone */
+    }
+}
+
 int main(void)
 {
     (void)snprintf(job_text, sizeof job_text, "9%09d", (int)getpid());
@@ -78,6 +161,7 @@ int main(void)
     (void)setenv("SLURM_STEP_ID", "3", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_other_steps_of_the_run_are_killed),
+        cmocka_unit_test(a_process_without_an_environment_is_known_by_its_slurmstepd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

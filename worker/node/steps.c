@@ -1,10 +1,11 @@
-/* Finding the processes of steps by their environments. */
+/* Finding the processes of steps: by their environments, else by slurmstepd. */
 #include "worker/node/steps.h"
 
 #include "lib/file.h"
 #include "lib/text.h"
 #include "worker/node/processes.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,8 +14,13 @@
 
 enum {
     STEPS_ENVIRONMENT_MAX = 4 << 20, /* the kernel's limit is 6 MiB, arguments included */
-    STEPS_NUMBER_END = 0x7fffffff    /* Slurm's own steps have higher ones: slurm.h */
+    STEPS_LINE_MAX = 1 << 20,
+    STEPS_NUMBER_END = 0x7fffffff /* Slurm's own steps have higher ones: slurm.h */
 };
+
+#define STEPS_SLURMSTEPD "slurmstepd" /* as its process is called */
+
+enum steps_word { STEPS_OTHERS, STEPS_OURS, STEPS_SILENT };
 
 static bool steps_same(const char *a, const char *b)
 {
@@ -38,25 +44,53 @@ static bool steps_is_sruns(const char *step)
     return step && strtoll(step, NULL, 10) >= 0 && strtoll(step, NULL, 10) < STEPS_NUMBER_END;
 }
 
-static bool steps_have(const char *environment, size_t size, const char *run_dir)
+/* What an environment says of whose its process is. */
+static enum steps_word steps_judge(const char *environment, size_t size, const char *run_dir)
 {
+    const char *job = steps_value(environment, size, "SLURM_JOB_ID");
+    const char *node = steps_value(environment, size, "SLURMD_NODENAME");
     const char *step = steps_value(environment, size, "SLURM_STEP_ID");
     const char *run = steps_value(environment, size, "PHASED_RUN_DIR");
     bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
-    return steps_is_sruns(step) && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
-           steps_same(steps_value(environment, size, "SLURM_JOB_ID"), getenv("SLURM_JOB_ID")) &&
-           steps_same(steps_value(environment, size, "SLURMD_NODENAME"), getenv("SLURMD_NODENAME"));
+    if (!job || !node || !step)
+        return STEPS_SILENT;
+    bool is_ours = steps_is_sruns(step) && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
+                   steps_same(job, getenv("SLURM_JOB_ID")) &&
+                   steps_same(node, getenv("SLURMD_NODENAME"));
+    return is_ours ? STEPS_OURS : STEPS_OTHERS;
 }
 
-static bool steps_are_of(const struct process *process, const char *run_dir)
+static enum steps_word steps_ask(const struct process *process, const char *run_dir)
 {
     char path[64], *environment = NULL;
     size_t size = 0;
+    enum steps_word word = STEPS_SILENT; /* where it cannot be read, too */
     (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)process->pid); /* fits */
-    bool is_member = file_read(path, STEPS_ENVIRONMENT_MAX, &environment, &size, NULL) == 0 &&
-                     steps_have(environment, size, run_dir); /* that of others cannot be read */
+    if (file_read(path, STEPS_ENVIRONMENT_MAX, &environment, &size, NULL) == 0)
+        word = steps_judge(environment, size, run_dir);
     free(environment);
-    return is_member;
+    return word;
+}
+
+/* Whether it is the slurmstepd of another step of this job that somebody's srun has made. It shows
+ * itself as "slurmstepd: [JOB.STEP]", or "[JOB.STEP+0]"; Slurm's own steps have names there. */
+static bool steps_is_stepd(const struct process *process)
+{
+    char path[64], *line = NULL, *end, step[32];
+    const char *job = getenv("SLURM_JOB_ID");
+    if (!text_equal(process->name, STEPS_SLURMSTEPD) || !job)
+        return false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)process->pid); /* fits */
+    if (file_read(path, STEPS_LINE_MAX, &line, NULL, NULL) < 0)
+        return false;
+    char *begin = text_format("slurmstepd: [%s.", job);
+    const char *number = text_starts(line, begin) ? line + strlen(begin) : "";
+    (void)snprintf(step, sizeof(step), "%lu", strtoul(number, &end, 10)); /* fits */
+    bool is_stepd = isdigit((unsigned char)*number) && (*end == ']' || *end == '+') &&
+                    steps_is_sruns(step) && !steps_same(step, getenv("SLURM_STEP_ID"));
+    free(begin);
+    free(line);
+    return is_stepd;
 }
 
 static const struct process *steps_find(const struct process *list, size_t count, pid_t pid)
@@ -75,26 +109,55 @@ static bool steps_is_meant(const struct process *all, size_t all_count, const st
 {
     for (size_t i = 0; i < count; i++) {
         const struct process *parent = steps_find(all, all_count, list[i].parent);
-        bool is_slurms = parent ? text_equal(parent->name, "slurmstepd") : list[i].parent > 1;
+        bool is_slurms = parent ? text_equal(parent->name, STEPS_SLURMSTEPD) : list[i].parent > 1;
         if (list[i].group == process->group && is_slurms)
             return true;
     }
     return false;
 }
 
-unsigned steps_signal(const char *run_dir, int number)
+/* Adds those below one slurmstepd whose environments say nothing. It may have forked one that has
+ * not become its program yet: that has its name. */
+static void steps_add_silent(pid_t stepd, const char *run_dir, const struct process *all,
+                             size_t all_count, struct process *list, size_t *count)
 {
-    size_t all_count, count = 0;
-    unsigned signalled = 0;
-    if (!getenv("SLURM_STEP_ID"))
-        return 0;
-    struct process *all = processes_all(&all_count);
+    size_t family_count;
+    struct process *family = processes_family(stepd, &family_count);
+    for (size_t i = 0; i < family_count; i++) {
+        const struct process *process = steps_find(all, all_count, family[i].pid);
+        if (process && !text_equal(process->name, STEPS_SLURMSTEPD) &&
+            steps_ask(process, run_dir) == STEPS_SILENT && !steps_find(list, *count, process->pid))
+            list[(*count)++] = *process;
+    }
+    free(family);
+}
+
+/* The processes among all that are of steps of the run; the caller's to free(). */
+static struct process *steps_list(const char *run_dir, const struct process *all, size_t all_count,
+                                  size_t *ret_count)
+{
+    size_t count = 0;
     struct process *list = malloc((all_count + 1) * sizeof(*list));
     if (!list)
         abort();
     for (size_t i = 0; i < all_count; i++)
-        if (steps_are_of(&all[i], run_dir))
+        if (steps_ask(&all[i], run_dir) == STEPS_OURS)
             list[count++] = all[i];
+    for (size_t i = 0; i < all_count && !getenv(STEPS_SHARED_VARIABLE); i++)
+        if (steps_is_stepd(&all[i]))
+            steps_add_silent(all[i].pid, run_dir, all, all_count, list, &count);
+    *ret_count = count;
+    return list;
+}
+
+unsigned steps_signal(const char *run_dir, int number)
+{
+    size_t all_count, count;
+    unsigned signalled = 0;
+    if (!getenv("SLURM_STEP_ID"))
+        return 0;
+    struct process *all = processes_all(&all_count);
+    struct process *list = steps_list(run_dir, all, all_count, &count);
     for (size_t i = 0; i < count; i++) {
         bool is_meant =
             number == SIGKILL ||
