@@ -66,10 +66,8 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        best.name AS best, earlier.workflow || '/' || earlier.name AS reused
   FROM phase
   JOIN (SELECT total(gpu_hours) * 3600 AS gpu_seconds, sum(usd) AS usd
-          FROM (SELECT gpu_hours, usd FROM v_run WHERE phase = :phase
-                UNION ALL -- v_paid, in a way that finds both by their indexes
-                SELECT gpu_hours, usd FROM v_waiting
-                 WHERE workflow = :workflow AND phase = :phase)) AS used
+          FROM v_paid
+         WHERE workflow = :workflow AND phase = :phase) AS used -- an index each of job and of run
   JOIN (SELECT lanes, -- and whether it pays now: of runs in one allocation the first does
                lanes > 1 OR NOT EXISTS
                (SELECT 1
