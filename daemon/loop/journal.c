@@ -5,6 +5,7 @@
 #include "daemon/loop/entry.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
+#include "daemon/loop/journal_file.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/posthumous.h"
@@ -323,7 +324,7 @@ struct file_reading {
     uint64_t last;      /* up to this number all entries are taken or in `entries` */
     uint64_t gap_first; /* the first entries that are missing; 0: none */
     uint64_t gap_last;
-    int failed; /* errno of reading */
+    int failed; /* as of a journal_file */
 };
 
 static void reading_add(struct file_reading *reading, json_t *entry, enum reading how)
@@ -350,7 +351,10 @@ static void warn_of_file(struct loop *loop, const struct notes *notes, struct no
     if (node->is_warned || !run || (!is_unreadable && !reading->gap_first))
         return;
     node->is_warned = true;
-    if (is_unreadable)
+    if (reading->failed == EFBIG)
+        loop_warn(loop, run, "the journal of %s has a line of more than %d MiB: it is passed over",
+                  node->name, JOURNAL_LINE_MAX >> 20);
+    else if (is_unreadable)
         loop_warn(loop, run, "the journal of %s cannot be read: %s", node->name,
                   strerror(reading->failed));
     else
@@ -366,18 +370,15 @@ static void read_node(struct loop *loop, struct notes *notes, const char *folder
     if (notes_node(loop, notes, name, &node, NULL) < 0)
         return;
     struct file_reading reading = {.entries = json_array(), .last = node->taken};
-    char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name), *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
-    FILE *file = fopen(path, "re");
+    char *path = text_format("%s/journal/%s" JOURNAL_ENDING, folder, name);
+    struct journal_file file;
+    journal_file_open(&file, path);
     free(path);
-    if (!file)
-        reading.failed = errno;
-    while (file && (size = getline(&line, &capacity, file)) > 0) {
-        uint64_t sequence = line[size - 1] == '\n' ? line_sequence(line) : 0;
+    while (journal_file_next(&file)) {
+        uint64_t sequence = line_sequence(file.line);
         if (sequence <= reading.last)
             continue;
-        json_t *entry = json_loadb(line, (size_t)size, 0, NULL);
+        json_t *entry = json_loadb(file.line, file.size, 0, NULL);
         if (entry_sequence(entry) == sequence)
             reading_add(&reading, entry, how);
         json_decref(entry);
@@ -386,11 +387,8 @@ static void read_node(struct loop *loop, struct notes *notes, const char *folder
         (void)take(loop, notes, name, reading.entries, NULL, NULL); /* what stays is missing */
         reading.entries = json_array();
     }
-    if (file && ferror(file))
-        reading.failed = EIO;
-    free(line);
-    if (file)
-        (void)fclose(file); /* it was only read */
+    reading.failed = file.failed;
+    journal_file_close(&file);
     if (how == READ_AND_WARN)
         warn_of_file(loop, notes, node, &reading);
     (void)take(loop, notes, name, reading.entries, NULL, NULL); /* as above */

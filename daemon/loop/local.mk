@@ -11,6 +11,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/folder.c daemon/loop/folder.h \
 	daemon/loop/inside.h \
 	daemon/loop/journal.c daemon/loop/journal.h \
+	daemon/loop/journal_file.c daemon/loop/journal_file.h \
 	daemon/loop/judge.c daemon/loop/judge.h \
 	daemon/loop/log.c daemon/loop/log.h \
 	daemon/loop/loop.c daemon/loop/loop.h \

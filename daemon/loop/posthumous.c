@@ -3,11 +3,11 @@
 #include "daemon/loop/posthumous.h"
 
 #include "daemon/loop/folder.h"
+#include "daemon/loop/journal_file.h"
 #include "lib/file.h"
 #include "lib/text.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,15 +17,14 @@ enum { RUN_JSON_MAX = 16 << 20 };
 /* The last whole entry of this type; NULL: there is none. A new reference. */
 static json_t *last_entry(const char *run_dir, const char *writer, const char *type)
 {
-    char *path = text_format("%s/journal/%s.jsonl", run_dir, writer), *line = NULL;
+    char *path = text_format("%s/journal/%s.jsonl", run_dir, writer);
     char *word = text_format("\"%s\"", type);
     json_t *found = NULL;
-    size_t capacity = 0;
-    ssize_t size;
-    FILE *file = fopen(path, "re");
-    while (file && (size = getline(&line, &capacity, file)) > 0) {
+    struct journal_file file;
+    journal_file_open(&file, path);
+    while (journal_file_next(&file)) {
         /* Most lines are metrics: what cannot be of the type is not parsed. */
-        json_t *entry = strstr(line, word) ? json_loadb(line, (size_t)size, 0, NULL) : NULL;
+        json_t *entry = strstr(file.line, word) ? json_loadb(file.line, file.size, 0, NULL) : NULL;
         const char *name = json_string_value(json_object_get(entry, "type"));
         if (name && text_equal(name, type)) {
             json_decref(found);
@@ -33,9 +32,7 @@ static json_t *last_entry(const char *run_dir, const char *writer, const char *t
         }
         json_decref(entry);
     }
-    free(line);
-    if (file)
-        (void)fclose(file); /* it was only read */
+    journal_file_close(&file);
     free(word);
     free(path);
     return found;

@@ -291,6 +291,51 @@ static void a_line_of_garbage_while_the_run_goes_on_is_told_at_once(void **state
     await_history(world, "the journal of n1 lacks entries 4 to 4");
 }
 
+static long memory_peak_kib(struct world *world)
+{
+    char line[256], *path = text_format("/proc/%d/status", (int)world->pid);
+    long peak = 0;
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        (void)sscanf(line, "VmHWM: %ld", &peak);
+    (void)fclose(file);
+    free(path);
+    return peak;
+}
+
+/* Holes, as a file system makes them. What follows the first is read; the second is too much. */
+static void a_journal_with_a_line_without_end_takes_little_memory_and_is_told(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 2);
+    world_kill(world);
+    leave_journal(world, "runs/1/a/1", 3, 0);
+    char *path = text_format("%s/runs/1/a/1/journal/n1.jsonl", world->home);
+    assert_int_equal(truncate(path, 9 << 20), 0);
+    FILE *file = fopen(path, "ae");
+    assert_non_null(file);
+    char *cut = metric(4), *last = metric(ENTRIES);
+    assert_true(fprintf(file, "%s\n%s\n", cut, last) > 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(truncate(path, 512 << 20), 0);
+    world_start(world, NULL);
+    await_history(world, "the journal of n1 has a line of more than 8 MiB: it is passed over");
+    assert_true(memory_peak_kib(world) < 128 << 10);
+    world_kill(world);
+    leave_outcome(world, "runs/1/a/1");
+    world_slurm_write(world, "state.101", "completed");
+    world_start(world, NULL);
+    world_await(world, "/v1/workflows/1", "phases.0.reason",
+                "insufficient data: the journal of n1 lacks entries 4 to 7 of run #1");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.3", "1.0");
+    free(cut);
+    free(last);
+    free(path);
+}
+
 static void what_a_worker_says_is_lost_is_passed_over(void **state)
 {
     struct world *world = *state;
@@ -429,6 +474,7 @@ int main(void)
         TEST(a_matrix_does_not_choose_on_a_part_of_the_data),
         TEST(a_journal_that_cannot_be_read_while_the_run_goes_on_is_told_at_once),
         TEST(a_line_of_garbage_while_the_run_goes_on_is_told_at_once),
+        TEST(a_journal_with_a_line_without_end_takes_little_memory_and_is_told),
         TEST(what_a_worker_says_is_lost_is_passed_over),
         TEST(what_a_job_that_is_only_absent_has_told_may_come_yet),
         TEST(what_a_job_that_has_just_ended_has_told_may_come_yet),
