@@ -195,8 +195,8 @@ static bool core_move_times(const struct step *step, int64_t *const *times_ms, s
 
 static void core_move_job(struct step *step, struct run *run, struct job *job)
 {
-    int64_t *const times_ms[] = {&job->submitted_ms, &job->started_ms, &job->ended_ms,
-                                 &job->absent_since_ms, &job->absent_seen_ms};
+    int64_t *const times_ms[] = {&job->submitted_ms,    &job->started_ms,     &job->ended_ms,
+                                 &job->absent_since_ms, &job->absent_seen_ms, &job->end_seen_ms};
     if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
         step_save_job(step, run, job);
 }

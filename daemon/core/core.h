@@ -102,8 +102,8 @@ struct core_event {
         bool is_waiting; /* pending, and Slurm has put its begin off, as it does after a requeue */
         bool is_stuck;   /* pending, and held by Slurm: after a launch that failed */
         unsigned restarts;
-        unsigned limit_s; /* of its time; 0: not known, or none */
-        int64_t started_ms;
+        unsigned limit_s;             /* of its time; 0: not known, or none */
+        int64_t started_ms, ended_ms; /* as Slurm has them; 0: not known */
     } seen;
     /* RUN_STARTED, RUN_ENDED. RUN_SILENT: SUCCEEDED where its journals prove that, else NONE. */
     enum run_outcome outcome;

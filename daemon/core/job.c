@@ -166,12 +166,24 @@ static void job_end_rival(struct step *step, struct run *run, struct job *job)
     (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
 }
 
+/* What nobody has seen of it is nobody's to pay: Slurm's word goes before when it was noticed. */
+static int64_t job_end_ms(const struct step *step, const struct job *job)
+{
+    int64_t since_ms = job->started_ms ? job->started_ms : job->submitted_ms;
+    int64_t ended_ms = step->event->seen.ended_ms;
+    if (!ended_ms)
+        ended_ms = job->absent_since_ms ? job->absent_since_ms : step->now_ms;
+    if (ended_ms < since_ms) /* its clock may be behind, or ahead */
+        ended_ms = since_ms;
+    return ended_ms < step->now_ms ? ended_ms : step->now_ms;
+}
+
 void job_end(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *run = job_run(workflow, job);
     job->ended = true;
-    /* What nobody has seen of it is nobody's to pay. */
-    job->ended_ms = job->absent_since_ms ? job->absent_since_ms : step->now_ms;
+    job->ended_ms = job_end_ms(step, job);
+    job->end_seen_ms = job->absent_since_ms ? 0 : step->now_ms;
     step_save_job(step, run, job);
     step_done_job(step, FX_CANCEL_JOB, run, job);
     step_done_job(step, FX_BEGIN_JOB, run, job);

@@ -51,6 +51,7 @@ struct job {
     unsigned tries;         /* submissions and look-ups without an answer in a row */
     bool is_asked;          /* a submission or look-up is under way or will be */
     int64_t absent_seen_ms; /* when it was last found absent */
+    int64_t end_seen_ms;    /* when Slurm told that it is over */
     bool is_requeued;       /* the run that has just ended had its lead requeue the job */
     bool is_closed;         /* it was asked to be cancelled: nobody joins it any more */
     bool is_back;           /* it has ended, and Slurm has it again */

@@ -316,7 +316,9 @@ void run_on_silent(struct step *step, struct run *run)
     if (run->state == RUN_ENDED || !run->job->ended)
         return;
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
-    if (was_stopped_early || step->now_ms - run->job->ended_ms >= OUTCOME_GRACE_MS)
+    const struct job *job = run->job;
+    int64_t since_ms = job->end_seen_ms > job->ended_ms ? job->end_seen_ms : job->ended_ms;
+    if (was_stopped_early || step->now_ms - since_ms >= OUTCOME_GRACE_MS)
         run_end_by_job(step, run);
 }
 

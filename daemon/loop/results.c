@@ -52,7 +52,8 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct job *
                  .is_stuck = cluster_job_is_stuck(seen),
                  .restarts = seen->restarts,
                  .limit_s = limit_s(seen),
-                 .started_ms = has_started ? seen->start_time * 1000 : 0},
+                 .started_ms = has_started ? seen->start_time * 1000 : 0,
+                 .ended_ms = cluster_job_is_final(seen) ? seen->end_time * 1000 : 0},
     };
     loop_post(loop, &event);
 }

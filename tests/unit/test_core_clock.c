@@ -21,6 +21,53 @@ static void a_lost_run_has_lasted_until_its_job_was_first_absent(void **state)
     assert_int_equal(run->job->ended_ms, run->ended_ms);
 }
 
+static void is_over(struct world *world, int64_t ended_ms)
+{
+    struct core_event over = {.kind = EV_JOB_SEEN, .job = world_phase(world, "validate")->run->job};
+    over.seen.state = "failed";
+    over.seen.is_final = true;
+    over.seen.ended_ms = ended_ms;
+    world_step(world, over);
+}
+
+/* Nor is the time in which the daemon was away, where Slurm knows when the job ended. Whether an
+ * outcome is there is still looked for a while after that was learnt. */
+static void a_job_that_ended_unseen_has_lasted_as_slurm_says(void **state)
+{
+    struct world *world = *state;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    const struct run *run = world_phase(world, "validate")->run;
+    int64_t ended_ms = world->now_ms + 26 * 1000;
+    world->now_ms += 8 * 3600 * (int64_t)1000;
+    is_over(world, ended_ms);
+    assert_int_equal(run->job->ended_ms, ended_ms);
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(run->state, RUN_RUNNING);
+    world->now_ms += 5 * 1000;
+    world_event(world, EV_RUN_SILENT, "validate");
+    assert_int_equal(run->outcome, OUTCOME_LOST);
+    assert_int_equal(run->ended_ms, ended_ms);
+}
+
+/* The controller's clock may be set otherwise than the daemon's. */
+static void a_job_never_ends_before_it_has_started_or_later_than_now(void **state)
+{
+    static const int64_t hours[] = {-1, 1};
+    for (size_t i = 0; i < sizeof hours / sizeof *hours; i++) {
+        struct world world;
+        world_init(&world);
+        world_begin(&world, false);
+        world_runs(&world, "validate");
+        const struct job *job = world_phase(&world, "validate")->run->job;
+        world.now_ms += 60 * 1000;
+        is_over(&world, world.now_ms + hours[i] * 3600 * 1000);
+        assert_int_equal(job->ended_ms, hours[i] < 0 ? job->started_ms : world.now_ms);
+        world_fini(&world);
+    }
+    (void)state;
+}
+
 /* A stop that takes too long is ended two minutes after it was told, whatever the calendar says. */
 static void a_clock_that_is_set_moves_deadlines_and_what_was_told(void **state)
 {
@@ -107,6 +154,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_lost_run_has_lasted_until_its_job_was_first_absent),
+        WORLD_TEST(a_job_that_ended_unseen_has_lasted_as_slurm_says),
+        cmocka_unit_test(a_job_never_ends_before_it_has_started_or_later_than_now),
         WORLD_TEST(a_clock_that_is_set_moves_deadlines_and_what_was_told),
         WORLD_TEST(a_clock_that_is_set_leaves_alone_what_has_ended),
         WORLD_TEST(a_clock_that_is_set_moves_a_run_that_keeps_its_allocation),

@@ -458,6 +458,27 @@ static void a_run_that_was_being_stopped_when_its_lead_died_is_lost(void **state
     assert_string_equal(outcome_after(*state, DONE, STOPPING), "lost");
 }
 
+static void a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    run_begins(world, "runs/1/a/1", 101, 0);
+    world_kill(world);
+    long long end = (long long)time(NULL) + 1;
+    char *text = text_format("%lld\n", end);
+    world_slurm_write(world, "end.101", text);
+    world_slurm_write(world, "state.101", "failed");
+    free(text);
+    while (time(NULL) <= end)
+        world_pause();
+    world_start(world, NULL);
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "outcome", "lost");
+    json_t *run = world_expect(world, 200, "GET", "/v1/workflows/1/phases/a/runs/1", NULL);
+    assert_true(json_number_value(json_object_get(run, "ended")) == (double)end);
+    json_decref(run);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -482,6 +503,7 @@ int main(void)
         TEST(a_run_that_was_cut_off_when_its_lead_died_is_lost),
         TEST(a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost),
         TEST(a_run_that_was_being_stopped_when_its_lead_died_is_lost),
+        TEST(a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says),
     };
     return cmocka_run_group_tests_name("daemon: journals", tests, NULL, NULL);
 }
