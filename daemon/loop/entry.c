@@ -3,6 +3,7 @@
 
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/expr/expr.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -12,7 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODE_NAME_MAX = 255 }; /* POSIX's limit of a host's name */
+enum {
+    NODE_NAME_MAX = 255, /* POSIX's limit of a host's name */
+    METRIC_NAME_MAX = EXPR_NAME_MAX,
+    MESSAGE_MAX = 1024, /* bytes that people are shown */
+};
+
+#define NODE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 /* 2^53 - 1: a double holds all whole numbers up to it exactly. */
 #define NUMBER_MAX 9007199254740991.0
@@ -60,17 +67,33 @@ uint64_t entry_sequence(const json_t *entry)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
+/* Up to `size_max` bytes of it, all of them whole letters. */
+static size_t whole_size(const char *text, size_t size_max)
+{
+    size_t size = strnlen(text, size_max + 1);
+    if (size <= size_max)
+        return size;
+    size = size_max;
+    while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
+        size--;
+    return size;
+}
+
 static int write_history(const json_t *entry, const struct entry_origin *origin,
                          enum store_event_type type, const char *message, struct store *store,
                          struct error *err)
 {
+    size_t size = whole_size(message, MESSAGE_MAX);
+    char *shown = text_format("%.*s%s", (int)size, message, message[size] ? "..." : "");
     struct store_event event = {.type = type,
                                 .time_ms = time_ms_of(entry, "time"),
                                 .workflow = origin->workflow,
                                 .phase = origin->phase,
                                 .run = origin->run,
-                                .message = message};
-    return origin->workflow ? store_event_add(store, &event, err) : 0;
+                                .message = shown};
+    int status = origin->workflow ? store_event_add(store, &event, err) : 0;
+    free(shown);
+    return status;
 }
 
 /* The writers below return -EINVAL for what they do not understand. What was a metric, or may have
@@ -116,6 +139,11 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     json_t *json;
     json_object_foreach(values, name, json)
     {
+        if (strlen(name) > METRIC_NAME_MAX)
+            return error_set(err, -EINVAL, "a metric's name has at most %d bytes", METRIC_NAME_MAX);
+    }
+    json_object_foreach(values, name, json)
+    {
         double value;
         if (!metric_value(json, &value)) {
             strange = name;
@@ -128,6 +156,12 @@ static int write_metric(const json_t *entry, const struct entry_origin *origin, 
     return strange ? error_set(err, -EINVAL, "%.40s has no number", strange) : 0;
 }
 
+static bool is_node_name(const char *name)
+{
+    size_t size = name ? strspn(name, NODE_CHARACTERS) : 0;
+    return size > 0 && size <= NODE_NAME_MAX && !name[size];
+}
+
 /* Adds the names of a list, of each what a node's name can be. */
 static void add_names(struct text *text, const json_t *names, const char *between)
 {
@@ -136,8 +170,7 @@ static void add_names(struct text *text, const json_t *names, const char *betwee
     json_array_foreach(names, i, item)
     {
         const char *name = json_string_value(item);
-        text_addf(text, "%s%s", i ? between : "",
-                  name && strlen(name) <= NODE_NAME_MAX ? name : "?");
+        text_addf(text, "%s%s", i ? between : "", is_node_name(name) ? name : "?");
     }
 }
 
@@ -368,10 +401,8 @@ static bool tell_ended(const json_t *entry, char buffer[REASON_MAX], struct core
  * that names anything else. NULL: it is none. */
 static const char *nodes_of(const json_t *json, const char *name)
 {
-    static const char characters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,";
     const char *nodes = text_of(json, name);
-    size_t size = nodes ? strspn(nodes, characters) : 0;
+    size_t size = nodes ? strspn(nodes, NODE_CHARACTERS ",") : 0;
     return size > 0 && size <= NODE_NAME_MAX && !nodes[size] ? nodes : NULL;
 }
 

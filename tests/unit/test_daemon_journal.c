@@ -479,6 +479,40 @@ static void a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says(
     json_decref(run);
 }
 
+/* What a worker says is shown to people, in lines and columns. */
+static void what_a_worker_says_has_limits(void **state)
+{
+    struct world *world = *state;
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "state.101", "running");
+    char *first = text_format("{\"seq\": 1, \"time\": %lld, \"type\": \"started\", \"job_id\": 101,"
+                              " \"restarts\": 0, \"nodes\": [\"n1\", \"n[0-9]\"]}",
+                              (long long)time(NULL));
+    assert_int_equal(world_push(world, "runs/1/a/1", "lead", (const char *const[]){first, NULL}),
+                     1);
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "nodes.1", "?");
+    char letters[1100];
+    memset(letters, 'x', sizeof letters);
+    /* A letter of two bytes stands across the limit: none of it is left. */
+    char *warning = text_format("{\"seq\": 1, \"time\": 2, \"type\": \"warning\", \"message\": "
+                                "\"%.1019s\u00e9%.1000s\"}",
+                                letters, letters);
+    char *named = text_format("{\"seq\": 2, \"time\": 2, \"type\": \"metric\", \"step\": 1, "
+                              "\"values\": {\"loss\": 1, \"%.129s\": 2}}",
+                              letters);
+    const char *const entries[] = {warning, named, NULL};
+    assert_int_equal(world_push(world, "runs/1/a/1", "n1", entries), 2);
+    char *cut = text_format("\"n1: %.1019s...\"", letters);
+    await_history(world, cut);
+    await_history(world, "entry 2 of the journal of n1 was not understood: "
+                         "a metric's name has at most 128 bytes");
+    free(cut);
+    free(named);
+    free(warning);
+    free(first);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -504,6 +538,7 @@ int main(void)
         TEST(a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost),
         TEST(a_run_that_was_being_stopped_when_its_lead_died_is_lost),
         TEST(a_run_that_ended_while_the_daemon_was_away_has_lasted_as_slurm_says),
+        TEST(what_a_worker_says_has_limits),
     };
     return cmocka_run_group_tests_name("daemon: journals", tests, NULL, NULL);
 }
