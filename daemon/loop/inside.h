@@ -123,6 +123,8 @@ void survey_forget_all(struct loop *loop);
 /* --- results.c -------------------------------------------------------------------------------- */
 
 void results_take(struct loop *loop);
+/* Notes, and logs where it is news, whether Slurm answers. */
+void results_note_answer(struct loop *loop, const struct cluster_result *result);
 /* Begins a poll when one is due; returns when the next one is. */
 int64_t results_poll(struct loop *loop, int64_t now_ms);
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void note_answer(struct loop *loop, const struct cluster_result *result)
+void results_note_answer(struct loop *loop, const struct cluster_result *result)
 {
     struct loop_cluster_status *status = &loop->poller.status;
     bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
@@ -269,7 +269,7 @@ void results_take(struct loop *loop)
 {
     struct cluster_result result;
     while (cluster_take(loop->cluster, &result)) {
-        note_answer(loop, &result);
+        results_note_answer(loop, &result);
         if (result.kind == CLUSTER_POLL) {
             take_poll(loop, &result);
         } else if (result.kind == CLUSTER_SURVEY) {

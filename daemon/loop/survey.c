@@ -5,6 +5,7 @@
 #include "lib/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A person waits: a controller that hangs is told of instead. */
@@ -38,10 +39,13 @@ static void survey_answer(struct loop *loop, uint64_t key, const struct cluster_
 static void survey_on_impatience(uv_timer_t *timer)
 {
     const struct survey_asker *asker = timer->data;
-    const struct cluster_result result = {
+    struct cluster_result result = {
         .outcome = CLUSTER_UNREACHABLE,
-        .message = "it has not answered for 8 s; `phasectl daemon status` says when it does",
+        .message = "it has not answered for 8 s",
     };
+    results_note_answer(asker->loop, &result); /* `phasectl daemon status` must not say otherwise */
+    (void)snprintf(result.message, sizeof result.message,
+                   "it has not answered for 8 s; `phasectl daemon status` says when it does");
     survey_answer(asker->loop, asker->key, &result);
 }
 

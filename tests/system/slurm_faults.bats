@@ -102,10 +102,13 @@ limit_of() {
     training >"$PHASED_HOME/train.yaml"
     kill -STOP "$(cat "$SANDBOX/pid/slurmctld")"
     run timeout 60 phasectl plan "$PHASED_HOME/train.yaml"
+    said=$(phasectl daemon status)
     kill -CONT "$(cat "$SANDBOX/pid/slurmctld")"
     [ "$status" = 1 ]
+    [[ $said == *"Slurm does not answer: it has not answered for 8 s"* ]]
     [[ $output == *"could not ask Slurm"*"it has not answered for 8 s"* ]]
     eventually 60 phasectl plan "$PHASED_HOME/train.yaml"
+    [[ $(phasectl daemon status) == *"Slurm cluster "*" answers" ]]
 }
 
 @test "a job that Slurm suspends is shown so, and goes on where it stood" {
