@@ -243,7 +243,7 @@ static const char *text_near(const char *name, const char *const *names, size_t 
 
 const char *text_nearest(const char *name, const char *const *names, size_t count)
 {
-    return text_near(name, names, count, strlen(name) / 3 + 1);
+    return text_near(name, names, count, (strlen(name) + 2) / 3);
 }
 
 const char *text_next_to(const char *name, const char *const *names, size_t count)

@@ -49,7 +49,7 @@ bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
 
 /* The nearest of `count` names to `name` by edit distance, for "did you mean"; NULL when none is
- * near (more than a third of its letters differ). */
+ * near (more than a third of its letters differ, rounded up). */
 const char *text_nearest(const char *name, const char *const *names, size_t count);
 /* The same, of those that are one letter away. */
 const char *text_next_to(const char *name, const char *const *names, size_t count);

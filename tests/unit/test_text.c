@@ -41,6 +41,10 @@ static void the_nearest_name_is_suggested_only_when_near(void **state)
     assert_null(text_nearest("elephant", names, 4));
     static const char *const options[] = {"with", "watch"};
     assert_string_equal(text_nearest("wacth", options, 2), "watch"); /* a swap is one mistake */
+    static const char *const shorts[] = {"qos", "gpus"};
+    assert_null(text_nearest("foo", shorts, 2)); /* two letters of three */
+    assert_string_equal(text_nearest("qso", shorts, 2), "qos");
+    assert_string_equal(text_nearest("gpu", shorts, 2), "gpus");
 }
 
 static void a_replaced_file_reads_back(void **state)
