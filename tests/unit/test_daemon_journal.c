@@ -312,7 +312,7 @@ static void a_journal_with_a_line_without_end_takes_little_memory_and_is_told(vo
     world_await_lines(world, "jobs", 1);
     run_begins(world, "runs/1/a/1", 101, 2);
     world_kill(world);
-    leave_journal(world, "runs/1/a/1", 3, 0);
+    leave_journal(world, "runs/1/a/1", 3, 0, NULL);
     char *path = text_format("%s/runs/1/a/1/journal/n1.jsonl", world->home);
     assert_int_equal(truncate(path, 9 << 20), 0);
     FILE *file = fopen(path, "ae");
