@@ -154,6 +154,25 @@ static int metric_add_lack(struct store *store, const struct metric_ancestor *an
     return result;
 }
 
+/* Adds the steps that an earlier run has saved, and told nothing of, to `lack`. */
+static int metric_add_untold(struct store *store, const struct metric_ancestor *ancestor,
+                             struct text *lack, struct error *err)
+{
+    if (ancestor->step_max == INT64_MAX)
+        return 0;
+    struct stmt *stmt = store_stmt(store, Q_METRIC_UNTOLD);
+    stmt_bind_id(stmt, ":run", ancestor->run);
+    stmt_bind_int(stmt, ":step_max", ancestor->step_max);
+    int result = stmt_step(stmt, err);
+    if (result <= 0)
+        return result;
+    int64_t attempt = stmt_next_int(stmt), first = stmt_next_int(stmt);
+    text_addf(lack, "%srun #%" PRId64 " told nothing of steps %" PRId64 " to %" PRId64,
+              lack->size ? "; " : "", attempt, first, ancestor->step_max);
+    stmt_reset(stmt);
+    return 0;
+}
+
 int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err)
 {
     struct metric_lineage lineage;
@@ -161,8 +180,11 @@ int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, str
     int result = metric_lineage(store, phase, 0, &lineage, err);
     if (result < 0)
         return result;
-    for (size_t i = lineage.count; result == 0 && i-- > 0;)
+    for (size_t i = lineage.count; result == 0 && i-- > 0;) {
         result = metric_add_lack(store, &lineage.runs[i], &lack, err);
+        if (result == 0)
+            result = metric_add_untold(store, &lineage.runs[i], &lack, err);
+    }
     free(lineage.runs);
     if (result == 0)
         *ret_lack = lack.size ? text_steal(&lack) : NULL;

@@ -2,6 +2,7 @@
 #include "tests/unit/record.h"
 
 #include "daemon/store/answers.h"
+#include "daemon/store/store_private.h"
 #include "lib/expr/metrics.h"
 #include "lib/text.h"
 
@@ -198,6 +199,49 @@ static void what_a_later_run_has_repeated_is_not_lacking(void **state)
     }
 }
 
+/* An agent that is killed takes what it has not read along; its program may have saved since. */
+static void what_a_run_saved_and_told_nothing_of_is_lacking(void **state)
+{
+    static const struct {
+        const char *claim;
+        int first, last, interval, saved, resume;
+        const char *lack;
+    } rows[] = {
+        {"nearly half of the steps", 1, 46, 1, 40, 90, "run #1 told nothing of steps 47 to 90"},
+        {"a run that had resumed", 41, 46, 1, 45, 60, "run #1 told nothing of steps 47 to 60"},
+        {"a few of many steps", 1, 86, 1, 80, 90, NULL},
+        {"no more than lies between two rows", 20, 40, 20, 30, 60, NULL},
+        {"more than lies between two rows", 20, 40, 20, 30, 70,
+         "run #1 told nothing of steps 41 to 70"},
+        {"checkpoints that are counted in samples", 1, 46, 1, 4600, 9000, NULL},
+        {"checkpoints that are counted in epochs", 1, 46, 1, 1, 2, NULL},
+        {"one row, whose interval nobody knows", 40, 40, 1, 40, 90, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct runs runs;
+        char *lack;
+        runs_open(&runs);
+        ran(&runs, 0, 100000, 104000, -1);
+        for (unsigned later = 1; later < 3; later++)
+            ran(&runs, later, 0, 0, rows[i].resume);
+        record_begin(&runs.record);
+        for (int step = rows[i].first; step <= rows[i].last; step += rows[i].interval)
+            add(&runs, 10, step, "loss", 1, 100000);
+        char *sql = text_format("INSERT INTO checkpoint (run, path, step, time) "
+                                "VALUES (10, '/step', %d, 1)",
+                                rows[i].saved);
+        assert_int_equal(sqlite3_exec(runs.record.store->db, sql, NULL, NULL, NULL), SQLITE_OK);
+        free(sql);
+        record_commit(&runs.record);
+        assert_int_equal(store_metrics_lack(runs.record.store, 100, &lack, NULL), 0);
+        if ((lack != NULL) != (rows[i].lack != NULL) || (lack && strcmp(lack, rows[i].lack) != 0))
+            fail_msg("%s: lacks %s", rows[i].claim, lack ? lack : "nothing");
+        free(lack);
+        runs_close(&runs);
+    }
+}
+
 static void more_names_than_are_remembered_do_no_harm(void **state)
 {
     (void)state;
@@ -310,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_resumed_run_goes_on_where_its_checkpoint_was),
         cmocka_unit_test(a_run_from_the_start_forgets_those_before),
         cmocka_unit_test(what_a_later_run_has_repeated_is_not_lacking),
+        cmocka_unit_test(what_a_run_saved_and_told_nothing_of_is_lacking),
         cmocka_unit_test(more_names_than_are_remembered_do_no_harm),
         cmocka_unit_test(a_hundred_thousand_rows_in_one_transaction_are_all_there),
         cmocka_unit_test(a_phase_has_an_eta_once_its_run_has_a_pace),
