@@ -15,14 +15,14 @@
 static char job_text[32]; /* no other process has this job */
 
 /* A process with the environment that Slurm gives to those of the step; NULL: it gives none. */
-static pid_t start(const char *step, const char *job, const char *node, const char *run_dir)
+static pid_t start(const char *step, const char *job, const char *node, const char *run)
 {
     char texts[4][64];
     char *environment[] = {texts[0], texts[1], texts[2], step ? texts[3] : NULL, NULL};
     int ready[2];
     (void)snprintf(texts[0], sizeof texts[0], "SLURM_JOB_ID=%s", job);
     (void)snprintf(texts[1], sizeof texts[1], "SLURMD_NODENAME=%s", node);
-    (void)snprintf(texts[2], sizeof texts[2], "PHASED_RUN_DIR=%s", run_dir);
+    (void)snprintf(texts[2], sizeof texts[2], "PHASED_%s", run);
     if (step)
         (void)snprintf(texts[3], sizeof texts[3], "SLURM_STEP_ID=%s", step);
     assert_int_equal(pipe(ready), 0);
@@ -44,23 +44,25 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
 {
     (void)state;
     const struct {
-        const char *step, *job, *node, *run_dir;
+        const char *step, *job, *node, *run; /* PHASED_... */
         bool is_killed;
     } rows[] = {
-        {"7", job_text, "n1", "/runs/1", true},
-        {"0", job_text, "n1", "/runs/1", true},
-        {"3", job_text, "n1", "/runs/1", false}, /* the agent's own */
-        {NULL, job_text, "n1", "/runs/1", false},
-        {"-5", job_text, "n1", "/runs/1", false},         /* the batch script, since 26.05 */
-        {"4294967291", job_text, "n1", "/runs/1", false}, /* the same without a sign */
-        {"7", "1", "n1", "/runs/1", false},
-        {"7", job_text, "n2", "/runs/1", false},
-        {"7", job_text, "n1", "/runs/2", false},
+        {"7", job_text, "n1", "RUN_DIR=/runs/1", true},
+        {"0", job_text, "n1", "RUN_DIR=/runs/1", true},
+        {"3", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the agent's own */
+        {NULL, job_text, "n1", "RUN_DIR=/runs/1", false},
+        {"-5", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the batch script, since 26.05 */
+        {"4294967291", job_text, "n1", "RUN_DIR=/runs/1", false}, /* the same without a sign */
+        {"7", "1", "n1", "RUN_DIR=/runs/1", false},
+        {"7", job_text, "n2", "RUN_DIR=/runs/1", false},
+        {"7", job_text, "n1", "RUN_DIR=/runs/2", false},
+        {"7", job_text, "n1", "JOB=ours", true},
+        {"7", job_text, "n1", "JOB=of another Slurm", false},
     };
     enum { COUNT = sizeof rows / sizeof *rows };
     pid_t pids[COUNT];
     for (size_t i = 0; i < COUNT; i++)
-        pids[i] = start(rows[i].step, rows[i].job, rows[i].node, rows[i].run_dir);
+        pids[i] = start(rows[i].step, rows[i].job, rows[i].node, rows[i].run);
     unsigned signalled = steps_signal("/runs/1", SIGKILL);
     for (size_t i = 0; i < COUNT; i++) {
         int status = 0;
@@ -69,7 +71,7 @@ static void only_processes_of_other_steps_of_the_run_are_killed(void **state)
         if (!WIFSIGNALED(status) || (WTERMSIG(status) == SIGKILL) != rows[i].is_killed)
             fail_msg("row %zu: status %d", i, status);
     }
-    assert_int_equal(signalled, 2);
+    assert_int_equal(signalled, 3);
 }
 
 /* A process as slurmstepd shows itself, and one below it with these variables, which waits for the
@@ -159,6 +161,7 @@ int main(void)
     (void)setenv("SLURM_JOB_ID", job_text, 1);
     (void)setenv("SLURMD_NODENAME", "n1", 1);
     (void)setenv("SLURM_STEP_ID", "3", 1);
+    (void)setenv("PHASED_JOB", "ours", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_processes_of_other_steps_of_the_run_are_killed),
         cmocka_unit_test(a_process_without_an_environment_is_known_by_its_slurmstepd),

@@ -51,7 +51,10 @@ static enum steps_word steps_judge(const char *environment, size_t size, const c
     const char *node = steps_value(environment, size, "SLURMD_NODENAME");
     const char *step = steps_value(environment, size, "SLURM_STEP_ID");
     const char *run = steps_value(environment, size, "PHASED_RUN_DIR");
+    const char *token = steps_value(environment, size, "PHASED_JOB");
     bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
+    if (token && getenv("PHASED_JOB") && !text_equal(token, getenv("PHASED_JOB")))
+        is_run = false; /* another Slurm on this machine gives out the same ids */
     if (!job || !node || !step)
         return STEPS_SILENT;
     bool is_ours = steps_is_sruns(step) && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
