@@ -209,20 +209,20 @@ static void core_move_run(struct step *step, struct run *run)
         step_save_run(step, run);
 }
 
-/* Whether it waits or goes on: also an allocation in which some run does. */
+/* Whether the job waits or goes on. A job that has ended goes on if one of its runs does. */
 static bool job_is_moved(const struct workflow *workflow, struct job *job)
 {
     return !job->ended || !job_is_idle(workflow, job_host(job));
 }
 
-/* Likewise: one that has ended may keep its allocation for what follows. */
+/* Whether the run goes on, or has ended and keeps its allocation for the run that follows. */
 static bool run_is_moved(const struct workflow *workflow, const struct run *run)
 {
     return run->state != RUN_ENDED || (!run->job->ended && job_run(workflow, run->job) == run);
 }
 
-/* The times of what goes on, so that nothing lasts longer or shorter for it. What has ended is
- * history: its samples and checkpoints keep their times too. */
+/* Moves the times of jobs and runs that go on, so that none lasts longer or shorter when the clock
+ * is set. Jobs and runs that have ended are history, and keep their times. */
 static void core_on_clock(struct step *step)
 {
     const struct core *core = step->core;

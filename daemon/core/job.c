@@ -166,14 +166,15 @@ static void job_end_rival(struct step *step, struct run *run, struct job *job)
     (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
 }
 
-/* What nobody has seen of it is nobody's to pay: Slurm's word goes before when it was noticed. */
+/* When the job ended: as Slurm says, else when the daemon first missed it. Nobody pays for the time
+ * in which nobody saw the job. */
 static int64_t job_end_ms(const struct step *step, const struct job *job)
 {
     int64_t since_ms = job->started_ms ? job->started_ms : job->submitted_ms;
     int64_t ended_ms = step->event->seen.ended_ms;
     if (!ended_ms)
         ended_ms = job->absent_since_ms ? job->absent_since_ms : step->now_ms;
-    if (ended_ms < since_ms) /* its clock may be behind, or ahead */
+    if (ended_ms < since_ms) /* Slurm's clock may be behind, or ahead */
         ended_ms = since_ms;
     return ended_ms < step->now_ms ? ended_ms : step->now_ms;
 }
@@ -253,8 +254,8 @@ static void job_warn(struct step *step, struct run *run, const struct job *job, 
                    step->event->seen.state, what);
 }
 
-/* Its run has not ended, so nothing else was begun instead of it. What was wanted of the run still
- * is: an earlier cancellation may be what Slurm has forgotten. */
+/* The run of the job has not ended, so no other run was begun in its place. A wish to stop the run
+ * still holds: Slurm may have forgotten the cancellation. */
 static void job_revive(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *newest = job_run(workflow, job);

@@ -419,9 +419,9 @@ static int64_t run_silence_time(const struct run *run)
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
-/* When a job is cancelled that Slurm goes on showing as running, although all its runs have ended;
- * 0: that has just begun. Slurm is not told of the end of a batch step that was killed, and keeps
- * the nodes until it asks them again, half an hour later with its usual times. */
+/* When to cancel a job that Slurm shows as running although all its runs have ended; 0: this was
+ * just seen. Slurm does not hear of the end of a batch step that was killed, and keeps the nodes
+ * until it asks them again, usually half an hour later. */
 static int64_t run_leave_time(const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;

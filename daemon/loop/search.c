@@ -93,7 +93,7 @@ void search_left(struct loop *loop, const struct notes *notes, struct run *run)
 {
     if (!run->phase->has_checkpoint || run->state == RUN_ENDED)
         return;
-    if (notes->is_suspect || run->suspect_step >= 0) /* nobody knows what came before */
+    if (notes->is_suspect || run->suspect_step >= 0) /* nobody knows which were saved before */
         return;
     (void)search_run(loop, run, notes->saved);
 }

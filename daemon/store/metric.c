@@ -154,7 +154,7 @@ static int metric_add_lack(struct store *store, const struct metric_ancestor *an
     return result;
 }
 
-/* Adds the steps that an earlier run has saved, and told nothing of, to `lack`. */
+/* Adds to `lack` the steps before a checkpoint of an earlier run that the run never told. */
 static int metric_add_untold(struct store *store, const struct metric_ancestor *ancestor,
                              struct text *lack, struct error *err)
 {
