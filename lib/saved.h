@@ -55,12 +55,15 @@ int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, 
  * journals tell checkpoints; a new reference. Empty also where nothing was noted: no rank was
  * started. `phase_dir` holds the runs by their attempts.
  *
- * Nobody has seen these become whole. `told` are such objects that agents have seen whole, of one
- * run, the newest last. One that has fewer paths than the newest of them, fewer files than the
- * newest that is still as it was told, fewer bytes than all of them, or not nine tenths of the
- * newest one's, is torn, and left out. So is what the agent did not believe and nobody has written
- * since. Where `told` is empty or
- * NULL, one that has not nine tenths of the largest that the run has left is. */
+ * Nobody has seen these checkpoints become whole. `told` are such objects that agents have seen
+ * whole, of one run, the newest last. A checkpoint is torn, and left out, if it has
+ *   - fewer paths than the newest of `told`,
+ *   - fewer files than the newest of `told` that is still as it was told,
+ *   - more than a hundredth fewer bytes than the smallest of `told`,
+ *   - less than nine tenths of the bytes of the newest of `told`; or, if `told` is empty or NULL,
+ *     of the largest that the run has left.
+ * A checkpoint that the agent did not believe is left out too, unless somebody has written it
+ * since. */
 json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const json_t *told);
 
 #endif

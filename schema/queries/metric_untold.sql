@@ -1,7 +1,7 @@
--- The steps that a run made and never told, because its agent was killed: the next run goes on from
--- a checkpoint beyond the last row. The steps count as missing if they are more than the interval of
--- the rows and more than a tenth of the steps since the first row. A checkpoint between the first and
--- the last row shows that checkpoints and rows count the same steps.
+-- The steps that a run made and never told, because its agent was killed: the next run goes on
+-- from a checkpoint beyond the last row. The steps count as missing if they are more than the
+-- interval of the rows and more than a tenth of the steps since the first row. A checkpoint between
+-- the first and the last row shows that checkpoints and rows count the same steps.
 WITH row (step, gap) AS (
     SELECT step, step - lag(step) OVER (ORDER BY step)
       FROM (SELECT DISTINCT step FROM metric WHERE run = :run AND step <= :step_max)
