@@ -155,6 +155,11 @@ const char *job_gpu_type(const struct job *job, const struct phase *phase)
     return job->gpu_type[0] ? job->gpu_type : phase->gpu_type;
 }
 
+int64_t job_quiet_since_ms(const struct job *job)
+{
+    return job->end_seen_ms > job->ended_ms ? job->end_seen_ms : job->ended_ms;
+}
+
 const struct job *job_folder(const struct job *job)
 {
     return job->first ? job->first : job;

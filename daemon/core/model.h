@@ -179,6 +179,9 @@ struct job *job_host(struct job *job);
 bool run_is_served_by(const struct run *run, const char *token);
 /* The type of the GPUs that a job of this phase has; NULL: any. */
 const char *job_gpu_type(const struct job *job, const struct phase *phase);
+/* Since when nothing of a job that has ended can write: since Slurm's end, or since the daemon saw
+ * the end, whichever is later. Slurm dates the end before the last processes are gone. */
+int64_t job_quiet_since_ms(const struct job *job);
 /* The job in whose folder the job has its place: itself, or the first of the rivals. */
 const struct job *job_folder(const struct job *job);
 /* Takes over what the spec says from `plan`, the same phase with other params. What cannot change

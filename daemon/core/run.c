@@ -316,9 +316,7 @@ void run_on_silent(struct step *step, struct run *run)
     if (run->state == RUN_ENDED || !run->job->ended)
         return;
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
-    const struct job *job = run->job;
-    int64_t since_ms = job->end_seen_ms > job->ended_ms ? job->end_seen_ms : job->ended_ms;
-    if (was_stopped_early || step->now_ms - since_ms >= OUTCOME_GRACE_MS)
+    if (was_stopped_early || step->now_ms - job_quiet_since_ms(run->job) >= OUTCOME_GRACE_MS)
         run_end_by_job(step, run);
 }
 

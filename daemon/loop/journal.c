@@ -524,7 +524,7 @@ void journal_read(struct loop *loop, const struct run *run)
 
 static bool is_over(const struct job *job)
 {
-    return job->ended && loop_now_ms() - job->ended_ms >= SHOWN_MS;
+    return job->ended && loop_now_ms() - job_quiet_since_ms(job) >= SHOWN_MS;
 }
 
 /* Whether nobody tells anything more of the run. Of a job that is only absent that is not known,

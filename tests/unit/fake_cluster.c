@@ -96,6 +96,9 @@ static void fake_fill(const struct fake_cluster *fake, struct cluster_job *job)
     job->state = fake_state(fake, job->id, &job->start_time);
     bool is_pending = job->state == CLUSTER_JOB_PENDING;
     job->restarts = (uint32_t)fake_number(fake, "restarts", job->id);
+    int64_t start_time = fake_number(fake, "start", job->id);
+    if (start_time)
+        job->start_time = start_time;
     job->end_time = fake_number(fake, "end", job->id);
     job->eligible_time = fake_number(fake, "eligible", job->id);
     job->held = is_pending && fake_number(fake, "held", job->id);

@@ -411,6 +411,31 @@ static void what_a_job_that_has_just_ended_has_told_may_come_yet(void **state)
     world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
 }
 
+/* Slurm tells of an end when the job's last processes are gone, and the time that it tells is
+ * older.
+ */
+static void what_a_job_that_was_just_seen_to_end_has_told_may_come_yet(void **state)
+{
+    struct world *world = *state;
+    long long now = (long long)time(NULL);
+    char *start = text_format("%lld\n", now - 60), *end = text_format("%lld\n", now - 30);
+    submit(world, two_phases);
+    world_await_lines(world, "jobs", 1);
+    world_slurm_write(world, "start.101", start);
+    world_slurm_write(world, "state.101", "running");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_state", "running");
+    run_begins(world, "runs/1/a/1", 101, 3);
+    leave_journal(world, "runs/1/a/1", 4, 0, NULL);
+    world_slurm_write(world, "end.101", end);
+    run_ends(world, "runs/1/a/1", 101);
+    world_await(world, "/v1/workflows/1/phases/a/runs/1", "job_state", "completed");
+    world_await(world, "/v1/workflows/1/phases/a/runs/1/metrics", "series.loss.3", "5.0");
+    leave_journal(world, "runs/1/a/1", ENTRIES, 0, NULL);
+    world_await(world, "/v1/workflows/1", "phases.0.state", "succeeded");
+    free(end);
+    free(start);
+}
+
 /* The lead has died with the job, and `stopping` (or NULL) may be its last word. */
 static const char *outcome_after(struct world *world, const char *exited, const char *stopping)
 {
@@ -539,6 +564,7 @@ int main(void)
         TEST(what_a_worker_says_is_lost_is_passed_over),
         TEST(what_a_job_that_is_only_absent_has_told_may_come_yet),
         TEST(what_a_job_that_has_just_ended_has_told_may_come_yet),
+        TEST(what_a_job_that_was_just_seen_to_end_has_told_may_come_yet),
         TEST(a_run_that_had_reached_its_end_when_its_lead_died_has_succeeded),
         TEST(a_run_that_was_cut_off_when_its_lead_died_is_lost),
         TEST(a_run_whose_last_rows_were_bad_when_its_lead_died_is_lost),
