@@ -5,6 +5,7 @@
 #include "lib/text.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct commands {
         size_t size;
     } here[COMMANDS_HERE_MAX]; /* documents that begin on the next line */
     size_t here_count;
-    bool is_found;
+    const char *found; /* where the command begins; NULL: not yet */
 };
 
 static void commands_push(struct commands *commands, char what)
@@ -103,7 +104,8 @@ static void commands_read_word(struct commands *commands)
         return;
     }
     commands->begins = commands->is_assignment;
-    commands->is_found |= !commands->is_assignment && commands_is_it(commands, word, size);
+    if (!commands->is_assignment && commands_is_it(commands, word, size))
+        commands->found = word;
 }
 
 static void commands_read_quoted(struct commands *commands)
@@ -187,15 +189,15 @@ static void commands_read_next(struct commands *commands)
     }
 }
 
-bool commands_has(const char *script, const char *command)
+const char *commands_find(const char *script, const char *command)
 {
     struct commands commands = {.at = script, .command = command, .begins = true};
-    while (*commands.at && !commands.is_found) {
+    while (*commands.at && !commands.found) {
         bool is_apart = commands.at == script || strchr(" \t\n;&|()", commands.at[-1]);
         if (*commands.at == '#' && is_apart && commands_top(&commands) != '"')
             commands.at += strcspn(commands.at, "\n");
         else
             commands_read_next(&commands);
     }
-    return commands.is_found;
+    return commands.found;
 }

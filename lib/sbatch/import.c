@@ -433,10 +433,20 @@ static void warn_of_body(const struct import *import)
         {"scontrol requeue", "phased runs a phase again by itself: take `scontrol requeue` out"},
         {"sbatch", "submits jobs that phased knows nothing of: make them phases"},
     };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (commands_has(text_string(&import->script.body), commands[i].command))
-            spec_problems_add(import->script.problems, SPEC_WARNING, 0, 0, "", "%s",
-                              commands[i].message);
+    const char *body = text_string(&import->script.body);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const char *found = commands_find(body, commands[i].command), *line = body;
+        unsigned number = import->script.lines_left_out + 1;
+        if (!found)
+            continue;
+        for (const char *at = body; at < found; at++)
+            if (*at == '\n') {
+                number++;
+                line = at + 1;
+            }
+        spec_problems_add(import->script.problems, SPEC_WARNING, number,
+                          (unsigned)(found - line) + 1, "", "%s", commands[i].message);
+    }
 }
 
 static void import_fini(struct import *import)

@@ -202,6 +202,8 @@ static void read_line(struct reader *reader)
         take_directive(reader);
         if (reader->script->keeps_lines)
             text_add(&reader->script->body, "\n");
+        else
+            reader->script->lines_left_out++;
         return;
     }
     if (is_directive)
@@ -241,6 +243,7 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
         return;
     }
     struct reader reader = {.script = script};
+    script->lines_left_out = 1; /* the interpreter's */
     for (const char *at = data; at < data + size; at = reader.end + 1) {
         const char *end = memchr(at, '\n', (size_t)(data + size - at));
         const char *next = end ? end : data + size;

@@ -26,6 +26,7 @@ struct sbatch_script {
     bool keeps_lines;  /* set before: the lines of `body` have their places in the file */
     struct text body;  /* the other lines but #SBATCH ones (empty where they keep their place), each
                         * ended by one '\n' */
+    unsigned lines_left_out; /* of the file, before the first command of `body` */
     struct sbatch_given given[SBATCH_OPTIONS_MAX]; /* in the order of sbatch_options */
     struct spec_problems *problems;                /* borrowed */
 };

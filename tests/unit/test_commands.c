@@ -4,6 +4,7 @@
 #include "lib/sbatch/commands.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 static void commands_are_found_where_bash_starts_them(void **state)
 {
@@ -49,17 +50,25 @@ static void commands_are_found_where_bash_starts_them(void **state)
         {"", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (commands_has(cases[i].script, "sbatch") != cases[i].has)
+        if (!commands_find(cases[i].script, "sbatch") == cases[i].has)
             fail_msg("%s: %s", cases[i].script, cases[i].has ? "not found" : "found");
 }
 
 static void a_command_may_have_an_argument(void **state)
 {
     (void)state;
-    assert_true(commands_has("trap 'x' USR1\nscontrol  requeue $SLURM_JOB_ID", "scontrol requeue"));
-    assert_true(commands_has("scontrol requeue", "scontrol requeue"));
-    assert_false(commands_has("scontrol requeuehold 7", "scontrol requeue"));
-    assert_false(commands_has("scontrol show job requeue", "scontrol requeue"));
+    assert_non_null(
+        commands_find("trap 'x' USR1\nscontrol  requeue $SLURM_JOB_ID", "scontrol requeue"));
+    assert_non_null(commands_find("scontrol requeue", "scontrol requeue"));
+    assert_null(commands_find("scontrol requeuehold 7", "scontrol requeue"));
+    assert_null(commands_find("scontrol show job requeue", "scontrol requeue"));
+}
+
+static void the_place_is_that_of_the_first(void **state)
+{
+    (void)state;
+    const char *script = "echo sbatch\nid=$(/usr/bin/sbatch one.sh)\nsbatch two.sh\n";
+    assert_ptr_equal(commands_find(script, "sbatch"), strstr(script, "/usr"));
 }
 
 int main(void)
@@ -67,6 +76,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_found_where_bash_starts_them),
         cmocka_unit_test(a_command_may_have_an_argument),
+        cmocka_unit_test(the_place_is_that_of_the_first),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
 }
