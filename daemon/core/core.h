@@ -134,6 +134,7 @@ struct core_event {
     /* JUDGED; of a matrix FAILED: by `where`, without which a person may let it choose;
      * INSUFFICIENT: it cannot choose. */
     enum gate_result gate;
+    bool is_ungated;           /* JUDGED, PASSED: there is no gate, and its run has succeeded */
     enum core_command command; /* COMMAND */
     bool hold;                 /* ADDED: first phases are held */
 };
@@ -180,8 +181,9 @@ struct core_effect {
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
-    char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who, empty: the gate; BLAME_NODE: the
+    char message[REASON_MAX]; /* HISTORY, WARNING; PROMOTION: who, empty: no person; BLAME_NODE: the
                                  node */
+    bool is_ungated;          /* PROMOTION by no person: the phase has no gate */
 };
 
 struct core_effects {

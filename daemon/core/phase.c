@@ -351,9 +351,12 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
 {
     struct workflow *workflow = phase->workflow;
     struct run *donor = phase->is_matrix ? matrix_donor(phase) : phase->run, *begun = NULL;
+    bool is_ungated = !*who && step->event->is_ungated;
     char reason[REASON_MAX];
     if (phase->is_matrix && !*who)
         (void)snprintf(reason, sizeof reason, "%s", step->event->message);
+    else if (is_ungated)
+        (void)snprintf(reason, sizeof reason, "its run succeeded; it has no gate");
     else
         (void)snprintf(reason, sizeof reason, "promoted by %.200s", *who ? who : "its gate");
     phase_move(step, phase, PHASE_SUCCEEDED, reason);
@@ -367,6 +370,7 @@ void phase_promote(struct step *step, struct phase *phase, const char *who)
             phase_start(step, next, "submitted");
         struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);
         promotion->phase = phase;
+        promotion->is_ungated = is_ungated;
         (void)snprintf(promotion->message, sizeof promotion->message, "%s", who);
     }
     if (!begun && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
@@ -413,7 +417,9 @@ void phase_on_judged(struct step *step, struct phase *phase)
         phase_fail(step, phase, HOLD_GATE, reason);
     } else if (phase->promote_manual) {
         phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_MANUAL, "its gate passed; waiting for `promote`");
+        phase_move_held(step, phase, HOLD_MANUAL,
+                        event->is_ungated ? "its run succeeded; waiting for `promote`"
+                                          : "its gate passed; waiting for `promote`");
     } else {
         phase_promote(step, phase, "");
     }

@@ -229,6 +229,7 @@ int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
                                .workflow = phase->workflow,
                                .phase = phase,
                                .gate = conclude(judgement),
+                               .is_ungated = json_array_size(judgement->verdicts) == 0,
                                .checks = text_string(&judgement->checks),
                                .message = judgement->message};
     loop_post_item(loop, &judgement->item, &event);

@@ -146,12 +146,15 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
 {
     const struct phase *phase = effect->phase;
     const struct run *begun = effect->run;
-    bool by_gate = effect->message[0] == '\0';
+    bool by_person = effect->message[0] != '\0';
+    const char *why = phase->is_matrix     ? "by its choice"
+                      : effect->is_ungated ? "without a gate"
+                                           : "by its gate";
     struct stmt *stmt = store_stmt(store, Q_PROMOTION_INSERT);
     stmt_bind_id(stmt, ":phase", phase->id);
     stmt_bind_id(stmt, ":next", begun->phase->id);
     stmt_bind_id(stmt, ":run", phase->run ? phase->run->id : 0);
-    stmt_bind_text(stmt, ":decided_by", by_gate ? "gate" : "user");
+    stmt_bind_text(stmt, ":decided_by", by_person ? "user" : "gate");
     stmt_bind_words(stmt, ":who", effect->message);
     stmt_bind_text(stmt, ":way", begun->in_place ? "in_place" : "submitted");
     stmt_bind_int(stmt, ":time", now_ms);
@@ -159,8 +162,8 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     const char *where = begun->in_place    ? "place"
                         : begun->job->host ? "a job that it shares"
                                            : "a new job";
-    char *message = text_format("by %s: %s goes on in %s", by_gate ? "its gate" : effect->message,
-                                begun->phase->name, where);
+    char *message = text_format("%s%s: %s goes on in %s", by_person ? "by " : "",
+                                by_person ? effect->message : why, begun->phase->name, where);
     struct store_event event = {
         .type = STORE_EVENT_PROMOTION,
         .time_ms = now_ms,

@@ -139,7 +139,7 @@ SPEC
     eventually 90 lines 3
     sort "$PHASED_HOME/told" >"$PHASED_HOME/sorted" # those of one moment are told side by side
     [[ $(sed -n 1p "$PHASED_HOME/sorted") = 'failed 1/last: exit: '* ]]
-    [ "$(sed -n 2p "$PHASED_HOME/sorted")" = 'succeeded 1/first: promoted by its gate' ]
+    [ "$(sed -n 2p "$PHASED_HOME/sorted")" = 'succeeded 1/first: its run succeeded; it has no gate' ]
     [[ $(sed -n 3p "$PHASED_HOME/sorted") = 'succeeded 1/sweep: '* ]]
     eventually 10 none_is_owed
     [ "$(record 'SELECT count(*) FROM notice')" = 3 ]

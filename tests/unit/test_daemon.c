@@ -292,6 +292,8 @@ static void a_passed_gate_promotes_in_place(void **state)
     assert_string_equal(world_member(gate, "checks.0.outcome"), "passed");
     json_decref(gate);
     world_await(world, "/v1/workflows/1", "phases.0.promoted", "in_place");
+    world_await(world, "/v1/workflows/1", "phases.0.reason", "promoted by its gate");
+    world_await(world, "/v1/workflows/1", "phases.1.reason", "its run succeeded; it has no gate");
     world_slurm_write(world, "state.101", "completed");
     world_stop(world);
     world_start(world, NULL);

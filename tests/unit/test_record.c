@@ -424,15 +424,23 @@ static void a_promotion_says_who_and_which_way(void **state)
     struct core_effect by_gate = {.kind = FX_PROMOTION, workflow, phase, next};
     record_apply(&record, &by_gate);
     next->in_place = false;
+    struct core_effect ungated = {.kind = FX_PROMOTION, workflow, phase, next, .is_ungated = true};
+    record_apply(&record, &ungated);
+    phase->is_matrix = true;
+    record_apply(&record, &by_gate);
+    phase->is_matrix = false;
     struct core_effect by_person = {.kind = FX_PROMOTION, workflow, phase, next};
     SET(by_person.message, "anna");
     record_apply(&record, &by_person);
     record_assert(&record,
                   "SELECT address || ' ' || next || ' ' || decided_by || ' ' || ifnull(who, '-') ||"
                   " ' ' || way || ' ' || run FROM v_promotion",
-                  "1/validate train gate - in_place 10,1/validate train user anna submitted 10");
+                  "1/validate train gate - in_place 10,1/validate train gate - submitted 10,"
+                  "1/validate train gate - submitted 10,1/validate train user anna submitted 10");
     record_assert(&record, "SELECT address || ' ' || message FROM v_event",
                   "1/validate#1 by its gate: train goes on in place,"
+                  "1/validate#1 without a gate: train goes on in a new job,"
+                  "1/validate#1 by its choice: train goes on in a new job,"
                   "1/validate#1 by anna: train goes on in a new job");
     workflow_free(workflow);
     record_close(&record);
