@@ -27,6 +27,7 @@ bin_phasectl_SOURCES = \
 	cli/submit.c cli/submit.h \
 	cli/verbs.c cli/verbs.h \
 	cli/watch.c cli/watch.h \
+	cli/tail.c cli/tail.h \
 	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
 bin_phasectl_LDADD = cli/libcli.a worker/metrics/libmetrics.a lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \

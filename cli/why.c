@@ -10,6 +10,7 @@
 #include "cli/remedy.h"
 #include "cli/suspect.h"
 #include "cli/table.h"
+#include "cli/tail.h"
 #include "cli/verbs.h"
 #include "cli/view.h"
 #include "cli/wait.h"
@@ -24,12 +25,7 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    WHY_RUNS_MAX = 10, /* and the rest is counted: one screen */
-    WHY_LINES_MAX = 10,
-    WHY_TAIL_BYTES = 16384, /* in which these lines are looked for */
-    WHY_LOGS_MAX = 64,      /* that are searched for a line */
-};
+enum { WHY_RUNS_MAX = 10 }; /* and the rest is counted: one screen */
 
 struct why {
     struct cli *cli;
@@ -279,76 +275,6 @@ static void why_write_hardware(const struct why *why, struct text *text)
 
 /* --- The failed one --------------------------------------------------------------------------- */
 
-/* The end of a log. False: it cannot be read. */
-static bool why_read_tail(const json_t *log, char ret_data[WHY_TAIL_BYTES + 1])
-{
-    const char *path = field_text(log, "path");
-    FILE *file = path[0] ? fopen(path, "re") : NULL;
-    if (!file)
-        return false;
-    if (fseek(file, -WHY_TAIL_BYTES, SEEK_END) < 0)
-        rewind(file); /* it is shorter */
-    size_t size = fread(ret_data, 1, WHY_TAIL_BYTES, file);
-    (void)fclose(file); /* it was only read */
-    ret_data[size] = '\0';
-    return true;
-}
-
-/* The log that tells most: the one with the line by which the failure is known, else of the rank
- * that the message names, else the first. */
-static const json_t *why_find_log(const struct why *why)
-{
-    const json_t *logs = json_object_get(why->logs, "logs"), *log;
-    const char *message = field_text(why->run, "message");
-    const char *known = field_text(json_object_get(why->run, "failure"), "line");
-    char data[WHY_TAIL_BYTES + 1];
-    unsigned rank;
-    size_t i;
-    json_array_foreach(logs, i, log)
-    {
-        if (known[0] && i < WHY_LOGS_MAX && why_read_tail(log, data) && strstr(data, known))
-            return log;
-    }
-    if (sscanf(message, "rank %9u", &rank) == 1)
-        json_array_foreach(logs, i, log)
-        {
-            if (field_integer(log, "rank") == (long long)rank)
-                return log;
-        }
-    return json_array_get(logs, 0);
-}
-
-/* Where the last lines begin. */
-static const char *why_last_lines(const char *data)
-{
-    const char *at = data + strlen(data);
-    if (at > data && at[-1] == '\n')
-        at--;
-    for (unsigned lines = 0; at > data; at--)
-        if (at[-1] == '\n' && ++lines == WHY_LINES_MAX)
-            break;
-    return at;
-}
-
-static void why_write_log(const struct why *why, struct text *text)
-{
-    const json_t *log = why_find_log(why);
-    char data[WHY_TAIL_BYTES + 1];
-    if (!why_read_tail(log, data))
-        return;
-    text_addf(text, "  the last lines of rank %lld, in %s:\n", field_integer(log, "rank"),
-              field_text(log, "path"));
-    for (const char *line = why_last_lines(data); *line;) {
-        size_t length = strcspn(line, "\n");
-        char *copy = text_format("%.*s", (int)length, line);
-        text_add(text, "    ");
-        terminal_add_cut(text, copy, SIZE_MAX);
-        text_add(text, "\n");
-        free(copy);
-        line += length + (line[length] == '\n');
-    }
-}
-
 static void why_write_guards(const struct why *why, struct text *text)
 {
     const json_t *guard;
@@ -456,7 +382,7 @@ static void why_write_failure(const struct why *why, struct text *text)
     suspect_explain(why->phase, text);
     why_write_warnings(why->run, text);
     evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);
-    why_write_log(why, text);
+    tail_write(why->run, why->logs, text);
 }
 
 static void why_write_gate(const struct why *why, struct text *text)
