@@ -381,22 +381,33 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     view_gate_reasons(terminal, checks, indent, text);
 }
 
+static const struct table_column ways_out_columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
+                                                       {NULL, TABLE_LEFT, TABLE_REST}};
+
+static void view_way_out(struct table *table, const char *verb, const char *target,
+                         const char *help)
+{
+    table_addf(table, COLOUR_PLAIN, "phasectl %s %s", verb, target);
+    table_add(table, COLOUR_PLAIN, help);
+}
+
 /* What its budget holds is not released before it has more. */
-static void view_budget_first(const json_t *phase, struct text *text)
+static void view_budget_first(const json_t *phase, struct table *table)
 {
     const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
     if (text_starts(reason, "held by its budget")) {
         char *target =
             text_format("%.*s %s N", (int)strcspn(address, "/"), address, amount_option(reason));
-        text_addf(text, "  phasectl budget %-23s give the workflow more first\n", target);
+        view_way_out(table, "budget", target, "give the workflow more first");
         free(target);
     } else if (text_starts(reason, "held by this month's budget")) {
-        text_addf(text, "  limits.yaml: month %-20s give all workflows more first\n", "");
+        table_add(table, COLOUR_PLAIN, "limits.yaml: month");
+        table_add(table, COLOUR_PLAIN, "give all workflows more first");
     }
 }
 
-/* What a person can do about a held phase: the core allows these, and no others (command.c). */
-static void view_ways_out(const json_t *phase, struct text *text)
+/* The core allows these, and no others (command.c). */
+void view_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
 {
     const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
     const char *reason = field_text(phase, "reason");
@@ -436,14 +447,17 @@ static void view_ways_out(const json_t *phase, struct text *text)
         {is_refused, "retry", "", "ask Slurm again, when it would take the job"},
         {!is_refused, "cancel", "", "end it"},
     };
-    view_budget_first(phase, text);
+    struct table table;
+    table_init(&table, ways_out_columns, 2);
+    view_budget_first(phase, &table);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        int width = 29 - (int)strlen(rows[i].verb); /* the help stands in one column */
         char *target = text_format("%s%s", address, rows[i].suffix);
         if (rows[i].is_shown)
-            text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, width, target, rows[i].help);
+            view_way_out(&table, rows[i].verb, target, rows[i].help);
         free(target);
     }
+    table_write(&table, terminal, 2, text);
+    table_fini(&table);
 }
 
 /* How many members of the same matrix are held for the same kind of reason, this one too; 0: an
@@ -485,10 +499,13 @@ static void view_held_members(const struct terminal *terminal, const json_t *pha
          by_user ? "let the members go on" : "run the members again"},
         {"cancel", matrix, "end it"},
     };
-    view_budget_first(phase, text);
+    struct table table;
+    table_init(&table, ways_out_columns, 2);
+    view_budget_first(phase, &table);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        text_addf(text, "  phasectl %s %-*s %s\n", rows[i].verb, 29 - (int)strlen(rows[i].verb),
-                  rows[i].address, rows[i].help);
+        view_way_out(&table, rows[i].verb, rows[i].address, rows[i].help);
+    table_write(&table, terminal, 2, text);
+    table_fini(&table);
     free(matrix);
 }
 
@@ -512,6 +529,6 @@ void view_held(const struct terminal *terminal, const json_t *workflow, struct t
         text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
         terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
         text_fini(&line);
-        view_ways_out(phase, text);
+        view_ways_out(terminal, phase, text);
     }
 }

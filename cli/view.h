@@ -48,7 +48,11 @@ void view_nodes(const struct terminal *terminal, const json_t *nodes, double now
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
                struct text *text);
 
-/* What a person can do about the held phases of a workflow; nothing when none is held. */
+/* The commands that a person can give about a held phase. */
+void view_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text);
+
+/* Which phases of a workflow are held and why, and what a person can do about them; nothing when
+ * none is held. */
 void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text);
 
 #endif

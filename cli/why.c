@@ -283,6 +283,9 @@ static void why_write_guards(const struct why *why, struct text *text)
     {
         struct text line = {0};
         const char *advice = field_text(guard, "advice");
+        bool is_told = strstr(field_text(why->run, "message"), field_text(guard, "reason"));
+        if (is_told && !advice[0])
+            continue;
         text_addf(&line, "guard %s%s: %s%s%s", field_text(guard, "name"),
                   field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"),
                   advice[0] ? "; " : "", advice);
@@ -358,21 +361,25 @@ static void why_write_advice(const struct why *why, struct text *text)
     text_fini(&line);
 }
 
-static void why_write_failure(const struct why *why, struct text *text)
+/* Whether the table of runs, which has their messages, is too short for the run. */
+static bool why_is_below(const struct why *why)
 {
-    const char *outcome = field_text(why->run, "outcome"), *cause = field_text(why->run, "cause");
-    struct text line = {0};
-    if (!why->run)
-        return;
-    text_addf(&line, "%s %s%s%s", field_text(why->run, "address"),
-              outcome[0] ? outcome : field_text(why->run, "state"), cause[0] ? ": " : "", cause);
-    text_add(text, "\n");
-    terminal_colour(&why->cli->out, text, view_colour(outcome), text_string(&line));
-    text_add(text, "\n");
-    text_fini(&line);
-    if (strcmp(cause, "preflight") == 0) {
+    const json_t *runs = json_object_get(why->phase, "runs"), *run;
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        if (text_equal(field_text(run, "address"), field_text(why->run, "address")))
+            break;
+    }
+    return i >= WHY_RUNS_MAX;
+}
+
+/* What the table of runs does not tell of it. */
+static void why_write_details(const struct why *why, struct text *text)
+{
+    if (text_equal(field_text(why->run, "cause"), "preflight")) {
         why_write_preflight(why, text); /* says more than the message */
-    } else if (field_text(why->run, "message")[0]) {
+    } else if (why_is_below(why) && field_text(why->run, "message")[0]) {
         text_add(text, "  ");
         terminal_add_cut(text, field_text(why->run, "message"), SIZE_MAX);
         text_add(text, "\n");
@@ -383,6 +390,25 @@ static void why_write_failure(const struct why *why, struct text *text)
     why_write_warnings(why->run, text);
     evidence_write(&why->cli->out, json_object_get(why->run, "evidence"), text);
     tail_write(why->run, why->logs, text);
+}
+
+static void why_write_failure(const struct why *why, struct text *text)
+{
+    const char *outcome = field_text(why->run, "outcome"), *cause = field_text(why->run, "cause");
+    struct text line = {0}, details = {0};
+    if (!why->run)
+        return;
+    why_write_details(why, &details);
+    if (details.size || why_is_below(why)) {
+        text_addf(&line, "%s %s%s%s", field_text(why->run, "address"),
+                  outcome[0] ? outcome : field_text(why->run, "state"), cause[0] ? ": " : "",
+                  cause);
+        text_add(text, "\n");
+        terminal_colour(&why->cli->out, text, view_colour(outcome), text_string(&line));
+        text_addf(text, "\n%s", text_string(&details));
+    }
+    text_fini(&line);
+    text_fini(&details);
 }
 
 static void why_write_gate(const struct why *why, struct text *text)
@@ -428,22 +454,21 @@ static void why_write_before(const json_t *phase, struct text *text)
 }
 
 /* What phased has done about it, or waits for. */
-static void why_write_next(const struct why *why, struct text *text)
+static void why_write_next(const struct why *why, struct text *ret_text)
 {
+    struct text next = {0};
     const json_t *run = json_object_get(why->phase, "run");
     const char *phase_state = field_text(why->phase, "state"), *state = field_text(run, "state");
     const char *address = field_text(run, "address");
     long long job = field_integer(run, "job_id");
-    struct text wait = {0};
-    text_add(text, "\n");
+    struct text wait = {0}, *text = &next;
     if (members_is_matrix(why->phase) && members_in_state(why->phase, "held") > 0) {
         json_t *held = json_pack("{s:O}", "phases", json_object_get(why->phase, "members"));
         view_held(&why->cli->out, held, text);
         json_decref(held);
     } else if (strcmp(phase_state, "held") == 0) {
-        json_t *held = json_pack("{s:[O]}", "phases", why->phase);
-        view_held(&why->cli->out, held, text);
-        json_decref(held);
+        text_add(text, "what can be done:\n"); /* why it is held stands in the first line */
+        view_ways_out(&why->cli->out, why->phase, text);
     } else if (strcmp(phase_state, "blocked") == 0) {
         why_write_before(why->phase, text);
     } else if (wait_write(run, (double)time(NULL), &wait)) {
@@ -457,11 +482,13 @@ static void why_write_next(const struct why *why, struct text *text)
             text_addf(text, "from step %.0f\n", field_number(run, "first_step"));
         else
             text_add(text, "from the start\n");
-    } else {
-        text_addf(text, "%s is %s\n", field_text(why->phase, "address"), phase_state);
+    } else if (json_array_size(json_object_get(why->newest, "warnings"))) {
+        text_addf(text, "%s has %s\n", address, field_text(run, "outcome"));
     }
     text_fini(&wait);
     why_write_warnings(why->newest, text);
+    text_addf(ret_text, "%s%s", next.size ? "\n" : "", text_string(&next));
+    text_fini(&next);
 }
 
 /* What became of the members of a matrix. */

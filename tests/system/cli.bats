@@ -260,7 +260,11 @@ YAML
         [[ $output == *"line 12"*"line 20"*"the end"* ]]
         [[ $output != *$'\033'* ]]
         [[ $output != *"line 11"* ]]
-        [[ $output == *"phasectl retry $id/only"* ]]
+        [[ $output == *"what can be done:"*"phasectl retry $id/only  "* ]]
+        # Nothing stands there twice: neither why it is held nor why its run failed.
+        [ "$(grep -c "exited with code 3" <<<"$output")" = 2 ] # the reason, and the run's line
+        [ -z "$(grep -v '^$' <<<"$output" | sort | uniq -d)" ]
+        [ "$(grep -c "is held" <<<"$output")" = 1 ]
         [ ${#lines[@]} -le 24 ]
     done
     run -1 phasectl why "$id/other"

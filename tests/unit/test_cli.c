@@ -315,13 +315,40 @@ static void what_slurm_refuses_is_not_asked_again_at_once(void **state)
                   "failure", "reason", "refused by Slurm: Invalid account");
     struct text text = {0};
     view_held(&pipe_output, workflow, &text);
-    assert_string_equal(
-        text_string(&text),
-        "7/a is held: refused by Slurm: Invalid account\n"
-        "  phasectl cancel 7/a                     end the phase, then submit what Slurm takes\n"
-        "  phasectl retry 7/a                      ask Slurm again, when it would take the job\n");
+    assert_string_equal(text_string(&text),
+                        "7/a is held: refused by Slurm: Invalid account\n"
+                        "  phasectl cancel 7/a  end the phase, then submit what Slurm takes\n"
+                        "  phasectl retry 7/a   ask Slurm again, when it would take the job\n");
     text_fini(&text);
     json_decref(workflow);
+}
+
+static void what_can_be_done_stands_in_one_column(void **state)
+{
+    (void)state;
+    static const struct terminal narrow_output = {.fd = -1, .columns = 60};
+    json_t *phase = json_pack("{s:s, s:s, s:s, s:s}", "state", "held", "address",
+                              "7/a_phase_of_a_very_long_name", "hold", "gate", "reason", "gate");
+    struct text text = {0};
+    view_ways_out(&pipe_output, phase, &text);
+    assert_string_equal(text_string(&text),
+                        "  phasectl gate 7/a_phase_of_a_very_long_name     what the gate found\n"
+                        "  phasectl promote 7/a_phase_of_a_very_long_name  start the next phases "
+                        "anyway\n"
+                        "  phasectl retry 7/a_phase_of_a_very_long_name    run the phase again\n"
+                        "  phasectl cancel 7/a_phase_of_a_very_long_name   end it\n");
+    text_clear(&text);
+    view_ways_out(&narrow_output, phase, &text);
+    assert_string_equal(text_string(&text), "  phasectl gate 7/a_phase_of_a_very_long_name\n"
+                                            "      what the gate found\n"
+                                            "  phasectl promote 7/a_phase_of_a_very_long_name\n"
+                                            "      start the next phases anyway\n"
+                                            "  phasectl retry 7/a_phase_of_a_very_long_name\n"
+                                            "      run the phase again\n"
+                                            "  phasectl cancel 7/a_phase_of_a_very_long_name\n"
+                                            "      end it\n");
+    text_fini(&text);
+    json_decref(phase);
 }
 
 static void a_job_that_does_not_run_says_why(void **state)
@@ -473,6 +500,7 @@ int main(void)
         cmocka_unit_test(a_table_fits_the_terminal),
         cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
         cmocka_unit_test(a_name_is_cut_after_all_else_has_given_way),
+        cmocka_unit_test(what_can_be_done_stands_in_one_column),
         cmocka_unit_test(a_job_that_does_not_run_says_why),
         cmocka_unit_test(a_matrix_waits_for_what_its_first_queued_member_waits_for),
         cmocka_unit_test(a_phase_whose_run_stops_is_stopping),
