@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 enum {
     IDLE_TIMEOUT_S = 90, /* of a connection without a request; long polls are suspended meanwhile */
     ARGUMENTS_MAX = 256, /* of a query */
+    BUFFER_MAX = 65536,  /* libmicrohttpd's for a connection has half of that */
 };
 
 struct server {
@@ -194,8 +196,19 @@ static enum MHD_Result header_visit(void *arg, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
+/* Whether the request line has more than its three words and a blank between each two. The words
+ * come as strings, which a NUL cuts; but they still stand in the one buffer in which libmicrohttpd
+ * has read the line, so that the way from the first to the last is as long as the line was. A way
+ * that no buffer has says nothing. */
+static bool request_line_has_more(const struct request *request, const char *version)
+{
+    uintptr_t begin = (uintptr_t)request->method, end = (uintptr_t)version;
+    bool is_one_buffer = begin < end && end - begin < BUFFER_MAX;
+    return is_one_buffer && end - begin > strlen(request->method) + strlen(request->target) + 2;
+}
+
 /* What two readers may understand in two ways. NULL: nothing. */
-static const char *request_ambiguity(struct request *request)
+static const char *request_ambiguity(struct request *request, const char *version)
 {
     struct header_count count = {0};
     (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, header_visit, &count);
@@ -206,15 +219,17 @@ static const char *request_ambiguity(struct request *request)
         return "the only Transfer-Encoding is chunked";
     if (strstr(request->target, "%00"))
         return "the path holds a NUL";
+    if (request_line_has_more(request, version))
+        return "the request line holds a NUL, or a blank too many";
     return NULL;
 }
 
 /* The header has come, no body yet: what is refused now needs no upload. */
-static void request_admit(struct request *request)
+static void request_admit(struct request *request, const char *version)
 {
     struct server *server = request->server;
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    const char *ambiguity = request_ambiguity(request);
+    const char *ambiguity = request_ambiguity(request, version);
     if (server->config.owner_only && !peer_is_owner(request))
         request_reply_error(request, API_FORBIDDEN, NULL, "this socket answers its owner only");
     else if (ambiguity)
@@ -236,14 +251,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
                                   size_t *upload_size, void **context)
 {
     (void)connection;
-    (void)version;
     struct server *server = arg;
     struct request *request = *context;
     if (!request->has_begun) {
         request->has_begun = true;
         request->method = method;
         request->path = path;
-        request_admit(request);
+        request_admit(request, version);
         return request->is_answered ? request_send(request) : MHD_YES;
     }
     if (*upload_size > 0) {

@@ -331,6 +331,83 @@ static void a_request_of_two_meanings_is_refused(void **state)
     world_stop(world);
 }
 
+struct raw_request {
+    const char *bytes;
+    size_t size;
+};
+
+/* With the NULs within. */
+#define RAW(string)                                                                                \
+    {                                                                                              \
+        string "\r\n\r\n", sizeof string + 3                                                       \
+    }
+
+/* What comes before the body; the caller's to free(). */
+static char *ask_raw(struct world *world, bool as_owner, const struct raw_request *request)
+{
+    const struct sockaddr_in address = worker_address(world);
+    int fd = as_owner ? connect_owner(world) : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (!as_owner)
+        assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    return ask(fd, request->bytes, request->size, "\r\n\r\n");
+}
+
+static void a_nul_in_the_request_line_is_refused(void **state)
+{
+    struct world *world = *state;
+    static const struct raw_request requests[] = {
+        RAW("GET /v1/ping\0x HTTP/1.1\r\nHost: x"),
+        RAW("GET /v1/ping\0 HTTP/1.1\r\nHost: x"),
+        RAW("GET /v1/ping\0HTTP/1.1 HTTP/1.1\r\nHost: x"),
+        RAW("GET /v1/ping?a=1\0&b=2 HTTP/1.1\r\nHost: x"),
+        RAW("GET /v1/worker/1/command\0 HTTP/1.1\r\nHost: x"),
+        RAW("GET\0 /v1/ping HTTP/1.1\r\nHost: x"),
+        RAW("\0GET /v1/ping HTTP/1.1\r\nHost: x"),
+        RAW("GET /v1/ping HTTP/1.1\0\r\nHost: x"),
+        RAW("GET /v1/ping HTTP/1.1\r\nHost\0: x"),
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        for (int as_owner = 0; as_owner < 2; as_owner++) {
+            char *reply = ask_raw(world, as_owner, &requests[i]);
+            if (!text_starts(reply, "HTTP/1.1 400"))
+                fail_msg("request %zu was answered %s", i, reply);
+            free(reply);
+        }
+    assert_answers(world);
+    world_stop(world);
+}
+
+/* libmicrohttpd cuts such a value, for itself as for the daemon: nobody reads it in two ways. */
+static void a_nul_in_the_value_of_a_header_gives_no_right(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        struct raw_request request;
+        const char *as_owner, *as_worker;
+    } rows[] = {
+        {RAW("GET /v1/ping HTTP/1.1\r\nHost: x\0y"), "200", "404"},
+        {RAW("GET /v1/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 0\0009"), "200", "404"},
+        {RAW("POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 0\0\r\nContent-Length: 9"),
+         "400", "400"},
+        {RAW("POST /v1/plan HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\0x\r\n"
+             "Content-Length: 9"),
+         "400", "400"},
+        {RAW("GET /v1/worker/1/command HTTP/1.1\r\nHost: x\r\nPhased-Nonce: " HEX32
+             "\0\r\nPhased-MAC: " HEX32 HEX32 "\0"),
+         "404", "403"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int as_owner = 0; as_owner < 2; as_owner++) {
+            char *reply = ask_raw(world, as_owner, &rows[i].request);
+            const char *status = as_owner ? rows[i].as_owner : rows[i].as_worker;
+            if (!text_starts(reply, "HTTP/1.1 ") || !text_starts(reply + 9, status))
+                fail_msg("request %zu was answered %s", i, reply);
+            free(reply);
+        }
+    assert_answers(world);
+    world_stop(world);
+}
+
 /* Neither a body nor time is spent on who can not be a worker. */
 static void a_stranger_is_refused_before_its_body(void **state)
 {
@@ -375,6 +452,8 @@ int main(void)
         TEST(ten_thousand_strangers_delay_nobody_and_take_little),
         TEST(a_header_has_a_deadline_that_bytes_do_not_move),
         TEST(a_request_of_two_meanings_is_refused),
+        TEST(a_nul_in_the_request_line_is_refused),
+        TEST(a_nul_in_the_value_of_a_header_gives_no_right),
         TEST(a_stranger_is_refused_before_its_body),
     };
     return cmocka_run_group_tests_name("daemon_hostile", tests, NULL, NULL);
