@@ -1,4 +1,4 @@
-/* Reading and replacing whole files. */
+/* Reading, replacing and making whole files. */
 #include "lib/file.h"
 
 #include "lib/error.h"
@@ -111,6 +111,51 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
     if (file_sync_folder(path) < 0)
         result = file_fail(err, "sync the folder of", path);
 out:
+    free(temporary);
+    return result;
+}
+
+/* Gives a whole file the name `path` where nothing has that name. */
+static int file_name_once(const char *temporary, const char *path, struct error *err)
+{
+    struct stat status;
+    if (link(temporary, path) == 0)
+        return 0;
+    int code = errno;
+    /* NFS may lose an answer and ask again. The second answer is EEXIST, and the link is made. */
+    if (code == EEXIST && stat(temporary, &status) == 0 && status.st_nlink == 2)
+        return 0;
+    if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS) {
+        if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+            return 0;
+        code = errno;
+        if (code == EINVAL || code == EOPNOTSUPP || code == ENOSYS)
+            return error_set(err, -EOPNOTSUPP, "cannot make %s: its file system has no hard links",
+                             path);
+    }
+    return error_set(err, -code, "could not make %s: %s", path, strerror(code));
+}
+
+int file_create_once(const char *path, const void *data, size_t size, mode_t mode,
+                     struct error *err)
+{
+    int result = 0;
+    char *temporary = text_format("%s.new-XXXXXX", path);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        result = file_fail(err, "create", temporary);
+        free(temporary);
+        return result;
+    }
+    if (fchmod(fd, mode) < 0 || file_write_all(fd, data, size) < 0)
+        result = file_fail(err, "write", temporary);
+    if (close(fd) < 0 && result == 0)
+        result = file_fail(err, "write", temporary);
+    if (result == 0)
+        result = file_name_once(temporary, path, err);
+    (void)unlink(temporary); /* it may have been renamed */
+    if (result == 0 && file_sync_folder(path) < 0)
+        result = file_fail(err, "sync the folder of", path);
     free(temporary);
     return result;
 }

@@ -43,6 +43,10 @@ UNIT_TESTS += tests/unit/test_failures
 tests_unit_test_failures_SOURCES = tests/unit/test_failures.c
 tests_unit_test_failures_LDADD = $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_file
+tests_unit_test_file_SOURCES = tests/unit/test_file.c $(FOLDER)
+tests_unit_test_file_LDADD = $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_home
 tests_unit_test_home_SOURCES = tests/unit/test_home.c tests/unit/folder.c tests/unit/folder.h
 tests_unit_test_home_LDADD = $(UNIT_LDADD)

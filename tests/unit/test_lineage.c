@@ -541,27 +541,26 @@ static struct assignment *assignment_of(unsigned attempt)
 
 static void the_next_run_is_made_once_and_only_for_its_own_job(void **state)
 {
-    static const struct phase_life life = {.job_id = 4711, .token = "aaaa"};
     struct error err;
     char *run_dir = NULL, *again = NULL, *third_dir = NULL;
     (void)state;
     put_past_run(1, &(struct past_run){0, 0, {10, 20}});
     struct assignment *last = assignment_of(1);
-    assert_int_equal(alone_make_run(last, &life, &run_dir, &err), 0);
+    assert_int_equal(alone_make_run(last, &run_dir, &err), 0);
     struct assignment *next = assignment_of(2);
     assert_true(next->is_alone && next->run == 0 && next->attempt == 2 && next->resume_step == 20);
     assert_string_equal(next->run_dir, run_dir);
-    assert_int_equal(alone_make_run(next, &life, &third_dir, &err), 0);
+    assert_int_equal(alone_make_run(next, &third_dir, &err), 0);
     struct assignment *third = assignment_of(3);
     assert_true(last->known_run == 11 && next->known_run == 11 && third->known_run == 11);
     char *numbered = alone_find_numbered(next);
     assert_string_equal(numbered, last->run_dir);
     /* A lead that was killed before it could say that it serves it finds it again. */
-    assert_int_equal(alone_make_run(last, &life, &again, &err), 0);
+    assert_int_equal(alone_make_run(last, &again, &err), 0);
     assert_string_equal(again, run_dir);
     /* What the daemon has made meanwhile, for another job, is not its own. */
     put("{\"job_dir\": \"/another\"}", "2/run.json");
-    assert_int_equal(alone_make_run(last, &life, &again, &err), -EBUSY);
+    assert_int_equal(alone_make_run(last, &again, &err), -EBUSY);
     assignment_free(third);
     assignment_free(next);
     assignment_free(last);

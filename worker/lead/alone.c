@@ -6,13 +6,11 @@
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/lead/lineage.h"
-#include "worker/lead/phase_claim.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ALONE_FILE_MAX = 8 * 1024 * 1024, ALONE_STUCK_MAX = 3 };
 
@@ -33,20 +31,12 @@ static json_t *alone_run_json(const struct assignment *last, const char *run_dir
 }
 
 /* Writes `path` unless it is there: -EEXIST. */
-static int alone_write_new(const char *path, const json_t *json, const struct phase_life *life,
-                           struct error *err)
+static int alone_write_new(const char *path, const json_t *json, struct error *err)
 {
     char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    /* No other lead may write it, or its run would be linked as this one's. */
-    char *temporary = text_format("%s.%lld-%s-%u-%d", path, (long long)life->job_id, life->token,
-                                  life->restarts, (int)getpid());
     if (!text)
         abort();
-    int result = file_replace(temporary, text, strlen(text), 0600, err);
-    if (result == 0 && link(temporary, path) < 0)
-        result = error_set(err, -errno, "could not make %s: %s", path, strerror(errno));
-    (void)unlink(temporary); /* it may not be there */
-    free(temporary);
+    int result = file_create_once(path, text, strlen(text), 0600, err);
     free(text);
     return result;
 }
@@ -65,8 +55,7 @@ static int alone_check(const struct assignment *last, const char *path, struct e
     return result;
 }
 
-int alone_make_run(const struct assignment *last, const struct phase_life *life, char **ret_run_dir,
-                   struct error *err)
+int alone_make_run(const struct assignment *last, char **ret_run_dir, struct error *err)
 {
     char *phase_dir = file_parent(last->run_dir);
     char *run_dir = text_format("%s/%u", phase_dir, last->attempt + 1);
@@ -78,7 +67,7 @@ int alone_make_run(const struct assignment *last, const struct phase_life *life,
         result = file_make_folders(run_dir, 0700, err);
     if (result == 0) {
         json_t *json = alone_run_json(last, run_dir, phase_dir);
-        result = alone_write_new(path, json, life, err);
+        result = alone_write_new(path, json, err);
         json_decref(json);
     }
     if (result == -EEXIST)

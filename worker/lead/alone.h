@@ -5,13 +5,11 @@
 
 struct assignment;
 struct error;
-struct phase_life;
 
-/* The folder of the run after `last`, for a lead of this life; the caller's to free(). One that is
- * there already, for the same job, is taken: an earlier lead or the daemon made it. Returns -EBUSY
- * when the next run is another job's, -ECANCELED when three runs in a row made no new step. */
-int alone_make_run(const struct assignment *last, const struct phase_life *life, char **ret_run_dir,
-                   struct error *err);
+/* The folder of the run after `last`; the caller's to free(). One that is there already, for the
+ * same job, is taken: an earlier lead or the daemon made it. Returns -EBUSY when the next run is
+ * another job's, -ECANCELED when three runs in a row made no new step. */
+int alone_make_run(const struct assignment *last, char **ret_run_dir, struct error *err);
 
 /* The folder of the newest run, `last` or one before it, that the daemon knows by a number and
  * whose channel can carry commands; the caller's to free(). NULL when there is none. */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     JOB_FOLDER_FILE_MAX = 65536,
@@ -50,29 +49,20 @@ static bool job_folder_is_same(const struct phase_life *earlier, const struct ph
 int job_folder_claim(const char *job_dir, const struct phase_life *life, struct error *err)
 {
     char *path = text_format("%s/claim", job_dir);
-    /* No other lead may write it, not even one of a job with the same id. */
-    char *own = text_format("%s/.claim.%lld-%s-%u-%d", job_dir, (long long)life->job_id,
-                            life->token, life->restarts, (int)getpid());
     json_t *json = json_pack("{s:I, s:s, s:i}", "job_id", (json_int_t)life->job_id, "token",
                              life->token, "restarts", (int)life->restarts);
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();
-    /* A link is made whole or not at all, and only where there is nothing: a lead that is killed
-     * between making and writing would leave a claim of nobody. */
-    int result = file_replace(own, text, strlen(text), 0600, err);
-    if (result == 0 && link(own, path) < 0)
-        result = error_set(err, -errno, "could not make %s: %s", path, strerror(errno));
+    int result = file_create_once(path, text, strlen(text), 0600, err);
     struct phase_life claimant = result < 0 ? job_folder_claimant(path) : *life;
     if (claimant.job_id && job_folder_is_same(&claimant, life))
         result = 0;
     else if (claimant.job_id)
         result = error_set(err, -EBUSY, "job %lld%s serves %s already", (long long)claimant.job_id,
                            claimant.job_id == life->job_id ? ", another of this id," : "", job_dir);
-    (void)unlink(own); /* it may not be there */
     free(text);
     json_decref(json);
-    free(own);
     free(path);
     return result;
 }

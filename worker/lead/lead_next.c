@@ -84,7 +84,7 @@ static void lead_go_alone(struct lead *lead)
     struct error err;
     char *run_dir = NULL;
     commands_clear(&lead->commands);
-    int result = alone_make_run(lead->run->assignment, &lead->life, &run_dir, &err);
+    int result = alone_make_run(lead->run->assignment, &run_dir, &err);
     if (result == 0 && lead_run_is_sealed(run_dir, &err))
         result = -ECANCELED;
     if (result == 0)

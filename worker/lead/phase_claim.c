@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -65,22 +64,17 @@ static bool claim_is_over(const json_t *claim)
     return outcome_is_there(run_dir ? run_dir : "", token);
 }
 
-/* Where the file system has no links, who looks too soon finds a claim that cannot be read yet, and
- * looks again. */
-static int claim_link(const char *own, const char *path, const char *text, struct error *err)
+/* Without links a claim is made before it is written. Who looks too soon finds a claim that cannot
+ * be read yet, and looks again. */
+static int claim_make_unlinked(const char *path, const char *text, struct error *err)
 {
-    if (link(own, path) == 0)
-        return 0;
-    int result = -errno;
-    if (result == -EPERM || result == -EOPNOTSUPP || result == -ENOSYS) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        errno = fd < 0 ? errno : ENOSPC; /* where not all is written */
-        bool is_made =
-            fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
-        result = is_made ? 0 : -errno;
-        if (fd >= 0)
-            (void)close(fd); /* it is synced, or has failed */
-    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    errno = fd < 0 ? errno : ENOSPC; /* where not all is written */
+    bool is_made =
+        fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
+    int result = is_made ? 0 : -errno;
+    if (fd >= 0)
+        (void)close(fd); /* it is synced, or has failed */
     return result < 0 ? error_set(err, result, "could not make %s: %s", path, strerror(-result))
                       : 0;
 }
@@ -90,27 +84,18 @@ static int claim_make(const struct assignment *assignment, const char *phase_dir
                       const struct phase_life *life, struct error *err)
 {
     char *path = text_format("%s/lead.%u", phase_dir, number);
-    /* No other lead may write it, not even one of a job with the same id. */
-    char *own = text_format("%s/.lead.%lld-%s-%u-%d", phase_dir, (long long)life->job_id,
-                            life->token, life->restarts, (int)getpid());
     json_t *json = json_pack("{s:I, s:s, s:i, s:I, s:i, s:s}", "job_id", (json_int_t)life->job_id,
                              "token", life->token, "restarts", (int)life->restarts, "known_run",
                              (json_int_t)assignment->known_run, "attempt", (int)assignment->attempt,
                              "run_dir", assignment->run_dir);
     char *text = json_dumps(json, JSON_COMPACT);
-    struct stat status;
     if (!text)
         abort();
-    int result = file_replace(own, text, strlen(text), 0600, err);
-    if (result == 0)
-        result = claim_link(own, path, text, err);
-    /* An answer of NFS that was lost, and the question asked twice: it is made all the same. */
-    if (result == -EEXIST && stat(own, &status) == 0 && status.st_nlink == 2)
-        result = 0;
-    (void)unlink(own); /* it may not be there */
+    int result = file_create_once(path, text, strlen(text), 0600, err);
+    if (result == -EOPNOTSUPP)
+        result = claim_make_unlinked(path, text, err);
     free(text);
     json_decref(json);
-    free(own);
     free(path);
     return result;
 }

@@ -2,7 +2,8 @@
  * (doc/protocol.md). Jobs come back after phased has believed them over, and others have taken
  * their place then; at most one of them may start ranks.
  *
- * Each file is made by link(), which one of several wins, also on NFS; or by O_EXCL without links.
+ * Each file is made once (lib/file.h), which one of several wins, also on NFS; without links by
+ * O_EXCL.
  * None is ever replaced or removed: a number that was free again could be claimed by a lead that
  * has looked at the one before it long ago, while another holds a higher one. */
 #ifndef PHASED_WORKER_LEAD_PHASE_CLAIM_H

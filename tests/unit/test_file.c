@@ -1,0 +1,135 @@
+/* Making a file once, with hard links and without. */
+#include "tests/unit/folder.h"
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What the file system answers instead of doing it; 0: it does it. */
+static int link_errno, rename_errno;
+static bool is_answer_lost; /* link() does it, and says EEXIST */
+
+/* In place of libc's, which lib/file.c would call. */
+int link(const char *from, const char *to)
+{
+    int result = link_errno ? -1 : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (link_errno || is_answer_lost)
+        errno = link_errno ? link_errno : EEXIST;
+    return is_answer_lost ? -1 : result;
+}
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    errno = rename_errno;
+    return rename_errno ? -1 : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+
+static char *path;
+
+static int reset(void **state)
+{
+    link_errno = rename_errno = 0;
+    is_answer_lost = false;
+    int result = folder_make(state);
+    path = text_format("%s/claim", folder);
+    return result;
+}
+
+static int clear(void **state)
+{
+    free(path);
+    return folder_remove(state);
+}
+
+static int create(const char *text)
+{
+    return file_create_once(path, text, strlen(text), 0640, NULL);
+}
+
+static void holds(const char *wanted)
+{
+    char *text = NULL;
+    assert_int_equal(file_read(path, 100, &text, NULL, NULL), 0);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static unsigned count_files(void)
+{
+    unsigned count = 0;
+    struct dirent *entry;
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    while ((entry = readdir(directory)))
+        count += entry->d_name[0] != '.';
+    (void)closedir(directory);
+    return count;
+}
+
+static void a_file_is_made_once_with_links_and_without(void **state)
+{
+    static const int reasons[] = {0, EPERM, EOPNOTSUPP, ENOSYS};
+    (void)state;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        struct stat status;
+        link_errno = reasons[i];
+        assert_int_equal(create("first"), 0);
+        assert_int_equal(stat(path, &status), 0);
+        assert_int_equal(status.st_mode & 07777, 0640);
+        assert_int_equal(create("second"), -EEXIST);
+        holds("first");
+        assert_int_equal(count_files(), 1);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void an_answer_that_was_lost_counts_as_made(void **state)
+{
+    (void)state;
+    is_answer_lost = true;
+    assert_int_equal(create("first"), 0);
+    assert_int_equal(create("second"), -EEXIST);
+    holds("first");
+    assert_int_equal(count_files(), 1);
+}
+
+static void a_file_system_without_either_is_told_in_words(void **state)
+{
+    struct error err;
+    (void)state;
+    link_errno = EPERM;
+    rename_errno = EINVAL;
+    assert_int_equal(file_create_once(path, "a", 1, 0600, &err), -EOPNOTSUPP);
+    assert_non_null(strstr(err.message, "its file system has no hard links"));
+    assert_int_equal(count_files(), 0);
+    rename_errno = EPERM; /* not for want of it: nobody may make files there */
+    assert_int_equal(file_create_once(path, "a", 1, 0600, &err), -EPERM);
+    link_errno = EIO;
+    rename_errno = 0;
+    assert_int_equal(file_create_once(path, "a", 1, 0600, &err), -EIO);
+    assert_int_equal(count_files(), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, reset, clear)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_is_made_once_with_links_and_without),
+        TEST(an_answer_that_was_lost_counts_as_made),
+        TEST(a_file_system_without_either_is_told_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
