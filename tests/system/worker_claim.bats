@@ -141,6 +141,40 @@ was_stopped() {
     done
 }
 
+# start_late: the lead of run 1, whose program runs until `go` is there.
+start_late() {
+    new_run 1 "{\"run\": $(script 'touch "$PHASED_OUT/ran"; until [ -e "$PHASED_OUT/go" ]; do sleep 0.02; done')}"
+    start_lead 1
+    await test -e "$home/out/ran"
+}
+
+@test "a lead that was cut off leaves the outcome that another lead has written, and no requeue follows" {
+    local kind
+    for kind in preempted succeeded; do
+        rm -rf "$home/phase" "$home/out" "$home/slurm/calls"
+        start_late
+        jq -n --arg kind $kind '{run: 1, job_id: 4711, restarts: 1, outcome: $kind, cause: null, exit_code: 0, signal: 0,
+            message: "killed with its job", guard: null, started: 1.5, ended: 2.5, finals: {}, last_step: 7,
+            requeues: ($kind == "preempted")}' >"$home/phase/1/outcome.json"
+        cp "$home/phase/1/outcome.json" "$home/before"
+        touch "$home/out/go"
+        await_lead
+        cmp "$home/before" "$home/phase/1/outcome.json"
+        grep -qF "another lead has told how the run in $home/phase/1 ended" "$job/job.log"
+        [ -z "$(grep -F '"ended"' "$home/phase/1/journal/lead.jsonl")" ]
+        [ -z "$(grep -sE 'requeue|update' "$home/slurm/calls")" ]
+    done
+}
+
+@test "a run that is declared over while it runs ends as cancelled, also when its program ends well" {
+    start_late
+    echo '{"run": 1, "outcome": "lost", "message": "no word of it"}' >"$home/phase/1/tombstone.json"
+    touch "$home/out/go"
+    await_lead 1
+    [ "$(outcome 1 '[.outcome, .requeues]')" = '["cancelled",false]' ]
+    [ "$(outcome 1 .message)" = "the daemon has declared this run over: lost, no word of it" ]
+}
+
 @test "a run that a later one has followed never begins" {
     new_run 1 "{\"run\": $(script 'echo ran >>"$PHASED_OUT/ran"')}"
     claimed 1 17 2

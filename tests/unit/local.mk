@@ -238,6 +238,10 @@ tests_unit_test_scontrol_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_grace
 tests_unit_test_grace_SOURCES = tests/unit/test_grace.c $(FOLDER)
 tests_unit_test_grace_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/unit/test_outcome
+tests_unit_test_outcome_SOURCES = tests/unit/test_outcome.c $(FOLDER)
+tests_unit_test_outcome_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+
 UNIT_TESTS += tests/unit/test_phase_claim
 tests_unit_test_phase_claim_SOURCES = tests/unit/test_phase_claim.c $(FOLDER)
 tests_unit_test_phase_claim_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)

@@ -498,6 +498,7 @@ static void an_outcome_of_another_job_is_none(void **state)
         {"", "aaaa", 0}, /* of an older worker */
     };
     (void)state;
+    char *path = text_format("%s/outcome.json", folder);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct outcome outcome, read;
         struct error err;
@@ -509,7 +510,9 @@ static void an_outcome_of_another_job_is_none(void **state)
         if (rows[i].result == 0)
             outcome_fini(&read);
         outcome_fini(&outcome);
+        assert_int_equal(unlink(path), 0);
     }
+    free(path);
 }
 
 static void a_run_that_has_become_another_jobs_is_left(void **state)

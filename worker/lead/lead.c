@@ -45,11 +45,12 @@ void lead_conclude(struct lead *lead)
             lead_run_add_lost(run, lead->agents[i].node);
     lead_run_end(run);
     lead->state = LEAD_LINGERING;
-    bool wants_requeue = run->outcome.requeues && !run->is_requeued;
+    bool wants_requeue = run->outcome.requeues && !run->is_requeued && !run->is_overtaken;
     lead->requeue = wants_requeue ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
     /* After a stop from outside nothing follows in this allocation. */
     enum outcome_kind kind = run->outcome.kind;
-    bool goes_on = lead->step && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
+    bool goes_on =
+        lead->step && !run->is_overtaken && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
     if (goes_on && run->assignment->linger_s > 0)
         uv_timer_start(&lead->timer, lead_linger_done, (uint64_t)run->assignment->linger_s * 1000,
                        0);

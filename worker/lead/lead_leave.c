@@ -161,7 +161,7 @@ void lead_leave(struct lead *lead)
         return;
     const struct outcome *outcome = &lead->run->outcome;
     lead->state = LEAD_LEAVING;
-    lead->is_final = !outcome->requeues && !lead->run->is_requeued;
+    lead->is_final = !outcome->requeues && !lead->run->is_requeued && !lead->run->is_overtaken;
     lead->status = outcome->kind != OUTCOME_SUCCEEDED && !outcome->requeues;
     lead->write_by_ms = clock_steady_ms() + LEAD_WRITE_MS;
     uv_timer_stop(&lead->later);

@@ -396,6 +396,22 @@ void lead_run_add_lost(struct lead_run *run, const char *node)
         run->saved_step = saved;
 }
 
+/* Takes over the outcome that another lead of this job has written, if there is one. */
+static bool lead_run_yield(struct lead_run *run)
+{
+    const char *run_dir = run->assignment->run_dir;
+    struct outcome outcome;
+    if (outcome_read(run_dir, run->outcome.token, &outcome, NULL) < 0)
+        return false;
+    fprintf(stderr, "phase-worker lead: another lead has told how the run in %s ended: %s\n",
+            run_dir, outcome_kind_name(outcome.kind));
+    outcome_fini(&run->outcome);
+    run->outcome = outcome;
+    run->is_decided = run->is_ended = run->is_overtaken = true;
+    run->needs_writing = false;
+    return true;
+}
+
 int lead_run_write(struct lead_run *run, struct error *err)
 {
     if (!run->needs_writing)
@@ -408,6 +424,8 @@ int lead_run_write(struct lead_run *run, struct error *err)
         return 0;
     }
     int result = outcome_write(&run->outcome, run_dir, err);
+    if (result == -EEXIST && lead_run_yield(run))
+        return 0;
     run->needs_writing = result < 0;
     return result;
 }
@@ -438,9 +456,26 @@ static void lead_run_check_checkpoint(struct lead_run *run)
     lead_run_tell(run, "warning", members);
 }
 
+/* The daemon has passed its judgement, and another run may have taken this one's place: no other
+ * end counts, and what the phase's runs share is not this one's any more. */
+static void lead_run_obey_tombstone(struct lead_run *run)
+{
+    struct outcome *outcome = &run->outcome;
+    struct error err;
+    if (!lead_run_is_sealed(run->assignment->run_dir, &err) || outcome->kind == OUTCOME_CANCELLED)
+        return;
+    run->is_decided = false;
+    (void)lead_run_decide(run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, "%s", err.message);
+    outcome->exit_code = outcome->signal = 0;
+    outcome->node[0] = '\0';
+}
+
 void lead_run_end(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
+    if (lead_run_yield(run))
+        return;
+    lead_run_obey_tombstone(run);
     if (run->failed)
         (void)lead_run_decide_failed(run, run->failed, run->failed_node);
     if (!run->is_decided || outcome->kind == OUTCOME_SUCCEEDED)

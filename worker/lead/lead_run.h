@@ -33,6 +33,7 @@ struct lead_run {
     bool is_requeued;   /* Slurm has requeued the job already, and is killing it */
     bool is_ended;      /* the outcome is told */
     bool needs_writing; /* and outcome.json could not be written yet */
+    bool is_overtaken;  /* another lead has told it: this one was believed gone, and just leaves */
 };
 
 /* Prepares the run in `run_dir`: its folders, script, journal and link, over which commands go to
@@ -93,9 +94,10 @@ void lead_run_add_lost(struct lead_run *run, const char *node);
 
 /* Ends the run: the last entry, and outcome.json. When nothing was decided, a rank that failed
  * does, or an output that is not there; otherwise it has succeeded. What was recognised of a
- * failure says its cause. */
+ * failure says its cause. A run that the daemon has declared over ends as cancelled, whatever came
+ * of it. An outcome that another lead of the job has written stays, and is the run's. */
 void lead_run_end(struct lead_run *run);
-/* Tries again to write outcome.json, if that failed. */
+/* Tries again to write outcome.json, if that failed; one that is there stays, as above. */
 int lead_run_write(struct lead_run *run, struct error *err);
 
 #endif

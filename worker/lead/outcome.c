@@ -197,6 +197,27 @@ bool outcome_is_there(const char *run_dir, const char *token)
     return result == 0 || result == -EINVAL;
 }
 
+/* Whether the outcome.json that is there gives way: 0; -EEXIST: it stays. */
+static int outcome_gives_way(const struct outcome *outcome, const char *path, const char *run_dir,
+                             const char *text, struct error *err)
+{
+    char *there = NULL;
+    int result = file_read(path, OUTCOME_FILE_MAX, &there, NULL, err);
+    bool is_same = result == 0 && text_equal(there, text);
+    free(there);
+    if (is_same || result == -ENOENT)
+        return 0; /* of an earlier try, that could not say so; or nothing is there any more */
+    if (result < 0)
+        return result;
+    struct outcome other;
+    result = outcome_read(run_dir, outcome->token, &other, err);
+    if (result == 0) {
+        outcome_fini(&other);
+        return error_set(err, -EEXIST, "%s is there already", path);
+    }
+    return result == -ENOENT || result == -ESTALE || result == -EINVAL ? 0 : result;
+}
+
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)
 {
     json_t *json = outcome_to_json(outcome);
@@ -204,7 +225,14 @@ int outcome_write(const struct outcome *outcome, const char *run_dir, struct err
     char *path = text_format("%s/outcome.json", run_dir);
     if (!text)
         abort();
-    int result = file_replace(path, text, strlen(text), 0600, err);
+    int result = file_create_once(path, text, strlen(text), 0600, err);
+    /* On a file system that cannot make a file once, two leads may still meet between the look and
+     * the write. A run without an outcome would be worse. */
+    if (result == -EEXIST || result == -EOPNOTSUPP) {
+        result = outcome_gives_way(outcome, path, run_dir, text, err);
+        if (result == 0)
+            result = file_replace(path, text, strlen(text), 0600, err);
+    }
     free(path);
     free(text);
     json_decref(json);

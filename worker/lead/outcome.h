@@ -88,7 +88,9 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
 /* Whether it is there, as above, readable or not. */
 bool outcome_is_there(const char *run_dir, const char *token);
 
-/* Writes outcome.json into `run_dir`, synced. */
+/* Writes outcome.json into `run_dir`, synced, where it has none of this job. -EEXIST: another lead
+ * of the job has written one, and that stays; the same one once more is no error. What another job
+ * has left is replaced, and what nobody can read. */
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err);
 
 #endif

@@ -1,0 +1,122 @@
+/* Whose outcome.json stays where two leads write it. */
+#include "tests/unit/folder.h"
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/lead/outcome.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool has_links;
+
+/* In place of libc's, which lib/file.c would call. */
+int link(const char *from, const char *to)
+{
+    errno = EPERM;
+    return has_links ? (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) : -1;
+}
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    (void)from_dir, (void)from, (void)to_dir, (void)to, (void)flags;
+    errno = EINVAL;
+    return -1;
+}
+
+static int with_links(void **state)
+{
+    has_links = true;
+    return folder_make(state);
+}
+
+static int without_links(void **state)
+{
+    has_links = false;
+    return folder_make(state);
+}
+
+static int write_as(const char *token, unsigned restarts)
+{
+    struct outcome outcome;
+    outcome_init(&outcome, 12);
+    outcome.restarts = restarts;
+    (void)snprintf(outcome.token, sizeof outcome.token, "%s", token);
+    int result = outcome_write(&outcome, folder, NULL);
+    outcome_fini(&outcome);
+    return result;
+}
+
+static void put(const char *text)
+{
+    char *path = text_format("%s/outcome.json", folder);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), 0);
+    free(path);
+}
+
+static void holds(const char *token, unsigned restarts)
+{
+    struct outcome outcome;
+    assert_int_equal(outcome_read(folder, NULL, &outcome, NULL), 0);
+    assert_string_equal(outcome.token, token);
+    assert_int_equal(outcome.restarts, restarts);
+    outcome_fini(&outcome);
+}
+
+static void the_first_lead_of_a_job_that_writes_an_outcome_wins(void **state)
+{
+    (void)state;
+    assert_int_equal(write_as("aaaa", 1), 0);
+    assert_int_equal(write_as("aaaa", 0), -EEXIST);
+    assert_int_equal(write_as("", 2), -EEXIST); /* whose it is nobody can tell */
+    holds("aaaa", 1);
+    assert_int_equal(write_as("aaaa", 1), 0); /* an earlier try that could not say so */
+    holds("aaaa", 1);
+}
+
+static void what_another_job_has_left_or_nobody_can_read_is_replaced(void **state)
+{
+    static const char *const texts[] = {"", "{}", "{\"run\": 12, \"outco"};
+    (void)state;
+    assert_int_equal(write_as("bbbb", 0), 0);
+    assert_int_equal(write_as("aaaa", 1), 0);
+    holds("aaaa", 1);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put(texts[i]);
+        assert_int_equal(write_as("aaaa", 1), 0);
+        holds("aaaa", 1);
+    }
+}
+
+/* As a file server answers that is in trouble: what is there may be an outcome. */
+static void what_cannot_be_looked_at_stays(void **state)
+{
+    char *path = text_format("%s/outcome.json", folder);
+    (void)state;
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(write_as("aaaa", 1), -EISDIR);
+    assert_int_equal(rmdir(path), 0);
+    free(path);
+}
+
+#define TESTS(setup)                                                                               \
+    cmocka_unit_test_setup_teardown(the_first_lead_of_a_job_that_writes_an_outcome_wins, setup,    \
+                                    folder_remove),                                                \
+        cmocka_unit_test_setup_teardown(what_another_job_has_left_or_nobody_can_read_is_replaced,  \
+                                        setup, folder_remove),                                     \
+        cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_stays, setup, folder_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TESTS(with_links), TESTS(without_links)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
