@@ -4,8 +4,9 @@ import math
 MEMORY_MAX_KIB = 200 * 1024
 OVER = ("succeeded", "cancelled", "skipped")
 # Faults that end processes without a chance to save, wherever they are aimed at.
-HARD = ("lead kill", "lead stop", "task", "agent", "srun", "rank kill", "rank stop", "slurmstepd",
-        "slurmd", "node down", "state", "suspend", "munged", "slurmctld", "full disk")
+HARD = ("lead kill", "lead stop", "task", "agent", "srun", "rank kill", "rank stop",
+        "slurmstepd kill", "slurmstepd stop", "slurmd", "node down", "state", "suspend", "munged",
+        "slurmctld", "full disk")
 # Faults that kill an agent, which then has not read the last lines of its ranks.
 DEAF = ("agent kill", "task kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down",
         "state", "requeue", "scancel")
@@ -32,6 +33,25 @@ def faults_between(found, workflow, begin, end, kinds=None):
     return [f for f in found.faults if f.what and f.time <= end and (f.until or f.time) >= begin
             and (not f.workflows or workflow in f.workflows)
             and (kinds is None or f.kind.startswith(kinds))]
+
+
+def ended_early(found, start):
+    """Whether a TERM of the storm made this rank save and exit. Under sbatch, too, a program that
+    exits with 0 has then done what it wanted: no one can tell it from one that has."""
+    return start.last == "stopped" and any(
+        f.kind == "rank term" and f.what and f.pid == start.pid
+        and start.begin <= f.time <= start.end for f in found.faults)
+
+
+def steps_due(found, address, expected):
+    """How many steps a phase that succeeded must have made: all, or those until the storm's TERM
+    to rank 0 of the run that succeeded."""
+    succeeded = {run["attempt"] for run in found.runs
+                 if run["address"] == address and run["outcome"] == "succeeded"}
+    last = [start for start in starts_of(found, address) if start.attempt in succeeded][-1:]
+    if last and last[0].steps and ended_early(found, last[0]):
+        return last[0].steps[-1][1]
+    return expected.steps
 
 
 def once(found):
@@ -131,7 +151,7 @@ def may_go_back(found, start, before, good):
         return True  # it was damaged; the next one begins from the one before
     if before is None:
         return False
-    if before.last == "done":
+    if before.last == "done" or ended_early(found, before):
         return True  # a gate has judged it, or its account was damaged: it begins anew
     if faults_between(found, workflow_of(start.phase), before.end - 10, start.begin, "checkpoint"):
         return start.resumed in good or start.asked is not None or not good[:-1]
@@ -169,21 +189,21 @@ def gates(found):
         phase = found.phases.get(address)
         if not phase or phase["state"] != "succeeded" or phase["overridden"] or not expected.gate:
             continue
-        verdicts = {}
+        verdicts, due = {}, steps_due(found, address, expected)
         for verdict in found.verdicts:
             if verdict["address"] == address:
                 verdicts[verdict["name"]] = verdict
         steps = verdicts.get("all", {}).get("value")
-        missing = set(range(1, expected.steps + 1)) - found.metric_steps.get(address, set())
-        if steps != expected.steps and not unheard(found, address, missing):
+        missing = set(range(1, due + 1)) - found.metric_steps.get(address, set())
+        if steps != due and not unheard(found, address, missing):
             yield Violation("partial data", phase["workflow"],
-                            f"{address} was passed on {steps} of {expected.steps} steps, without "
+                            f"{address} was passed on {steps} of {due} steps, without "
                             f"{sorted(missing)[:8]}")
             continue
         mean = verdicts.get("mean", {}).get("value", math.nan)
-        if not missing and not math.isclose(mean, expected.mean_loss(), rel_tol=1e-9):
+        if not missing and not math.isclose(mean, expected.mean_loss(due), rel_tol=1e-9):
             yield Violation("wrong value", phase["workflow"],
-                            f"{address}: mean(loss) {mean} should be {expected.mean_loss()}")
+                            f"{address}: mean(loss) {mean} should be {expected.mean_loss(due)}")
 
 
 def unheard(found, address, missing):
@@ -194,18 +214,20 @@ def unheard(found, address, missing):
 
 
 def done(found):
-    """A phase that succeeded has made all its steps, to the state of an undisturbed training."""
+    """A phase that succeeded has made all its steps, or those until a TERM that ended its rank, to
+    the state of an undisturbed training."""
     for address, expected in found.expected.items():
         phase = found.phases.get(address)
         if not phase or phase["state"] != "succeeded" or phase["overridden"]:
             continue
-        starts = starts_of(found, address)
+        starts, due = starts_of(found, address), steps_due(found, address, expected)
         made = {step for start in starts for _, step in start.steps}
-        finals = [start.state for start in starts if start.last == "done"]
-        if set(range(1, expected.steps + 1)) - made or not finals:
+        finals = [start.state for start in starts if start.last == "done"
+                  or due < expected.steps and ended_early(found, start)]
+        if set(range(1, due + 1)) - made or not finals:
             yield Violation("not done", phase["workflow"],
-                            f"{address} made {len(made)} of {expected.steps} steps")
-        elif finals[-1] != expected.final():
+                            f"{address} made {len(made)} of {due} steps")
+        elif finals[-1] != expected.final(due):
             yield Violation("another state", phase["workflow"],
                             f"{address} ended with {finals[-1]}")
 

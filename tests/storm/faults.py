@@ -22,6 +22,7 @@ class Fault:
         self.time, self.until, self.what = None, None, None
         self.workflows, self.live = [], []  # that it was done to; that were at work then
         self.obeyed = False                 # of a person's command: it was taken
+        self.pid = None                     # of the process that it was sent to
 
 
 class Faults:
@@ -66,6 +67,7 @@ class Faults:
         if not process:
             return None
         fault.workflows = [process.workflow] if process.workflow else []
+        fault.pid = process.pid
         send(process.pid, name)
         if name == "STOP":
             self.wait(fault.length)
@@ -354,8 +356,10 @@ KINDS = {
     "agent stop": (2, 3, 40, lambda f, x: f.signal(x, "agent", "STOP")),
     "srun kill": (2, 1, 1, lambda f, x: f.signal(x, "srun", "KILL")),
     "rank kill": (5, 1, 1, lambda f, x: f.signal(x, "rank", "KILL")),
+    "rank term": (3, 1, 1, lambda f, x: f.signal(x, "rank", "TERM")),
     "rank stop": (2, 3, 40, lambda f, x: f.signal(x, "rank", "STOP")),
     "slurmstepd kill": (4, 1, 1, lambda f, x: f.signal(x, "stepd", "KILL")),
+    "slurmstepd term": (2, 1, 1, lambda f, x: f.signal(x, "stepd", "TERM")),
     "slurmstepd stop": (2, 3, 30, lambda f, x: f.signal(x, "stepd", "STOP")),
     "slurmd kill": (3, 3, 60, lambda f, x: f.node(x, "KILL")),
     "slurmd term": (2, 3, 20, lambda f, x: f.node(x, "TERM")),
@@ -364,6 +368,8 @@ KINDS = {
     "slurmctld term": (2, 1, 20, lambda f, x: f.part(x, "slurmctld", "TERM")),
     "slurmctld stop": (2, 3, 30, lambda f, x: f.part(x, "slurmctld", "STOP")),
     "munged kill": (3, 1, 15, lambda f, x: f.part(x, "munged", "KILL")),
+    "munged term": (2, 1, 15, lambda f, x: f.part(x, "munged", "TERM")),
+    "munged stop": (2, 3, 30, lambda f, x: f.part(x, "munged", "STOP")),
     "preempt": (14, 8, 40, lambda f, x: f.preempt(x)),
     "requeue": (5, 1, 1, lambda f, x: f.requeue(x)),
     "requeuehold": (3, 5, 30, lambda f, x: f.requeuehold(x)),

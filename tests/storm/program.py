@@ -160,7 +160,7 @@ class Training:
                 self.save()
             if self.stop and self.step < self.options.steps:
                 self.save()
-                self.account.tell("stopped", step=self.step)
+                self.account.tell("stopped", step=self.step, state=self.state)
                 sys.exit(0 if self.options.save else 143)
         if self.rank == 0:
             (self.out / "final").write_text(f"{self.state}\n")

@@ -21,11 +21,12 @@ class Phase:
         self.steps, self.save, self.ranks = steps, save, ranks
         self.own, self.gate, self.keep = own, gate, keep
 
-    def final(self):
-        return states(self.steps)[-1]
+    def final(self, steps):
+        """The state after so many steps."""
+        return states(steps)[-1]
 
-    def mean_loss(self):
-        losses = [round(loss_of(state), 6) for state in states(self.steps)]
+    def mean_loss(self, steps):
+        losses = [round(loss_of(state), 6) for state in states(steps)]
         return sum(losses) / len(losses)
 
 
