@@ -103,12 +103,18 @@ def record(cluster, found):
     found.promotions = read(
         "SELECT promotion.*, phase.workflow || '/' || phase.name AS address FROM promotion "
         "JOIN phase ON phase.id = promotion.phase ORDER BY promotion.id")
-    found.metric_steps = {}
-    for row in read("SELECT DISTINCT phase.workflow || '/' || phase.name AS address, step "
+    found.told = {}  # (address, attempt) -> the steps of its rows
+    for row in read("SELECT phase.workflow || '/' || phase.name AS address, run.attempt, step "
                     "FROM metric JOIN metric_name "
                     "ON metric_name.id = metric.name AND metric_name.name = 'loss' "
-                    "JOIN run ON run.id = metric.run JOIN phase ON phase.id = run.phase"):
-        found.metric_steps.setdefault(row["address"], set()).add(row["step"])
+                    "JOIN run ON run.id = metric.run JOIN phase ON phase.id = run.phase "
+                    "ORDER BY step"):
+        found.told.setdefault((row["address"], row["attempt"]), []).append(row["step"])
+    found.saved = {}  # likewise, the steps of its checkpoints
+    for row in read("SELECT phase.workflow || '/' || phase.name AS address, run.attempt, step "
+                    "FROM checkpoint JOIN run ON run.id = checkpoint.run "
+                    "JOIN phase ON phase.id = run.phase ORDER BY step"):
+        found.saved.setdefault((row["address"], row["attempt"]), []).append(row["step"])
     found.integrity = [row["integrity_check"] for row in read("PRAGMA integrity_check")]
 
 

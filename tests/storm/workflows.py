@@ -14,6 +14,12 @@ def states(steps):
     return found
 
 
+def mean_loss(steps):
+    """Of these steps of an undisturbed training."""
+    made = states(max(steps))
+    return sum(round(loss_of(made[step - 1]), 6) for step in steps) / len(steps)
+
+
 class Phase:
     """What is expected of a phase."""
 
@@ -24,10 +30,6 @@ class Phase:
     def final(self, steps):
         """The state after so many steps."""
         return states(steps)[-1]
-
-    def mean_loss(self, steps):
-        losses = [round(loss_of(state), 6) for state in states(steps)]
-        return sum(losses) / len(losses)
 
 
 class Maker:
