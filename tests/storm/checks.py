@@ -93,7 +93,7 @@ def agree(found):
                             f"{start}: the record says job {run['job_id']}")
         elif run["ended"] and not clock_moved(found, start):
             longer = start.end - run["ended"] / 1000
-            if longer > 3:
+            if longer > 3 and not was_mute(found, start, run["ended"] / 1000):
                 yield Violation("ran after its end", run["workflow"],
                                 f"{start} went on for {longer:.0f} s after the record's end of it "
                                 f"({run['outcome']}: {run['message']})")
@@ -106,6 +106,12 @@ def agree(found):
         if run["started"] and run["job_id"] not in in_slurm:
             yield Violation("unknown run", run["workflow"],
                             f"{key[0]}#{key[1]}: Slurm has never started job {run['job_id']}")
+
+
+def was_mute(found, start, ended):
+    """Whether the agent was stopped then. Of one that is killed later the record has as the end of
+    the run the last sign that it gave."""
+    return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1, ("agent stop",))
 
 
 def clock_moved(found, start):
