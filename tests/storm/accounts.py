@@ -3,6 +3,8 @@ import json
 import re
 import time
 
+from program import whole_checkpoints
+
 
 class Start:
     """One process of a rank, by its own account."""
@@ -118,6 +120,20 @@ def record(cluster, found):
     found.integrity = [row["integrity_check"] for row in read("PRAGMA integrity_check")]
 
 
+def checkpoints(cluster, found):
+    """The whole checkpoints that are left of each phase, and the runs that began at the start
+    although there had been runs before and nobody wanted it."""
+    found.checkpoints, found.by_chance = {}, set()
+    for address in found.expected:
+        folder = cluster.home / "runs" / address
+        found.checkpoints[address] = sorted(whole_checkpoints(folder / "out"))
+        for path in folder.glob("[0-9]*/run.json"):
+            run = next(read_lines(path), {})
+            attempt = int(path.parent.name)
+            if attempt > 1 and not run.get("resume") and not run.get("anew"):
+                found.by_chance.add((address, attempt))
+
+
 def gather(storm):
     found = Found()
     cluster = storm.cluster
@@ -135,9 +151,5 @@ def gather(storm):
     programs(cluster.account, found)
     slurm(cluster.account, cluster, found)
     record(cluster, found)
-    found.checkpoints = {}
-    for address in found.expected:
-        folder = cluster.home / "runs" / address / "out"
-        found.checkpoints[address] = sorted(int(p.name[5:]) for p in folder.glob("step_*")
-                                            if p.name[5:].isdigit())
+    checkpoints(cluster, found)
     return found

@@ -12,6 +12,7 @@ HARD = ("lead kill", "lead stop", "task", "agent", "srun", "rank kill", "rank st
 # Faults that kill an agent, which then has not read the last lines of its ranks.
 DEAF = ("agent kill", "task kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down",
         "state", "requeue", "scancel")
+LOOKS = 6  # seconds in which an agent looks twice for checkpoints, with some to spare
 
 
 class Violation:
@@ -275,21 +276,78 @@ def done(found):
 
 
 def keeps(found):
-    """No more checkpoints are left than `keep` says, but what each run saved last, and bad ones.
-
-    What a run saves that began from 0 again is counted apart.
-    """
+    """No checkpoint goes that `keep` promises, and no more are left than it says."""
     for address, expected in found.expected.items():
-        phase, starts = found.phases.get(address), starts_of(found, address)
-        if not phase or phase["state"] != "succeeded" or not expected.keep:
+        if not expected.keep:
             continue
-        bad = {line["step"] for start in starts for line in start.lines
-               if line["what"] == "save" and line["bad"]}
-        kept = [step for step in found.checkpoints[address] if step not in bad]
-        anew = [start for start in starts if start.resumed == 0]
-        if len(anew) < 2 and len(kept) > max(expected.keep, 2) + len(starts):
+        keep, phase = max(expected.keep, 2), found.phases.get(address)
+        starts, promised = starts_of(found, address), []
+        for start in starts:
+            yield from removed(found, address, promised, start.found, f"at the begin of {start}")
+            if start.last != "refused":
+                promised = promise(promised, start, keep)
+        left = found.checkpoints[address]
+        yield from removed(found, address, promised, left, "in the end")
+        excused = excess(found, address, starts)
+        if phase and phase["state"] == "succeeded" and len(promised) >= keep and \
+                len(set(left) - excused) > keep + 1:
             yield Violation("kept too many", phase["workflow"],
-                            f"{address}: {kept} with keep: {expected.keep}, {len(starts)} runs")
+                            f"{address}: {left} with keep: {expected.keep}, of which {promised} "
+                            f"are promised and {sorted(excused)} are excused")
+
+
+def promise(promised, start, keep):
+    """The steps that must be there after this start: the newest `keep` good ones that lead to it.
+    A bad one may take a place before it is known to be bad, but never that of the last good one."""
+    promised = [step for step in promised if step <= start.resumed]
+    bad = {line["step"] for line in start.lines if line["what"] == "save" and line["bad"]}
+    for _, step in start.saves:
+        good = sorted({*promised, step} - bad)
+        places = sorted({*promised, step})[-keep:]
+        promised = [step for step in good if step in places] or good[-1:]
+    return promised
+
+
+def removed(found, address, promised, there, when):
+    """What must be there and is not, but for what the storm has damaged."""
+    gone = sorted(set(promised) - set(there) - damaged(found, address))
+    if gone:
+        yield Violation("removed", workflow_of(address),
+                        f"{address}: {gone} of {promised} were gone {when}; there were {there}")
+
+
+def damaged(found, address):
+    """The steps of this phase whose checkpoints the storm has cut or removed."""
+    ends = (f.what.rpartition("/out/step_") for f in found.faults
+            if f.what and f.kind.startswith("checkpoint"))
+    return {int(step) for head, _, step in ends
+            if head.endswith(f" runs/{address}") and step.isdigit()}
+
+
+def excess(found, address, starts):
+    """What may be left beyond `keep`: bad ones, what no agent saw become whole, what a run left
+    alone that began anew although nobody wanted it, and what a damaged journal does not tell of
+    any more."""
+    workflow, excused = workflow_of(address), set()
+    for start in starts:
+        mine = {step for _, step in start.saves}
+        excused -= mine
+        excused |= {line["step"] for line in start.lines if line["what"] == "save" and line["bad"]}
+        excused |= {step for time, step in start.saves if not seen(found, start, time)}
+        if (address, start.attempt) in found.by_chance:
+            excused |= set(start.found)
+        elif faults_between(found, workflow, start.begin, math.inf, "journal"):
+            excused |= mine
+    return excused
+
+
+def seen(found, start, time):
+    """Whether the agent has seen what was saved then: it looks every two seconds, twice at each,
+    and at the end."""
+    has_ended = start.last in ("stopped", "done")
+    return (has_ended or start.end > time + LOOKS) and not faults_between(
+        found, workflow_of(start.phase), time - 1,
+        min(time + LOOKS, start.end + 3 if has_ended else math.inf), HARD + DEAF)
 
 
 def saves(found):
