@@ -7,6 +7,7 @@ lib_libphased_a_SOURCES = \
 	lib/error.c lib/error.h \
 	lib/gpu_columns.h \
 	lib/home.c lib/home.h \
+	lib/journal_line.h \
 	lib/limits.c lib/limits.h \
 	lib/text.c lib/text.h \
 	lib/fingerprint.c lib/fingerprint.h lib/file.c lib/file.h \

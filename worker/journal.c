@@ -1,6 +1,7 @@
 /* Writing and reading the journal of one run. */
 #include "worker/journal.h"
 
+#include "lib/journal_line.h"
 #include "worker/clock.h"
 
 #include <assert.h>
@@ -45,7 +46,8 @@ static uint64_t journal_number(const char *line, size_t size)
     return seq > 0 ? (uint64_t)seq : 0;
 }
 
-/* Reads the file from `offset` until its end or `stop` returns false for a line. */
+/* Reads the file from `offset` until its end or `found` returns false for a line. A line that is
+ * longer than any entry is told as an empty one, and is not held in memory. */
 typedef bool journal_line(void *context, const char *line, size_t size, off_t offset_after);
 
 static void journal_scan(int fd, off_t offset, journal_line *found, void *context)
@@ -53,21 +55,27 @@ static void journal_scan(int fd, off_t offset, journal_line *found, void *contex
     struct text text = {0};
     char chunk[JOURNAL_CHUNK];
     ssize_t size;
-    bool goes_on = true;
+    bool goes_on = true, is_too_long = false;
     off_t at = offset;
     while (goes_on && (size = pread(fd, chunk, sizeof(chunk), at)) > 0) {
+        const char *part = chunk;
         at += size;
-        text_add_bytes(&text, chunk, (size_t)size);
-        char *line = text.data, *end;
-        while (goes_on && (end = memchr(line, '\n', (size_t)(text.data + text.size - line)))) {
-            size_t length = (size_t)(end - line);
-            offset += (off_t)length + 1;
-            goes_on = found(context, line, length, offset);
-            line = end + 1;
+        while (goes_on && part < chunk + size) {
+            const char *end = memchr(part, '\n', (size_t)(chunk + size - part));
+            size_t length = (size_t)((end ? end + 1 : chunk + size) - part);
+            is_too_long |= text.size + length > JOURNAL_LINE_MAX;
+            if (is_too_long)
+                text_clear(&text);
+            else
+                text_add_bytes(&text, part, length - (end ? 1 : 0));
+            offset += (off_t)length;
+            part += length;
+            if (!end)
+                continue;
+            goes_on = found(context, text_string(&text), text.size, offset);
+            text_clear(&text);
+            is_too_long = false;
         }
-        size_t rest = (size_t)(text.data + text.size - line);
-        memmove(text.data, line, rest);
-        text.size = rest;
     }
     text_fini(&text);
 }

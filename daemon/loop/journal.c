@@ -14,6 +14,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/journal_line.h"
 #include "lib/text.h"
 
 #include <dirent.h>

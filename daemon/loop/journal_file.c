@@ -1,6 +1,8 @@
 /* Reading journals in bounded memory. */
 #include "daemon/loop/journal_file.h"
 
+#include "lib/journal_line.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Reading a journal's file line by line, in bounded memory. A file system that was full or has
- * crashed may leave holes in it, which have no line ends: they are passed over. */
+/* Reading a journal's file line by line, in bounded memory. Longer lines than lib/journal_line.h
+ * allows are passed over. */
 #ifndef PHASED_DAEMON_LOOP_JOURNAL_FILE_H
 #define PHASED_DAEMON_LOOP_JOURNAL_FILE_H
 
@@ -8,8 +8,7 @@
 #include <stdio.h>
 
 enum {
-    JOURNAL_LINE_MAX = 8 << 20,    /* bytes: no push of a worker has more */
-    JOURNAL_PASSED_MAX = 64 << 20, /* of longer lines of a file: what follows is not read */
+    JOURNAL_PASSED_MAX = 64 << 20, /* bytes of longer lines of a file: what follows is not read */
 };
 
 struct journal_file {

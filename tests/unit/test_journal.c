@@ -2,10 +2,12 @@
 #include "tests/unit/unit.h"
 
 #include "lib/file.h"
+#include "lib/journal_line.h"
 #include "lib/text.h"
 #include "worker/journal.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +333,55 @@ static void a_line_of_garbage_does_not_end_what_is_read(void **state)
     journal_close(journal);
 }
 
+/* Of this process so far. */
+static long memory_peak_kib(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* A full file system or a crash may leave a hole of any size, which has no line ends. */
+static void a_line_without_end_takes_little_memory_and_is_passed_over(void **state)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    const long most_kib = LONG_MAX; /* they need their own */
+#else
+    const long most_kib = 128 << 10;
+#endif
+    (void)state;
+    struct journal *journal = journal_of_five();
+    journal_close(journal);
+    assert_int_equal(truncate(path, 192 << 20), 0);
+    assert_int_equal(last_in(path), 5);
+    journal = journal_open(path);
+    add(journal, 6);
+    journal_flush(journal);
+    assert_steps(journal, 3, "4 5 6");
+    assert_int_equal(last_in(path), 6);
+    journal_close(journal);
+    assert_true(memory_peak_kib() < most_kib);
+}
+
+/* The daemon passes over it, too. */
+static void a_longer_line_than_any_entry_has_is_none(void **state)
+{
+    static const struct {
+        size_t size; /* with its end */
+        uint64_t last;
+    } rows[] = {{JOURNAL_LINE_MAX, 1}, {JOURNAL_LINE_MAX + 1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *line =
+            text_format("{\"seq\": 1, \"type\": \"metric\"%*s}\n",
+                        (int)(rows[i].size - strlen("{\"seq\": 1, \"type\": \"metric\"}\n")), "");
+        assert_int_equal(strlen(line), rows[i].size);
+        assert_int_equal(file_replace(path, line, rows[i].size, 0600, NULL), 0);
+        assert_int_equal(last_in(path), rows[i].last);
+        free(line);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -345,6 +396,8 @@ int main(void)
         TEST(a_file_that_somebody_cuts_is_told_of_and_gone_on_with),
         TEST(a_file_that_is_removed_or_replaced_is_made_anew),
         TEST(a_line_of_garbage_does_not_end_what_is_read),
+        TEST(a_line_without_end_takes_little_memory_and_is_passed_over),
+        TEST(a_longer_line_than_any_entry_has_is_none),
     };
     (void)signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
