@@ -43,7 +43,7 @@ QUERIES = \
 	schema/queries/job_save.sql \
 	schema/queries/journal_gap_put.sql \
 	schema/queries/journal_gaps.sql \
-	schema/queries/metric_untold.sql \
+	schema/queries/metric_told.sql \
 	schema/queries/journal_get.sql \
 	schema/queries/journal_set.sql \
 	schema/queries/last_ids.sql \

@@ -56,6 +56,7 @@ struct metric_ancestor {
 struct metric_lineage {
     struct metric_ancestor *runs; /* newest first */
     size_t count;
+    int64_t begin; /* the step at which the oldest began */
 };
 
 /* The newest run, the one it resumed from, and so on to one that began at the start. A run that
@@ -77,6 +78,7 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
         ancestor->run = (uint64_t)stmt_next_int(stmt);
         bool is_fresh = stmt_next_text(stmt) == NULL;
         int64_t resume_step = stmt_next_int(stmt);
+        lineage.begin = is_fresh ? 0 : resume_step;
         ancestor->started_ms = stmt_next_int(stmt);
         ancestor->ended_ms = stmt_next_int(stmt);
         if (!ancestor->started_ms)
@@ -154,23 +156,72 @@ static int metric_add_lack(struct store *store, const struct metric_ancestor *an
     return result;
 }
 
-/* Adds to `lack` the steps before a checkpoint of an earlier run that the run never told. */
-static int metric_add_untold(struct store *store, const struct metric_ancestor *ancestor,
-                             struct text *lack, struct error *err)
+/* What the runs of a lineage told of their steps. */
+struct metric_told {
+    int64_t first, last; /* rows of all runs until now; -1: none */
+    int64_t interval;    /* the longest between two rows of one run; 0: nobody knows it */
+    bool counts_alike;   /* checkpoints and rows count the same steps */
+};
+
+/* Adds what one run told; `ret_attempt` is its number. */
+static int metric_told_add(struct store *store, const struct metric_ancestor *ancestor,
+                           struct metric_told *told, int64_t *ret_attempt, struct error *err)
 {
-    if (ancestor->step_max == INT64_MAX)
-        return 0;
-    struct stmt *stmt = store_stmt(store, Q_METRIC_UNTOLD);
+    struct stmt *stmt = store_stmt(store, Q_METRIC_TOLD);
     stmt_bind_id(stmt, ":run", ancestor->run);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
     int result = stmt_step(stmt, err);
     if (result <= 0)
         return result;
-    int64_t attempt = stmt_next_int(stmt), first = stmt_next_int(stmt);
-    text_addf(lack, "%srun #%" PRId64 " told nothing of steps %" PRId64 " to %" PRId64,
-              lack->size ? "; " : "", attempt, first, ancestor->step_max);
+    *ret_attempt = stmt_next_int(stmt);
+    int64_t first = stmt_next_int(stmt), last = stmt_next_int(stmt), gap = stmt_next_int(stmt);
+    if (first >= 0 && (told->first < 0 || first < told->first))
+        told->first = first;
+    if (last > told->last)
+        told->last = last;
+    if (gap > told->interval)
+        told->interval = gap;
+    told->counts_alike |= stmt_next_int(stmt) != 0;
     stmt_reset(stmt);
     return 0;
+}
+
+/* Whether the steps before a checkpoint are missing: they are more than the interval of the rows,
+ * and more than a tenth of the steps until there. Of a training that tells nothing in its first
+ * steps, the next run tells nothing of them either. `told` is until the checkpoint. */
+static bool metric_is_untold(const struct metric_told *told, const struct metric_told *all,
+                             int64_t begin, int64_t saved)
+{
+    if (told->first < 0)
+        return saved - begin > all->interval && all->first <= saved + all->interval;
+    int64_t untold = saved - told->last;
+    return untold > all->interval && untold > (saved - told->first) / 10;
+}
+
+/* Adds to `lack` the steps that a run made and never told, because its agent was killed: the next
+ * run goes on from a checkpoint beyond the last row. */
+static int metric_add_untold(struct store *store, const struct metric_lineage *lineage,
+                             struct text *lack, struct error *err)
+{
+    struct metric_told all = {.first = -1, .last = -1}, told = all;
+    int64_t attempt = 0;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < lineage->count; i++)
+        result = metric_told_add(store, &lineage->runs[i], &all, &attempt, err);
+    if (result < 0 || !all.counts_alike || !all.interval)
+        return result;
+    for (size_t i = lineage->count; result == 0 && i-- > 1;) {
+        int64_t saved = lineage->runs[i].step_max;
+        result = metric_told_add(store, &lineage->runs[i], &told, &attempt, err);
+        if (result < 0 || !metric_is_untold(&told, &all, lineage->begin, saved))
+            continue;
+        if (told.first < 0)
+            told.first = told.last = lineage->begin;
+        text_addf(lack, "%srun #%" PRId64 " told nothing of steps %" PRId64 " to %" PRId64,
+                  lack->size ? "; " : "", attempt, told.last + 1, saved);
+        told.last = saved; /* it is said once */
+    }
+    return result;
 }
 
 int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, struct error *err)
@@ -180,11 +231,10 @@ int store_metrics_lack(struct store *store, uint64_t phase, char **ret_lack, str
     int result = metric_lineage(store, phase, 0, &lineage, err);
     if (result < 0)
         return result;
-    for (size_t i = lineage.count; result == 0 && i-- > 0;) {
+    for (size_t i = lineage.count; result == 0 && i-- > 0;)
         result = metric_add_lack(store, &lineage.runs[i], &lack, err);
-        if (result == 0)
-            result = metric_add_untold(store, &lineage.runs[i], &lack, err);
-    }
+    if (result == 0)
+        result = metric_add_untold(store, &lineage, &lack, err);
     free(lineage.runs);
     if (result == 0)
         *ret_lack = lack.size ? text_steal(&lack) : NULL;

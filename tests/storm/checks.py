@@ -232,10 +232,12 @@ def led(found, address):
 def unheard(found, address, missing):
     """Whether an agent was killed before it can have read these lines, and the daemon may call
     the data complete without them."""
-    for start, newest, rows in led(found, address):
-        saved = found.saved.get((address, start.attempt), [])
+    lineage = list(led(found, address))
+    saved = [found.saved.get((address, start.attempt), []) for start, _, _ in lineage]
+    for i, (start, newest, _) in enumerate(lineage):
         times = [time for time, step in start.steps if step in missing and step <= newest]
-        if times and (newest == math.inf or lacks(rows, saved, newest)):
+        if times and (newest == math.inf or lacks([rows for _, _, rows in lineage], saved, i,
+                                                  newest)):
             return False  # nothing is known of what comes after the last one's rows
         if not all(faults_between(found, workflow_of(address), time - 1, time + 2, DEAF)
                    for time in times):
@@ -244,16 +246,21 @@ def unheard(found, address, missing):
     return not missing
 
 
-def lacks(rows, saved, newest):
-    """The rule of schema/queries/metric_untold.sql: rows end before the checkpoint that the next
-    run went on from, by more than their interval and a tenth of the steps since the first one.
-    Without a checkpoint between the rows it judges nothing. A run that told nothing lacks all."""
-    if not rows:
-        return True
-    if len(rows) < 2 or not any(rows[0] <= step <= rows[-1] for step in saved):
+def lacks(rows, saved, run, newest):
+    """The rule of store_metrics_lack(): the rows until the checkpoint from which the next run went
+    on end before it by more than their interval and a tenth of the steps. `rows` and `saved` are
+    those of each run, newest first. Nothing is judged where no run tells an interval, or has a
+    checkpoint between its rows."""
+    intervals = [after - before for told in rows for before, after in zip(told, told[1:])]
+    counts_alike = any(told and told[0] <= step <= told[-1]
+                       for told, steps in zip(rows, saved) for step in steps)
+    if not intervals or not counts_alike:
         return False
-    gap = max(after - before for before, after in zip(rows, rows[1:]))
-    return newest > rows[-1] + gap and 10 * (newest - rows[-1]) > newest - rows[0]
+    until = [step for told in rows[run:] for step in told]
+    if not until:
+        return newest > max(intervals) and min(sum(rows, [])) <= newest + max(intervals)
+    untold = newest - max(until)
+    return untold > max(intervals) and untold > (newest - min(until)) // 10
 
 
 def done(found):

@@ -199,41 +199,85 @@ static void what_a_later_run_has_repeated_is_not_lacking(void **state)
     }
 }
 
+/* A run of a lineage: the rows that it told, the checkpoint that it saved and where it began. No
+ * row: an interval of 0. */
+struct told {
+    int first, last, interval, saved, resume;
+};
+
+static void told_add(struct runs *runs, unsigned i, const struct told *told)
+{
+    ran(runs, i, 100000 + 10000 * i, 104000 + 10000 * i, told->resume);
+    record_begin(&runs->record);
+    for (int step = told->first; told->interval && step <= told->last; step += told->interval)
+        add(runs, 10 + i, step, "loss", 1, 100000);
+    char *sql = text_format("INSERT INTO checkpoint (run, path, step, time) "
+                            "VALUES (%u, '/step', %d, 1)",
+                            10 + i, told->saved);
+    assert_int_equal(sqlite3_exec(runs->record.store->db, sql, NULL, NULL, NULL), SQLITE_OK);
+    free(sql);
+    record_commit(&runs->record);
+}
+
 /* An agent that is killed takes what it has not read along; its program may have saved since. */
 static void what_a_run_saved_and_told_nothing_of_is_lacking(void **state)
 {
     static const struct {
         const char *claim;
-        int first, last, interval, saved, resume;
+        struct told runs[3];
         const char *lack;
     } rows[] = {
-        {"nearly half of the steps", 1, 46, 1, 40, 90, "run #1 told nothing of steps 47 to 90"},
-        {"a run that had resumed", 41, 46, 1, 45, 60, "run #1 told nothing of steps 47 to 60"},
-        {"a few of many steps", 1, 86, 1, 80, 90, NULL},
-        {"no more than lies between two rows", 20, 40, 20, 30, 60, NULL},
-        {"more than lies between two rows", 20, 40, 20, 30, 70,
+        {"nearly half of the steps",
+         {{1, 46, 1, 40, -1}, {.resume = 90}, {91, 95, 1, 95, 90}},
+         "run #1 told nothing of steps 47 to 90"},
+        {"a run that had resumed",
+         {{41, 46, 1, 45, 40}, {.resume = 60}, {61, 65, 1, 65, 60}},
+         "run #1 told nothing of steps 47 to 60"},
+        {"a few of many steps", {{1, 86, 1, 80, -1}, {.resume = 90}, {91, 95, 1, 95, 90}}, NULL},
+        {"no more than lies between two rows",
+         {{20, 40, 20, 30, -1}, {.resume = 60}, {80, 100, 20, 90, 60}},
+         NULL},
+        {"more than lies between two rows",
+         {{20, 40, 20, 30, -1}, {.resume = 70}, {80, 100, 20, 90, 70}},
          "run #1 told nothing of steps 41 to 70"},
-        {"checkpoints that are counted in samples", 1, 46, 1, 4600, 9000, NULL},
-        {"checkpoints that are counted in epochs", 1, 46, 1, 1, 2, NULL},
-        {"one row, whose interval nobody knows", 40, 40, 1, 40, 90, NULL},
+        {"checkpoints that are counted in samples",
+         {{1, 46, 1, 4600, -1}, {.resume = 9000}, {47, 95, 1, 9500, 9000}},
+         NULL},
+        {"checkpoints that are counted in epochs",
+         {{100, 4600, 10, 1, -1}, {.resume = 2}, {4610, 5000, 10, 3, 2}},
+         NULL},
+        {"one row each, whose interval nobody knows",
+         {{40, 40, 1, 40, -1}, {.resume = 90}, {95, 95, 1, 95, 90}},
+         NULL},
+        {"a run that told nothing at all",
+         {{.saved = 30, .resume = -1}, {.resume = 30}, {31, 45, 1, 40, 30}},
+         "run #1 told nothing of steps 1 to 30"},
+        {"one that told nothing and had begun from another phase's",
+         {{.saved = 1030, .resume = 1000}, {.resume = 1030}, {1031, 1045, 1, 1040, 1030}},
+         "run #1 told nothing of steps 1001 to 1030"},
+        {"one that told nothing after one that told all",
+         {{1, 30, 1, 30, -1}, {.saved = 60, .resume = 30}, {61, 90, 1, 90, 60}},
+         "run #2 told nothing of steps 31 to 60"},
+        {"rows that end before the first checkpoint",
+         {{1, 9, 1, 30, -1}, {.resume = 30}, {31, 45, 1, 40, 30}},
+         "run #1 told nothing of steps 10 to 30"},
+        {"a single row",
+         {{1, 1, 1, 30, -1}, {.resume = 30}, {31, 45, 1, 40, 30}},
+         "run #1 told nothing of steps 2 to 30"},
+        {"a training that tells nothing in its first steps",
+         {{.saved = 400, .resume = -1}, {.resume = 400}, {1000, 1100, 10, 1050, 400}},
+         NULL},
+        {"a training that tells less often than it is preempted",
+         {{.saved = 40, .resume = -1}, {.saved = 80, .resume = 40}, {100, 300, 100, 200, 80}},
+         NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct runs runs;
         char *lack;
         runs_open(&runs);
-        ran(&runs, 0, 100000, 104000, -1);
-        for (unsigned later = 1; later < 3; later++)
-            ran(&runs, later, 0, 0, rows[i].resume);
-        record_begin(&runs.record);
-        for (int step = rows[i].first; step <= rows[i].last; step += rows[i].interval)
-            add(&runs, 10, step, "loss", 1, 100000);
-        char *sql = text_format("INSERT INTO checkpoint (run, path, step, time) "
-                                "VALUES (10, '/step', %d, 1)",
-                                rows[i].saved);
-        assert_int_equal(sqlite3_exec(runs.record.store->db, sql, NULL, NULL, NULL), SQLITE_OK);
-        free(sql);
-        record_commit(&runs.record);
+        for (unsigned run = 0; run < 3; run++)
+            told_add(&runs, run, &rows[i].runs[run]);
         assert_int_equal(store_metrics_lack(runs.record.store, 100, &lack, NULL), 0);
         if ((lack != NULL) != (rows[i].lack != NULL) || (lack && strcmp(lack, rows[i].lack) != 0))
             fail_msg("%s: lacks %s", rows[i].claim, lack ? lack : "nothing");
