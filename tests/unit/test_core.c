@@ -45,22 +45,6 @@ static void two_phases_run_to_their_end_in_one_allocation(void **state)
     assert_int_equal(world->workflow->ended_ms, world->now_ms);
 }
 
-static void a_phase_without_a_gate_waits_because_its_run_succeeded(void **state)
-{
-    struct world *world = *state;
-    struct phase *phase = world_phase(world, "validate");
-    phase->promote_manual = true;
-    world_begin(world, false);
-    world_runs(world, "validate");
-    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
-    world_step(world,
-               (struct core_event){
-                   .kind = EV_JUDGED, .phase = phase, .gate = GATE_PASSED, .is_ungated = true});
-    assert_string_equal(phase->reason, "its run succeeded; waiting for `promote`");
-    world_command(world, "validate", COMMAND_PROMOTE);
-    assert_string_equal(phase->reason, "promoted by anna");
-}
-
 static void a_phase_of_another_shape_is_submitted(void **state)
 {
     struct world *world = *state;
@@ -576,7 +560,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(two_phases_run_to_their_end_in_one_allocation),
-        WORLD_TEST(a_phase_without_a_gate_waits_because_its_run_succeeded),
         WORLD_TEST(a_phase_of_another_shape_is_submitted),
         WORLD_TEST(a_reason_says_who_asked_and_nothing_twice),
         cmocka_unit_test(a_failure_is_named_once),

@@ -230,9 +230,26 @@ static void each_command_is_taken_where_it_makes_sense(void **state)
     assert_true(core_command_check(phase, COMMAND_RESUME, &err) < 0);
 }
 
+static void a_phase_without_a_gate_waits_because_its_run_succeeded(void **state)
+{
+    struct world *world = *state;
+    struct phase *phase = world_phase(world, "validate");
+    phase->promote_manual = true;
+    world_begin(world, false);
+    world_runs(world, "validate");
+    world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 1000);
+    world_step(world,
+               (struct core_event){
+                   .kind = EV_JUDGED, .phase = phase, .gate = GATE_PASSED, .is_ungated = true});
+    assert_string_equal(phase->reason, "its run succeeded; waiting for `promote`");
+    world_command(world, "validate", COMMAND_PROMOTE);
+    assert_string_equal(phase->reason, "promoted by anna");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_phase_without_a_gate_waits_because_its_run_succeeded),
         WORLD_TEST(cancelling_climbs_the_ladder),
         WORLD_TEST(a_cancel_before_the_submissions_answer_is_not_forgotten),
         WORLD_TEST(holding_a_run_stops_it_and_release_resumes),
