@@ -1,7 +1,9 @@
 -- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
 -- time is counted. How long the rest takes is told once a node has a pace: what came before the first
 -- step is no measure of the steps. What is used is what v_paid says, as for all other answers about
--- costs. `warning` is the newest of a run that is at work.
+-- costs; but v_waiting looks at all runs of an allocation, which 200 members in one would each have
+-- it do, and is asked only for the phase that it may count for. `warning` is the newest of a run that
+-- is at work.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)
@@ -66,8 +68,21 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
        best.name AS best, earlier.workflow || '/' || earlier.name AS reused
   FROM phase
   JOIN (SELECT total(gpu_hours) * 3600 AS gpu_seconds, sum(usd) AS usd
-          FROM v_paid
-         WHERE workflow = :workflow AND phase = :phase) AS used -- an index each of job and of run
+          FROM (SELECT v_run.gpu_hours, v_run.usd
+                  FROM v_run
+                  JOIN run ON run.id = v_run.run
+                 WHERE v_run.phase = :phase AND run.started IS NOT NULL
+                UNION ALL
+                SELECT gpu_hours, usd
+                  FROM v_waiting
+                 WHERE workflow = :workflow AND phase = :phase
+                   AND EXISTS (SELECT 1 -- run of the phase that is the first of an allocation
+                                 FROM run
+                                 JOIN job ON job.id = run.job AND job.host IS NULL
+                                WHERE run.phase = :phase
+                                  AND run.id = (SELECT min(other.id)
+                                                  FROM run AS other
+                                                 WHERE other.job = job.id)))) AS used
   JOIN (SELECT lanes, -- and whether it pays now: of runs in one allocation the first does
                lanes > 1 OR NOT EXISTS
                (SELECT 1

@@ -5,8 +5,10 @@
 #include "daemon/store/answers.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/projection.h"
+#include "daemon/store/store_private.h"
 #include "lib/text.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,6 +305,55 @@ static void without_a_price_gpu_hours_are_foretold(void **state)
     json_decref(workflow);
 }
 
+static int count_steps(void *arg)
+{
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* As members of a packed matrix have it: 200 phases of one workflow, one after another in one
+ * allocation. Their status is asked for each time somebody looks. */
+static void many_phases_of_one_allocation_are_answered_soon(void **state)
+{
+    (void)state;
+    enum { STEPS_PER_CALL = 1000, THOUSANDS_MAX = 10000 }; /* of SQLite's machine */
+    struct record record;
+    record_open(&record);
+    struct workflow *workflow = record_workflow(1);
+    record_insert(&record, workflow);
+    static const struct attempt attempt = {OUTCOME_SUCCEEDED, 0, 100, 0};
+    add_attempt(&record, &workflow->phases[0], 1, &attempt);
+    static const char more[] =
+        "BEGIN;"
+        "CREATE TEMP TABLE number AS WITH RECURSIVE n(i) AS"
+        " (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 199) SELECT i FROM n;"
+        "CREATE TEMP TABLE phases AS SELECT phase.*, i FROM phase, number WHERE id = (SELECT phase "
+        "FROM run);"
+        "UPDATE phases SET id = 1000 + i, position = 1000 + i, name = 'm' || i;"
+        "ALTER TABLE phases DROP COLUMN i;"
+        "INSERT INTO phase SELECT * FROM phases;"
+        "CREATE TEMP TABLE runs AS SELECT run.*, i FROM run, number;"
+        "UPDATE runs SET id = 1000 + i, phase = 1000 + i, started = started + i * 1000,"
+        "                ended = started + i * 1000 + 900;"
+        "ALTER TABLE runs DROP COLUMN i;"
+        "INSERT INTO run SELECT * FROM runs;"
+        "COMMIT";
+    char *message = NULL;
+    if (sqlite3_exec(record.store->db, more, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+    unsigned thousands = 0;
+    json_t *json;
+    sqlite3_progress_handler(record.store->db, STEPS_PER_CALL, count_steps, &thousands);
+    assert_int_equal(answer_workflow(record.store, 1, &json, NULL), 0);
+    sqlite3_progress_handler(record.store->db, 0, NULL, NULL);
+    assert_true(json_array_size(json_object_get(json, "phases")) >= 200);
+    if (thousands > THOUSANDS_MAX)
+        fail_msg("%u thousand steps", thousands);
+    json_decref(json);
+    workflow_free(workflow);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +362,7 @@ int main(void)
         cmocka_unit_test(without_a_price_gpu_hours_are_foretold),
         cmocka_unit_test(all_that_is_said_of_an_allocation_adds_up_to_it),
         cmocka_unit_test(what_is_expected_is_answered_beside_what_it_took),
+        cmocka_unit_test(many_phases_of_one_allocation_are_answered_soon),
     };
     return cmocka_run_group_tests_name("record costs", tests, NULL, NULL);
 }
