@@ -6,6 +6,7 @@
 #include "cli/verbs.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -18,7 +19,7 @@
 static char *action_who(void)
 {
     const struct passwd *entry = getpwuid(getuid());
-    return entry ? text_format("%s", entry->pw_name) : text_format("uid %u", getuid());
+    return entry ? xstrdup(entry->pw_name) : text_format("uid %u", getuid());
 }
 
 static bool action_is_in(const json_t *phases, const json_t *phase)

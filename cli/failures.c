@@ -9,6 +9,7 @@
 #include "lib/error.h"
 #include "lib/failures/catalogue.h"
 #include "lib/failures/recognizer.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -61,9 +62,7 @@ static void failures_list(const struct cli *cli, const json_t *catalogue)
 static int failures_read_log(const char *path, char **ret_data, size_t *ret_size, struct error *err)
 {
     FILE *file = fopen(path, "re");
-    char *data = malloc(FAILURES_LOG_MAX);
-    if (!data)
-        abort();
+    char *data = xmalloc(FAILURES_LOG_MAX);
     if (!file) {
         free(data);
         return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));

@@ -4,6 +4,7 @@
 #include "cli/field.h"
 #include "cli/format.h"
 #include "cli/table.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -128,9 +129,7 @@ static struct gpu_view *gpu_view_group(const json_t *reply, size_t *ret_count)
     const json_t *item;
     size_t i, count = 0;
     struct gpu_view *views =
-        calloc(json_array_size(gpus) + json_array_size(paces) + 1, sizeof *views);
-    if (!views)
-        abort();
+        xcalloc(json_array_size(gpus) + json_array_size(paces) + 1, sizeof *views);
     json_array_foreach(gpus, i, item)
         gpu_view_add(gpu_view_of(views, &count, field_text(item, "node")), item);
     json_array_foreach(paces, i, item) gpu_view_of(views, &count, field_text(item, "node"))->pace =

@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/sbatch/import.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -52,7 +53,7 @@ static int import_sources(const struct arguments *files, struct sbatch_source *s
             status = cli_fail(&err);
         else
             sources[i].data = data;
-        problems[i].file = text_format("%s", files->items[i]);
+        problems[i].file = xstrdup(files->items[i]);
     }
     if (status == CLI_OK && sbatch_import(sources, files->count, environ, spec, problems) < 0)
         status = CLI_FAILED;

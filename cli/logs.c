@@ -8,6 +8,7 @@
 #include "cli/view.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -77,11 +78,9 @@ static int logs_look(struct logs *logs, struct error *err)
         long long rank = field_integer(log, "rank");
         if ((logs->rank >= 0 && rank != logs->rank) || logs_find(logs, rank))
             continue;
-        logs->files = realloc(logs->files, (logs->file_count + 1) * sizeof logs->files[0]);
-        if (!logs->files)
-            abort();
-        logs->files[logs->file_count++] = (struct logs_file){
-            .rank = rank, .path = text_format("%s", field_text(log, "path")), .fd = -1};
+        logs->files = xrealloc(logs->files, (logs->file_count + 1) * sizeof logs->files[0]);
+        logs->files[logs->file_count++] =
+            (struct logs_file){.rank = rank, .path = xstrdup(field_text(log, "path")), .fd = -1};
     }
     json_decref(reply);
     return 0;

@@ -6,6 +6,7 @@
 #include "cli/table.h"
 #include "cli/view.h"
 #include "cli/wait.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -143,10 +144,8 @@ static bool members_come_later(const json_t *member, const json_t *other, double
 static json_t **members_sort(const json_t *members)
 {
     size_t count = json_array_size(members);
-    json_t **sorted = calloc(count + 1, sizeof(json_t *)), *member;
+    json_t **sorted = xcalloc(count + 1, sizeof(json_t *)), *member;
     double best = NAN;
-    if (!sorted)
-        abort();
     for (size_t i = 0; i < count; i++)
         if (members_rank(json_array_get(members, i)) == 0)
             best = field_number(json_array_get(members, i), "value");

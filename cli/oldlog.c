@@ -8,6 +8,7 @@
 #include "lib/error.h"
 #include "lib/expr/check.h"
 #include "lib/expr/metrics.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/metrics/extract.h"
 #include "worker/metrics/guards.h"
@@ -238,7 +239,7 @@ static int oldlog_init(struct oldlog *log, const json_t *workflow, const char *t
     if (code == 0)
         code = oldlog_read(log, extract, err);
     if (extract)
-        log->unread = text_format("%s", extract_unread(extract));
+        log->unread = xstrdup(extract_unread(extract));
     extract_free(extract);
     log->facts = json_pack("{s:f}", "elapsed", log->time_s);
     if (log->rows)
@@ -299,9 +300,7 @@ static void oldlog_write_missing(const struct oldlog *log, const struct terminal
 {
     size_t count = metrics_name_count(log->metrics);
     char *missing = guards_missing(log->guards), *rest = missing;
-    const char **names = calloc(count + 1, sizeof *names);
-    if (!names)
-        abort();
+    const char **names = xcalloc(count + 1, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = metrics_name(log->metrics, i);
     for (char *name; (name = strtok_r(rest, ", ", &rest));) {
@@ -328,13 +327,11 @@ static struct expr_names oldlog_names(const struct oldlog *log, const char *phas
 static void oldlog_write_gate(const struct oldlog *logs, size_t count, const struct oldlog *log,
                               const struct terminal *terminal, struct text *text)
 {
-    struct expr_names *before = calloc(count, sizeof *before);
+    struct expr_names *before = xcalloc(count, sizeof *before);
     const json_t *gate = json_object_get(log->phase, "gate");
     json_t *json, *verdicts = json_array();
     const char *name;
     bool has_failed = false;
-    if (!before)
-        abort();
     for (size_t i = 0; i < count; i++)
         before[i] = oldlog_names(&logs[i], logs[i].name);
     json_object_foreach((json_t *)gate, name, json)
@@ -407,11 +404,9 @@ static void oldlog_write_one(const struct oldlog *logs, size_t count, const stru
 int oldlog_write(const json_t *workflow, const char *const *logs, size_t count,
                  const struct terminal *terminal, struct text *text, struct error *err)
 {
-    struct oldlog *read = calloc(count + 1, sizeof *read);
+    struct oldlog *read = xcalloc(count + 1, sizeof *read);
     int code = 0;
     size_t done = 0;
-    if (!read)
-        abort();
     for (; done < count && code == 0; done++)
         code = oldlog_init(&read[done], workflow, logs[done], err);
     for (size_t i = 0; i < count && code == 0; i++)

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "lib/address.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -59,9 +60,7 @@ static int options_unknown(const struct cli *cli, const struct option_rule *rule
     for (const struct option_rule *rule = rules; rule->name && count < OPTIONS_RULES_MAX; rule++)
         names[count++] = rule->name;
     const char *name = word + strspn(word, "-");
-    char *bare = strndup(name, strcspn(name, "="));
-    if (!bare)
-        abort();
+    char *bare = xstrndup(name, strcspn(name, "="));
     const char *nearest = text_nearest(bare, names, count);
     int status = nearest ? cli_usage(cli, "unknown option '%s'; did you mean --%s?", word, nearest)
                          : cli_usage(cli, "unknown option '%s'", word);
@@ -224,7 +223,7 @@ json_t *options_overrides(const struct option_list *list, const char **ret_wrong
     json_t *object = json_object();
     for (size_t i = 0; i < list->count; i++) {
         const char *item = list->items[i], *equals = strchr(item, '=');
-        char *name = equals && equals != item ? strndup(item, (size_t)(equals - item)) : NULL;
+        char *name = equals && equals != item ? xstrndup(item, (size_t)(equals - item)) : NULL;
         if (!name || json_object_set_new(object, name, json_string(equals + 1)) < 0) {
             *ret_wrong = item;
             free(name);

@@ -3,6 +3,7 @@
 
 #include "cli/problems.h"
 #include "cli/source.h"
+#include "lib/memory.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
@@ -93,7 +94,7 @@ static char *probe_script_ask(void *context, const char *script, unsigned *ret_l
     }
     const char *message = json_string_value(json_object_get(before, "message"));
     *ret_line = (unsigned)json_integer_value(json_object_get(before, "line"));
-    return message ? text_format("%s", message) : NULL;
+    return xstrdup_or_null(message);
 }
 
 static const char *probe_path_ask(void *context, const char *path, bool is_folder)
@@ -142,7 +143,7 @@ bool probe_print(const struct source *source, const struct spec_overrides *overr
     json = NULL;
     if (spec_parse(source->name, source->text, source->size, &asking, &json, &all) == 0)
         json_decref(json);
-    own.file = text_format("%s", source->name);
+    own.file = xstrdup(source->name);
     for (size_t i = 0; i < all.count; i++) {
         const struct spec_problem *problem = &all.items[i];
         if (!probe_is_among(problem, &known))

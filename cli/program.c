@@ -2,6 +2,7 @@
 #include "cli/program.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
 
@@ -34,7 +35,7 @@ int program_sandbox(char **ret_path, struct error *err)
     int code = -ENOENT;
     for (size_t i = 0; i < count; i++) {
         if (code < 0 && access(places[i], X_OK) == 0) {
-            *ret_path = text_format("%s", places[i]);
+            *ret_path = xstrdup(places[i]);
             code = 0;
         }
     }

@@ -4,6 +4,7 @@
 #include "cli/problems.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/sbatch/import.h"
 #include "lib/sbatch/script.h"
 #include "lib/spec/problems.h"
@@ -34,7 +35,7 @@ static int source_import(const char *file, const struct sbatch_arguments *argume
                                    .size = source->size,
                                    .arguments = arguments,
                                    .keeps_lines = true};
-    struct spec_problems problems = {.file = text_format("%s", file)};
+    struct spec_problems problems = {.file = xstrdup(file)};
     struct text text = {0};
     int code = sbatch_import(&script, 1, environ, &text, &problems);
     problems_print_all(&problems);
@@ -61,7 +62,7 @@ int source_read(const char *file, const struct sbatch_arguments *arguments,
     int code = file_read(file, SPEC_SIZE_MAX, &source.text, &source.size, err);
     if (code < 0)
         return code;
-    source.name = text_format("%s", file);
+    source.name = xstrdup(file);
     if (sbatch_is_script(source.text, source.size))
         code = source_import(file, arguments, &source, err);
     else if (arguments && arguments->count)
@@ -80,7 +81,7 @@ void source_place(const struct source *source, struct spec_problems *problems)
     if (!source->script)
         return;
     free(problems->file);
-    problems->file = text_format("%s", source->script);
+    problems->file = xstrdup(source->script);
     for (size_t i = 0; i < problems->count; i++) {
         struct spec_problem *problem = &problems->items[i];
         bool is_within = source->run_line && problem->line > source->run_line;

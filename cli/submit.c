@@ -15,6 +15,7 @@
 #include "lib/error.h"
 #include "lib/limits.h"
 #include "lib/mac.h"
+#include "lib/memory.h"
 #include "lib/sbatch/import.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -52,9 +53,7 @@ static json_t *submit_environment(void)
         size_t size = strcspn(*at, "=");
         if (size == 0 || (*at)[size] == '\0')
             continue;
-        char *name = strndup(*at, size);
-        if (!name)
-            abort();
+        char *name = xstrndup(*at, size);
         if (json_object_set_new(object, name, json_string(*at + size + 1)) < 0)
             (void)fprintf(
                 stderr, "phasectl: warning: the variable %s is not UTF-8 and is left out\n", name);

@@ -1,6 +1,7 @@
 /* Measuring and writing columns. */
 #include "cli/table.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -52,9 +53,7 @@ void table_add(struct table *table, enum colour colour, const char *string)
 {
     if (table->cell_count == table->cell_capacity) {
         table->cell_capacity = table->cell_capacity ? table->cell_capacity * 2 : 64;
-        table->cells = realloc(table->cells, table->cell_capacity * sizeof table->cells[0]);
-        if (!table->cells)
-            abort();
+        table->cells = xrealloc(table->cells, table->cell_capacity * sizeof table->cells[0]);
     }
     struct text safe = {0};
     terminal_add_cut(&safe, string, SIZE_MAX);

@@ -14,6 +14,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include "config.h"
@@ -152,7 +153,7 @@ static char *find_itself(void)
     char path[4096];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
     path[size > 0 ? size : 0] = '\0';
-    return text_format("%s", path);
+    return xstrdup(path);
 }
 
 /* phase-worker lies beside phased, on a file system that all nodes share. */

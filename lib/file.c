@@ -2,6 +2,7 @@
 #include "lib/file.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -77,9 +78,7 @@ static int file_write_all(int fd, const char *data, size_t size)
 
 static int file_sync_folder(const char *path)
 {
-    char *copy = strdup(path);
-    if (!copy)
-        abort();
+    char *copy = xstrdup(path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
     if (fd < 0)
@@ -175,9 +174,7 @@ char *file_parent(const char *path)
 int file_make_folders(const char *path, mode_t mode, struct error *err)
 {
     int result = 0;
-    char *copy = strdup(path);
-    if (!copy)
-        abort();
+    char *copy = xstrdup(path);
     for (char *at = copy + 1;; at++) {
         char saved = *at;
         if (saved != '/' && saved != '\0')

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static char *home_choose(const char *path)
     if (!path || !path[0])
         path = getenv("PHASED_HOME");
     if (path && path[0])
-        return text_format("%s", path);
+        return xstrdup(path);
     const char *user_home = getenv("HOME");
     if (!user_home || !user_home[0]) {
         const struct passwd *entry = getpwuid(getuid());
@@ -158,7 +159,7 @@ static int home_check_link(const char *path, const struct stat *link, unsigned l
         return error_set(err, -ELOOP, "too many links lead to %s", path);
     target[size] = '\0';
     char *whole = target[0] == '/'
-                      ? text_format("%s", target)
+                      ? xstrdup(target)
                       : text_format("%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, target);
     int result = home_check_way(whole, links + 1, err);
     free(whole);

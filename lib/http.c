@@ -2,6 +2,7 @@
 #include "lib/http.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -55,10 +56,11 @@ static struct http_client *http_client_new(const char *peer, char *address, char
     int code = pthread_once(&http_once, http_start);
     assert(code == 0);
     (void)code; /* cannot fail for a static control */
-    struct http_client *client = calloc(1, sizeof(*client));
-    if (!client || !(client->curl = curl_easy_init()))
+    struct http_client *client = xcalloc(1, sizeof(*client));
+    client->curl = curl_easy_init();
+    if (!client->curl)
         abort();
-    client->peer = text_format("%s", peer);
+    client->peer = xstrdup(peer);
     client->address = address;
     client->base = base;
     client->connect_ms = HTTP_CONNECT_MS;
@@ -69,8 +71,8 @@ static struct http_client *http_client_new(const char *peer, char *address, char
 struct http_client *http_client_new_unix(const char *peer, const char *socket_path)
 {
     struct http_client *client =
-        http_client_new(peer, text_format("%s", socket_path), text_format("http://localhost"));
-    client->socket_path = text_format("%s", socket_path);
+        http_client_new(peer, xstrdup(socket_path), text_format("http://localhost"));
+    client->socket_path = xstrdup(socket_path);
     return client;
 }
 

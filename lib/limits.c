@@ -1,6 +1,7 @@
 /* The limits that Slurm carries, under its names. */
 #include "lib/limits.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stddef.h>
@@ -22,9 +23,7 @@ enum { LIMITS_COUNT = sizeof limits / sizeof limits[0] };
 char **limits_capture(void)
 {
     size_t count = 0;
-    char **captured = calloc(LIMITS_COUNT + 1, sizeof *captured);
-    if (!captured)
-        abort();
+    char **captured = xcalloc(LIMITS_COUNT + 1, sizeof *captured);
     for (size_t i = 0; i < LIMITS_COUNT; i++) {
         struct rlimit limit;
         if (getrlimit(limits[i].resource, &limit) == 0)

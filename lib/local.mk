@@ -9,6 +9,7 @@ lib_libphased_a_SOURCES = \
 	lib/home.c lib/home.h \
 	lib/journal_line.h \
 	lib/limits.c lib/limits.h \
+	lib/memory.c lib/memory.h \
 	lib/text.c lib/text.h \
 	lib/fingerprint.c lib/fingerprint.h lib/file.c lib/file.h \
 	lib/place.c lib/place.h \

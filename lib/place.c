@@ -1,6 +1,7 @@
 /* Paths relative to /proc/self/exe. */
 #include "lib/place.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <libgen.h>
@@ -15,7 +16,7 @@ char *place_folder(void)
     if (size < 0)
         return text_format("."); /* no /proc: nothing better is known */
     path[size] = '\0';
-    return text_format("%s", dirname(path));
+    return xstrdup(dirname(path));
 }
 
 char *place_program(const char *name)

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -88,11 +89,9 @@ int saved_pattern_new(const char *text, struct saved_pattern **ret_pattern, stru
     text_fini(&expression);
     if (!compiled)
         return error_set(err, -EINVAL, "checkpoint.path is not a pattern: %s", text);
-    struct saved_pattern *pattern = calloc(1, sizeof *pattern);
-    if (!pattern)
-        abort();
+    struct saved_pattern *pattern = xcalloc(1, sizeof *pattern);
     *pattern = (struct saved_pattern){
-        .text = text_format("%s", text), .wildcard = saved_wildcard(text), .code = compiled};
+        .text = xstrdup(text), .wildcard = saved_wildcard(text), .code = compiled};
     *ret_pattern = pattern;
     return 0;
 }
@@ -129,9 +128,7 @@ static struct saved *saved_list_find(const struct saved_list *list, int64_t step
 
 static struct saved *saved_list_add(struct saved_list *list, int64_t step)
 {
-    list->items = realloc(list->items, (list->count + 1) * sizeof *list->items);
-    if (!list->items)
-        abort();
+    list->items = xrealloc(list->items, (list->count + 1) * sizeof *list->items);
     struct saved *saved = &list->items[list->count++];
     *saved = (struct saved){.step = step};
     return saved;
@@ -139,10 +136,8 @@ static struct saved *saved_list_add(struct saved_list *list, int64_t step)
 
 static void saved_add_path(struct saved *saved, const char *path)
 {
-    saved->paths = realloc(saved->paths, (saved->path_count + 1) * sizeof *saved->paths);
-    if (!saved->paths)
-        abort();
-    saved->paths[saved->path_count++] = text_format("%s", path);
+    saved->paths = xrealloc(saved->paths, (saved->path_count + 1) * sizeof *saved->paths);
+    saved->paths[saved->path_count++] = xstrdup(path);
 }
 
 void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list)

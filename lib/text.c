@@ -1,6 +1,8 @@
 /* Growing strings, and the few string questions asked everywhere. */
 #include "lib/text.h"
 
+#include "lib/memory.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +18,7 @@ static void text_reserve(struct text *text, size_t more)
     size_t capacity = text->capacity ? text->capacity : 64;
     while (capacity < needed)
         capacity *= 2;
-    text->data = realloc(text->data, capacity);
-    if (!text->data)
-        abort();
+    text->data = xrealloc(text->data, capacity);
     text->capacity = capacity;
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/health/hang.h"
@@ -191,11 +192,9 @@ int assignment_read(const char *run_dir, struct assignment **ret_assignment, str
 {
     char *text = NULL;
     json_error_t where;
-    struct assignment *assignment = calloc(1, sizeof(*assignment));
+    struct assignment *assignment = xcalloc(1, sizeof(*assignment));
     char *path = text_format("%s/run.json", run_dir);
     char *secret = text_format("%s/secret", run_dir);
-    if (!assignment)
-        abort();
     int result = file_read(path, ASSIGNMENT_SIZE_MAX, &text, NULL, err);
     if (result < 0)
         goto out;

@@ -2,6 +2,7 @@
 #include "worker/journal.h"
 
 #include "lib/journal_line.h"
+#include "lib/memory.h"
 #include "worker/clock.h"
 
 #include <assert.h>
@@ -154,11 +155,9 @@ static bool journal_is_open(struct journal *journal)
 
 struct journal *journal_open(const char *path)
 {
-    struct journal *journal = calloc(1, sizeof(*journal));
-    if (!journal)
-        abort();
+    struct journal *journal = xcalloc(1, sizeof(*journal));
     journal->fd = -1;
-    journal->path = text_format("%s", path);
+    journal->path = xstrdup(path);
     int code = pthread_mutex_init(&journal->mutex, NULL);
     assert(code == 0);
     (void)code;                     /* cannot fail for a plain mutex */

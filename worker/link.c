@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/journal.h"
@@ -310,8 +311,9 @@ static void *link_run(void *context)
 
 struct link *link_open(const struct link_options *options)
 {
-    struct link *link = calloc(1, sizeof(*link));
-    if (!link || !(link->multi = curl_multi_init()))
+    struct link *link = xcalloc(1, sizeof(*link));
+    link->multi = curl_multi_init();
+    if (!link->multi)
         abort();
     link->options = *options;
     transfer_init(&link->push.transfer, link->multi);

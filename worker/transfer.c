@@ -2,6 +2,7 @@
 #include "worker/transfer.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -84,7 +85,7 @@ void transfer_begin(struct transfer *transfer, const struct mac_secret *secret, 
     size_t body_size = is_post ? transfer->request.size : 0;
     assert(!transfer->is_active);
     free(transfer->path);
-    transfer->path = text_format("%s", path);
+    transfer->path = xstrdup(path);
     transfer->method = method;
     transfer->reply_mac[0] = '\0';
     text_clear(&transfer->reply);

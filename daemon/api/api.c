@@ -6,6 +6,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -119,9 +120,7 @@ static int open_both(struct api *api, struct error *err)
 
 int api_open(const struct api_config *config, struct api **ret_api, struct error *err)
 {
-    struct api *api = calloc(1, sizeof *api);
-    if (!api)
-        abort();
+    struct api *api = xcalloc(1, sizeof *api);
     api->config = *config;
     waiters_init(&api->events, config->uv, events_answer, api);
     waiters_init(&api->commands, config->uv, worker_answer, api);

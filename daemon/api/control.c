@@ -7,11 +7,11 @@
 #include "daemon/loop/resume.h"
 #include "lib/amount.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Who asked, until the commit. */
 struct control_item {
@@ -85,9 +85,7 @@ static size_t choose(struct call *call, struct workflow *workflow, bool *ret_cho
 static void carry_out(struct call *call, struct workflow *workflow, const bool *chosen,
                       const char *who, const json_t *from)
 {
-    struct control_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct control_item *item = xcalloc(1, sizeof *item);
     *item = (struct control_item){
         .item = {.done = control_done, .free = control_free},
         .request = call->request,
@@ -156,7 +154,7 @@ static bool can_pay(struct call *call, struct workflow *workflow)
     bool is_own = text_starts(reason, "its ");
     char *advice = is_own ? text_format("phasectl budget %llu %s N",
                                         (unsigned long long)workflow->id, amount_option(reason))
-                          : strdup("raise `month` in limits.yaml");
+                          : xstrdup("raise `month` in limits.yaml");
     request_reply_error(call->request, API_CONFLICT, call->text, "cannot release %s: %s; first %s",
                         call->text, reason, advice);
     free(advice);
@@ -184,9 +182,7 @@ void control_post(struct call *call)
     }
     if (!find_from(call, workflow, body, &from))
         goto out;
-    chosen = calloc(workflow->phase_count, sizeof *chosen);
-    if (!chosen)
-        abort();
+    chosen = xcalloc(workflow->phase_count, sizeof *chosen);
     size_t count = choose(call, workflow, chosen, &err);
     if (count > 0 && !can_pay(call, workflow))
         goto out;

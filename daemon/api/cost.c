@@ -5,6 +5,7 @@
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -98,9 +99,7 @@ void budget_post(struct call *call)
         json_decref(budget);
         return;
     }
-    struct cost_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct cost_item *item = xcalloc(1, sizeof *item);
     *item = (struct cost_item){
         .item = {.write = cost_write, .done = cost_done, .free = cost_free},
         .loop = call->api->config.loop,

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -87,9 +88,9 @@ char *listen_host(const char *host)
     char name[256] = "";
     struct addrinfo *found = NULL;
     if (host && *host)
-        return text_format("%s", host);
+        return xstrdup(host);
     if (gethostname(name, sizeof name - 1) < 0 || getaddrinfo(name, NULL, NULL, &found) != 0)
         return text_format("127.0.0.1");
     freeaddrinfo(found);
-    return text_format("%s", name);
+    return xstrdup(name);
 }

@@ -7,6 +7,7 @@
 #include "daemon/store/answers.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -65,12 +66,10 @@ static void node_free(struct loop_item *base)
 
 static struct node_item *node_item_new(const struct call *call)
 {
-    struct node_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct node_item *item = xcalloc(1, sizeof *item);
     item->item = (struct loop_item){.done = node_done, .free = node_free};
     item->request = call->request;
-    item->node = text_format("%s", call->node);
+    item->node = xstrdup(call->node);
     item->now_ms = loop_now_ms();
     return item;
 }
@@ -138,9 +137,7 @@ static void node_surveyed(void *arg, const struct cluster_result *result)
 
 static void node_add(struct api *api, struct node_item *item)
 {
-    struct node_call *naming = calloc(1, sizeof *naming);
-    if (!naming)
-        abort();
+    struct node_call *naming = xcalloc(1, sizeof *naming);
     *naming = (struct node_call){.next = api->naming, .api = api, .item = item};
     api->naming = naming;
     if (loop_survey(api->config.loop, NULL, 0, node_surveyed, naming, NULL) < 0)
@@ -172,7 +169,7 @@ void nodes_post(struct call *call)
     }
     struct node_item *item = node_item_new(call);
     item->item.write = node_write_exclusion;
-    item->message = message ? text_format("%s", message) : NULL;
+    item->message = xstrdup_or_null(message);
     item->until_ms = is_for_good ? 0 : item->now_ms + 1000 * (int64_t)time_s;
     node_add(call->api, item);
     json_decref(body);

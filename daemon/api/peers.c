@@ -1,6 +1,8 @@
 /* A list of strangers, the oldest first. */
 #include "daemon/api/peers.h"
 
+#include "lib/memory.h"
+
 #include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -46,9 +48,7 @@ static void peers_make_room(struct peers *peers, const unsigned char address[16]
 
 struct peer *peer_new(struct peers *peers, int fd, const struct sockaddr *address, int64_t now_ms)
 {
-    struct peer *peer = calloc(1, sizeof *peer);
-    if (!peer)
-        abort();
+    struct peer *peer = xcalloc(1, sizeof *peer);
     *peer = (struct peer){.peers = peers, .fd = fd, .came_ms = now_ms, .is_stranger = true};
     if (address && address->sa_family == AF_INET6)
         memcpy(peer->address, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);

@@ -4,6 +4,7 @@
 #include "daemon/loop/forecast.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <stdlib.h>
 
@@ -61,9 +62,7 @@ static void plan_refuse(struct call *call, json_t *problems, size_t count)
 static void plan_ask(struct call *call, json_t *body, json_t *resolved, json_t *warnings)
 {
     struct error err;
-    struct plan_call *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        abort();
+    struct plan_call *plan = xcalloc(1, sizeof *plan);
     struct store_launch launch = {
         .environment = json_object_get(body, "environment"),
         .limits = json_object_get(body, "limits"),

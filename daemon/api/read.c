@@ -6,6 +6,7 @@
 #include "daemon/store/answers.h"
 #include "lib/error.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -206,9 +207,7 @@ static json_t *logs_list(const char *folder)
             continue;
         char *path = text_format("%s/%s", folder, entry->d_name);
         if (stat(path, &info) == 0) {
-            found = realloc(found, (count + 1) * sizeof(json_t *));
-            if (!found)
-                abort();
+            found = xrealloc(found, (count + 1) * sizeof(json_t *));
             found[count++] = json_pack("{s:I, s:s, s:I}", "rank", (json_int_t)rank, "path", path,
                                        "bytes", (json_int_t)info.st_size);
         }

@@ -7,6 +7,7 @@
 #include "daemon/api/peers.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -118,13 +119,11 @@ static size_t count_arguments(const char *target)
 
 static void *request_begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
-    struct request *request = calloc(1, sizeof *request);
-    if (!request)
-        abort();
+    struct request *request = xcalloc(1, sizeof *request);
     request->server = arg;
     request->connection = connection;
     request->peer = connection_peer(connection);
-    request->target = text_format("%s", target);
+    request->target = xstrdup(target);
     /* libmicrohttpd 0.9 never answers when arguments fill its memory. The text is its own buffer,
      * which it divides after this call: it finds a single one, and request_admit() refuses. */
     if (count_arguments(target) > ARGUMENTS_MAX)
@@ -330,9 +329,7 @@ static void on_closed(uv_handle_t *handle)
 
 int server_open(const struct server_config *config, struct server **ret_server, struct error *err)
 {
-    struct server *server = calloc(1, sizeof *server);
-    if (!server)
-        abort();
+    struct server *server = xcalloc(1, sizeof *server);
     server->config = *config;
     server->peers.strangers_max = (config->connections_max + 1) / 2;
     if (server->peers.strangers_max > PEERS_STRANGERS_MAX)
@@ -442,8 +439,8 @@ void request_prove(struct request *request)
 void request_set_header(struct request *request, const char *name, const char *value)
 {
     assert(!request->header_name);
-    request->header_name = text_format("%s", name);
-    request->header_value = text_format("%s", value);
+    request->header_name = xstrdup(name);
+    request->header_value = xstrdup(value);
 }
 
 void request_set_type(struct request *request, const char *type)

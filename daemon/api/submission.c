@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/rehearsal.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
@@ -119,9 +120,7 @@ json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warning
     const json_t *spec = json_object_get(body, "spec"), *set = json_object_get(body, "set");
     const char *file = json_string_value(json_object_get(body, "file"));
     size_t count = 0;
-    char **texts = calloc(json_object_size(set) + 1, sizeof *texts);
-    if (!texts)
-        abort();
+    char **texts = xcalloc(json_object_size(set) + 1, sizeof *texts);
     const char *name;
     json_t *value, *resolved = NULL;
     json_object_foreach((json_t *)set, name, value) texts[count++] =

@@ -8,6 +8,7 @@
 #include "daemon/loop/reuse.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -282,9 +283,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
         json_decref(resolved);
         return status;
     }
-    struct submit_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct submit_item *item = xcalloc(1, sizeof *item);
     *item = (struct submit_item){
         .item = {.write = submit_write, .done = submit_done, .free = submit_free},
         .batch = batch,
@@ -336,9 +335,7 @@ static void submit_list(struct submit_batch *batch)
 {
     struct error err;
     size_t count = json_array_size(batch->list);
-    struct submit_item **items = calloc(count, sizeof(struct submit_item *));
-    if (!items)
-        abort();
+    struct submit_item **items = xcalloc(count, sizeof(struct submit_item *));
     for (size_t i = 0; i < count && !batch->is_answered; i++) {
         char where[32];
         (void)snprintf(where, sizeof where, "workflows[%zu]", i);
@@ -368,9 +365,7 @@ void submit_post(struct call *call)
     json_t *body = call_body(call);
     if (!body)
         return;
-    struct submit_batch *batch = calloc(1, sizeof *batch);
-    if (!batch)
-        abort();
+    struct submit_batch *batch = xcalloc(1, sizeof *batch);
     *batch = (struct submit_batch){
         .api = call->api,
         .request = call->request,

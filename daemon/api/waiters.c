@@ -1,6 +1,8 @@
 /* They stand in the order of their deadlines, so that one timer suffices. */
 #include "daemon/api/waiters.h"
 
+#include "lib/memory.h"
+
 #include <stdlib.h>
 
 struct waiter_link {
@@ -58,9 +60,7 @@ void waiters_add(struct waiters *waiters, const struct waiter *waiter, uint64_t 
         free(waiter->context);
         return;
     }
-    struct waiter_link *link = calloc(1, sizeof *link), **at = &waiters->first;
-    if (!link)
-        abort();
+    struct waiter_link *link = xcalloc(1, sizeof *link), **at = &waiters->first;
     link->waiter = *waiter;
     link->due_ms = uv_now(waiters->due.loop) + wait_s * 1000;
     while (*at && (*at)->due_ms <= link->due_ms)

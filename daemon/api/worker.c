@@ -6,6 +6,7 @@
 #include "daemon/loop/loop.h"
 #include "daemon/loop/notes.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,9 +87,7 @@ static struct worker_call *worker_admit(const struct call *call)
     request_prove(request);
     if (notes)
         notes->heard_ms = loop_now_ms();
-    struct worker_call *admitted = calloc(1, sizeof *admitted);
-    if (!admitted)
-        abort();
+    struct worker_call *admitted = xcalloc(1, sizeof *admitted);
     *admitted = (struct worker_call){.api = call->api, .request = request, .secret = secret};
     memcpy(admitted->nonce, nonce, sizeof admitted->nonce);
     return admitted;

@@ -2,6 +2,7 @@
 #include "daemon/core/core.h"
 
 #include "daemon/core/step.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,9 +17,7 @@ struct core {
 
 struct core *core_new(const struct core_config *config)
 {
-    struct core *core = calloc(1, sizeof *core);
-    if (!core)
-        abort();
+    struct core *core = xcalloc(1, sizeof *core);
     *core = (struct core){
         .config = *config,
         .last_workflow = config->last_workflow,
@@ -54,9 +53,7 @@ void core_add(struct core *core, struct workflow *workflow)
 {
     if (core->count == core->capacity) {
         core->capacity = core->capacity ? 2 * core->capacity : 16;
-        core->workflows = realloc(core->workflows, core->capacity * sizeof(struct workflow *));
-        if (!core->workflows)
-            abort();
+        core->workflows = xrealloc(core->workflows, core->capacity * sizeof(struct workflow *));
     }
     bool is_new = workflow->id == 0;
     if (is_new)

@@ -1,6 +1,7 @@
 /* The memory of workflows, and what their state is as a whole. */
 #include "daemon/core/model.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -10,10 +11,8 @@
 /* A new zeroed element at the end of a growing array of pointers. */
 static void *array_add(void ***array, size_t *count, size_t size)
 {
-    void **grown = realloc(*array, (*count + 1) * sizeof **array);
-    void *element = calloc(1, size);
-    if (!grown || !element)
-        abort();
+    void **grown = xrealloc(*array, (*count + 1) * sizeof **array);
+    void *element = xcalloc(1, size);
     grown[(*count)++] = element;
     *array = grown;
     return element;
@@ -35,9 +34,7 @@ static void phase_fini(struct phase *phase)
 
 static void text_adopt(char **text, const char *from)
 {
-    char *copy = from ? strdup(from) : NULL;
-    if (from && !copy)
-        abort();
+    char *copy = xstrdup_or_null(from);
     free(*text);
     *text = copy;
 }

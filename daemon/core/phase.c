@@ -1,6 +1,7 @@
 /* What follows for phases: starting them, judging them, promoting to those after them. */
 #include "daemon/core/step.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -35,9 +36,7 @@ static struct run *phase_add_run(struct step *step, struct phase *phase)
     run->rung = phase->rung;
     run->submitted_ms = step->now_ms;
     if (phase->checkpoint_path) {
-        run->resume_path = strdup(phase->checkpoint_path);
-        if (!run->resume_path)
-            abort();
+        run->resume_path = xstrdup(phase->checkpoint_path);
         run->resume_step = phase->checkpoint_step;
     }
     return run;
@@ -277,9 +276,7 @@ void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t
 
 void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
 {
-    char *copy = path ? strdup(path) : NULL; /* it may be the phase's own */
-    if (path && !copy)
-        abort();
+    char *copy = xstrdup_or_null(path); /* it may be the phase's own */
     free(phase->checkpoint_path);
     phase->checkpoint_path = copy;
     phase->checkpoint_step = copy ? at : 0;

@@ -1,6 +1,7 @@
 /* What workers tell of runs: that they began, how far they are, how they ended. */
 #include "daemon/core/step.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -187,9 +188,7 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
  * start. */
 static void run_set_resume(struct run *run, const char *path, int64_t at)
 {
-    char *copy = path[0] ? strdup(path) : NULL;
-    if (path[0] && !copy)
-        abort();
+    char *copy = path[0] ? xstrdup(path) : NULL;
     free(run->resume_path);
     run->resume_path = copy;
     run->resume_step = copy ? at : -1;

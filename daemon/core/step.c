@@ -1,6 +1,7 @@
 /* Effects, and the two functions that assign a state. */
 #include "daemon/core/step.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -57,9 +58,7 @@ struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
     struct core_effects *effects = step->effects;
     if (effects->count == effects->capacity) {
         effects->capacity = effects->capacity ? 2 * effects->capacity : 32;
-        effects->items = realloc(effects->items, effects->capacity * sizeof *effects->items);
-        if (!effects->items)
-            abort();
+        effects->items = xrealloc(effects->items, effects->capacity * sizeof *effects->items);
     }
     struct core_effect *effect = &effects->items[effects->count++];
     *effect = (struct core_effect){.kind = kind, .workflow = workflow};

@@ -3,6 +3,7 @@
 
 #include "daemon/loop/inside.h"
 #include "daemon/store/store.h"
+#include "lib/memory.h"
 
 #include <stdlib.h>
 
@@ -22,9 +23,7 @@ void ageing_look(struct loop *loop, int64_t now_ms)
     if (now_ms < loop->ageing_ms)
         return;
     loop->ageing_ms = now_ms + AGEING_EVERY_MS;
-    struct loop_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct loop_item *item = xcalloc(1, sizeof *item);
     *item = (struct loop_item){.write = ageing_write, .free = ageing_free};
     loop_post_item(loop, item, NULL);
 }

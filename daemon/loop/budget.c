@@ -7,6 +7,7 @@
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -65,9 +66,7 @@ static void budget_free(struct loop_item *item)
 void budget_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
                  const char *text)
 {
-    struct budget_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct budget_item *item = xcalloc(1, sizeof *item);
     *item = (struct budget_item){
         .item = {.write = budget_write, .free = budget_free, .adds_history = true},
         .workflow = workflow,
@@ -184,9 +183,7 @@ void budget_lift(struct loop *loop, uint64_t id)
         const struct phase *phase = &workflow->phases[i];
         if (phase->matrix || !phase_is_being_held(phase))
             continue;
-        lifts->items = reallocarray(lifts->items, lifts->count + 1, sizeof *lifts->items);
-        if (!lifts->items)
-            abort();
+        lifts->items = xreallocarray(lifts->items, lifts->count + 1, sizeof *lifts->items);
         lifts->items[lifts->count++] = (struct budget_lift){.workflow = id, .phase = i};
     }
 }

@@ -7,6 +7,7 @@
 #include "lib/failures/catalogue.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -77,9 +78,7 @@ struct loop_item *failures_item(const struct run *run, const json_t *outcome)
 {
     if (!json_is_object(json_object_get(outcome, "failure")))
         return NULL;
-    struct failure_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct failure_item *item = xcalloc(1, sizeof *item);
     *item = (struct failure_item){
         .item = {.write = item_write, .free = item_free},
         .run = run->id,

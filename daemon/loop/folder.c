@@ -6,6 +6,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -90,7 +91,7 @@ static int write_file(const char *parent, bool is_new, const char *name, const c
                       mode_t mode, struct error *err)
 {
     char *path = text_format("%s/%s", parent, name);
-    char *draft = is_new ? text_format("%s", path) : text_format("%s/.%s.new", parent, name);
+    char *draft = is_new ? xstrdup(path) : text_format("%s/.%s.new", parent, name);
     int status = write_to(draft, data, strlen(data), mode);
     if (status == 0 && !is_new && rename(draft, path) < 0)
         status = -errno;
@@ -119,9 +120,7 @@ static json_t *text_or_null(const char *text)
 static bool *list_before(const struct phase *phase)
 {
     const struct workflow *workflow = phase->workflow;
-    bool *is_before = calloc(workflow->phase_count, sizeof *is_before);
-    if (!is_before)
-        abort();
+    bool *is_before = xcalloc(workflow->phase_count, sizeof *is_before);
     is_before[phase->index] = true;
     for (size_t i = phase->index + 1; i-- > 0;)
         for (size_t j = 0; is_before[i] && j < workflow->phases[i].after_count; j++)

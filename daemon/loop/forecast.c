@@ -14,6 +14,7 @@
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -430,19 +431,15 @@ int forecast_ask(struct loop *loop, json_t *resolved, const struct store_launch 
     int status = model_of_workflow(resolved, &workflow, err);
     if (status < 0)
         return status;
-    struct forecast *forecast = calloc(1, sizeof *forecast);
-    if (!forecast)
-        abort();
+    struct forecast *forecast = xcalloc(1, sizeof *forecast);
     *forecast = (struct forecast){
         .loop = loop,
         .resolved = json_incref(resolved),
         .workflow = workflow,
-        .ends_s = calloc(workflow->phase_count + 1, sizeof *forecast->ends_s),
+        .ends_s = xcalloc(workflow->phase_count + 1, sizeof *forecast->ends_s),
         .done = done,
         .arg = arg,
     };
-    if (!forecast->ends_s)
-        abort();
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];
         if (has_job(phase))

@@ -4,6 +4,7 @@
 #include "daemon/core/model.h"
 #include "daemon/loop/folder.h"
 #include "daemon/store/store.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <jansson.h>
@@ -17,9 +18,7 @@ enum {
 
 static void *allocate(size_t count, size_t size)
 {
-    void *memory = calloc(count + 1, size);
-    if (!memory)
-        abort();
+    void *memory = xcalloc(count + 1, size);
     return memory;
 }
 
@@ -42,9 +41,9 @@ static size_t environment_fill(struct job_order *order, const json_t *environmen
 static char *option_text(const json_t *value)
 {
     if (json_is_string(value))
-        return text_format("%s", json_string_value(value));
+        return xstrdup(json_string_value(value));
     if (json_is_boolean(value))
-        return text_format("%s", json_is_true(value) ? "true" : "false");
+        return xstrdup(json_is_true(value) ? "true" : "false");
     return json_dumps(value, JSON_ENCODE_ANY);
 }
 

@@ -15,6 +15,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/journal_line.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <dirent.h>
@@ -95,13 +96,11 @@ static bool finals_are_taken(struct loop *loop, struct notes *notes, const json_
 static struct journal_item *item_new(struct notes *notes, const struct run *run, const char *name,
                                      json_t *entries)
 {
-    struct journal_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct journal_item *item = xcalloc(1, sizeof *item);
     *item = (struct journal_item){
         .item = {.done = item_done, .free = item_free, .adds_history = true},
         .origin = {.run = notes->run},
-        .node = text_format("%s", name),
+        .node = xstrdup(name),
         .entries = entries,
     };
     item->origin.node = item->node;

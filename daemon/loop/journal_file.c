@@ -2,6 +2,7 @@
 #include "daemon/loop/journal_file.h"
 
 #include "lib/journal_line.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +14,7 @@ void journal_file_open(struct journal_file *file, const char *path)
         file->failed = errno;
         return;
     }
-    file->line = malloc(JOURNAL_LINE_MAX + 1);
-    if (!file->line)
-        abort();
+    file->line = xmalloc(JOURNAL_LINE_MAX + 1);
 }
 
 /* Reads to the line's end, or as much of it as `line` holds. True at the line's end. */

@@ -8,6 +8,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -68,7 +69,7 @@ static void withdraw_verdict(struct verdict *verdict, const char *lack)
         return;
     verdict->outcome = CHECK_INSUFFICIENT;
     free(verdict->reason);
-    verdict->reason = text_format("%s", lack);
+    verdict->reason = xstrdup(lack);
 }
 
 static int gather(struct judgement *judgement, struct store *store, const struct phase *phase,
@@ -80,10 +81,8 @@ static int gather(struct judgement *judgement, struct store *store, const struct
     const json_t *gate = json_object_get(judgement->own.spec, "gate");
     if (json_object_size(gate) > 0)
         add_lack(judgement, &judgement->own, NULL);
-    judgement->before = calloc(phase->index + 1, sizeof *judgement->before);
-    judgement->before_names = calloc(phase->index + 1, sizeof *judgement->before_names);
-    if (!judgement->before || !judgement->before_names)
-        abort();
+    judgement->before = xcalloc(phase->index + 1, sizeof *judgement->before);
+    judgement->before_names = xcalloc(phase->index + 1, sizeof *judgement->before_names);
     /* Phases stand in topological order. */
     for (unsigned i = 0; i < phase->index; i++) {
         const struct phase *before = &phase->workflow->phases[i];
@@ -114,10 +113,10 @@ static void judge_check(struct judgement *judgement, const char *name, const jso
         check_evaluate(&check, CHECK_GATE, &scope, &verdict);
         check_fini(&check);
     } else { /* the spec was checked when it came, so this is rather a newer phased's */
-        verdict = (struct verdict){.name = text_format("%s", name),
+        verdict = (struct verdict){.name = xstrdup(name),
                                    .outcome = CHECK_ERROR,
-                                   .bounds = text_format("%s", ""),
-                                   .reason = text_format("%s", err.message)};
+                                   .bounds = xstrdup(""),
+                                   .reason = xstrdup(err.message)};
     }
     if (judgement->lack.size)
         withdraw_verdict(&verdict, text_string(&judgement->lack));
@@ -207,9 +206,7 @@ int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
 {
     if (phase->is_matrix)
         return matrix_judge(loop, phase, err);
-    struct judgement *judgement = calloc(1, sizeof *judgement);
-    if (!judgement)
-        abort();
+    struct judgement *judgement = xcalloc(1, sizeof *judgement);
     judgement->item =
         (struct loop_item){.write = judgement_write, .free = judgement_free, .adds_history = true};
     judgement->workflow = phase->workflow->id;

@@ -13,6 +13,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/mac.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -90,9 +91,7 @@ static void finals_add(struct loop *loop, struct workflow *workflow)
             return;
     if (loop->final_count == loop->final_capacity) {
         loop->final_capacity = loop->final_capacity ? 2 * loop->final_capacity : 16;
-        loop->finals = realloc(loop->finals, loop->final_capacity * sizeof *loop->finals);
-        if (!loop->finals)
-            abort();
+        loop->finals = xrealloc(loop->finals, loop->final_capacity * sizeof *loop->finals);
     }
     loop->finals[loop->final_count++] = workflow;
 }
@@ -469,9 +468,7 @@ static void loop_free(struct loop *loop)
 
 int loop_open(const struct loop_config *config, struct loop **ret_loop, struct error *err)
 {
-    struct loop *loop = calloc(1, sizeof *loop);
-    if (!loop)
-        abort();
+    struct loop *loop = xcalloc(1, sizeof *loop);
     loop->config = *config;
     loop->results_ms = INT64_MAX;
     loop->unheard_ms = loop_now_ms() + UNHEARD_LOOK_MS;

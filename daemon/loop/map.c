@@ -2,6 +2,8 @@
  * removed entries. */
 #include "daemon/loop/map.h"
 
+#include "lib/memory.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -25,9 +27,7 @@ static void grow(struct map *map)
 {
     struct map old = *map;
     map->capacity = old.capacity ? 2 * old.capacity : CAPACITY_FIRST;
-    map->entries = calloc(map->capacity, sizeof *map->entries);
-    if (!map->entries)
-        abort();
+    map->entries = xcalloc(map->capacity, sizeof *map->entries);
     for (size_t i = 0; i < old.capacity; i++)
         if (old.entries[i].key)
             *entry_of(map, old.entries[i].key) = old.entries[i];

@@ -8,6 +8,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -122,12 +123,12 @@ static void judge_where(const struct expr_scope *scope, const char *where, char 
     struct error err;
     struct verdict verdict;
     if (check_from_json("where", json, &check, &err) < 0) { /* checked when the spec came */
-        *ret_reason = text_format("%s", err.message);
+        *ret_reason = xstrdup(err.message);
     } else {
         check_evaluate(&check, CHECK_GATE, scope, &verdict);
         check_fini(&check);
         if (verdict.outcome != CHECK_PASSED)
-            *ret_reason = text_format("%s", verdict.reason);
+            *ret_reason = xstrdup(verdict.reason);
         verdict_fini(&verdict);
     }
     json_decref(json);
@@ -183,11 +184,9 @@ static int judge_members(struct decision *decision, struct store *store, struct 
     const struct phase *matrix = decision->matrix;
     struct workflow *workflow = matrix->workflow;
     int status = 0;
-    decision->scores = calloc(matrix->index + 1, sizeof *decision->scores);
-    decision->reasons = calloc(matrix->index + 1, sizeof *decision->reasons);
-    decision->chosen = calloc(matrix->index + 1, sizeof *decision->chosen);
-    if (!decision->scores || !decision->reasons || !decision->chosen)
-        abort();
+    decision->scores = xcalloc(matrix->index + 1, sizeof *decision->scores);
+    decision->reasons = xcalloc(matrix->index + 1, sizeof *decision->reasons);
+    decision->chosen = xcalloc(matrix->index + 1, sizeof *decision->chosen);
     for (size_t i = 0; status == 0 && i < matrix->index; i++) {
         struct phase *member = &workflow->phases[i];
         if (member->matrix != matrix)
@@ -195,8 +194,8 @@ static int judge_members(struct decision *decision, struct store *store, struct 
         size_t at = decision->count++;
         decision->scores[at] = (struct core_score){.member = member, .number = at, .value = NAN};
         if (member->state != PHASE_SUCCEEDED)
-            decision->reasons[at] = text_format(
-                "%s", *member->reason ? member->reason : phase_state_name(member->state));
+            decision->reasons[at] =
+                xstrdup(*member->reason ? member->reason : phase_state_name(member->state));
         else if (member->rung == matrix->rung)
             status =
                 judge_member(decision, store, &decision->scores[at], &decision->reasons[at], err);
@@ -377,15 +376,11 @@ static int work_out_plan(struct decision *decision, struct store *store, struct 
 int matrix_judge(struct loop *loop, struct phase *matrix, struct error *err)
 {
     struct store *store = loop_store(loop);
-    struct decision *decision = calloc(1, sizeof *decision);
-    if (!decision)
-        abort();
+    struct decision *decision = xcalloc(1, sizeof *decision);
     decision->item = (struct loop_item){.write = decision_write, .free = decision_free};
     decision->matrix = matrix;
     decision->changes = json_object();
-    decision->follows = calloc(matrix->workflow->phase_count, sizeof *decision->follows);
-    if (!decision->follows)
-        abort();
+    decision->follows = xcalloc(matrix->workflow->phase_count, sizeof *decision->follows);
     int status = store_phase_spec(store, matrix->id, &decision->spec, err);
     const json_t *json = json_object_get(decision->spec, "matrix");
     decision->best = json_object_get(json, "best");

@@ -3,6 +3,7 @@
 
 #include "daemon/core/model.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/text.h"
 
@@ -38,9 +39,7 @@ static int model_of_beside(const struct workflow *workflow, struct phase *phase,
 static int model_of_after(struct workflow *workflow, struct phase *phase,
                           const struct phase_spec *spec, struct error *err)
 {
-    phase->after = calloc(spec->after_count + 1, sizeof *phase->after);
-    if (!phase->after)
-        abort();
+    phase->after = xcalloc(spec->after_count + 1, sizeof *phase->after);
     for (size_t i = 0; i < spec->after_count; i++) {
         const struct phase *before = model_of_find(workflow, phase, spec->after[i]);
         if (!before)
@@ -74,7 +73,7 @@ static void model_of_resources(struct phase *phase, const struct phase_spec *spe
     phase->gpus_per_node = resources->gpus;
     phase->cpus_per_node =
         resources->cpus ? resources->cpus : resources->cpus_per_gpu * resources->gpus;
-    phase->gpu_type = resources->gpu_type ? text_format("%s", resources->gpu_type) : NULL;
+    phase->gpu_type = xstrdup_or_null(resources->gpu_type);
     phase->alternatives = model_of_alternatives(resources->alternatives);
     phase->time_s = resources->time_s;
 }
@@ -104,11 +103,9 @@ static void model_of_remedies(struct phase *phase, const struct phase_spec *spec
             const char *resume = json_string_value(json_object_get(remedy, "resume"));
             int parsed = resume ? remedy_resume_parse(resume) : REMEDY_CHECKPOINT;
             phase->remedies =
-                realloc(phase->remedies, (phase->remedy_count + 1) * sizeof *phase->remedies);
-            if (!phase->remedies)
-                abort();
+                xrealloc(phase->remedies, (phase->remedy_count + 1) * sizeof *phase->remedies);
             phase->remedies[phase->remedy_count++] = (struct remedy){
-                .cause = text_format("%s", cause),
+                .cause = xstrdup(cause),
                 .times = (unsigned)json_integer_value(json_object_get(remedy, "times")),
                 .resume = parsed < 0 ? REMEDY_CHECKPOINT : (enum remedy_resume)parsed,
             };
@@ -170,7 +167,7 @@ static int model_of_phase(struct workflow *workflow, struct phase *phase, json_t
     int status = phase_spec_init(&spec, json, err);
     if (status < 0)
         return status;
-    phase->name = text_format("%s", spec.name);
+    phase->name = xstrdup(spec.name);
     model_of_resources(phase, &spec);
     phase->has_checkpoint = spec.checkpoint.path != NULL;
     phase->stop_s = phase->has_checkpoint ? spec.checkpoint.save_time_s : STOP_S;
@@ -202,14 +199,10 @@ int model_of_workflow(const json_t *resolved, struct workflow **ret_workflow, st
 {
     const json_t *phases = json_object_get(resolved, "phases");
     const char *name = json_string_value(json_object_get(resolved, "name"));
-    struct workflow *workflow = calloc(1, sizeof *workflow);
-    if (!workflow)
-        abort();
-    workflow->name = text_format("%s", name ? name : "");
+    struct workflow *workflow = xcalloc(1, sizeof *workflow);
+    workflow->name = xstrdup(name ? name : "");
     workflow->phase_count = json_array_size(phases);
-    workflow->phases = calloc(workflow->phase_count + 1, sizeof *workflow->phases);
-    if (!workflow->phases)
-        abort();
+    workflow->phases = xcalloc(workflow->phase_count + 1, sizeof *workflow->phases);
     int status = 0;
     for (size_t i = 0; status == 0 && i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];

@@ -5,6 +5,7 @@
 #include "daemon/loop/log.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -54,9 +55,7 @@ static void month_free(struct loop_item *base)
 static void month_save(struct loop *loop)
 {
     const struct month *month = &loop->month;
-    struct month_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct month_item *item = xcalloc(1, sizeof *item);
     *item = (struct month_item){
         .item = {.write = month_write, .free = month_free},
         .budget = json_incref(month->budget),

@@ -4,7 +4,7 @@
 #include "daemon/loop/inside.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
-#include "lib/text.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +12,7 @@
 
 static struct notes *notes_add(struct loop *loop, uint64_t run, const char *secret)
 {
-    struct notes *notes = calloc(1, sizeof *notes);
-    if (!notes)
-        abort();
+    struct notes *notes = xcalloc(1, sizeof *notes);
     notes->run = run;
     notes->step = -1;
     notes->saved = json_array();
@@ -98,11 +96,9 @@ int notes_node(struct loop *loop, struct notes *notes, const char *name,
     int status = store_journal_committed(loop->config.store, notes->run, name, &taken, err);
     if (status < 0)
         return status;
-    struct notes_node *node = calloc(1, sizeof *node);
-    notes->nodes = realloc(notes->nodes, (notes->node_count + 1) * sizeof *notes->nodes);
-    if (!notes->nodes || !node)
-        abort();
-    *node = (struct notes_node){.name = text_format("%s", name), .taken = taken};
+    struct notes_node *node = xcalloc(1, sizeof *node);
+    notes->nodes = xrealloc(notes->nodes, (notes->node_count + 1) * sizeof *notes->nodes);
+    *node = (struct notes_node){.name = xstrdup(name), .taken = taken};
     notes->nodes[notes->node_count++] = node;
     *ret_node = node;
     return 0;

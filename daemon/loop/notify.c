@@ -7,6 +7,7 @@
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/spec/notify.h"
 #include "lib/text.h"
 
@@ -91,9 +92,7 @@ static void notify_free(struct loop_item *base)
 /* Tries again at `due_ms`; 0: never. Takes `warning`, which may be NULL. */
 static void notify_post(struct loop *loop, const json_t *notice, int64_t due_ms, char *warning)
 {
-    struct notify_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct notify_item *item = xcalloc(1, sizeof *item);
     *item = (struct notify_item){
         .item = {.write = notify_write, .free = notify_free, .adds_history = true},
         .notice = notice_number(notice, "notice"),
@@ -154,7 +153,7 @@ static char *teller_said(const struct teller *teller)
     if (cut < end)
         text[cut] = '\0';
     json_t *string = json_string(line); /* what is no UTF-8 is not told */
-    char *said = string ? text_format("%s", line) : NULL;
+    char *said = string ? xstrdup(line) : NULL;
     json_decref(string);
     return said;
 }
@@ -245,11 +244,9 @@ static char **teller_environment(const json_t *notice)
     size_t count = 0;
     while (environ[count])
         count++;
-    char **environment = calloc(count + 5, sizeof *environment);
-    if (!environment)
-        abort();
+    char **environment = xcalloc(count + 5, sizeof *environment);
     for (size_t i = 0; i < count; i++)
-        environment[i] = text_format("%s", environ[i]);
+        environment[i] = xstrdup(environ[i]);
     for (size_t i = 0; i < 4; i++)
         environment[count + i] =
             text_format("PHASED_NOTICE_%s=%s", names[i], notice_text(notice, keys[i]));
@@ -278,9 +275,7 @@ static void teller_start(struct loop *loop, struct teller **place, json_t *notic
         notify_record(loop, notice, -fd, strerror(-fd));
         return;
     }
-    struct teller *teller = calloc(1, sizeof *teller);
-    if (!teller)
-        abort();
+    struct teller *teller = xcalloc(1, sizeof *teller);
     *teller = (struct teller){
         .loop = loop, .notice = json_incref(notice), .errors = teller_open_errors()};
     teller->process.data = teller;

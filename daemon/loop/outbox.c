@@ -2,6 +2,8 @@
  * other, so the place of a new one is found quickly from the end. */
 #include "daemon/loop/outbox.h"
 
+#include "lib/memory.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -93,9 +95,7 @@ void outbox_apply(struct outbox *outbox, const struct core_effect *effect)
         return;
     }
     if (!duty) {
-        duty = calloc(1, sizeof *duty);
-        if (!duty)
-            abort();
+        duty = xcalloc(1, sizeof *duty);
         duty->effect = *effect;
         map_put(&outbox->duties, key_of(effect->kind, duty_id(duty)), duty);
         wait_in_line(outbox, duty, effect->due_ms);

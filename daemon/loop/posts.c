@@ -2,7 +2,7 @@
 #include "daemon/loop/posts.h"
 
 #include "daemon/loop/loop.h"
-#include "lib/text.h"
+#include "lib/memory.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,16 +19,14 @@ static void own_texts(struct post *post)
 {
     for (size_t i = 0; i < POST_TEXTS; i++) {
         const char **text = (const char **)(void *)((char *)&post->event + texts[i]);
-        post->texts[i] = *text ? text_format("%s", *text) : NULL;
+        post->texts[i] = xstrdup_or_null(*text);
         *text = post->texts[i];
     }
 }
 
 struct post *post_new(struct loop_item *item, const struct core_event *event)
 {
-    struct post *post = calloc(1, sizeof *post);
-    if (!post)
-        abort();
+    struct post *post = xcalloc(1, sizeof *post);
     post->item = item;
     if (!event)
         return post;

@@ -8,6 +8,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"
 
@@ -180,9 +181,7 @@ static struct turn_limits round_count(struct loop *loop, struct map *runs)
     struct queue *queue = &loop->queued;
     struct turn_limits used = {0};
     size_t count = core_workflow_count(loop->core);
-    queue->lines = calloc(count + 1, sizeof *queue->lines);
-    if (!queue->lines)
-        abort();
+    queue->lines = xcalloc(count + 1, sizeof *queue->lines);
     for (size_t i = 0; i < count; i++) {
         const struct workflow *workflow = core_workflow_at(loop->core, i);
         unsigned before = used.running;
@@ -249,9 +248,7 @@ static void round_hold(struct loop *loop)
     struct turn_limits used = round_count(loop, &round.runs);
     for (struct duty *duty = loop->outbox.first[OUTBOX_CLUSTER]; duty; duty = duty->next)
         most += is_in_round(queue, duty);
-    round.turns = calloc(most + 1, sizeof *round.turns);
-    if (!round.turns)
-        abort();
+    round.turns = xcalloc(most + 1, sizeof *round.turns);
     for (struct duty *duty = loop->outbox.first[OUTBOX_CLUSTER]; duty; duty = duty->next)
         if (is_in_round(queue, duty))
             round_add(&round, duty);

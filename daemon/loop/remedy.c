@@ -6,6 +6,7 @@
 #include "daemon/loop/resume.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/remedies.h"
 #include "lib/text.h"
@@ -145,14 +146,12 @@ out:
 
 int remedy_work_out(struct loop *loop, struct phase *phase, struct error *err)
 {
-    struct cure *cure = calloc(1, sizeof *cure);
-    if (!cure)
-        abort();
+    struct cure *cure = xcalloc(1, sizeof *cure);
     const struct remedy *remedy = phase->remedy;
     cure->item = (struct loop_item){.write = cure_write, .free = cure_free};
     cure->phase = phase;
     cure->run = phase->run->id;
-    cure->cause = text_format("%s", remedy->cause);
+    cure->cause = xstrdup(remedy->cause);
     cure->resume = remedy_resume_name(remedy->resume);
     cure->changes = json_array();
     phase_count_remedies(phase, remedy->cause, &cure->number, &cure->times);

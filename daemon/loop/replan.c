@@ -5,6 +5,7 @@
 #include "daemon/loop/model_of.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/spec.h"
 #include "lib/text.h"
 
@@ -35,9 +36,7 @@ static int resolve(const struct store_source *source, json_t **ret_resolved, str
     const char *name;
     json_t *value;
     size_t count = 0;
-    char **texts = calloc(json_object_size(source->set) + 1, sizeof *texts);
-    if (!texts)
-        abort();
+    char **texts = xcalloc(json_object_size(source->set) + 1, sizeof *texts);
     json_object_foreach(source->set, name, value) texts[count++] =
         text_format("%s=%s", name, json_string_value(value));
     struct spec_overrides overrides = {

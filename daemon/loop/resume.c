@@ -5,6 +5,7 @@
 #include "daemon/store/store.h"
 #include "lib/checkpoint.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 
@@ -51,13 +52,10 @@ static void rows_fini(struct rows *rows)
 static int rows_add(void *arg, const struct store_checkpoint *checkpoint)
 {
     struct rows *rows = arg;
-    if ((rows->count & (rows->count + 1)) == 0) { /* a power of two, less one */
-        rows->items = realloc(rows->items, 2 * (rows->count + 1) * sizeof *rows->items);
-        if (!rows->items)
-            abort();
-    }
+    if ((rows->count & (rows->count + 1)) == 0) /* a power of two, less one */
+        rows->items = xrealloc(rows->items, 2 * (rows->count + 1) * sizeof *rows->items);
     rows->items[rows->count++] = (struct row){
-        .path = text_format("%s", checkpoint->path),
+        .path = xstrdup(checkpoint->path),
         .run = checkpoint->run,
         .step = checkpoint->step,
         .bytes = checkpoint->bytes,

@@ -8,6 +8,7 @@
 #include "lib/error.h"
 #include "lib/fingerprint.h"
 #include "lib/home.h"
+#include "lib/memory.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 
@@ -179,12 +180,10 @@ static int reuse_matrix(struct store *store, const struct home *home, const json
 {
     struct workflow *workflow = matrix->workflow;
     struct known known = {
-        .members = calloc(matrix->index + 1, sizeof *known.members),
-        .results = calloc(matrix->index + 1, sizeof *known.results),
+        .members = xcalloc(matrix->index + 1, sizeof *known.members),
+        .results = xcalloc(matrix->index + 1, sizeof *known.results),
     };
     int status = 0;
-    if (!known.members || !known.results)
-        abort();
     for (size_t i = 0; status >= 0 && i < matrix->index; i++) {
         struct phase *member = &workflow->phases[i];
         if (member->matrix != matrix)

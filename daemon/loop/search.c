@@ -10,6 +10,7 @@
 #include "daemon/loop/resume.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <stdlib.h>
 
@@ -47,9 +48,7 @@ static void search_complete(json_t *left)
 
 static void search_post(struct loop *loop, struct run *run, json_t *left)
 {
-    struct search_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct search_item *item = xcalloc(1, sizeof *item);
     *item = (struct search_item){
         .item = {.write = search_write, .free = search_free, .adds_history = true},
         .origin = {.workflow = run->phase->workflow->id,

@@ -3,6 +3,7 @@
 
 #include "daemon/slurm/cluster.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,9 +58,7 @@ int loop_survey(struct loop *loop, const struct cluster_description *const *desc
     int status = cluster_survey(loop->cluster, loop->survey_last + 1, descriptions, count, err);
     if (status < 0)
         return status;
-    struct survey_asker *asker = calloc(1, sizeof *asker);
-    if (!asker)
-        abort();
+    struct survey_asker *asker = xcalloc(1, sizeof *asker);
     *asker =
         (struct survey_asker){.loop = loop, .key = ++loop->survey_last, .done = done, .arg = arg};
     map_put(&loop->surveys, asker->key, asker);

@@ -3,6 +3,7 @@
 
 #include "daemon/loop/log.h"
 #include "daemon/store/store.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdarg.h>
@@ -38,9 +39,7 @@ void loop_warn(struct loop *loop, const struct run *run, const char *format, ...
     const struct phase *phase = run->phase;
     struct text message = {0};
     va_list args;
-    struct warning_item *item = calloc(1, sizeof *item);
-    if (!item)
-        abort();
+    struct warning_item *item = xcalloc(1, sizeof *item);
     va_start(args, format);
     text_addv(&message, format, args);
     va_end(args);

@@ -2,6 +2,7 @@
 #include "daemon/slurm/answer.h"
 
 #include "daemon/slurm/versions.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -105,9 +106,9 @@ static enum cluster_job_state job_state(uint32_t state)
 static char *job_reason(const slurm_job_info_t *info)
 {
     if (info->state_desc && *info->state_desc)
-        return text_format("%s", info->state_desc);
+        return xstrdup(info->state_desc);
     const char *word = reason_string((enum job_state_reason)info->state_reason);
-    return word ? text_format("%s", word) : text_format("reason %u", (unsigned)info->state_reason);
+    return word ? xstrdup(word) : text_format("reason %u", (unsigned)info->state_reason);
 }
 
 static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, const char *token)
@@ -129,7 +130,7 @@ static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, cons
         .time_limit_minutes = info->time_limit == INFINITE ? UINT32_MAX : info->time_limit,
         .priority = info->priority,
         .reason = job_reason(info),
-        .nodes = text_format("%s", info->nodes ? info->nodes : ""),
+        .nodes = xstrdup(info->nodes ? info->nodes : ""),
     };
     job->held = job->state == CLUSTER_JOB_PENDING && info->priority == 0;
     memcpy(job->token, token, sizeof job->token);
@@ -147,11 +148,8 @@ void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, co
 {
     const slurm_job_info_t *best = NULL;
     char found[CLUSTER_TOKEN_LENGTH + 1];
-    if (!token) {
-        result->jobs = calloc(loaded->record_count + 1, sizeof *result->jobs);
-        if (!result->jobs)
-            abort();
-    }
+    if (!token)
+        result->jobs = xcalloc(loaded->record_count + 1, sizeof *result->jobs);
     for (uint32_t i = 0; i < loaded->record_count; i++) {
         const slurm_job_info_t *info = &loaded->job_array[i];
         if (!job_token(info, found))
@@ -163,9 +161,7 @@ void answer_jobs(struct cluster_result *result, const job_info_msg_t *loaded, co
     }
     if (!best)
         return;
-    result->jobs = calloc(1, sizeof *result->jobs);
-    if (!result->jobs)
-        abort();
+    result->jobs = xcalloc(1, sizeof *result->jobs);
     job_fill(&result->jobs[result->job_count++], best, token);
     result->job_id = best->job_id;
 }

@@ -3,7 +3,7 @@
 
 #include "daemon/slurm/versions.h"
 #include "lib/error.h"
-#include "lib/text.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,11 +157,11 @@ int configuration_check(const char *checker, struct error *err)
 char *configuration_read(void)
 {
     const char *given = getenv("SLURM_CONF");
-    char *kept = given ? text_format("%s", given) : NULL;
+    char *kept = xstrdup_or_null(given);
     slurm_init(NULL);
     /* libslurm has put the file that it found into the environment. */
     const char *found = getenv("SLURM_CONF");
-    char *file = found ? text_format("%s", found) : NULL;
+    char *file = xstrdup_or_null(found);
     if ((kept ? setenv("SLURM_CONF", kept, 1) : unsetenv("SLURM_CONF")) < 0)
         abort(); /* no memory */
     free(kept);

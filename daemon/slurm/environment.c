@@ -2,6 +2,7 @@
 #include "daemon/slurm/environment.h"
 
 #include "daemon/slurm/cluster.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <limits.h>
@@ -70,13 +71,11 @@ char **environment_new(const struct cluster_description *description, uint32_t *
     size_t captured = strings_count(description->environment);
     size_t limits = strings_count(description->limits);
     struct list list = {0};
-    list.strings = calloc(captured + limits + ENVIRONMENT_ADDED_MAX, sizeof *list.strings);
-    if (!list.strings)
-        abort();
+    list.strings = xcalloc(captured + limits + ENVIRONMENT_ADDED_MAX, sizeof *list.strings);
 
     for (size_t i = 0; i < captured; i++) {
         if (!is_of_slurm(description->environment[i]))
-            list_add(&list, text_format("%s", description->environment[i]));
+            list_add(&list, xstrdup(description->environment[i]));
     }
     for (size_t i = 0; i < limits; i++)
         list_add(&list, text_format("SLURM_RLIMIT_%s", description->limits[i]));

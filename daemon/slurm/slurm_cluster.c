@@ -10,6 +10,7 @@
 #include "daemon/slurm/surveyor.h"
 #include "daemon/slurm/versions.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -376,9 +377,7 @@ static struct request *request_new(struct slurm_cluster *slurm, uint64_t key,
                         CLUSTER_REQUESTS_MAX);
         return NULL;
     }
-    struct request *request = calloc(1, sizeof *request);
-    if (!request)
-        abort();
+    struct request *request = xcalloc(1, sizeof *request);
     request->result.key = key;
     request->result.kind = kind;
     return request;
@@ -523,9 +522,7 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     int result = configuration_check(config->checker, err);
     if (result < 0)
         return result;
-    struct slurm_cluster *slurm = calloc(1, sizeof *slurm);
-    if (!slurm)
-        abort();
+    struct slurm_cluster *slurm = xcalloc(1, sizeof *slurm);
     slurm->cluster.operations = &slurm_cluster_operations;
     slurm->config = *config;
     /* Before the thread starts, which from then on is alone with libslurm: this reads the

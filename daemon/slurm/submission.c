@@ -5,6 +5,7 @@
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/environment.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
 
@@ -33,7 +34,7 @@ static char *keep(struct submission *submission, char *take_string)
 
 static char *keep_copy(struct submission *submission, const char *string)
 {
-    return keep(submission, text_format("%s", string));
+    return keep(submission, xstrdup(string));
 }
 
 /* Slurm replaces %j and the like in paths: %% stands for itself. */
@@ -370,9 +371,7 @@ int submission_new(const job_desc_msg_t *defaults, const struct cluster_descript
     int result = description_check(description, err);
     if (result < 0)
         return result;
-    struct submission *submission = calloc(1, sizeof *submission);
-    if (!submission)
-        abort();
+    struct submission *submission = xcalloc(1, sizeof *submission);
     submission->job = *defaults;
     fill_text(submission, description);
     fill_resources(submission, description);

@@ -8,19 +8,16 @@
 #include "daemon/slurm/survey.h"
 #include "daemon/slurm/versions.h"
 #include "lib/error.h"
-#include "lib/text.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 static void *surveyor_allocate(size_t count, size_t size)
 {
-    void *memory = calloc(count + 1, size);
-    if (!memory)
-        abort();
+    void *memory = xcalloc(count + 1, size);
     return memory;
 }
 
@@ -44,8 +41,8 @@ static void add_nodes(struct cluster_survey *survey, const node_info_msg_t *load
         const node_info_t *node = &loaded->node_array[i];
         bool is_usable = node->name && node_is_usable(node);
         survey->nodes[i] = (struct survey_node){
-            .name = text_format("%s", node->name ? node->name : ""),
-            .gres = text_format("%s", node->gres ? node->gres : ""),
+            .name = xstrdup(node->name ? node->name : ""),
+            .gres = xstrdup(node->gres ? node->gres : ""),
             .is_usable = is_usable,
             .is_idle = is_usable && (node->node_state & NODE_STATE_BASE) == NODE_STATE_IDLE &&
                        !(node->node_state & (NODE_STATE_COMPLETING | NODE_STATE_RES)),
@@ -119,7 +116,7 @@ static void add_partitions(struct cluster_survey *survey, const slurm_conf_t *co
     for (size_t i = 0; i < survey->partition_count; i++) {
         const partition_info_t *partition = &loaded->partition_array[i];
         survey->partitions[i] = (struct survey_partition){
-            .name = text_format("%s", partition->name ? partition->name : ""),
+            .name = xstrdup(partition->name ? partition->name : ""),
             .is_default = (partition->flags & PART_FLAG_DEFAULT) != 0,
             .is_up = partition->state_up == PARTITION_UP,
             .max_time_minutes = limit_of(partition->max_time),
@@ -153,8 +150,8 @@ static void forecast_job(struct partitions *partitions, struct submission *submi
     }
     if (response) {
         forecast->start_time = response->start_time;
-        forecast->partition = text_format("%s", response->part_name ? response->part_name : "");
-        forecast->nodes = text_format("%s", response->node_list ? response->node_list : "");
+        forecast->partition = xstrdup(response->part_name ? response->part_name : "");
+        forecast->nodes = xstrdup(response->node_list ? response->node_list : "");
         slurm_free_will_run_response_msg(response);
     }
     if (forecast->start_time <= 0)

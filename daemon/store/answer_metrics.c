@@ -2,6 +2,7 @@
 #include "daemon/store/answers.h"
 #include "daemon/store/row_json.h"
 #include "daemon/store/store_private.h"
+#include "lib/memory.h"
 
 #include <stdlib.h>
 
@@ -20,9 +21,7 @@ static void metrics_add_cell(struct metrics_cells *cells, struct metrics_cell ce
 {
     if (cells->count == cells->capacity) {
         cells->capacity = cells->capacity ? 2 * cells->capacity : 256;
-        cells->items = realloc(cells->items, cells->capacity * sizeof *cells->items);
-        if (!cells->items)
-            abort();
+        cells->items = xrealloc(cells->items, cells->capacity * sizeof *cells->items);
     }
     cells->items[cells->count++] = cell;
 }

@@ -2,12 +2,12 @@
 #include "daemon/core/core.h"
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The value of a stored name; NULL is 0. An unknown one, which the CHECKs allow no one to write, is
@@ -99,9 +99,7 @@ static int load_phases(struct store *store, struct workflow *workflow, struct er
     while ((result = stmt_step(stmt, err)) > 0) {
         if (workflow->phase_count == capacity) {
             capacity = capacity ? 2 * capacity : 4;
-            workflow->phases = realloc(workflow->phases, capacity * sizeof *workflow->phases);
-            if (!workflow->phases)
-                abort();
+            workflow->phases = xrealloc(workflow->phases, capacity * sizeof *workflow->phases);
         }
         struct phase *phase = &workflow->phases[workflow->phase_count];
         *phase = (struct phase){.index = (unsigned)workflow->phase_count++};
@@ -127,9 +125,7 @@ static int load_edges(struct store *store, struct workflow *workflow, struct err
             return load_damaged(store, workflow, err);
         }
         struct phase *phase = &workflow->phases[position];
-        unsigned *after = realloc(phase->after, (phase->after_count + 1) * sizeof *after);
-        if (!after)
-            abort();
+        unsigned *after = xrealloc(phase->after, (phase->after_count + 1) * sizeof *after);
         after[phase->after_count++] = before;
         phase->after = after;
     }
@@ -270,9 +266,7 @@ static int load_row(struct store *store, struct workflow *workflow, struct error
 int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_workflow,
                         struct error *err)
 {
-    struct workflow *workflow = calloc(1, sizeof *workflow);
-    if (!workflow)
-        abort();
+    struct workflow *workflow = xcalloc(1, sizeof *workflow);
     workflow->id = id;
     int result = load_row(store, workflow, err);
     if (result == 0)

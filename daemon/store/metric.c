@@ -1,6 +1,7 @@
 /* Metrics in and out. Rows come by the hundred thousand, so a name costs one look-up in memory. */
 #include "daemon/store/store_private.h"
 #include "lib/expr/metrics.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -70,9 +71,7 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
     struct stmt *stmt = store_stmt(store, Q_METRIC_LINEAGE);
     stmt_bind_id(stmt, ":phase", phase);
     while ((result = stmt_step(stmt, err)) > 0) {
-        lineage.runs = realloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
-        if (!lineage.runs)
-            abort();
+        lineage.runs = xrealloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
         struct metric_ancestor *ancestor = &lineage.runs[lineage.count++];
         *ancestor = (struct metric_ancestor){.step_max = step_max};
         ancestor->run = (uint64_t)stmt_next_int(stmt);

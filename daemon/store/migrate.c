@@ -6,6 +6,7 @@
  * are theirs. */
 #include "daemon/store/store_private.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -79,7 +80,7 @@ static int refuse_other(struct store *store, int version, const char *what, stru
 static char *describe(sqlite3 *db, const char *wants)
 {
     static const char sql[] =
-        "SELECT group_concat(line, char(10)) || char(10)"
+        "SELECT ifnull(group_concat(line, char(10)) || char(10), '')" /* there may be none */
         "  FROM (SELECT has.type || ' ' || has.name || ifnull('.' || part.name, '') AS line"
         "          FROM sqlite_schema AS has"
         "          LEFT JOIN pragma_table_info(has.name) AS part ON has.type IN ('table', 'view')"
@@ -93,7 +94,7 @@ static char *describe(sqlite3 *db, const char *wants)
     if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
         sqlite3_bind_text(stmt, 1, wants, -1, SQLITE_STATIC) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW)
-        text = text_format("%s", (const char *)sqlite3_column_text(stmt, 0));
+        text = xstrdup((const char *)sqlite3_column_text(stmt, 0));
     (void)sqlite3_finalize(stmt); /* repeats the code of a failed step */
     return text;
 }

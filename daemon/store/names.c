@@ -1,6 +1,8 @@
 /* A hash table with open addressing, never more than half full. */
 #include "daemon/store/names.h"
 
+#include "lib/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +41,8 @@ int64_t names_find(const struct names *names, const char *name)
 void names_add(struct names *names, const char *name, int64_t id)
 {
     if (!names->entries)
-        names->entries = calloc(NAMES_SLOTS, sizeof *names->entries);
-    char *copy = strdup(name);
-    if (!names->entries || !copy)
-        abort();
+        names->entries = xcalloc(NAMES_SLOTS, sizeof *names->entries);
+    char *copy = xstrdup(name);
     if (names->count == NAMES_COUNT_MAX)
         names_clear(names);
     names->entries[names_slot(names, name)] = (struct names_entry){copy, id};

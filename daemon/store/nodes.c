@@ -3,6 +3,7 @@
  * bounds the work. */
 #include "daemon/store/nodes.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void nodes_add(json_t *names, const char *pattern, size_t size, unsigned 
     const char *close = open ? memchr(open, ']', (size_t)(end - open)) : NULL;
     bool is_good = close && depth < NODES_BRACKETS_MAX && open - pattern <= NODES_AFFIX_MAX &&
                    end - close <= NODES_AFFIX_MAX;
-    char *tail = is_good ? strndup(close + 1, (size_t)(end - close - 1)) : NULL;
+    char *tail = is_good ? xstrndup(close + 1, (size_t)(end - close - 1)) : NULL;
     for (const char *range = open; is_good && range != close;) {
         range++; /* behind the bracket or comma */
         is_good = nodes_add_range(names, pattern, (size_t)(open - pattern), range, tail, depth);
@@ -72,7 +73,7 @@ json_t *nodes_expand(const char *list)
     json_t *names = json_array(), *whole = json_string(list);
     char *plain = NULL;
     if (!whole) { /* not UTF-8: perhaps cut inside of a letter */
-        list = plain = text_format("%s", list);
+        list = plain = xstrdup(list);
         for (char *c = plain; *c; c++)
             *c = (unsigned char)*c < 0x80 ? *c : '?';
     }

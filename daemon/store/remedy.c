@@ -1,9 +1,9 @@
 /* Remedies: what was changed, from what text, and what a phase is with other params. */
 #include "daemon/store/rows.h"
 #include "daemon/store/store_private.h"
+#include "lib/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* --- Of a phase ------------------------------------------------------------------------------- */
 
@@ -28,9 +28,7 @@ bool rows_load_remedies(const json_t *json, struct phase *phase)
     const json_t *row;
     if (!json)
         return true;
-    phase->remedies = calloc(json_array_size(json) + 1, sizeof *phase->remedies);
-    if (!phase->remedies)
-        abort();
+    phase->remedies = xcalloc(json_array_size(json) + 1, sizeof *phase->remedies);
     json_array_foreach((json_t *)json, i, row)
     {
         const char *cause = json_string_value(json_object_get(row, "cause"));
@@ -38,9 +36,7 @@ bool rows_load_remedies(const json_t *json, struct phase *phase)
         int parsed = resume ? remedy_resume_parse(resume) : -1;
         if (!cause || parsed < 0)
             return false;
-        char *copy = strdup(cause);
-        if (!copy)
-            abort();
+        char *copy = xstrdup(cause);
         phase->remedies[phase->remedy_count++] = (struct remedy){
             .cause = copy,
             .resume = (enum remedy_resume)parsed,

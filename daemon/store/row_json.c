@@ -2,6 +2,7 @@
 #include "daemon/store/row_json.h"
 
 #include "daemon/store/nodes.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,9 +18,7 @@ static json_t *row_json_text(const char *text)
     json_t *json = json_string(text);
     if (json)
         return json;
-    char *plain = strdup(text);
-    if (!plain)
-        abort();
+    char *plain = xstrdup(text);
     for (char *c = plain; *c; c++)
         *c = (unsigned char)*c < 0x80 ? *c : '?';
     json = json_string(plain);

@@ -3,6 +3,7 @@
 
 #include "daemon/store/store_private.h"
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -235,11 +236,7 @@ const char *stmt_next_text(struct stmt *stmt)
 
 char *stmt_next_copy(struct stmt *stmt)
 {
-    const char *text = stmt_next_text(stmt);
-    char *copy = text ? strdup(text) : NULL;
-    if (text && !copy)
-        abort();
-    return copy;
+    return xstrdup_or_null(stmt_next_text(stmt));
 }
 
 void stmt_next_words(struct stmt *stmt, char *buffer, size_t size)

@@ -5,6 +5,7 @@
 #include "daemon/store/store.h"
 
 #include "daemon/store/store_private.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -39,9 +40,7 @@ static const unsigned remote_filesystems[] = {
 
 bool store_is_remote(const char *path)
 {
-    char *folder = strdup(path);
-    if (!folder)
-        abort();
+    char *folder = xstrdup(path);
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0'; /* the root keeps its slash */
@@ -196,11 +195,9 @@ int store_open_as(const char *path, const char *runs, enum store_sharing sharing
     int result = store_make_file(path, &bytes, err);
     if (result < 0)
         return result;
-    struct store *store = calloc(1, sizeof *store);
-    if (!store)
-        abort();
-    store->path = text_format("%s", path);
-    store->runs = text_format("%s", runs);
+    struct store *store = xcalloc(1, sizeof *store);
+    store->path = xstrdup(path);
+    store->runs = xstrdup(runs);
     result = store_set_up(store, sharing, bytes, err);
     if (result < 0)
         store_close(store);

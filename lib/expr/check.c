@@ -2,6 +2,7 @@
 #include "lib/expr/check.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,16 +20,11 @@ static const struct {
     [CHECK_BELOW] = {"below", "below", "is not below"},
 };
 
-static char *check_copy(const char *text)
-{
-    return text ? text_format("%s", text) : NULL;
-}
-
 static int check_read_text(const char *key, const json_t *value, char **ret, struct error *err)
 {
     if (!json_is_string(value))
         return error_set(err, -EINVAL, "%s: not text", key);
-    *ret = check_copy(json_string_value(value));
+    *ret = xstrdup_or_null(json_string_value(value));
     return 0;
 }
 
@@ -111,7 +107,7 @@ int check_from_json(const char *name, const json_t *json, struct check *ret_chec
                     struct error *err)
 {
     int result = 0;
-    struct check check = {.name = check_copy(name)};
+    struct check check = {.name = xstrdup_or_null(name)};
     const char *key;
     json_t *value;
     if (!json_is_object(json)) {
@@ -195,7 +191,7 @@ static char *check_bounds_text(const struct check *check)
 {
     struct text text = {0};
     if (check->condition)
-        return check_copy(check->condition);
+        return xstrdup_or_null(check->condition);
     for (size_t i = 0; i < CHECK_BOUNDS; i++)
         if (check->has_bound[i])
             text_addf(&text, "%s%s %s", text.size ? " and " : "", bounds[i].words,
@@ -291,10 +287,10 @@ void check_evaluate(const struct check *check, enum check_kind kind, const struc
     struct expr_result result;
     struct error error;
     struct text reason = {0};
-    struct verdict verdict = {.name = check_copy(check->name),
+    struct verdict verdict = {.name = xstrdup_or_null(check->name),
                               .warn = check->warn,
                               .bounds = check_bounds_text(check),
-                              .advice = check_copy(check->advice)};
+                              .advice = xstrdup_or_null(check->advice)};
     judged.window = check->window;
     judged.full_windows = kind == CHECK_GUARD;
     int code = check_run(check, &judged, &result, &error);

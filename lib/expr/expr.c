@@ -5,6 +5,7 @@
 #include "lib/error.h"
 #include "lib/expr/sandbox.h"
 #include "lib/expr/scan.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -67,9 +68,7 @@ static int expr_run(const char *text, const struct expr_scope *scope, struct exp
     if (result < 0)
         return result;
     struct sandbox sandbox = {.scan = &scan, .scope = scope};
-    sandbox.comparisons = calloc(scan.comparison_count + 1, sizeof *sandbox.comparisons);
-    if (!sandbox.comparisons)
-        abort();
+    sandbox.comparisons = xcalloc(scan.comparison_count + 1, sizeof *sandbox.comparisons);
     result = sandbox_run(&sandbox);
     if (result < 0) {
         expr_result_fini(&sandbox.result);

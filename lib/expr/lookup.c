@@ -5,6 +5,7 @@
 #include "lib/expr/metrics.h"
 #include "lib/expr/sandbox.h"
 #include "lib/expr/series.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -126,9 +127,7 @@ static void lookup_push_invented(lua_State *lua)
 static const char *lookup_suggest(struct metrics *metrics, const char *name)
 {
     size_t count = metrics ? metrics_name_count(metrics) : 0;
-    const char **names = calloc(count + 1, sizeof *names);
-    if (!names)
-        abort();
+    const char **names = xcalloc(count + 1, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = metrics_name(metrics, i);
     const char *nearest = text_nearest(name, names, count);

@@ -5,6 +5,7 @@
  * make it grow without bound. */
 #include "lib/expr/metrics.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <assert.h>
@@ -26,14 +27,6 @@ struct metrics {
     size_t *slots; /* index + 1 into series, or 0; open addressing, at most half full */
     size_t slot_count;
 };
-
-static void *metrics_grow(void *memory, size_t count, size_t size)
-{
-    void *grown = reallocarray(memory, count, size);
-    if (!grown)
-        abort();
-    return grown;
-}
 
 /* FNV-1a: short names, no enemy who gains from collisions but a slower own run. */
 static size_t metrics_hash(const char *name)
@@ -57,9 +50,7 @@ static size_t *metrics_slot(const struct metrics *metrics, const char *name)
 static void metrics_make_slots(struct metrics *metrics, size_t slot_count)
 {
     free(metrics->slots);
-    metrics->slots = calloc(slot_count, sizeof *metrics->slots);
-    if (!metrics->slots)
-        abort();
+    metrics->slots = xcalloc(slot_count, sizeof *metrics->slots);
     metrics->slot_count = slot_count;
     for (size_t i = 0; i < metrics->count; i++)
         *metrics_slot(metrics, metrics->series[i].name) = i + 1;
@@ -70,15 +61,14 @@ static struct series *metrics_make_series(struct metrics *metrics, const char *n
 {
     if (metrics->count == metrics->capacity) {
         metrics->capacity = metrics->capacity ? 2 * metrics->capacity : 16;
-        metrics->series = metrics_grow(metrics->series, metrics->capacity, sizeof *metrics->series);
+        metrics->series =
+            xreallocarray(metrics->series, metrics->capacity, sizeof *metrics->series);
     }
     if (2 * (metrics->count + 1) > metrics->slot_count)
         metrics_make_slots(metrics, 2 * metrics->slot_count);
     size_t *slot = metrics_slot(metrics, name);
     struct series *series = &metrics->series[metrics->count];
-    *series = (struct series){.name = strdup(name)};
-    if (!series->name)
-        abort();
+    *series = (struct series){.name = xstrdup(name)};
     *slot = ++metrics->count;
     return series;
 }
@@ -107,7 +97,7 @@ static void series_sort(struct series *series)
     if (!tail_count)
         return;
     struct metrics_row *front = series->rows, *tail = front + front_count;
-    struct metrics_row *merged = metrics_grow(NULL, series->count, sizeof *merged);
+    struct metrics_row *merged = xmalloc(series->count * sizeof *merged);
     rows_sort(tail, merged, tail_count);
     size_t f = 0, t = 0, count = 0;
     while (f < front_count || t < tail_count) {
@@ -152,16 +142,14 @@ static void series_append(struct series *series, struct metrics_row row)
         series_sort(series);
     if (series->count == series->capacity) {
         series->capacity = series->capacity ? 2 * series->capacity : 16;
-        series->rows = metrics_grow(series->rows, series->capacity, sizeof *series->rows);
+        series->rows = xreallocarray(series->rows, series->capacity, sizeof *series->rows);
     }
     series->rows[series->count++] = row;
 }
 
 struct metrics *metrics_new(void)
 {
-    struct metrics *metrics = calloc(1, sizeof *metrics);
-    if (!metrics)
-        abort();
+    struct metrics *metrics = xcalloc(1, sizeof *metrics);
     metrics_make_slots(metrics, 32);
     return metrics;
 }

@@ -6,6 +6,7 @@
 #include "lib/expr/lookup.h"
 #include "lib/expr/scan.h"
 #include "lib/expr/series.h"
+#include "lib/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,9 +38,7 @@ static void *sandbox_allocate(void *context, void *memory, size_t old_size, size
     }
     if (size > old_size && size - old_size > SANDBOX_MEMORY_MAX - sandbox->memory)
         return NULL;
-    void *grown = realloc(memory, size);
-    if (!grown)
-        abort();
+    void *grown = xrealloc(memory, size);
     sandbox->memory += size - old_size; /* wraps correctly where it shrinks */
     return grown;
 }
@@ -163,9 +162,7 @@ static void sandbox_keep_result(lua_State *lua)
         break;
     case LUA_TSTRING:
         result->type = EXPR_STRING;
-        result->string = strdup(lua_tostring(lua, -1));
-        if (!result->string)
-            abort();
+        result->string = xstrdup(lua_tostring(lua, -1));
         break;
     default:
         result->type = EXPR_NUMBER;

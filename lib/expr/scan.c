@@ -10,6 +10,7 @@
 
 #include "lib/error.h"
 #include "lib/expr/function.h"
+#include "lib/memory.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -126,10 +127,7 @@ static void *scan_grow(void *items, size_t count, size_t size)
 {
     if (count & (count - 1)) /* grown at powers of two */
         return items;
-    void *grown = reallocarray(items, count ? 2 * count : 1, size);
-    if (!grown)
-        abort();
-    return grown;
+    return xreallocarray(items, count ? 2 * count : 1, size);
 }
 
 __attribute__((format(printf, 3, 4))) static int scan_refuse(const struct scanner *scanner,

@@ -1,6 +1,7 @@
 /* Verdicts: what they mean, and their JSON, in which the daemon keeps and shows them. */
 #include "lib/error.h"
 #include "lib/expr/check.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -134,10 +135,10 @@ int verdict_from_json(const json_t *json, struct verdict *ret_verdict, struct er
         result = verdict_read_window(window, &verdict, err);
     if (result < 0)
         return result;
-    verdict.name = text_format("%s", name);
-    verdict.bounds = text_format("%s", bounds);
-    verdict.reason = text_format("%s", reason);
-    verdict.advice = json_is_string(advice) ? text_format("%s", json_string_value(advice)) : NULL;
+    verdict.name = xstrdup(name);
+    verdict.bounds = xstrdup(bounds);
+    verdict.reason = xstrdup(reason);
+    verdict.advice = json_is_string(advice) ? xstrdup(json_string_value(advice)) : NULL;
     *ret_verdict = verdict;
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/node.h"
 #include "lib/spec/yaml.h"
 #include "lib/text.h"
@@ -269,7 +270,7 @@ json_t *catalogue_load(const char *path, struct spec_problems *problems)
     if (result < 0 && result != -ENOENT)
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
     if (result == 0 && !problems->file)
-        problems->file = text_format("%s", path);
+        problems->file = xstrdup(path);
     json_t *catalogue = catalogue_read(result == 0 ? data : NULL, size, problems);
     free(data);
     return catalogue;

@@ -2,6 +2,7 @@
  * nothing. */
 #include "lib/failures/recognizer.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -46,11 +47,10 @@ enum finding_tells finding_tells_of(const json_t *entry)
 
 struct recognizer *recognizer_new(const json_t *catalogue)
 {
-    struct recognizer *recognizer = calloc(1, sizeof *recognizer);
+    struct recognizer *recognizer = xcalloc(1, sizeof *recognizer);
     size_t size = json_array_size(catalogue), i;
     const json_t *json;
-    if (!recognizer || !(recognizer->entries = calloc(size + 1, sizeof *recognizer->entries)))
-        abort();
+    recognizer->entries = xcalloc(size + 1, sizeof *recognizer->entries);
     recognizer->catalogue = json_incref((json_t *)catalogue);
     recognizer->match = pcre2_match_data_create(1, NULL);
     recognizer->limits = pcre2_match_context_create(NULL);

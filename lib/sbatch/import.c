@@ -2,6 +2,7 @@
 #include "lib/sbatch/import.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/sbatch/commands.h"
 #include "lib/sbatch/dependency.h"
 #include "lib/sbatch/script.h"
@@ -76,7 +77,7 @@ static char *title_of_file(const struct sbatch_script *script)
 static char *title_of(const struct sbatch_script *script)
 {
     const char *job = sbatch_given(script, "job-name")->value;
-    return job && *job ? text_format("%s", job) : title_of_file(script);
+    return job && *job ? xstrdup(job) : title_of_file(script);
 }
 
 /* As names of phases may be: letters, digits and `_`. Empty when the title has none. */
@@ -115,7 +116,7 @@ static char *name_of(const struct import *import)
 
 static char *name_among(const struct import *imports, size_t count, char *name)
 {
-    char *unique = text_format("%s", name);
+    char *unique = xstrdup(name);
     for (size_t i = 0, number = 2; i < count; i++)
         if (text_equal(imports[i].name, unique)) {
             free(unique);
@@ -131,7 +132,7 @@ static char *name_among(const struct import *imports, size_t count, char *name)
 static void keep_slurm(struct import *import, const char *option, const char *value)
 {
     struct error err;
-    char *name = text_format("%s", option);
+    char *name = xstrdup(option);
     for (char *at = name; *at; at++)
         *at = *at == '-' ? '_' : *at;
     int found = slurm_option_find(name, &err);
@@ -484,10 +485,8 @@ static void add_head(const struct import *first, size_t count, struct text *spec
 
 static void read_dependency(struct import *imports, size_t index)
 {
-    struct sbatch_earlier *earlier = calloc(index + 1, sizeof *earlier);
+    struct sbatch_earlier *earlier = xcalloc(index + 1, sizeof *earlier);
     size_t count = 0;
-    if (!earlier)
-        abort();
     for (size_t i = 0; i < index; i++)
         if (imports[i].name) /* else it was no script */
             earlier[count++] = (struct sbatch_earlier){imports[i].title, imports[i].name};
@@ -518,10 +517,8 @@ static bool import_read(struct import *imports, size_t index, const struct sbatc
 int sbatch_import(const struct sbatch_source *sources, size_t count, char *const *environment,
                   struct text *spec, struct spec_problems *problems)
 {
-    struct import *imports = calloc(count, sizeof *imports);
+    struct import *imports = xcalloc(count, sizeof *imports);
     int result = 0;
-    if (!imports)
-        abort();
     for (size_t i = 0; i < count; i++) {
         if (!import_read(imports, i, &sources[i], environment, &problems[i])) {
             result = -EINVAL;

@@ -1,6 +1,7 @@
 /* Reading the lines of an sbatch script. */
 #include "lib/sbatch/script.h"
 
+#include "lib/memory.h"
 #include "lib/spec/problems.h"
 
 #include <assert.h>
@@ -106,7 +107,7 @@ static void give(struct reader *reader, const struct sbatch_option *option, cons
     if (strchr(value, '$'))
         complain(reader, SPEC_ERROR, begin, option->name,
                  "sbatch expands no variables in #SBATCH lines: write the value");
-    const struct sbatch_given given = {.value = text_format("%s", value),
+    const struct sbatch_given given = {.value = xstrdup(value),
                                        .line = reader->number,
                                        .column = (unsigned)(begin - reader->line) + 1};
     sbatch_give(reader->script, option, &given);
@@ -177,7 +178,7 @@ static void take_directive(struct reader *reader)
     const char *begin;
     reader->at = reader->line + strlen(directive);
     while (next_word(reader, &word, &begin)) {
-        char *copy = text_format("%s", text_string(&word));
+        char *copy = xstrdup(text_string(&word));
         if (text_starts(copy, "--") && copy[2])
             take_long(reader, copy + 2, begin);
         else if (copy[0] == '-' && copy[1] && copy[1] != '-')

@@ -1,10 +1,10 @@
 /* The table of sbatch's input environment variables. */
 #include "lib/sbatch/variable.h"
 
+#include "lib/memory.h"
 #include "lib/sbatch/option.h"
 #include "lib/sbatch/script.h"
 #include "lib/spec/problems.h"
-#include "lib/text.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -113,7 +113,7 @@ static void take(struct sbatch_script *script, const char *name, const char *opt
     } else if (found->value == SBATCH_NEEDED && !*value) {
         complain(script, SPEC_WARNING, name, "left out: there is nothing in it");
     } else {
-        const struct sbatch_given given = {.value = text_format("%s", value), .variable = name};
+        const struct sbatch_given given = {.value = xstrdup(value), .variable = name};
         sbatch_give(script, found, &given);
     }
 }

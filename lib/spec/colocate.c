@@ -1,6 +1,7 @@
 /* Which phases share allocations, and whether they can. */
 #include "lib/spec/colocate.h"
 
+#include "lib/memory.h"
 #include "lib/spec/node.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/problems.h"
@@ -34,9 +35,7 @@ static bool colocate_is_same_after(const struct phases_entry *a, const struct ph
 static void colocate_copy_after(struct phases_entry *entry, const struct phases_entry *other)
 {
     free(entry->after);
-    entry->after = calloc(other->after_count + 1, sizeof *entry->after);
-    if (!entry->after)
-        abort();
+    entry->after = xcalloc(other->after_count + 1, sizeof *entry->after);
     if (other->after_count)
         memcpy(entry->after, other->after, other->after_count * sizeof *entry->after);
     entry->after_count = other->after_count;

@@ -1,6 +1,7 @@
 /* Expanding matrices, and reading how the best member is found. */
 #include "lib/spec/matrix.h"
 
+#include "lib/memory.h"
 #include "lib/spec/checks.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
@@ -118,9 +119,7 @@ static bool matrix_check_case(struct spec_problems *problems, const struct node 
 
 static void matrix_allocate(struct matrix_cases *cases, size_t count)
 {
-    cases->items = calloc(count + 1, sizeof(struct node *));
-    if (!cases->items)
-        abort();
+    cases->items = xcalloc(count + 1, sizeof(struct node *));
     cases->count = count;
 }
 
@@ -240,9 +239,7 @@ static void matrix_expand_one(struct phases *phases, size_t index, struct node_a
     }
     if (cases.count > 0 && (!params || params->kind == NODE_MAP)) {
         phases->entries =
-            realloc(phases->entries, (phases->count + cases.count + 1) * sizeof *phases->entries);
-        if (!phases->entries)
-            abort();
+            xrealloc(phases->entries, (phases->count + cases.count + 1) * sizeof *phases->entries);
         entry = &phases->entries[index];
         entry->member_first = phases->count;
         entry->member_count = cases.count;

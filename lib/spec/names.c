@@ -3,6 +3,7 @@
 #include "lib/spec/names.h"
 
 #include "lib/expr/expr.h"
+#include "lib/memory.h"
 #include "lib/spec/node.h"
 #include "lib/text.h"
 
@@ -64,9 +65,7 @@ static void names_init(struct names *names, struct spec_problems *problems, cons
         .has_pattern = pattern != NULL,
         .groups = pattern ? names_of_groups(pattern) : json_object(),
     };
-    names->known = calloc(NAMES_MEASURED + json_object_size(names->groups), sizeof *names->known);
-    if (!names->known)
-        abort();
+    names->known = xcalloc(NAMES_MEASURED + json_object_size(names->groups), sizeof *names->known);
     for (size_t i = 0; i < NAMES_MEASURED; i++)
         names->known[names->known_count++] = names_measured[i];
     json_object_foreach(names->groups, name, value) names->known[names->known_count++] = name;

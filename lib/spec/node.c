@@ -1,6 +1,7 @@
 /* Nodes, their arena, merging, and problems by node. */
 #include "lib/spec/node.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdint.h>
@@ -34,9 +35,7 @@ static void *node_allocate(struct node_arena *arena, size_t size)
     struct node_chunk *chunk = arena->chunks;
     if (!chunk || chunk->size - chunk->used < size) {
         size_t chunk_size = size > NODE_CHUNK_SIZE ? size : NODE_CHUNK_SIZE;
-        chunk = malloc(sizeof *chunk + chunk_size);
-        if (!chunk)
-            abort();
+        chunk = xmalloc(sizeof *chunk + chunk_size);
         *chunk = (struct node_chunk){.next = arena->chunks, .size = chunk_size};
         arena->chunks = chunk;
     }

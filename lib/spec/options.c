@@ -2,6 +2,7 @@
 #include "lib/spec/options.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/dependency.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
@@ -225,7 +226,7 @@ static void options_check_type(struct spec_problems *problems, const struct node
             words[count++] = key;
     }
     const char *nearest = type ? text_nearest(type, words, count) : NULL;
-    char *hint = nearest ? text_format(" (`price` has %s)", nearest) : text_format("%s", "");
+    char *hint = nearest ? text_format(" (`price` has %s)", nearest) : xstrdup("");
     char *what = type ? text_format("there is no price for %s%s", type, hint)
                       : text_format("of any type, but the price is by type");
     (counts_dollars ? node_key_problem : node_key_warning)(

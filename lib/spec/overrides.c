@@ -1,6 +1,7 @@
 /* Reading and applying `--set`, and what remedies change. */
 #include "lib/spec/overrides.h"
 
+#include "lib/memory.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/phases.h"
@@ -52,9 +53,7 @@ static void overrides_report(const struct overrides_item *item, const struct pha
         capacity += overrides_params(&phases->entries[i])
                         ? overrides_params(&phases->entries[i])->count
                         : 0;
-    const char **names = calloc(capacity, sizeof *names);
-    if (!names)
-        abort();
+    const char **names = xcalloc(capacity, sizeof *names);
     for (size_t i = 0; i < phases->count; i++) {
         if (overrides_concerns(item, &phases->entries[i]))
             overrides_add_names(overrides_params(&phases->entries[i]), names, &count);
@@ -141,9 +140,7 @@ void overrides_init(struct overrides *overrides, struct node_arena *arena,
     size_t count = given ? given->count : 0,
            change_count = given ? json_array_size(given->changes) : 0;
     *overrides =
-        (struct overrides){.items = calloc(count + change_count + 1, sizeof *overrides->items)};
-    if (!overrides->items)
-        abort();
+        (struct overrides){.items = xcalloc(count + change_count + 1, sizeof *overrides->items)};
     for (size_t i = 0; i < count; i++) {
         const char *text = given->texts[i], *equals = strchr(text, '=');
         if (!equals || equals == text) {

@@ -3,6 +3,7 @@
 #include "lib/spec/phase.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -75,9 +76,7 @@ static int phase_word(struct phase_loader *loader, const json_t *json, const cha
 static void phase_load_after(struct phase_loader *loader, struct phase_spec *phase)
 {
     const json_t *after = phase_member(loader, phase->json, "after", JSON_ARRAY);
-    phase->after = calloc(json_array_size(after) + 1, sizeof *phase->after);
-    if (!phase->after)
-        abort();
+    phase->after = xcalloc(json_array_size(after) + 1, sizeof *phase->after);
     for (size_t i = 0; i < json_array_size(after); i++) {
         const char *name = json_string_value(json_array_get(after, i));
         if (name)

@@ -1,6 +1,7 @@
 /* Extending, ordering and bounding the phases. */
 #include "lib/spec/phases.h"
 
+#include "lib/memory.h"
 #include "lib/spec/colocate.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
@@ -44,9 +45,7 @@ void phases_fini(struct phases *phases)
 
 static void *phases_allocate(size_t count, size_t size)
 {
-    void *memory = calloc(count + 1, size);
-    if (!memory)
-        abort();
+    void *memory = xcalloc(count + 1, size);
     return memory;
 }
 

@@ -1,6 +1,7 @@
 /* Collecting, ordering and printing problems. */
 #include "lib/spec/problems.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdbool.h>
@@ -49,14 +50,12 @@ void spec_problems_addv(struct spec_problems *problems, enum spec_severity sever
         return;
     }
     size_t size = (problems->count + 1) * sizeof *problems->items;
-    problems->items = realloc(problems->items, size);
-    if (!problems->items)
-        abort();
+    problems->items = xrealloc(problems->items, size);
     problems->items[problems->count++] = (struct spec_problem){
         .severity = severity,
         .line = line,
         .column = column,
-        .path = text_format("%s", path),
+        .path = xstrdup(path),
         .message = text_steal(&message),
     };
 }

@@ -3,13 +3,13 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/options.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/yaml.h"
-#include "lib/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ json_t *queue_limits_load(const char *path, struct spec_problems *problems)
     int code = file_read(path, QUEUE_LIMITS_FILE_MAX, &data, &size, &err);
     if (code == -ENOENT)
         return json_object();
-    problems->file = text_format("%s", path);
+    problems->file = xstrdup(path);
     if (code < 0) {
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "%s", err.message);
         return NULL;

@@ -1,6 +1,7 @@
 /* Making a rehearsal of a resolved workflow. */
 #include "lib/spec/rehearsal.h"
 
+#include "lib/memory.h"
 #include "lib/spec/problems.h"
 #include "lib/text.h"
 
@@ -142,10 +143,8 @@ static void rehearsal_let_pass(json_t *phase)
 void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *problems)
 {
     json_t *phases = json_object_get(workflow, "phases"), *phase;
-    struct rehearsal_steps *counts = calloc(json_array_size(phases) + 1, sizeof *counts);
+    struct rehearsal_steps *counts = xcalloc(json_array_size(phases) + 1, sizeof *counts);
     size_t i;
-    if (!counts)
-        abort();
     json_array_foreach(phases, i, phase)
     {
         counts[i] = rehearsal_count(phases, phase, steps, counts);

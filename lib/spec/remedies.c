@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/memory.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
@@ -42,11 +43,9 @@ static void remedies_unknown(struct scope *scope, const struct node *node, const
 {
     size_t count = REMEDIES_CAUSE_COUNT;
     const char **names =
-        calloc(count + json_object_size(gate) + json_object_size(guards), sizeof *names);
+        xcalloc(count + json_object_size(gate) + json_object_size(guards), sizeof *names);
     const char *name;
     json_t *check;
-    if (!names)
-        abort();
     memcpy(names, remedies_causes, sizeof remedies_causes);
     json_object_foreach((json_t *)gate, name, check) names[count++] = name;
     json_object_foreach((json_t *)guards, name, check) names[count++] = name;

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/script.h"
@@ -71,10 +72,10 @@ void scope_init(struct scope *scope, struct spec_problems *problems, size_t *exp
     *scope = (struct scope){
         .problems = problems, .expanded = expanded, .before = before, .before_count = before_count};
     size_t count = params_node ? params_node->count : 0;
-    scope->params = calloc(count + 1, sizeof *scope->params);
-    scope->expr_before = calloc(before_count + 1, sizeof *scope->expr_before);
+    scope->params = xcalloc(count + 1, sizeof *scope->params);
+    scope->expr_before = xcalloc(before_count + 1, sizeof *scope->expr_before);
     scope->values = json_object();
-    if (!scope->params || !scope->expr_before || !scope->values)
+    if (!scope->values)
         abort();
     for (size_t i = 0; i < before_count; i++)
         scope->expr_before[i] =
@@ -127,9 +128,7 @@ bool scope_has_before(const struct scope *scope, const char *phase, const char *
 
 const char **scope_names(const struct scope *scope)
 {
-    const char **names = calloc(scope->param_count + 1, sizeof *names);
-    if (!names)
-        abort();
+    const char **names = xcalloc(scope->param_count + 1, sizeof *names);
     for (size_t i = 0; i < scope->param_count; i++)
         names[i] = scope->params[i].node->key;
     return names;

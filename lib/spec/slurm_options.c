@@ -2,6 +2,7 @@
 #include "lib/spec/slurm_options.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -53,7 +54,7 @@ static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
     uint64_t mb;
     if (number_read(text, 0, INT32_MAX, ret_mb))
         return 0;
-    char *plain = text_format("%s", text);
+    char *plain = xstrdup(text);
     char *unit = plain + strspn(plain, "0123456789");
     *unit = (char)toupper((unsigned char)*unit);
     if (*unit && strcasecmp(unit + 1, "b") == 0)
@@ -193,7 +194,7 @@ enum slurm_option_type slurm_option_type(enum slurm_option option)
 
 int slurm_option_find(const char *name, struct error *err)
 {
-    char *spelled = text_format("%s", name);
+    char *spelled = xstrdup(name);
     int option = -ENOENT;
     for (char *at = spelled; *at; at++) {
         if (*at == '-')

@@ -2,6 +2,7 @@
 #include "lib/spec/spec.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
 #include "lib/spec/expect.h"
@@ -97,10 +98,8 @@ static struct scope_before *spec_list_before(const struct spec_reader *reader, s
                                              size_t *ret_count)
 {
     const struct phases_entry *entry = &reader->phases.entries[index];
-    struct scope_before *before = calloc(reader->phases.count + 1, sizeof *before);
+    struct scope_before *before = xcalloc(reader->phases.count + 1, sizeof *before);
     size_t count = 0;
-    if (!before)
-        abort();
     for (size_t i = 0; i < reader->phases.count; i++) {
         if (!entry->is_before[i] || !reader->resolved[i])
             continue;
@@ -220,11 +219,9 @@ static void spec_read_phases(struct spec_reader *reader, const struct spec_overr
     size_t count = reader->phases.count;
     overrides_init(&reader->overrides, &reader->arena, overrides, &reader->phases,
                    reader->problems);
-    reader->params = calloc(count + 1, sizeof *reader->params);
-    reader->resolved = calloc(count + 1, sizeof *reader->resolved);
-    reader->varying = calloc(count + 1, sizeof *reader->varying);
-    if (!reader->params || !reader->resolved || !reader->varying)
-        abort();
+    reader->params = xcalloc(count + 1, sizeof *reader->params);
+    reader->resolved = xcalloc(count + 1, sizeof *reader->resolved);
+    reader->varying = xcalloc(count + 1, sizeof *reader->varying);
     for (size_t i = 0; i < count; i++)
         spec_read_phase(reader, reader->phases.order[i]);
     spec_warn_of_unused(reader);
@@ -348,7 +345,7 @@ int spec_parse(const char *file, const char *data, size_t size,
                                  .probe = overrides ? overrides->probe : NULL};
     json_t *workflow = NULL;
     free(problems->file);
-    problems->file = text_format("%s", file);
+    problems->file = xstrdup(file);
     if (size > SPEC_SIZE_MAX)
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "larger than %d bytes", SPEC_SIZE_MAX);
     else if (yaml_read(&reader.arena, data, size, problems, &reader.root) == 0)

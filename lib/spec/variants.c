@@ -1,6 +1,7 @@
 /* Putting variants over a file. */
 #include "lib/spec/variants.h"
 
+#include "lib/memory.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scope.h"
@@ -52,9 +53,7 @@ static bool variants_is_misspelt(const struct node *phases, const struct node *i
 static void variants_report_phase(const struct node *phases, const struct node *item,
                                   struct spec_problems *problems)
 {
-    const char **names = calloc(phases->count + 1, sizeof *names);
-    if (!names)
-        abort();
+    const char **names = xcalloc(phases->count + 1, sizeof *names);
     for (size_t i = 0; i < phases->count; i++)
         names[i] = phases->items[i]->key;
     const char *nearest = spec_problems_nearest(problems, item->key, names, phases->count);
@@ -100,9 +99,7 @@ static void variants_report(const struct node *variants, const char *name,
                             struct spec_problems *problems)
 {
     size_t count = variants && variants->kind == NODE_MAP ? variants->count : 0;
-    const char **names = calloc(count + 1, sizeof *names);
-    if (!names)
-        abort();
+    const char **names = xcalloc(count + 1, sizeof *names);
     for (size_t i = 0; i < count; i++)
         names[i] = variants->items[i]->key;
     const char *nearest = spec_problems_nearest(problems, name, names, count);

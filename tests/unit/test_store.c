@@ -351,6 +351,28 @@ static void a_record_of_another_step_with_the_same_number_is_refused_and_named(v
     }
 }
 
+static void a_record_with_a_number_but_no_tables_is_refused_and_its_first_table_named(void **state)
+{
+    (void)state;
+    struct record record;
+    struct error err;
+    sqlite3 *db;
+    record_open(&record);
+    store_close(record.store);
+    record.store = NULL;
+    assert_int_equal(unlink(record.path), 0);
+    assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
+    char *mark =
+        text_format("PRAGMA user_version = 9; PRAGMA application_id = %d", STORE_APPLICATION_ID);
+    assert_int_equal(sqlite3_exec(db, mark, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    free(mark);
+    assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -ENOTSUP);
+    if (!strstr(err.message, "made its schema 9: this one's has the "))
+        fail_msg("%s", err.message);
+    record_close(&record);
+}
+
 /* As those were whose records had no digests yet: the steps before 10. People have views of their
  * own, also of tables that a later step makes anew. */
 static void a_record_of_older_steps_is_known_by_its_tables(void **state)
@@ -513,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_damaged_file_is_named_as_damaged),
         cmocka_unit_test(a_path_that_cannot_be_opened_says_why),
         cmocka_unit_test(a_record_of_another_step_with_the_same_number_is_refused_and_named),
+        cmocka_unit_test(a_record_with_a_number_but_no_tables_is_refused_and_its_first_table_named),
         cmocka_unit_test(a_record_of_older_steps_is_known_by_its_tables),
         cmocka_unit_test(what_people_add_to_look_at_an_older_record_is_left_alone),
         cmocka_unit_test(steps_to_a_newer_schema_are_taken_together_or_not_at_all),

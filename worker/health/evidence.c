@@ -1,6 +1,7 @@
 /* Looking at processes. */
 #include "worker/health/evidence.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/node/processes.h"
@@ -92,9 +93,7 @@ static const struct {
 
 struct evidence *evidence_begin(void)
 {
-    struct evidence *evidence = calloc(1, sizeof(*evidence));
-    if (!evidence)
-        abort();
+    struct evidence *evidence = xcalloc(1, sizeof(*evidence));
     evidence->began_ms = clock_steady_ms();
     evidence->family = processes_family(getpid(), &evidence->count);
     return evidence;
@@ -148,7 +147,7 @@ static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
 /* A string of what may be any bytes. */
 static json_t *evidence_string(const char *text)
 {
-    char *copy = text_format("%s", text);
+    char *copy = xstrdup(text);
     for (char *at = copy; *at; at++)
         if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127)
             *at = '?';
@@ -398,10 +397,8 @@ static char *evidence_summary(const struct sight *sight, int rank,
 /* NULL: it has ended. */
 static struct sight *evidence_sight(const struct evidence *evidence, size_t i, double seconds)
 {
-    struct sight *sight = calloc(1, sizeof(*sight));
+    struct sight *sight = xcalloc(1, sizeof(*sight));
     char *path = text_format("/proc/%d/stat", (int)evidence->family[i].pid);
-    if (!sight)
-        abort();
     bool is_there = process_read(path, &sight->process);
     free(path);
     if (!is_there) {

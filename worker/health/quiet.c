@@ -1,6 +1,7 @@
 /* Groups that are silent while others go on. */
 #include "worker/health/quiet.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/node/crew.h"
 #include "worker/health/hang.h"
@@ -23,9 +24,7 @@ struct quiet {
 struct quiet *quiet_new(const struct crew *crew, int setting_s, int64_t now_ms)
 {
     unsigned count = crew_count(crew);
-    struct quiet *quiet = calloc(1, sizeof *quiet + count * sizeof *quiet->groups);
-    if (!quiet)
-        abort();
+    struct quiet *quiet = xcalloc(1, sizeof *quiet + count * sizeof *quiet->groups);
     quiet->crew = crew;
     quiet->count = count;
     for (unsigned i = 0; i < count; i++)

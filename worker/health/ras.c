@@ -2,6 +2,7 @@
  * connection. */
 #include "worker/health/ras.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <stdio.h>
@@ -162,9 +163,7 @@ struct ras *ras_ask(uv_loop_t *loop, const char *address,
                     void (*done)(void *context, const char *text), void *context)
 {
     struct sockaddr_storage target;
-    struct ras *ras = calloc(1, sizeof(*ras));
-    if (!ras)
-        abort();
+    struct ras *ras = xcalloc(1, sizeof(*ras));
     ras->done = done;
     ras->context = context;
     ras->handles = 2;

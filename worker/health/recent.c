@@ -2,6 +2,8 @@
  * as it keeps. */
 #include "worker/health/recent.h"
 
+#include "lib/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +22,7 @@ static void recent_grow(struct recent *recent, size_t size)
         capacity *= 2;
     if (capacity == recent->capacity)
         return;
-    recent->data = realloc(recent->data, capacity);
-    if (!recent->data)
-        abort();
+    recent->data = xrealloc(recent->data, capacity);
     recent->capacity = capacity;
 }
 

@@ -1,6 +1,7 @@
 /* Asking a witness. */
 #include "worker/health/testimony.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -105,9 +106,7 @@ struct testimony *testimony_ask(const struct testimony_options *options, const p
     char numbers[TESTIMONY_PIDS_MAX][TESTIMONY_PID_SIZE];
     char *argv[TESTIMONY_PIDS_MAX + 3] = {program, verb};
     int output[2] = {-1, -1};
-    struct testimony *testimony = calloc(1, sizeof *testimony);
-    if (!testimony)
-        abort();
+    struct testimony *testimony = xcalloc(1, sizeof *testimony);
     count = count < TESTIMONY_PIDS_MAX ? count : TESTIMONY_PIDS_MAX;
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(numbers[i], sizeof numbers[i], "%d", (int)pids[i]); /* fits */

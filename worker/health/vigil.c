@@ -1,7 +1,7 @@
 /* Watching for a hang. */
 #include "worker/health/vigil.h"
 
-#include "lib/text.h"
+#include "lib/memory.h"
 #include "worker/clock.h"
 #include "worker/node/crew.h"
 #include "worker/health/evidence.h"
@@ -49,9 +49,7 @@ struct vigil {
 
 struct vigil *vigil_new(const struct vigil_options *options)
 {
-    struct vigil *vigil = calloc(1, sizeof(*vigil));
-    if (!vigil)
-        abort();
+    struct vigil *vigil = xcalloc(1, sizeof(*vigil));
     vigil->options = *options;
     vigil->step = -1;
     hang_init(&vigil->hang, options->hang_s, clock_steady_ms());
@@ -206,7 +204,7 @@ static void vigil_nccl_answered(void *context, const char *text)
     struct vigil *vigil = context;
     vigil->ras = NULL;
     free(vigil->nccl);
-    vigil->nccl = text ? text_format("%s", text) : NULL;
+    vigil->nccl = xstrdup_or_null(text);
     vigil_answer(vigil);
 }
 

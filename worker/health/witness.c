@@ -2,6 +2,7 @@
 #include "worker/health/witness.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/node/processes.h"
@@ -57,11 +58,9 @@ static char *witness_find(const char *path, const char *name)
 /* py-spy is often installed in the environment that only the program itself has on its PATH. */
 static char *witness_find_of(pid_t pid, const char *name)
 {
-    char *variables = malloc(WITNESS_ENVIRONMENT_MAX), *found = NULL;
+    char *variables = xmalloc(WITNESS_ENVIRONMENT_MAX), *found = NULL;
     char *file = text_format("/proc/%d/environ", (int)pid);
     int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (!variables)
-        abort();
     ssize_t size = fd < 0 ? 0 : read(fd, variables, WITNESS_ENVIRONMENT_MAX - 1);
     if (fd >= 0)
         close(fd);
@@ -93,10 +92,8 @@ static int witness_compare(const void *a, const void *b)
 /* The Python programs of `pids`, those with most threads first; the caller's to free. */
 static struct process *witness_pythons(char **pids, size_t count, size_t *ret_count)
 {
-    struct process *pythons = calloc(count + 1, sizeof *pythons);
+    struct process *pythons = xcalloc(count + 1, sizeof *pythons);
     size_t found = 0;
-    if (!pythons)
-        abort();
     for (size_t i = 0; i < count; i++) {
         pid_t pid = (pid_t)strtol(pids[i], NULL, 10);
         char *file = text_format("/proc/%d/stat", (int)pid);

@@ -1,6 +1,8 @@
 /* Counting the verdicts of preflights. */
 #include "worker/lead/fitness.h"
 
+#include "lib/memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,7 @@ char *fitness_failure(const struct fitness *fitness)
 {
     const char *reasons = text_string(&fitness->failures);
     if (fitness->failed == 1)
-        return text_format("%s", reasons);
+        return xstrdup(reasons);
     return text_format("%u nodes: %s%s", fitness->failed, reasons,
                        fitness->failed > FITNESS_NAMED_MAX ? "; ..." : "");
 }

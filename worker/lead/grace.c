@@ -1,6 +1,7 @@
 /* A few calls of scontrol, one after another. */
 #include "worker/lead/grace.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/scontrol.h"
 
@@ -56,7 +57,7 @@ static char *grace_word(const char *output, const char *name)
 {
     const char *word = strstr(output, name);
     if (!word)
-        return text_format("%s", "");
+        return xstrdup("");
     word += strlen(name);
     word += strspn(word, " =");
     return text_format("%.*s", (int)strcspn(word, " \n"), word);
@@ -131,9 +132,7 @@ static void grace_configuration_told(void *context, int code, const char *output
 
 static void grace_start(struct grace grace, int64_t job_id)
 {
-    struct grace *copy = malloc(sizeof(*copy));
-    if (!copy)
-        abort();
+    struct grace *copy = xmalloc(sizeof(*copy));
     *copy = grace;
     copy->until_ms = uv_now(grace.loop) + GRACE_TIMEOUT_MS;
     copy->job = text_format("JobId=%lld", (long long)job_id);

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
@@ -201,11 +202,8 @@ static void host_add(struct host *host, const char *job_dir)
     for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
         if (text_equal(lead->job_dir, job_dir))
             return;
-    struct host_lead *lead = calloc(1, sizeof(*lead));
-    if (!lead)
-        abort();
-    *lead = (struct host_lead){
-        .host = host, .next = host->leads, .job_dir = text_format("%s", job_dir)};
+    struct host_lead *lead = xcalloc(1, sizeof(*lead));
+    *lead = (struct host_lead){.host = host, .next = host->leads, .job_dir = xstrdup(job_dir)};
     host->leads = lead;
     host_start(lead);
 }
@@ -391,7 +389,7 @@ static void host_init(struct host *host, const char *job_dir)
     ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
     program[size > 0 ? size : 0] = '\0';
     host->job_dir = job_dir;
-    host->program = text_format("%s", program);
+    host->program = xstrdup(program);
     host->life = phase_life_own();
     uv_loop_init(&host->loop);
     uv_signal_init(&host->loop, &host->term);

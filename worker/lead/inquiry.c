@@ -1,6 +1,7 @@
 /* What scontrol says of a job. */
 #include "worker/lead/inquiry.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/scontrol.h"
 
@@ -81,9 +82,7 @@ static void inquiry_called(void *context, int code, const char *output)
 static void inquiry_new(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
                         void *context)
 {
-    struct inquiry *inquiry = malloc(sizeof(*inquiry));
-    if (!inquiry)
-        abort();
+    struct inquiry *inquiry = xmalloc(sizeof(*inquiry));
     *inquiry = (struct inquiry){loop, job_id, is_other, done, context};
     inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
 }

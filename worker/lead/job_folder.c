@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/phase_claim.h"
 
@@ -100,7 +101,7 @@ int job_folder_read_current(const char *job_dir, char **ret_run_dir, struct erro
     if (result == 0)
         result = job_folder_check_run(job_dir, run_dir, err);
     if (result == 0)
-        *ret_run_dir = text_format("%s", run_dir);
+        *ret_run_dir = xstrdup(run_dir);
     json_decref(current);
     free(text);
     free(path);

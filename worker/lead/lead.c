@@ -2,6 +2,7 @@
 #include "worker/lead/lead.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -298,14 +299,12 @@ static void lead_init(struct lead *lead, const char *job_dir)
     program[size > 0 ? size : 0] = '\0';
     int64_t count = lead_number("SLURM_JOB_NUM_NODES");
     lead->job_dir = job_dir;
-    lead->program = text_format("%s", program);
+    lead->program = xstrdup(program);
     lead->life = phase_life_own();
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
-    lead->agents = calloc(lead->count, sizeof(*lead->agents));
-    lead->paces = calloc(lead->count, sizeof(*lead->paces));
-    if (!lead->agents || !lead->paces)
-        abort();
+    lead->agents = xcalloc(lead->count, sizeof(*lead->agents));
+    lead->paces = xcalloc(lead->count, sizeof(*lead->paces));
     (void)signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&lead->loop);
     uv_signal_init(&lead->loop, &lead->term);

@@ -1,6 +1,7 @@
 /* What the agents report, and what the lead makes of it. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/memory.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
@@ -63,7 +64,7 @@ static void lead_agent_ready(struct lead *lead, struct lead_agent *agent, const 
 {
     if (agent->node)
         return;
-    agent->node = text_format("%s", node);
+    agent->node = xstrdup(node);
     if (++lead->ready == lead->count && lead->state == LEAD_LAUNCHING)
         lead_begin(lead);
 }

@@ -2,6 +2,7 @@
  * node has shown a sign of life for as long, and that is what all are asked then. */
 #include "worker/lead/lead_state.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/health/odd.h"
@@ -56,10 +57,8 @@ static json_t *lead_hang_evidence(const struct lead *lead, double silent_s)
 static char *lead_hang_why(const struct lead *lead)
 {
     const struct lead_agent *first = lead_hang_first(lead);
-    struct odd_node *nodes = calloc(lead->count, sizeof *nodes);
+    struct odd_node *nodes = xcalloc(lead->count, sizeof *nodes);
     size_t count = 0;
-    if (!nodes)
-        abort();
     for (unsigned i = 0; i < lead->count; i++) {
         const struct lead_agent *agent = &lead->agents[i];
         if (lead_hang_is_there(lead, i) && agent->is_examined)
@@ -168,7 +167,7 @@ void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_
     json_decref(agent->counts);
     agent->counts = json_incref(json_object_get(report, "counts"));
     free(agent->summary);
-    agent->summary = summary ? text_format("%s", summary) : NULL;
+    agent->summary = xstrdup_or_null(summary);
     lead_hang_judge(lead, false);
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -176,9 +177,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     int result = lead_run_read(run_dir, &assignment, err);
     if (result < 0)
         return result;
-    struct lead_run *run = calloc(1, sizeof(*run));
-    if (!run)
-        abort();
+    struct lead_run *run = xcalloc(1, sizeof(*run));
     run->assignment = assignment;
     run->saved_step = -1;
     outcome_init(&run->outcome, assignment->run);
@@ -306,7 +305,7 @@ static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evi
     outcome_blame(&run->outcome, evidence->complaint);
     /* A step that was killed for its memory would be so on any node. */
     json_t *failure = failure_look_at(run->assignment, evidence->complaint);
-    char *node = text_format("%s", run->outcome.node);
+    char *node = xstrdup(run->outcome.node);
     if (failure)
         failure_apply(run->assignment, failure, node, &run->outcome);
     json_decref(failure);
@@ -358,7 +357,7 @@ void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *
     json_decref(run->failure);
     free(run->failure_node);
     run->failure = json_incref((json_t *)failure);
-    run->failure_node = text_format("%s", node);
+    run->failure_node = xstrdup(node);
 }
 
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report)
@@ -384,7 +383,7 @@ void lead_run_add_end(struct lead_run *run, const char *node, const json_t *repo
         run->saved_step = json_integer_value(saved);
     if (json_is_object(failed) && !run->failed) {
         run->failed = json_incref((json_t *)failed);
-        run->failed_node = text_format("%s", node);
+        run->failed_node = xstrdup(node);
     }
 }
 

@@ -2,6 +2,7 @@
  * refused allow it, and again. */
 #include "worker/lead/requeue.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/scontrol.h"
@@ -82,9 +83,7 @@ static void requeue_by_exit(void *context, bool is_so)
 
 void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context)
 {
-    struct requeue *requeue = calloc(1, sizeof(*requeue));
-    if (!requeue)
-        abort();
+    struct requeue *requeue = xcalloc(1, sizeof(*requeue));
     requeue->loop = loop;
     requeue->done = done;
     requeue->context = context;

@@ -1,6 +1,7 @@
 /* Running scontrol. */
 #include "worker/lead/scontrol.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <signal.h>
@@ -83,9 +84,7 @@ static void scontrol_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t
 void scontrol_start(uv_loop_t *loop, const struct scontrol_call *call, scontrol_done *done,
                     void *context)
 {
-    struct scontrol *scontrol = calloc(1, sizeof(*scontrol));
-    if (!scontrol)
-        abort();
+    struct scontrol *scontrol = xcalloc(1, sizeof(*scontrol));
     char *arguments[SCONTROL_ARGUMENTS_MAX + 2] = {"scontrol"};
     for (unsigned i = 0; i < SCONTROL_ARGUMENTS_MAX && call->arguments[i]; i++)
         arguments[i + 1] = (char *)call->arguments[i];

@@ -2,6 +2,7 @@
 #include "worker/lead/step.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lines.h"
 
@@ -166,9 +167,7 @@ static int step_spawn(struct step *step, struct error *err)
 
 int step_start(const struct step_options *options, struct step **ret_step, struct error *err)
 {
-    struct step *step = calloc(1, sizeof(*step));
-    if (!step)
-        abort();
+    struct step *step = xcalloc(1, sizeof(*step));
     step->options = *options;
     step->process.data = step->input.data = step;
     step->handles = 2 + STEP_STREAMS;
@@ -206,10 +205,8 @@ static void step_send_done(uv_write_t *request, int status)
 void step_send(struct step *step, const char *format, ...)
 {
     struct text text = {0};
-    struct step_line *line = malloc(sizeof(*line));
+    struct step_line *line = xmalloc(sizeof(*line));
     va_list args;
-    if (!line)
-        abort();
     va_start(args, format);
     text_addv(&text, format, args);
     va_end(args);

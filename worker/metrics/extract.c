@@ -6,6 +6,7 @@
 #include "worker/metrics/extract.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/metrics/line.h"
 #include "worker/metrics/literal.h"
@@ -226,9 +227,7 @@ static void extract_end_line(struct extract *extract, const char *bytes, size_t 
 int extract_new(const struct extract_options *options, extract_row_found *found, void *context,
                 struct extract **ret_extract, struct error *err)
 {
-    struct extract *extract = calloc(1, sizeof *extract);
-    if (!extract)
-        abort();
+    struct extract *extract = xcalloc(1, sizeof *extract);
     extract->kind = options->kind;
     extract->found = found;
     extract->context = context;

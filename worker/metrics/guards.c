@@ -4,6 +4,7 @@
 #include "lib/error.h"
 #include "lib/expr/check.h"
 #include "lib/expr/metrics.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/metrics/extract.h"
 
@@ -73,11 +74,9 @@ static void guards_want(struct guards *guards, const char *name, bool is_kept)
         return;
     if (!wanted) {
         guards->wanted =
-            realloc(guards->wanted, (guards->wanted_count + 1) * sizeof(*guards->wanted));
-        if (!guards->wanted)
-            abort();
+            xrealloc(guards->wanted, (guards->wanted_count + 1) * sizeof(*guards->wanted));
         wanted = &guards->wanted[guards->wanted_count++];
-        *wanted = (struct wanted){.name = text_format("%s", name)};
+        *wanted = (struct wanted){.name = xstrdup(name)};
     }
     wanted->is_kept |= is_kept;
 }
@@ -100,9 +99,7 @@ static int guards_read(struct guards *guards, const json_t *list, struct error *
 {
     const char *name;
     json_t *json;
-    guards->list = calloc(json_object_size(list) + 1, sizeof(*guards->list));
-    if (!guards->list)
-        abort();
+    guards->list = xcalloc(json_object_size(list) + 1, sizeof(*guards->list));
     json_object_foreach((json_t *)list, name, json)
     {
         struct check *check = &guards->list[guards->count].check;
@@ -199,9 +196,7 @@ static int guards_read_wants(struct guards *guards, const json_t *member, struct
 int guards_new(const json_t *spec, int64_t begin_step, struct guards **ret_guards,
                struct error *err)
 {
-    struct guards *guards = calloc(1, sizeof(*guards));
-    if (!guards)
-        abort();
+    struct guards *guards = xcalloc(1, sizeof(*guards));
     guards->metrics = metrics_new();
     guards->params = json_object_get(spec, "params");
     guards->nan_ok = json_is_true(json_object_get(spec, "nan_ok"));
@@ -255,7 +250,7 @@ static void guards_see(struct guards *guards, const char *name)
         if (i < GUARDS_SEEN_MAX && text_equal(guards->seen[i], name))
             return;
     if (guards->seen_count < GUARDS_SEEN_MAX)
-        guards->seen[guards->seen_count] = text_format("%s", name);
+        guards->seen[guards->seen_count] = xstrdup(name);
     guards->seen_count++;
 }
 
@@ -304,11 +299,9 @@ static struct loss *guards_loss(struct guards *guards, const char *name)
     for (size_t i = 0; i < guards->loss_count; i++)
         if (text_equal(guards->losses[i].name, name))
             return &guards->losses[i];
-    guards->losses = realloc(guards->losses, (guards->loss_count + 1) * sizeof(*guards->losses));
-    if (!guards->losses)
-        abort();
+    guards->losses = xrealloc(guards->losses, (guards->loss_count + 1) * sizeof(*guards->losses));
     struct loss *loss = &guards->losses[guards->loss_count++];
-    *loss = (struct loss){.name = text_format("%s", name), .fine_step = guards->begin_step};
+    *loss = (struct loss){.name = xstrdup(name), .fine_step = guards->begin_step};
     return loss;
 }
 
@@ -404,7 +397,7 @@ static bool until_judge(struct guard *until, const struct expr_scope *scope, gua
     }
     until->has_failed = is_wrong;
     if (is_reached)
-        *ret_message = text_format("%s", verdict.reason);
+        *ret_message = xstrdup(verdict.reason);
     verdict_fini(&verdict);
     return is_reached;
 }

@@ -3,6 +3,7 @@
 #include "worker/metrics/pattern.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/metrics/number.h"
 #include "worker/metrics/values.h"
 
@@ -31,9 +32,7 @@ int pattern_new(const char *text, struct pattern **ret_pattern, struct error *er
 {
     int result = 0, code;
     PCRE2_SIZE at;
-    struct pattern *pattern = calloc(1, sizeof *pattern);
-    if (!pattern)
-        abort();
+    struct pattern *pattern = xcalloc(1, sizeof *pattern);
     pattern->code =
         pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
                       PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);

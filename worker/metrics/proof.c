@@ -1,6 +1,7 @@
 /* Comparing what a program prints with what it was given. */
 #include "worker/metrics/proof.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/metrics/extract.h"
 
@@ -56,7 +57,7 @@ static void proof_row(void *context, const struct extract_row *row)
 static void proof_claim(struct proof *proof, const char *name, double value)
 {
     struct claim *claim = &proof->claims[proof->count++];
-    *claim = (struct claim){.name = name, .spelled = text_format("%s", name), .value = value};
+    *claim = (struct claim){.name = name, .spelled = xstrdup(name), .value = value};
     for (char *c = claim->spelled; *c; c++)
         *c = (char)tolower((unsigned char)*c);
 }
@@ -64,14 +65,10 @@ static void proof_claim(struct proof *proof, const char *name, double value)
 struct proof *proof_new(const json_t *changed, const json_t *params)
 {
     const struct extract_options options = {.kind = EXTRACT_AUTO};
-    struct proof *proof = calloc(1, sizeof(*proof));
+    struct proof *proof = xcalloc(1, sizeof(*proof));
     const json_t *name;
     size_t i;
-    if (!proof)
-        abort();
-    proof->claims = calloc(json_array_size(changed) + 1, sizeof(*proof->claims));
-    if (!proof->claims)
-        abort();
+    proof->claims = xcalloc(json_array_size(changed) + 1, sizeof(*proof->claims));
     json_array_foreach((json_t *)changed, i, name)
     {
         const json_t *value = json_object_get(params, json_string_value(name));

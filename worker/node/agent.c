@@ -2,6 +2,7 @@
 #include "worker/node/agent.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/lead_run.h"
 #include "worker/lead/outcome.h"
@@ -109,7 +110,7 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
     /* The daemon decides on a next run when it has all of this one. */
     node_run_close(agent->run, 0);
     free(agent->run_dir);
-    agent->run_dir = text_format("%s", run_dir);
+    agent->run_dir = xstrdup(run_dir);
     agent->claim = phase_claim_newest(run_dir);
     agent->run = node_run_start(&options);
 }
@@ -267,8 +268,8 @@ static void agent_init(struct agent *agent)
     ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
     program[size > 0 ? size : 0] = '\0';
     agent->lines.size_max = AGENT_LINE_MAX;
-    agent->node = text_format("%s", node ? node : "node");
-    agent->program = text_format("%s", program);
+    agent->node = xstrdup(node ? node : "node");
+    agent->program = xstrdup(program);
     agent->index = agent_number("SLURM_NODEID");
     agent->restarts = agent_number("SLURM_RESTART_COUNT");
     uv_loop_init(&agent->loop);

@@ -2,6 +2,7 @@
 #include "worker/node/checkpoints.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/saved.h"
 #include "lib/text.h"
 
@@ -57,9 +58,7 @@ static struct group *checkpoints_list(const struct checkpoints *checkpoints, siz
 {
     struct saved_list list;
     saved_look(checkpoints->pattern, -1, &list);
-    struct group *groups = calloc(list.count + 1, sizeof(*groups));
-    if (!groups)
-        abort();
+    struct group *groups = xcalloc(list.count + 1, sizeof(*groups));
     for (size_t i = 0; i < list.count; i++)
         groups[i].saved = list.items[i];
     *ret_count = list.count;
@@ -178,11 +177,9 @@ int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
     int result = saved_pattern_new(pattern, &compiled, err);
     if (result < 0)
         return result;
-    struct checkpoints *checkpoints = calloc(1, sizeof(*checkpoints));
-    if (!checkpoints)
-        abort();
+    struct checkpoints *checkpoints = xcalloc(1, sizeof(*checkpoints));
     checkpoints->pattern = compiled;
-    checkpoints->folder = text_format("%s", out_dir);
+    checkpoints->folder = xstrdup(out_dir);
     checkpoints->keep = keep && keep < CHECKPOINTS_KEEP_MIN ? CHECKPOINTS_KEEP_MIN : keep;
     checkpoints->vouched_step = INT64_MAX;
     checkpoints->found = found;
@@ -207,11 +204,9 @@ void checkpoints_free(struct checkpoints *checkpoints)
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err)
 {
     struct saved_list list = {
-        .items = calloc(checkpoints->group_count + 1, sizeof(*list.items)),
+        .items = xcalloc(checkpoints->group_count + 1, sizeof(*list.items)),
         .count = checkpoints->group_count,
     };
-    if (!list.items)
-        abort();
     for (size_t i = 0; i < list.count; i++)
         list.items[i] = checkpoints->groups[i].saved;
     int result = saved_note(run_dir, checkpoints->pattern, &list, err);
@@ -222,9 +217,7 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err)
 {
-    struct saved_list list = {.items = calloc(checkpoints->group_count + 1, sizeof(*list.items))};
-    if (!list.items)
-        abort();
+    struct saved_list list = {.items = xcalloc(checkpoints->group_count + 1, sizeof(*list.items))};
     for (size_t i = 0; i < checkpoints->group_count; i++)
         if (!checkpoints->groups[i].is_old && !checkpoints->groups[i].is_told)
             list.items[list.count++] = checkpoints->groups[i].saved;

@@ -2,6 +2,7 @@
 #include "worker/node/crew.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -408,9 +409,8 @@ static int crew_start_member(struct crew *crew, struct rank_start *start, unsign
 
 static struct crew *crew_new(const struct crew_options *options)
 {
-    struct crew *crew = calloc(1, sizeof(*crew));
-    if (!crew || !(crew->members = calloc(options->count, sizeof(*crew->members))))
-        abort();
+    struct crew *crew = xcalloc(1, sizeof(*crew));
+    crew->members = xcalloc(options->count, sizeof(*crew->members));
     crew->options = *options;
     uv_timer_t *const timers[] = {&crew->ladder, &crew->holder, &crew->expecter, &crew->teller};
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {

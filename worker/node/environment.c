@@ -1,6 +1,7 @@
 /* Building the environment of ranks. */
 #include "worker/node/environment.h"
 
+#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "worker/assignment.h"
 #include "worker/node/groups.h"
@@ -55,9 +56,7 @@ void environment_set(struct environment *environment, const char *name, const ch
         if (environment->count + 2 > environment->capacity) {
             environment->capacity = environment->capacity ? 2 * environment->capacity : 64;
             environment->entries =
-                realloc(environment->entries, environment->capacity * sizeof(char *));
-            if (!environment->entries)
-                abort();
+                xrealloc(environment->entries, environment->capacity * sizeof(char *));
         }
         environment->entries[environment->count++] = NULL;
         environment->entries[environment->count] = NULL;

@@ -2,6 +2,7 @@
 #include "worker/node/groups.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/node/environment.h"
@@ -82,14 +83,10 @@ static int groups_take_devices(struct groups *groups, const struct environment *
 int groups_new(const struct assignment *assignment, const struct environment *environment,
                struct groups **ret_groups, struct error *err)
 {
-    struct groups *groups = calloc(1, sizeof(*groups));
-    if (!groups)
-        abort();
+    struct groups *groups = xcalloc(1, sizeof(*groups));
     groups->count = assignment_ranks_per_node(assignment);
     groups->gpus = assignment->gpus / groups->count;
-    groups->ports = calloc(groups->count, sizeof(*groups->ports));
-    if (!groups->ports)
-        abort();
+    groups->ports = xcalloc(groups->count, sizeof(*groups->ports));
     int result = groups_take_devices(groups, environment, err);
     if (result == 0)
         result = rendezvous_pick_local(groups->ports, groups->count, err);

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/clock.h"
@@ -436,11 +437,9 @@ static void node_run_start_done(uv_timer_t *timer)
 struct node_run *node_run_start(const struct node_run_options *options)
 {
     static const char *const folders[] = {"journal", "log", "channel"};
-    struct node_run *run = calloc(1, sizeof(*run));
-    if (!run)
-        abort();
+    struct node_run *run = xcalloc(1, sizeof(*run));
     run->options = *options;
-    run->run_dir = text_format("%s", options->run_dir);
+    run->run_dir = xstrdup(options->run_dir);
     run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
     run->log_folder = text_format("%s/log", options->run_dir);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {

@@ -3,6 +3,7 @@
 #include "worker/node/nodecheck.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
@@ -276,9 +277,7 @@ static void nodecheck_try(uv_timer_t *timer)
 
 struct nodecheck *nodecheck_start(const struct nodecheck_options *options)
 {
-    struct nodecheck *check = calloc(1, sizeof(*check));
-    if (!check)
-        abort();
+    struct nodecheck *check = xcalloc(1, sizeof(*check));
     check->options = *options;
     check->program = place_program("phase-preflight");
     check->limit_ms =

@@ -4,6 +4,7 @@
 #include "lib/checkpoint.h"
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/node/channel.h"
@@ -329,9 +330,7 @@ static void observer_end_watch(struct observer *observer, enum observer_fate fat
 int observer_new(const struct observer_options *options, struct observer **ret_observer,
                  struct error *err)
 {
-    struct observer *observer = calloc(1, sizeof(*observer));
-    if (!observer)
-        abort();
+    struct observer *observer = xcalloc(1, sizeof(*observer));
     observer->options = *options;
     observer->awaits_join = options->assignment->join != NULL;
     observer->file.fd = observer->channel.fd = -1;

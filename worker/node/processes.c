@@ -2,6 +2,7 @@
 #include "worker/node/processes.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -84,9 +85,7 @@ struct process *processes_all(size_t *ret_count)
             continue;
         if (count == capacity) {
             capacity = capacity ? 2 * capacity : 256;
-            list = realloc(list, capacity * sizeof(*list));
-            if (!list)
-                abort();
+            list = xrealloc(list, capacity * sizeof(*list));
         }
         list[count++] = process;
     }
@@ -100,9 +99,7 @@ struct process *processes_family(pid_t ancestor, size_t *ret_count)
 {
     size_t count, found = 0;
     struct process *list = processes_all(&count);
-    struct process *family = malloc((count + 1) * sizeof(*family));
-    if (!family)
-        abort();
+    struct process *family = xmalloc((count + 1) * sizeof(*family));
     /* Each member brings its children; a process has one parent, so none comes twice. */
     for (size_t parents = 0; parents <= found; parents++) {
         pid_t parent = parents ? family[parents - 1].pid : ancestor;

@@ -1,6 +1,7 @@
 /* Writing what a rank prints. */
 #include "worker/node/ranklog.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/health/recent.h"
@@ -47,9 +48,7 @@ static void ranklog_open_file(struct ranklog *ranklog)
 
 struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max)
 {
-    struct ranklog *ranklog = calloc(1, sizeof(*ranklog));
-    if (!ranklog)
-        abort();
+    struct ranklog *ranklog = xcalloc(1, sizeof(*ranklog));
     ranklog->path = text_format("%s/rank-%u.log", folder, rank);
     ranklog->first = text_format("%s/rank-%u.first.log", folder, rank);
     ranklog->previous = text_format("%s/rank-%u.previous.log", folder, rank);
@@ -220,7 +219,7 @@ char *ranklog_last_line(const struct ranklog *ranklog)
         if ((unsigned char)*at >= 0x80)
             *at = '?';
     json_decref(string);
-    return text_format("%s", last);
+    return xstrdup(last);
 }
 
 void ranklog_note(struct ranklog *ranklog, const char *line)

@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <arpa/inet.h>
@@ -54,10 +55,8 @@ static unsigned rendezvous_free_port(const struct in_addr *address)
 int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err)
 {
     const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
-    int *sockets = calloc(count, sizeof(*sockets));
+    int *sockets = xcalloc(count, sizeof(*sockets));
     unsigned bound = 0;
-    if (!sockets)
-        abort();
     /* All are held until the last is picked, or one might come twice. */
     while (bound < count && (sockets[bound] = rendezvous_bind(&address, &ret_ports[bound])) >= 0)
         bound++;

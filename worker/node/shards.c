@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/assignment.h"
 #include "worker/node/environment.h"
@@ -166,9 +167,7 @@ static int shards_open_input(const char *path, int *ret_fd, struct error *err)
 static int shards_find_all(struct shards *shards, struct error *err)
 {
     const struct shards_options *options = &shards->options;
-    struct split_part *parts = calloc(options->count, sizeof(*parts));
-    if (!parts)
-        abort();
+    struct split_part *parts = xcalloc(options->count, sizeof(*parts));
     int result = file_make_folders(shards->folder, 0700, err), fd = -1;
     if (result == 0)
         result = shards_open_input(shards->input, &fd, err);
@@ -222,19 +221,18 @@ static char *shards_input(const struct assignment *assignment,
 struct shards *shards_find(const struct shards_options *options)
 {
     const struct assignment *assignment = options->assignment;
-    struct shards *shards = calloc(1, sizeof(*shards));
-    if (!shards || !(shards->items = calloc(options->count, sizeof(*shards->items))))
-        abort();
+    struct shards *shards = xcalloc(1, sizeof(*shards));
+    shards->items = xcalloc(options->count, sizeof(*shards->items));
     shards->options = *options;
     shards->folder = shards_folder(assignment->run_dir);
     shards->input = shards_input(assignment, options->environment);
-    shards->script = text_format("%s", assignment->script);
+    shards->script = xstrdup(assignment->script);
     shards->total = assignment->parallel.data;
     shards->is_anew = assignment->is_anew;
     shards->params = json_dumps(json_object_get(assignment->spec, "params"),
                                 JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (!shards->params)
-        shards->params = text_format("%s", "{}");
+        shards->params = xstrdup("{}");
     for (unsigned i = 0; i < options->count; i++) {
         unsigned shard = options->first + i;
         shards->items[i].file =

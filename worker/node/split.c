@@ -2,6 +2,7 @@
 #include "worker/node/split.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -80,11 +81,9 @@ int split_find(int fd, unsigned total, unsigned first, unsigned count,
                const atomic_bool *is_cancelled, struct split_part *ret_parts, struct error *err)
 {
     struct split_walk all = {.fd = fd, .is_cancelled = is_cancelled};
-    uint64_t *starts = calloc(2 * ((size_t)count + 1), sizeof(*starts));
-    uint64_t *offsets = starts ? starts + count + 1 : NULL;
-    char *buffer = malloc(SPLIT_BUFFER_SIZE);
-    if (!starts || !buffer)
-        abort();
+    uint64_t *starts = xcalloc(2 * ((size_t)count + 1), sizeof(*starts));
+    uint64_t *offsets = starts + count + 1;
+    char *buffer = xmalloc(SPLIT_BUFFER_SIZE);
     int result = split_walk_file(&all, buffer, err);
     for (unsigned i = 0; i <= count; i++)
         starts[i] = (uint64_t)((unsigned __int128)all.lines * (first + i) / total);
@@ -123,10 +122,8 @@ static int split_write(int output, const char *data, size_t size, struct error *
 int split_copy(int fd, const struct split_part *part, int output, const atomic_bool *is_cancelled,
                crypto_generichash_state *hash, struct error *err)
 {
-    char *buffer = malloc(SPLIT_BUFFER_SIZE);
+    char *buffer = xmalloc(SPLIT_BUFFER_SIZE);
     int result = 0;
-    if (!buffer)
-        abort();
     for (uint64_t at = part->begin; at < part->end && result == 0;) {
         uint64_t left = part->end - at;
         size_t wanted = left < SPLIT_BUFFER_SIZE ? (size_t)left : SPLIT_BUFFER_SIZE;

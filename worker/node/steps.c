@@ -2,6 +2,7 @@
 #include "worker/node/steps.h"
 
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/node/processes.h"
 
@@ -140,9 +141,7 @@ static struct process *steps_list(const char *run_dir, const struct process *all
                                   size_t *ret_count)
 {
     size_t count = 0;
-    struct process *list = malloc((all_count + 1) * sizeof(*list));
-    if (!list)
-        abort();
+    struct process *list = xmalloc((all_count + 1) * sizeof(*list));
     for (size_t i = 0; i < all_count; i++)
         if (steps_ask(&all[i], run_dir) == STEPS_OURS)
             list[count++] = all[i];

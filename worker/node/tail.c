@@ -1,7 +1,7 @@
 /* Following a growing file. */
 #include "worker/node/tail.h"
 
-#include "lib/text.h"
+#include "lib/memory.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static void tail_reopen(struct tail *tail)
 void tail_init(struct tail *tail, const char *path, enum tail_start start)
 {
     struct stat status;
-    *tail = (struct tail){.path = text_format("%s", path), .fd = -1};
+    *tail = (struct tail){.path = xstrdup(path), .fd = -1};
     tail_reopen(tail);
     if (start == TAIL_FROM_END && tail->fd >= 0 && fstat(tail->fd, &status) == 0)
         tail->offset = status.st_size;

@@ -2,6 +2,7 @@
 #include "worker/telemetry/reader.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/nvml.h"
 #include "worker/telemetry/second.h"
@@ -113,9 +114,7 @@ static void reader_open_gpus(struct reader *reader, const char *devices, unsigne
 int reader_open(const char *path, const char *devices, const struct reader_listener *listener,
                 struct reader **ret_reader, struct error *err)
 {
-    struct reader *reader = calloc(1, sizeof *reader);
-    if (!reader)
-        abort();
+    struct reader *reader = xcalloc(1, sizeof *reader);
     reader->listener = *listener;
     unsigned count = 0;
     int result = nvml_load(path, &reader->nvml, err) < 0 ? -ENODEV : 0;

@@ -1,6 +1,7 @@
 /* Speed of a run, out of what its program prints. */
 #include "worker/telemetry/speed.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/telemetry/peak.h"
 
@@ -71,7 +72,7 @@ void speed_fini(struct speed *speed)
 void speed_model(struct speed *speed, const char *model)
 {
     free(speed->model);
-    speed->model = text_format("%s", model);
+    speed->model = xstrdup(model);
     if (speed->tflops == 0)
         speed->tflops = peak_tflops(model);
 }

@@ -2,6 +2,7 @@
 #include "worker/telemetry/watch.h"
 
 #include "lib/error.h"
+#include "lib/memory.h"
 #include "worker/clock.h"
 #include "worker/journal.h"
 #include "worker/lines.h"
@@ -278,9 +279,7 @@ int watch_open(const struct watch_options *options, struct watch **ret_watch, st
         close(output[0]);
         return result;
     }
-    struct watch *watch = calloc(1, sizeof *watch);
-    if (!watch)
-        abort();
+    struct watch *watch = xcalloc(1, sizeof *watch);
     watch->options = *options;
     watch->input = input[1];
     watch->lines.size_max = WATCH_LINE_MAX;
