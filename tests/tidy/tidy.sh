@@ -69,6 +69,11 @@ report 'worker and cli include nothing of the daemon' \
 report 'banned calls are not made' "$(grep -nE \
     '(^|[^a-z_>.])(strcpy|strcat|sprintf|vsprintf|atoi|atol|atof|strtok|gets|sleep|usleep|system)\(' \
     "${sources[@]}" | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)' || true)"
+report 'memory is allocated by lib/memory.h' "$(grep -nE \
+    '(^|[^a-z_>.])(malloc|calloc|realloc|reallocarray|strdup|strndup)\(' \
+    $(git ls-files 'lib/*.[ch]' 'daemon/*.[ch]' 'worker/*.[ch]' 'cli/*.[ch]' |
+        grep -vE '^(lib/memory\.[ch]|worker/(model|preflight)/.*)$') |
+    grep -vE '^[^:]*:[0-9]+: *(/?\*|//)' || true)"
 report 'exit is called in main files and in children of a fork only' "$(grep -nE \
     '(^|[^a-z_])exit\(' $(git ls-files '*.c' | grep -vE 'main\.c$|^tests/') || true)"
 report 'nothing is left to do without saying where it is written down' \
