@@ -20,8 +20,10 @@ script() {
 }
 
 # What the script prints when sbatch starts it, and when phased does.
+# printed_by_sbatch [OPTION...]
 printed_by_sbatch() {
-    (cd "$PHASED_HOME/work" && sbatch --wait -o "$PHASED_HOME/printed" train.sh >/dev/null)
+    (cd "$PHASED_HOME/work" &&
+        timeout 120 sbatch --wait -o "$PHASED_HOME/printed" "$@" train.sh >/dev/null)
     # A busy machine lets srun wait, which it says.
     grep -vE '^srun: (Job [0-9]+ step creation temporarily disabled|Step created)' "$PHASED_HOME/printed"
 }
@@ -43,7 +45,9 @@ env | grep -E '^SLURM_(N|TASKS|CPUS|STEP|CPU_BIND)' | sort
 srun sh -c 'echo "$SLURM_PROCID/$SLURM_NTASKS $SLURMD_NODENAME $SLURM_LOCALID $SLURM_CPUS_PER_TASK"' | sort
 srun -N 1 -n 1 pwd
 BODY
-    under_sbatch=$(printed_by_sbatch)
+    # 26.05 asks for the login environment where --export names a variable; that needs a slurmd that
+    # is root. ALL does not.
+    under_sbatch=$(SEED=7 printed_by_sbatch --export=ALL)
     [[ $under_sbatch == *'3/4 n2 1 1'* ]]
     diff <(echo "$under_sbatch") <(printed_by_phased)
 }
