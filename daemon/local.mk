@@ -10,7 +10,7 @@ noinst_LIBRARIES += daemon/libdaemon.a
 daemon_libdaemon_a_SOURCES = daemon/lock.c daemon/lock.h
 DAEMON_LDADD = daemon/api/libapi.a daemon/loop/libloop.a daemon/libdaemon.a \
 	daemon/store/libstore.a daemon/core/libcore.a
-DAEMON_LIBS = lib/libphased.a $(UV_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(FYAML_LIBS) $(LUA_LIBS) \
+DAEMON_LIBS = lib/libphased.a $(UV_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(FYAML_LIBS) \
 	$(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
 
 bin_PROGRAMS += bin/phased

@@ -18,7 +18,7 @@ include worker/lead/local.mk
 include worker/node/local.mk
 include worker/telemetry/local.mk
 WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \
-	$(CURL_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
+	$(CURL_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
 
 bin_PROGRAMS += bin/phase-worker
 bin_phase_worker_SOURCES = worker/main.c

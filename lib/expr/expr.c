@@ -1,16 +1,19 @@
-/* Expressions: scanned, then run in a sandbox of their own, which is cheap (some 10 us) and leaves
- * nothing behind. */
+/* Expressions: parsed into nodes, then evaluated node by node on a stack of values. */
 #include "lib/expr/expr.h"
 
 #include "lib/error.h"
-#include "lib/expr/sandbox.h"
-#include "lib/expr/scan.h"
+#include "lib/expr/function.h"
+#include "lib/expr/lookup.h"
+#include "lib/expr/parse.h"
+#include "lib/expr/value.h"
 #include "lib/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct expr_number expr_number_text(double number)
 {
@@ -24,91 +27,199 @@ struct expr_number expr_number_text(double number)
     return text;
 }
 
-static bool expr_compare(double a, double b, enum scan_comparison comparison)
+static bool comparison_holds(enum comparison comparison, double a, double b)
 {
     switch (comparison) {
-    case SCAN_EQ:
+    case COMPARISON_EQUAL:
         return a == b;
-    case SCAN_NE:
+    case COMPARISON_UNEQUAL:
         return a != b;
-    case SCAN_LT:
+    case COMPARISON_LESS:
         return a < b;
-    case SCAN_LE:
+    case COMPARISON_LESS_EQUAL:
         return a <= b;
-    case SCAN_GT:
+    case COMPARISON_GREATER:
         return a > b;
-    case SCAN_GE:
+    case COMPARISON_GREATER_EQUAL:
         return a >= b;
     }
     return false;
 }
 
-/* Tells the comparisons between numbers that were made, in the order they are written. */
-static void expr_describe_comparisons(struct sandbox *sandbox)
+/* Keeps a comparison of two numbers for the report. */
+static void expr_keep_comparison(struct expr_result *result, const struct node *node, double a,
+                                 double b)
 {
-    struct text *text = &sandbox->result.comparisons;
-    for (size_t i = 0; i < sandbox->scan->comparison_count; i++) {
-        const struct sandbox_comparison *made = &sandbox->comparisons[i];
-        enum scan_comparison comparison = sandbox->scan->comparisons[i];
-        if (made->is_numeric)
-            text_addf(text, "%s%s %s %s%s", text->size ? ", " : "",
-                      expr_number_text(made->left).data, scan_comparison_name(comparison),
-                      expr_number_text(made->right).data,
-                      expr_compare(made->left, made->right, comparison) ? "" : " (false)");
-    }
+    struct text *text = &result->comparisons;
+    text_addf(text, "%s%s %s %s%s", text->size ? ", " : "", expr_number_text(a).data, node->symbol,
+              expr_number_text(b).data, comparison_holds(node->comparison, a, b) ? "" : " (false)");
+    result->nan_compared = result->nan_compared || isnan(a) || isnan(b);
 }
 
-/* Scans and runs; without a scope Lua only compiles, which finds nesting that is too deep for it.
- */
-static int expr_run(const char *text, const struct expr_scope *scope, struct expr_result *ret,
-                    struct error *err)
+/* Puts the newest value in the place of a series. */
+static struct value expr_newest(const struct value *value)
 {
-    struct scan scan;
-    int result = scan_text(text, &scan, err);
-    if (result < 0)
-        return result;
-    struct sandbox sandbox = {.scan = &scan, .scope = scope};
-    sandbox.comparisons = xcalloc(scan.comparison_count + 1, sizeof *sandbox.comparisons);
-    result = sandbox_run(&sandbox);
-    if (result < 0) {
-        expr_result_fini(&sandbox.result);
-        if (err)
-            *err = sandbox.error;
-        goto out;
-    }
-    expr_describe_comparisons(&sandbox);
-    if (ret)
-        *ret = sandbox.result;
+    if (value->type != VALUE_SERIES)
+        return *value;
+    return value_of_number(value->series.rows[value->series.count - 1].value);
+}
+
+/* Lua finds a text and a number unequal. Here it is an error, since whoever compares them has made
+ * a mistake. */
+static int expr_compare(struct evaluation *evaluation, const struct node *node,
+                        const struct value operands[2], struct value *ret_value)
+{
+    struct value a = expr_newest(&operands[0]), b = expr_newest(&operands[1]);
+    bool is_equality =
+        node->comparison == COMPARISON_EQUAL || node->comparison == COMPARISON_UNEQUAL;
+    if (a.type != b.type)
+        return error_set(evaluation->err, -EINVAL, "compares %s with %s", value_type_name(&a),
+                         value_type_name(&b));
+    if (a.type != VALUE_NUMBER && !is_equality)
+        return error_set(evaluation->err, -EINVAL, "%s cannot be less or greater",
+                         value_type_name(&a));
+    if (a.type == VALUE_NUMBER)
+        expr_keep_comparison(&evaluation->result, node, a.number, b.number);
+    else if (a.type == VALUE_BOOLEAN)
+        a.number = a.boolean != b.boolean; /* b's number is 0: 0 == 0 holds, 1 == 0 does not */
     else
-        expr_result_fini(&sandbox.result);
-out:
-    free(sandbox.comparisons);
-    scan_fini(&scan);
-    return result;
+        a.number = a.text.size != b.text.size || memcmp(a.text.data, b.text.data, a.text.size) != 0;
+    *ret_value = value_of_boolean(comparison_holds(node->comparison, a.number, b.number));
+    return 0;
+}
+
+static double expr_negative(double value)
+{
+    return -value;
+}
+
+/* Whatever is not false counts as true. */
+static bool expr_is_true(const struct value *value)
+{
+    return value->type != VALUE_BOOLEAN || value->boolean;
+}
+
+/* Computes the node from its operands, which stay the caller's. */
+static int expr_compute_node(struct evaluation *evaluation, const struct tree *tree,
+                             const struct node *node, const struct value *operands,
+                             struct value *ret_value)
+{
+    switch (node->kind) {
+    case NODE_VALUE:
+        *ret_value = node->value;
+        return 0;
+    case NODE_NAME:
+        return lookup_name(evaluation, &tree->names[node->name], ret_value);
+    case NODE_CALL:
+        return function_call(evaluation, node->function, node->percentile, operands, node->operands,
+                             ret_value);
+    case NODE_NOT:
+        *ret_value = value_of_boolean(!expr_is_true(&operands[0]));
+        return 0;
+    case NODE_NEGATE:
+        return value_map(evaluation, &operands[0], expr_negative, ret_value);
+    case NODE_ARITHMETIC:
+        return value_combine(evaluation, &operands[0], &operands[1], node->operation, ret_value);
+    case NODE_COMPARISON:
+        return expr_compare(evaluation, node, operands, ret_value);
+    case NODE_AND:
+    case NODE_OR:
+        break;
+    }
+    return error_set(evaluation->err, -EINVAL, "cannot be evaluated");
+}
+
+struct stack {
+    struct value *values;
+    size_t height;
+};
+
+static void stack_drop(struct stack *stack, struct evaluation *evaluation, size_t count)
+{
+    for (; count; count--)
+        value_release(evaluation, &stack->values[--stack->height]);
+}
+
+/* Leaves the value of the whole on the stack. */
+static int expr_compute_nodes(struct evaluation *evaluation, const struct tree *tree,
+                              struct stack *stack)
+{
+    for (size_t i = 0; i < tree->node_count; i++) {
+        const struct node *node = &tree->nodes[i];
+        struct value value, *operands = &stack->values[stack->height - node->operands];
+        if (node->kind == NODE_AND || node->kind == NODE_OR) {
+            if (expr_is_true(&operands[0]) == (node->kind == NODE_OR))
+                i = node->last;
+            else
+                stack_drop(stack, evaluation, 1);
+            continue;
+        }
+        int status = expr_compute_node(evaluation, tree, node, operands, &value);
+        if (status < 0)
+            return status;
+        stack_drop(stack, evaluation, node->operands);
+        stack->values[stack->height++] = value;
+    }
+    return 0;
+}
+
+static void expr_keep_result(struct expr_result *result, const struct value *value)
+{
+    struct value newest = expr_newest(value);
+    result->type = EXPR_NUMBER;
+    result->number = newest.number;
+    if (newest.type == VALUE_BOOLEAN) {
+        result->type = EXPR_BOOLEAN;
+        result->boolean = newest.boolean;
+    } else if (newest.type == VALUE_TEXT) {
+        result->type = EXPR_STRING;
+        result->string = xstrndup(newest.text.data, newest.text.size);
+    }
 }
 
 int expr_check_syntax(const char *text, struct error *err)
 {
-    return expr_run(text, NULL, NULL, err);
+    struct tree tree;
+    int status = tree_parse(text, &tree, err);
+    if (status == 0)
+        tree_fini(&tree);
+    return status;
 }
 
 int expr_list_names(const char *text, struct expr_name **ret_names, struct error *err)
 {
-    struct scan scan;
-    int result = scan_text(text, &scan, err);
-    if (result < 0)
-        return result;
-    result = (int)scan.name_count;
-    *ret_names = scan.names;
-    scan.names = NULL;
-    scan_fini(&scan);
-    return result;
+    struct tree tree;
+    int status = tree_parse(text, &tree, err);
+    if (status < 0)
+        return status;
+    int count = (int)tree.name_count;
+    *ret_names = tree.names;
+    tree.names = NULL;
+    tree_fini(&tree);
+    return count;
 }
 
 int expr_evaluate(const char *text, const struct expr_scope *scope, struct expr_result *ret_result,
                   struct error *err)
 {
-    return expr_run(text, scope, ret_result, err);
+    struct tree tree;
+    struct evaluation evaluation = {.scope = scope, .err = err};
+    int status = tree_parse(text, &tree, err);
+    if (status < 0)
+        return status;
+    struct stack stack = {.values = xcalloc(tree.node_count, sizeof *stack.values)};
+    status = expr_compute_nodes(&evaluation, &tree, &stack);
+    if (status == 0) {
+        expr_keep_result(&evaluation.result, &stack.values[0]);
+        *ret_result = evaluation.result;
+    } else {
+        expr_result_fini(&evaluation.result);
+    }
+    stack_drop(&stack, &evaluation, stack.height);
+    assert(evaluation.memory == 0);
+    free(stack.values);
+    tree_fini(&tree);
+    return status;
 }
 
 void expr_result_fini(struct expr_result *result)

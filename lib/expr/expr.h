@@ -1,31 +1,24 @@
-/* Expressions of gates, guards and derived params: Lua's, without anything that could do harm.
+/* Expressions of gates, guards and derived params, written as in Lua.
  *
- * What there is: numbers, strings, true, false, names, calls of the functions below, + - * / // %
- * ^, == ~= < <= > >=, and, or, not, parentheses. There are no statements, functions of one's own,
- * tables, methods, concatenation, comments. Time and memory are bounded, so an expression of
- * unknown origin may be evaluated in the daemon.
+ * What there is: numbers, strings, true, false, names, calls of functions, + - * / // % ^,
+ * == ~= < <= > >=, and, or, not, parentheses. Operators bind as in Lua. There are no statements,
+ * functions of one's own, tables, methods, concatenation, comments. Size, nesting, memory and the
+ * rows walked are bounded, so an expression of unknown origin may be evaluated in the daemon.
  *
  * A name is a param, else a fact (`elapsed`, `step`), else a metric of the own phase;
  * `validate.loss` and `validate.depth` are those of a phase before. A metric is a series over
  * steps. Arithmetic on series goes step by step over the steps that both have; where a number is
  * needed, also in comparisons, a series means its newest value. A name before a parenthesis is
  * always a function, so a metric may be named `count` too. Names that begin with two underscores
- * are taken.
- *
- *   of a series, as a number   first last min max mean median sum count stddev slope spikes
- *                              p01 .. p99 nan (how many are NaN) finite (true: all are)
- *   step by step               abs sqrt log exp, min and max with two or more arguments
- *
- * stddev is that of all the rows; percentiles are linear between rows; spikes counts the rows more
- * than 3 standard deviations from the mean of the (10 to) 50 rows before them.
+ * are reserved. The functions stand in a table in function.c, and in phased-spec(5).
  *
  * A number stands for a series of one row. All arithmetic is floating point; whole results are
  * whole again as params (16 / 2 is 8). A name that is nothing of the above, and a series without
  * rows in the window, make an expression *insufficient* (-ENODATA).
  *
  * NaN: what is computed from rows of which one is NaN is NaN, and count counts it. A comparison
- * with NaN is false as in Lua, and the result tells that there was one (`nan_compared`), so that
- * `not (loss > 5)` cannot pass by a NaN. */
+ * with NaN is false (but ~= is true), and the result tells that there was one (`nan_compared`), so
+ * that `not (loss > 5)` cannot pass by a NaN. */
 #ifndef PHASED_LIB_EXPR_EXPR_H
 #define PHASED_LIB_EXPR_EXPR_H
 
@@ -83,7 +76,9 @@ struct expr_result {
     bool boolean;
     char *string; /* set for EXPR_STRING only */
     bool nan_compared;
-    /* The comparisons made, with the numbers that were compared: "5.06 > 4.6, 4.6 > 4.1". */
+    /* The comparisons of numbers, in the order in which they were made: "5.06 > 4.6, 2 > 3
+     * (false)".
+     */
     struct text comparisons;
     /* What was read of the metrics: the first and last step of all series used, and the rows of
      * the one with fewest. No rows: no metric was used. */

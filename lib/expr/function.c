@@ -1,77 +1,37 @@
-/* The functions of expressions, and the statistics behind them. Each takes a number for a series of
- * one row. */
+/* The functions of expressions, and the statistics behind them. A new function is a row of the
+ * table, what computes it, an entry in phased-spec(5), and examples in tests/unit/test_expr.c. */
 #include "lib/expr/function.h"
 
-#include "lib/expr/sandbox.h"
-#include "lib/expr/series.h"
+#include "lib/error.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <lua.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     SPIKE_ROWS = 50,     /* the running mean is over so many rows before */
     SPIKE_ROWS_MIN = 10, /* fewer say nothing about what is usual */
 };
 
-/* The argument as rows; `one` holds the row of a number. */
-static struct metrics_series function_rows(lua_State *lua, struct metrics_row *one)
+static double rows_first(struct metrics_series series)
 {
-    const struct metrics_series *series = series_at(lua, 1);
-    if (!series) {
-        *one = (struct metrics_row){.value = series_number(lua, 1)};
-        return (struct metrics_series){.rows = one, .count = 1};
-    }
-    sandbox_charge(lua, series->count);
-    return *series;
+    return series.rows[0].value;
 }
 
-static int function_first(lua_State *lua)
+static double rows_last(struct metrics_series series)
 {
-    struct metrics_row one;
-    lua_pushnumber(lua, function_rows(lua, &one).rows[0].value);
-    return 1;
+    return series.rows[series.count - 1].value;
 }
 
-static int function_last(lua_State *lua)
+static double rows_fold(struct metrics_series series, enum operation operation)
 {
-    lua_pushnumber(lua, series_number(lua, 1));
-    return 1;
-}
-
-/* Of one argument the extreme of its rows, of several the extreme at each step. */
-static int function_extreme(lua_State *lua, enum series_operation operation)
-{
-    int count = lua_gettop(lua);
-    if (count == 1) {
-        struct metrics_row one;
-        struct metrics_series series = function_rows(lua, &one);
-        double extreme = series.rows[0].value;
-        for (size_t i = 1; i < series.count; i++)
-            extreme = series_compute(extreme, series.rows[i].value, operation);
-        lua_pushnumber(lua, extreme);
-        return 1;
-    }
-    for (int i = 2; i <= count; i++) {
-        series_combine(lua, 1, i, operation);
-        lua_replace(lua, 1);
-    }
-    lua_settop(lua, 1);
-    return 1;
-}
-
-static int function_min(lua_State *lua)
-{
-    return function_extreme(lua, SERIES_LESSER);
-}
-
-static int function_max(lua_State *lua)
-{
-    return function_extreme(lua, SERIES_GREATER);
+    double folded = series.rows[0].value;
+    for (size_t i = 1; i < series.count; i++)
+        folded = operation_compute(folded, series.rows[i].value, operation);
+    return folded;
 }
 
 static double rows_sum(struct metrics_series series)
@@ -87,8 +47,12 @@ static double rows_mean(struct metrics_series series)
     return rows_sum(series) / (double)series.count;
 }
 
-/* Of all the rows there are, not estimated from a sample, as numpy's default: one row deviates by
- * 0. In two passes, because the difference of large squares would lose the small deviations. */
+static double rows_count(struct metrics_series series)
+{
+    return (double)series.count;
+}
+
+/* In two passes, because the difference of large squares would lose the small deviations. */
 static double rows_deviation(struct metrics_series series)
 {
     double mean = rows_mean(series), squares = 0;
@@ -97,41 +61,9 @@ static double rows_deviation(struct metrics_series series)
     return sqrt(squares / (double)series.count);
 }
 
-static int function_mean(lua_State *lua)
-{
-    struct metrics_row one;
-    lua_pushnumber(lua, rows_mean(function_rows(lua, &one)));
-    return 1;
-}
-
-static int function_sum(lua_State *lua)
-{
-    struct metrics_row one;
-    lua_pushnumber(lua, rows_sum(function_rows(lua, &one)));
-    return 1;
-}
-
-static int function_count(lua_State *lua)
-{
-    struct metrics_row one;
-    lua_pushnumber(lua, (double)function_rows(lua, &one).count);
-    return 1;
-}
-
-static int function_stddev(lua_State *lua)
-{
-    struct metrics_row one;
-    lua_pushnumber(lua, rows_deviation(function_rows(lua, &one)));
-    return 1;
-}
-
 /* Least squares, steps taken from their mean so that large ones lose no digits. */
-static int function_slope(lua_State *lua)
+static double rows_slope(struct metrics_series series)
 {
-    struct metrics_row one;
-    struct metrics_series series = function_rows(lua, &one);
-    if (series.count < 2)
-        sandbox_raise(lua, -ENODATA, "slope needs two rows at least");
     double mean = rows_mean(series), step_mean = 0, products = 0, squares = 0;
     for (size_t i = 0; i < series.count; i++)
         step_mean += (double)series.rows[i].step / (double)series.count;
@@ -140,8 +72,7 @@ static int function_slope(lua_State *lua)
         products += step * (series.rows[i].value - mean);
         squares += step * step;
     }
-    lua_pushnumber(lua, products / squares);
-    return 1;
+    return products / squares;
 }
 
 /* Compared with the rows before it, not with all: a loss that falls from 10 to 3 has a wide spread
@@ -158,21 +89,31 @@ static bool row_is_spike(const struct metrics_row *rows, size_t i)
     return distance > 3 * rows_deviation(before) && distance > 1e-9 * fabs(mean);
 }
 
-static int function_spikes(lua_State *lua)
+static double rows_spikes(struct metrics_series series)
 {
-    struct metrics_row one;
-    struct metrics_series series = function_rows(lua, &one);
-    sandbox_charge(lua, series.count * 10);
     double spikes = 0;
     for (size_t i = 0; i < series.count; i++) {
-        if (!isfinite(series.rows[i].value)) {
-            lua_pushnumber(lua, NAN); /* nothing is usual beside it */
-            return 1;
-        }
+        if (!isfinite(series.rows[i].value))
+            return NAN; /* nothing is usual beside it */
         spikes += row_is_spike(series.rows, i);
     }
-    lua_pushnumber(lua, spikes);
-    return 1;
+    return spikes;
+}
+
+static double rows_nan(struct metrics_series series)
+{
+    double count = 0;
+    for (size_t i = 0; i < series.count; i++)
+        count += isnan(series.rows[i].value);
+    return count;
+}
+
+static double rows_finite(struct metrics_series series)
+{
+    for (size_t i = 0; i < series.count; i++)
+        if (!isfinite(series.rows[i].value))
+            return false;
+    return true;
 }
 
 static int value_compare(const void *a, const void *b)
@@ -181,129 +122,121 @@ static int value_compare(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Linear between the two nearest ranks, as numpy's default. The copy is Lua's, so that an error on
- * the way does not leak it. */
-static int function_push_percentile(lua_State *lua, double percentile)
+static double rows_percentile(struct metrics_series series, double percentile)
 {
-    struct metrics_row one;
-    struct metrics_series series = function_rows(lua, &one);
-    sandbox_charge(lua, series.count * 10);
-    double *values = lua_newuserdatauv(lua, series.count * sizeof *values, 0);
-    for (size_t i = 0; i < series.count; i++) {
+    double *values = xcalloc(series.count, sizeof *values), value = NAN;
+    if (rows_nan(series) > 0)
+        goto out;
+    for (size_t i = 0; i < series.count; i++)
         values[i] = series.rows[i].value;
-        if (isnan(values[i])) {
-            lua_pushnumber(lua, NAN);
-            return 1;
-        }
-    }
     qsort(values, series.count, sizeof *values, value_compare);
     double rank = percentile / 100 * (double)(series.count - 1);
     size_t below = (size_t)rank;
-    double share = rank - (double)below, value = values[below];
+    double share = rank - (double)below;
+    value = values[below];
     if (share > 0)
         value = values[below] * (1 - share) + values[below + 1] * share;
-    lua_pushnumber(lua, value);
-    return 1;
+out:
+    free(values);
+    return value;
 }
 
-static int function_percentile(lua_State *lua)
-{
-    return function_push_percentile(lua, lua_tonumber(lua, lua_upvalueindex(1)));
-}
-
-static int function_median(lua_State *lua)
-{
-    return function_push_percentile(lua, 50);
-}
-
-static int function_nan(lua_State *lua)
-{
-    struct metrics_row one;
-    struct metrics_series series = function_rows(lua, &one);
-    double count = 0;
-    for (size_t i = 0; i < series.count; i++)
-        count += isnan(series.rows[i].value);
-    lua_pushnumber(lua, count);
-    return 1;
-}
-
-static int function_finite(lua_State *lua)
-{
-    struct metrics_row one;
-    struct metrics_series series = function_rows(lua, &one);
-    bool is_finite = true;
-    for (size_t i = 0; i < series.count; i++)
-        is_finite = is_finite && isfinite(series.rows[i].value);
-    lua_pushboolean(lua, is_finite);
-    return 1;
-}
-
-static int function_abs(lua_State *lua)
-{
-    series_map(lua, 1, fabs);
-    return 1;
-}
-
-static int function_sqrt(lua_State *lua)
-{
-    series_map(lua, 1, sqrt);
-    return 1;
-}
-
-static int function_log(lua_State *lua)
-{
-    series_map(lua, 1, log);
-    return 1;
-}
-
-static int function_exp(lua_State *lua)
-{
-    series_map(lua, 1, exp);
-    return 1;
-}
-
-static const struct function functions[] = {
-    {"first", 1, 1, function_first},
-    {"last", 1, 1, function_last},
-    {"min", 1, FUNCTION_ARGUMENTS_MAX, function_min},
-    {"max", 1, FUNCTION_ARGUMENTS_MAX, function_max},
-    {"mean", 1, 1, function_mean},
-    {"median", 1, 1, function_median},
-    {"sum", 1, 1, function_sum},
-    {"count", 1, 1, function_count},
-    {"stddev", 1, 1, function_stddev},
-    {"slope", 1, 1, function_slope},
-    {"spikes", 1, 1, function_spikes},
-    {"abs", 1, 1, function_abs},
-    {"sqrt", 1, 1, function_sqrt},
-    {"log", 1, 1, function_log},
-    {"exp", 1, 1, function_exp},
-    {"finite", 1, 1, function_finite},
-    {"nan", 1, 1, function_nan},
+const struct function functions[] = {
+    {"first", "x", "The oldest value in the window.", .reduce = rows_first},
+    {"last", "x", "The newest value.", .reduce = rows_last},
+    {"min", "x, ...", "The least value; of several arguments, the least at each step.",
+     .combine = OPERATION_LESSER},
+    {"max", "x, ...", "The greatest value; of several arguments, the greatest at each step.",
+     .combine = OPERATION_GREATER},
+    {"mean", "x", "The arithmetic mean.", .reduce = rows_mean},
+    {"median", "x", "The same as p50.", .percentile = 50, .extra_work = 10},
+    {"sum", "x", "The sum of all values.", .reduce = rows_sum},
+    {"count", "x", "The number of values, NaN included.", .reduce = rows_count},
+    {"stddev", "x", "The standard deviation of the values themselves, as numpy's std().",
+     .reduce = rows_deviation},
+    {"slope", "x", "The change per step of the straight line that fits best (least squares).",
+     .reduce = rows_slope, .rows_min = 2},
+    {"spikes", "x",
+     "How many values are over 3 standard deviations off the mean of the 10 to 50 values before.",
+     .reduce = rows_spikes, .extra_work = 10},
+    {"nan", "x", "How many values are NaN.", .reduce = rows_nan},
+    {"finite", "x", "True if no value is NaN or infinite.", .reduce = rows_finite,
+     .is_boolean = true},
+    {"abs", "x", "The absolute value at each step.", .map = fabs},
+    {"sqrt", "x", "The square root at each step.", .map = sqrt},
+    {"log", "x", "The natural logarithm at each step.", .map = log},
+    {"exp", "x", "The exponential function at each step.", .map = exp},
+    /* The last one: p01 to p99. */
+    {"p95", "x",
+     "A percentile, from p01 to p99; linear between two values, as numpy's percentile().",
+     .percentile = 95, .extra_work = 10},
 };
-static const struct function percentile = {"a percentile", 1, 1, function_percentile};
+const size_t function_count = sizeof functions / sizeof *functions;
 
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
-
-const struct function *function_find(const char *name, int *ret_percentile)
+const struct function *function_find(const char *name, double *ret_percentile)
 {
-    *ret_percentile = 0;
-    for (size_t i = 0; i < FUNCTIONS; i++)
-        if (text_equal(functions[i].name, name))
-            return &functions[i];
+    size_t i = 0, percentiles = function_count - 1;
+    while (i < percentiles && !text_equal(functions[i].name, name))
+        i++;
+    *ret_percentile = functions[i].percentile;
+    if (i < percentiles)
+        return &functions[i];
     if (name[0] != 'p' || !isdigit((unsigned char)name[1]) || !isdigit((unsigned char)name[2]) ||
         name[3] || text_equal(name, "p00"))
         return NULL;
     *ret_percentile = 10 * (name[1] - '0') + name[2] - '0';
-    return &percentile;
+    return &functions[percentiles];
 }
 
 const char *function_suggest(const char *name)
 {
-    const char *names[FUNCTIONS];
+    const char *names[sizeof functions / sizeof *functions];
     if (name[0] == 'p' && isdigit((unsigned char)name[1]))
         return "p01 .. p99";
-    for (size_t i = 0; i < FUNCTIONS; i++)
+    for (size_t i = 0; i < function_count; i++)
         names[i] = functions[i].name;
-    return text_nearest(name, names, FUNCTIONS);
+    return text_nearest(name, names, function_count - 1);
+}
+
+/* Two at a time from the left. */
+static int function_combine(struct evaluation *evaluation, enum operation operation,
+                            const struct value *arguments, size_t count, struct value *ret_value)
+{
+    struct value combined;
+    int status = value_combine(evaluation, &arguments[0], &arguments[1], operation, ret_value);
+    for (size_t i = 2; status == 0 && i < count; i++) {
+        status = value_combine(evaluation, ret_value, &arguments[i], operation, &combined);
+        value_release(evaluation, ret_value);
+        if (status == 0)
+            *ret_value = combined;
+    }
+    return status;
+}
+
+int function_call(struct evaluation *evaluation, const struct function *function, double percentile,
+                  const struct value *arguments, size_t count, struct value *ret_value)
+{
+    struct metrics_row one;
+    struct metrics_series rows;
+    double number;
+    if (count > 1)
+        return function_combine(evaluation, function->combine, arguments, count, ret_value);
+    if (function->map)
+        return value_map(evaluation, &arguments[0], function->map, ret_value);
+    int status = value_rows(evaluation, &arguments[0], &one, &rows);
+    if (status == 0)
+        status = evaluation_charge(evaluation, rows.count * (1 + function->extra_work));
+    if (status < 0)
+        return status;
+    if (rows.count < function->rows_min)
+        return error_set(evaluation->err, -ENODATA, "%s needs at least %zu rows", function->name,
+                         function->rows_min);
+    if (function->reduce)
+        number = function->reduce(rows);
+    else if (function->combine != OPERATION_NONE)
+        number = rows_fold(rows, function->combine);
+    else
+        number = rows_percentile(rows, percentile);
+    *ret_value = function->is_boolean ? value_of_boolean(number > 0) : value_of_number(number);
+    return 0;
 }

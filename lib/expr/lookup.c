@@ -2,16 +2,20 @@
  * none. */
 #include "lib/expr/lookup.h"
 
+#include "lib/error.h"
 #include "lib/expr/metrics.h"
-#include "lib/expr/sandbox.h"
-#include "lib/expr/series.h"
+#include "lib/expr/value.h"
 #include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
-#include <lua.h>
-#include <math.h>
 #include <stdlib.h>
+
+/* Ten falling values, so that aggregates and logarithms have something to work on. */
+static const struct metrics_row invented_rows[] = {
+    {1, 1, 2.0}, {2, 2, 1.9}, {3, 3, 1.8}, {4, 4, 1.7}, {5, 5, 1.6},
+    {6, 6, 1.5}, {7, 7, 1.4}, {8, 8, 1.3}, {9, 9, 1.2}, {10, 10, 1.1},
+};
 
 /* Steps come from what programs print and may be anything. */
 static int64_t lookup_minus(int64_t a, int64_t b)
@@ -22,27 +26,23 @@ static int64_t lookup_minus(int64_t a, int64_t b)
     return difference;
 }
 
-/* A param or a fact. JSON integers are 64 bits wide, of which a double holds 53; rather than to
- * round a seed in silence it is refused. */
-static bool lookup_push_json(lua_State *lua, const json_t *object, const char *name)
+/* Takes a param or a fact. JSON integers are 64 bits wide, and a double holds 53 of them: a seed
+ * beyond that is refused, since rounding it would go unnoticed. */
+static int lookup_json(struct evaluation *evaluation, const char *name, const json_t *json,
+                       struct value *ret_value)
 {
-    const json_t *value = json_object_get(object, name);
-    if (json_is_real(value)) {
-        lua_pushnumber(lua, json_real_value(value));
-    } else if (json_is_integer(value)) {
-        json_int_t whole = json_integer_value(value);
-        if (whole > (1LL << 53) || whole < -(1LL << 53))
-            sandbox_raise(lua, -EINVAL, "%s is too large to compute with: %lld", name,
-                          (long long)whole);
-        lua_pushnumber(lua, (double)whole);
-    } else if (json_is_boolean(value)) {
-        lua_pushboolean(lua, json_is_true(value));
-    } else if (json_is_string(value)) {
-        lua_pushstring(lua, json_string_value(value));
-    } else {
-        return false;
-    }
-    return true;
+    json_int_t whole = json_integer_value(json);
+    if (whole > (1LL << 53) || whole < -(1LL << 53))
+        return error_set(evaluation->err, -EINVAL, "%s is too large to compute with: %lld", name,
+                         (long long)whole);
+    if (json_is_boolean(json))
+        *ret_value = value_of_boolean(json_is_true(json));
+    else if (json_is_string(json))
+        *ret_value = (struct value){.type = VALUE_TEXT,
+                                    .text = {json_string_value(json), json_string_length(json)}};
+    else
+        *ret_value = value_of_number(json_number_value(json));
+    return 0;
 }
 
 /* How many rows at the front `skip` leaves out. */
@@ -94,34 +94,29 @@ static void lookup_note(struct expr_result *result, const struct metrics_row *ro
     result->rows = is_first || count < result->rows ? count : result->rows;
 }
 
-/* Pushes the rows in the window, or says why there is nothing to judge. */
-static void lookup_push_rows(lua_State *lua, const struct expr_name *name, int64_t begin_step,
-                             struct metrics_series series)
+/* Takes the rows in the window, or says why there are none to judge. */
+static int lookup_rows(struct evaluation *evaluation, const struct expr_name *name,
+                       int64_t begin_step, struct metrics_series series, struct value *ret_value)
 {
-    struct sandbox *sandbox = sandbox_of(lua);
-    const struct expr_window *window = &sandbox->scope->window;
+    const struct expr_window *window = &evaluation->scope->window;
     const char *dot = name->phase[0] ? "." : "";
     size_t first = lookup_skipped(&series, window, begin_step);
     if (first == series.count)
-        sandbox_raise(lua, -ENODATA, "%s%s%s has no rows after those that are skipped", name->phase,
-                      dot, name->name);
+        return error_set(evaluation->err, -ENODATA,
+                         "%s%s%s has no rows after those that are skipped", name->phase, dot,
+                         name->name);
     bool is_full;
     size_t begin = lookup_over(&series, window, first, &is_full);
-    sandbox_charge(lua, first + series.count - begin);
-    if (sandbox->scope->full_windows && !is_full)
-        sandbox_raise(lua, -ENODATA, "%s%s%s does not fill its window yet", name->phase, dot,
-                      name->name);
-    lookup_note(&sandbox->result, series.rows + begin, series.count - begin);
-    series_push(lua, series.rows + begin, series.count - begin);
-}
-
-/* Ten falling values, so that aggregates and logarithms have something to work on. */
-static void lookup_push_invented(lua_State *lua)
-{
-    enum { ROWS = 10 };
-    struct metrics_row *rows = series_push_new(lua, ROWS);
-    for (int i = 0; i < ROWS; i++)
-        rows[i] = (struct metrics_row){.step = i + 1, .time_s = i + 1, .value = 2.0 - 0.1 * i};
+    int status = evaluation_charge(evaluation, first + series.count - begin);
+    if (status < 0)
+        return status;
+    if (evaluation->scope->full_windows && !is_full)
+        return error_set(evaluation->err, -ENODATA, "%s%s%s does not fill its window yet",
+                         name->phase, dot, name->name);
+    series = (struct metrics_series){.rows = series.rows + begin, .count = series.count - begin};
+    lookup_note(&evaluation->result, series.rows, series.count);
+    *ret_value = (struct value){.type = VALUE_SERIES, .series = series};
+    return 0;
 }
 
 static const char *lookup_suggest(struct metrics *metrics, const char *name)
@@ -135,42 +130,47 @@ static const char *lookup_suggest(struct metrics *metrics, const char *name)
     return nearest;
 }
 
-/* A metric, the last thing that a name can be. Whether it was misspelt or has not come yet cannot
- * be known here; a near name is offered for the first. */
-static void lookup_push_metric(lua_State *lua, const struct expr_name *name,
-                               struct metrics *metrics, int64_t begin_step)
+/* Takes a metric, the last thing that a name can be. A metric that is not there was misspelt or has
+ * not come yet; the message offers a near name for the first case. */
+static int lookup_metric(struct evaluation *evaluation, const struct expr_name *name,
+                         struct metrics *metrics, int64_t begin_step, struct value *ret_value)
 {
     struct metrics_series series = {0};
     if (metrics)
         series = metrics_find(metrics, name->name);
-    if (series.count) {
-        lookup_push_rows(lua, name, begin_step, series);
-        return;
-    }
-    if (sandbox_of(lua)->scope->invent_metrics) {
-        lookup_push_invented(lua);
-        return;
+    if (series.count)
+        return lookup_rows(evaluation, name, begin_step, series, ret_value);
+    if (evaluation->scope->invent_metrics) {
+        *ret_value =
+            (struct value){.type = VALUE_SERIES,
+                           .series = {invented_rows, sizeof invented_rows / sizeof *invented_rows}};
+        return 0;
     }
     const char *nearest = lookup_suggest(metrics, name->name);
-    sandbox_raise(lua, -ENODATA, "%s%s%s never came%s%s%s", name->phase, name->phase[0] ? "." : "",
-                  name->name, nearest ? " (did you mean " : "", nearest ? nearest : "",
-                  nearest ? "?)" : "");
+    return error_set(evaluation->err, -ENODATA, "%s%s%s never came%s%s%s", name->phase,
+                     name->phase[0] ? "." : "", name->name, nearest ? " (did you mean " : "",
+                     nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-void lookup_push(lua_State *lua, const struct expr_name *name)
+int lookup_name(struct evaluation *evaluation, const struct expr_name *name,
+                struct value *ret_value)
 {
-    const struct expr_scope *scope = sandbox_of(lua)->scope;
+    const struct expr_scope *scope = evaluation->scope;
     const struct expr_names *names = &scope->own;
     if (name->phase[0]) {
         size_t i = 0;
         while (i < scope->before_count && !text_equal(scope->before[i].phase, name->phase))
             i++;
         if (i == scope->before_count)
-            sandbox_raise(lua, -ENODATA, "%s is no phase before this one", name->phase);
+            return error_set(evaluation->err, -ENODATA, "%s is no phase before this one",
+                             name->phase);
         names = &scope->before[i];
     }
-    if (lookup_push_json(lua, names->params, name->name) ||
-        lookup_push_json(lua, names->facts, name->name))
-        return;
-    lookup_push_metric(lua, name, names->metrics, name->phase[0] ? 0 : scope->begin_step);
+    const json_t *json = json_object_get(names->params, name->name);
+    if (!json_is_number(json) && !json_is_boolean(json) && !json_is_string(json))
+        json = json_object_get(names->facts, name->name);
+    if (json_is_number(json) || json_is_boolean(json) || json_is_string(json))
+        return lookup_json(evaluation, name->name, json, ret_value);
+    return lookup_metric(evaluation, name, names->metrics, name->phase[0] ? 0 : scope->begin_step,
+                         ret_value);
 }

@@ -2,11 +2,13 @@
 #ifndef PHASED_LIB_EXPR_LOOKUP_H
 #define PHASED_LIB_EXPR_LOOKUP_H
 
+struct evaluation;
 struct expr_name;
-struct lua_State;
+struct value;
 
-/* Pushes the param, fact or series (its window's rows) of that name; raises -ENODATA when there is
- * none. */
-void lookup_push(struct lua_State *lua, const struct expr_name *name);
+/* The param, fact or metric (the rows in the window) of that name, borrowed from the scope.
+ * -ENODATA if there is none, -EINVAL for a param that no number can hold. */
+int lookup_name(struct evaluation *evaluation, const struct expr_name *name,
+                struct value *ret_value);
 
 #endif

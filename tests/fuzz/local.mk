@@ -1,5 +1,5 @@
 # tests/fuzz: each target runs its corpus as a test; README.md says how to search for more.
-FUZZ_LDADD = lib/libphased.a $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) -lm
+FUZZ_LDADD = lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) -lm
 FUZZ_TESTS =
 EXTRA_DIST += tests/fuzz/corpus tests/fuzz/README.md
 

@@ -1,5 +1,5 @@
 # tests/unit: one program a module. Add a program to UNIT_TESTS and say what it is made of.
-UNIT_LDADD = lib/libphased.a $(CMOCKA_LIBS) $(FYAML_LIBS) $(LUA_LIBS) $(JANSSON_LIBS) \
+UNIT_LDADD = lib/libphased.a $(CMOCKA_LIBS) $(FYAML_LIBS) $(JANSSON_LIBS) \
 	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
 
 UNIT_TESTS += tests/unit/test_error

@@ -130,7 +130,7 @@ static void missing_data_is_insufficient_and_neither_passes_nor_fails(void **sta
         {"{\"value\": \"mean(step_0)\", \"at_least\": 1, \"skip\": {\"steps\": 1000}}",
          "insufficient: c cannot be judged: step_0 has no rows after those that are skipped"},
         {"{\"value\": \"slope(val_loss)\", \"below\": 0, \"over\": {\"steps\": 100}}",
-         "insufficient: c cannot be judged: slope needs two rows at least"},
+         "insufficient: c cannot be judged: slope needs at least 2 rows"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_judged(cases[i].check, CHECK_GATE, &scope, cases[i].expected);
@@ -256,7 +256,7 @@ static void what_cannot_be_judged_is_an_error_of_the_check(void **state)
         {"{\"value\": \"1 > 2\", \"above\": 1}",
          "error: c cannot be judged: the value is no number but true or false"},
         {"{\"value\": \"preset * 2\", \"above\": 1}",
-         "error: c cannot be judged: cannot compute with a string value"},
+         "error: c cannot be judged: text stands where a number is needed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_judged(cases[i].check, CHECK_GATE, &scope, cases[i].expected);

@@ -3,7 +3,9 @@
 
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/expr/function.h"
 #include "lib/expr/metrics.h"
+#include "lib/file.h"
 #include "lib/text.h"
 #include "tests/unit/expr_case.h"
 
@@ -85,6 +87,11 @@ static void operators_are_those_of_lua(void **state)
         {"-7 // 2", "-4"},
         {"7 % 4", "3"},
         {"-7 % 4", "1"},
+        {"7 % -4", "-1"},
+        {"-1e-200 % 1.5e-200", "5e-201"},
+        {"2 ^ -3 * 4", "0.5"},
+        {"2 ^ - 1 ^ 2", "0.5"},
+        {"8 - 4 - 2 * 3 % 4", "2"},
         {"7 / 2", "3.5"},
         {"- - 3", "3"},
         {"1 / 0", "inf"},
@@ -104,6 +111,9 @@ static void operators_are_those_of_lua(void **state)
         {"preset", "'extreme'"},
         {"compile", "true"},
         {"compile and 2 or 1", "2"},
+        {"false or false and true or 3", "3"},
+        {"1 and 2 and (false or 'a') or 4", "'a'"},
+        {"not not 0", "true"},
         {"max(1, 2, 3) == min(3, 4)", "true"},
         {"(1 < 2) == (3 < 4)", "true"},
     };
@@ -178,7 +188,7 @@ static void functions_reduce_a_series_to_a_number(void **state)
         {"slope(loss)", "-1.7"},
         {"slope(late)", "1"},
         {"slope(hundred)", "-1"},
-        {"slope(one)", "insufficient: slope needs two rows at least"},
+        {"slope(one)", "insufficient: slope needs at least 2 rows"},
         {"p50(hundred)", "50.5"},
         {"p05(hundred)", "5.95"},
         {"p95(hundred)", "95.05"},
@@ -250,7 +260,7 @@ static void names_reach_params_facts_and_phases_before(void **state)
 static void wrong_types_are_told(void **state)
 {
     static const struct expr_case cases[] = {
-        {"preset + 1", "error: cannot compute with a string value"},
+        {"preset + 1", "error: text stands where a number is needed"},
         {"loss + preset", "error: text stands where a number is needed"},
         {"compile * loss", "error: true or false stands where a number is needed"},
         {"mean(preset)", "error: text stands where a number is needed"},
@@ -259,7 +269,7 @@ static void wrong_types_are_told(void **state)
         {"loss == preset", "error: compares a number with text"},
         {"compile == 1", "error: compares true or false with a number"},
         {"preset < 'z'", "error: text cannot be less or greater"},
-        {"-preset", "error: cannot compute with a string value"},
+        {"-preset", "error: text stands where a number is needed"},
     };
     ASSERT_CASES(&((struct world *)*state)->scope, cases);
 }
@@ -329,6 +339,7 @@ static void comparisons_made_are_kept_for_the_report(void **state)
         {"max(loss) > 5 and (first(late) <= 1 or loss == 2)", "9 > 5, 1 <= 1"},
         {"preset == 'extreme'", ""},
         {"last_nan < 1", "NaN < 1 (false)"},
+        {"(1 < 2 and 3 or 4) > (5 < 6 and 7 or 8)", "1 < 2, 5 < 6, 3 > 7 (false)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct expr_result result;
@@ -389,6 +400,26 @@ static void what_training_guides_ask_for_can_be_said(void **state)
     json_decref(facts);
 }
 
+static void the_manual_has_every_function(void **state)
+{
+    (void)state;
+    const char *source = getenv("SRC");
+    char *path = text_format("%s/doc/man/phased-spec.5", source ? source : "."), *manual;
+    struct error err;
+    if (file_read(path, 1 << 20, &manual, NULL, &err) < 0)
+        fail_msg("%s: %s", path, err.message);
+    for (size_t i = 0; i < function_count; i++) {
+        const struct function *function = &functions[i];
+        char *entry = text_format("\n.It Li %s(%s)\n%s\n", function->name, function->arguments,
+                                  function->help);
+        if (!strstr(manual, entry))
+            fail_msg("%s lacks:%s", path, entry);
+        free(entry);
+    }
+    free(manual);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +436,7 @@ int main(void)
         cmocka_unit_test(comparisons_made_are_kept_for_the_report),
         cmocka_unit_test(what_training_guides_ask_for_can_be_said),
         cmocka_unit_test(made_up_rows_find_wrong_types_before_there_is_data),
+        cmocka_unit_test(the_manual_has_every_function),
     };
     return cmocka_run_group_tests_name("expr", tests, world_new, world_free);
 }

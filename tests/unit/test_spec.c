@@ -254,7 +254,7 @@ static const struct {
     {{"a=true"},
      NULL,
      NULL,
-     "F:4:60: phases.one.params.double: cannot compute with a boolean value\n"},
+     "F:4:60: phases.one.params.double: true or false stands where a number is needed\n"},
     {{"a"}, NULL, NULL, "F: --set: not param=value or phase.param=value: a\n"},
     {{"=1"}, NULL, NULL, "F: --set: not param=value or phase.param=value: =1\n"},
     {{"three.a=1"}, NULL, NULL, "F: --set three.a: no phase is called three\n"},

@@ -17,7 +17,7 @@ worker_preflight_libpreflight_a_SOURCES = \
 	worker/preflight/speed.c worker/preflight/speed.h \
 	worker/preflight/thresholds.c worker/preflight/thresholds.h
 PREFLIGHT_LIBS = worker/preflight/libpreflight.a worker/libworker.a lib/libphased.a \
-	$(FYAML_LIBS) $(JANSSON_LIBS) $(LUA_LIBS) $(PCRE2_LIBS) -lm
+	$(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) -lm
 
 bin_PROGRAMS += bin/phase-preflight
 bin_phase_preflight_SOURCES = worker/preflight/main.c
