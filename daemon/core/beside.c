@@ -11,63 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct phase *phase_anchor(const struct phase *phase)
-{
-    return phase->beside ? phase->beside : phase;
-}
-
-/* --- Joining ---------------------------------------------------------------------------------- */
-
-/* Whether this run keeps its allocation long enough for another to join it. In one that has begun
- * only a run that trains is worth joining: all others may be at their end. */
-static bool run_holds_open(const struct run *run, const struct job *host)
-{
-    if (run->state == RUN_ENDED || run->wish != WISH_NONE)
-        return false;
-    return !host->started_ms || run->state == RUN_RUNNING;
-}
-
-static bool job_is_open(const struct step *step, const struct job *host, const struct run *run,
-                        const struct phase *phase)
-{
-    if (host->ended || host->is_closed || run->phase == phase ||
-        phase_anchor(run->phase) != phase_anchor(phase) || !run_holds_open(run, host))
-        return false;
-    return phase_has_shape(phase, run->phase, host) &&
-           (!host->started_ms || phase_has_time(phase, host, step->now_ms));
-}
-
-struct job *job_to_join(const struct step *step, const struct phase *phase)
-{
-    const struct workflow *workflow = phase->workflow;
-    for (size_t i = workflow->run_count; i-- > 0;) {
-        const struct run *run = workflow->runs[i];
-        struct job *host = job_host(run->job);
-        if (job_is_open(step, host, run, phase))
-            return host;
-    }
-    return NULL;
-}
-
-static bool job_slot_is_taken(const struct workflow *workflow, const struct job *host,
-                              unsigned slot)
-{
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (run->state != RUN_ENDED && job_host(run->job) == host && run->job->slot == slot)
-            return true;
-    }
-    return false;
-}
-
-unsigned job_free_slot(const struct workflow *workflow, const struct job *host)
-{
-    unsigned slot = 0;
-    while (job_slot_is_taken(workflow, host, slot))
-        slot++;
-    return slot;
-}
-
 /* --- What becomes of the host ----------------------------------------------------------------- */
 
 /* True when there was anything new. */
@@ -101,26 +44,20 @@ static void job_follow(struct step *step, struct run *run, struct job *host)
     if (job_copy(guest, host))
         step_save_job(step, run, guest);
     if (restarts)
-        job_on_restarts(step, run);
-    else if (is_missed && run->state != RUN_ENDED) /* its end may have been missed */
-        (void)step_do(step, FX_READ_OUTCOME, run);
-    if (run->state == RUN_PENDING && host->started_ms)
-        run_move(step, run, RUN_STARTING, host->nodes);
+        step_tell(step, FACT_JOB_RESTARTED, run, guest);
+    else if (is_missed)
+        step_tell(step, FACT_JOB_MISSED, run, guest);
+    if (host->started_ms)
+        step_tell(step, FACT_JOB_RUNS, run, guest);
 }
 
 /* The host was refused, or was given up before it was submitted. */
 static void job_never_came(struct step *step, struct run *run, const struct job *host)
 {
-    char message[REASON_MAX];
     run->job->ended = true;
+    memcpy(run->job->reason, host->reason, sizeof host->reason);
     step_save_job(step, run, run->job);
-    if (run->state == RUN_ENDED)
-        return;
-    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", host->reason);
-    if (run->wish == WISH_NONE)
-        run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
-    else
-        run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+    step_tell(step, run->wish == WISH_NONE ? FACT_JOB_REFUSED : FACT_JOB_GIVEN_UP, run, run->job);
 }
 
 void job_join(struct step *step, struct run *run, struct job *host)
@@ -149,44 +86,4 @@ void job_settle(struct step *step, struct workflow *workflow)
         if (host->ended)
             job_end(step, workflow, guest);
     }
-}
-
-/* --- Leaving ---------------------------------------------------------------------------------- */
-
-bool job_is_idle(const struct workflow *workflow, const struct job *job)
-{
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (job_host(workflow->runs[i]->job) == job && workflow->runs[i]->state != RUN_ENDED)
-            return false;
-    return true;
-}
-
-bool job_is_wanted(const struct run *run)
-{
-    const struct workflow *workflow = run->phase->workflow;
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *other = workflow->runs[i];
-        if (other == run || other->state == RUN_ENDED || job_host(other->job) != job_host(run->job))
-            continue;
-        bool saves =
-            other->has_begun && (!run->has_begun || run_patience(other) > run_patience(run));
-        if (other->wish == WISH_NONE || saves)
-            return true;
-    }
-    return false;
-}
-
-void job_cancel(struct step *step, struct run *run)
-{
-    struct job *host = job_host(run->job);
-    host->is_closed = true;
-    step_do(step, FX_CANCEL_JOB, run)->job = host;
-}
-
-void job_withdraw(struct step *step, struct run *run)
-{
-    if (job_is_wanted(run))
-        (void)step_do(step, FX_TELL_STOP, run);
-    else
-        job_cancel(step, run);
 }

@@ -45,6 +45,67 @@ static bool phase_wishes(const struct phase *phase, enum run_wish wish)
     return phase->run && phase->run->state != RUN_ENDED && phase->run->wish == wish;
 }
 
+/* --- Matrices --------------------------------------------------------------------------------- */
+
+/* Whether the command can be carried out on any member. */
+static bool matrix_takes(const struct phase *matrix, enum core_command command)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (workflow->phases[i].matrix == matrix &&
+            core_command_check(&workflow->phases[i], command, NULL) == 0)
+            return true;
+    return false;
+}
+
+/* Likewise, and has to wait for a run to stop. */
+static bool matrix_stops(const struct phase *matrix, enum core_command command)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++)
+        if (workflow->phases[i].matrix == matrix &&
+            core_command_check(&workflow->phases[i], command, NULL) == 0 &&
+            core_command_stops(&workflow->phases[i], command))
+            return true;
+    return false;
+}
+
+/* Whether some have not come to an end that says anything of their params. */
+static bool matrix_was_stopped(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++) {
+        const struct phase *member = &workflow->phases[i];
+        if (member->matrix == matrix &&
+            (member->state == PHASE_HELD || member->state == PHASE_CANCELLED))
+            return true;
+    }
+    return false;
+}
+
+/* Whether there are results that a choice can be made from, at this rung. */
+static bool matrix_has_results(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    for (size_t i = 0; i < matrix->index; i++) {
+        const struct phase *member = &workflow->phases[i];
+        if (member->matrix == matrix && member->state == PHASE_SUCCEEDED &&
+            member->rung == matrix->rung)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a retry would be a new decision on the results that are there: nothing runs again. */
+static bool matrix_judges_again(const struct phase *matrix)
+{
+    bool is_asked =
+        matrix->state == PHASE_HELD && (matrix->hold == HOLD_GATE || matrix->hold == HOLD_FAILURE);
+    bool is_cancelled = matrix->state == PHASE_CANCELLED && !matrix_was_stopped(matrix);
+    return (is_asked || is_cancelled || matrix->state == PHASE_FAILED) &&
+           matrix_has_results(matrix);
+}
+
 /* A matrix stands for its members. It is cancelled itself, held where nothing of it has to run, and
  * decided upon by a person like a gate. */
 static int command_check_matrix(const struct phase *matrix, enum core_command command,
@@ -91,6 +152,8 @@ static bool member_is_too_late(const struct phase *member, enum core_command com
             matrix->state == PHASE_SUCCEEDED ||
             (matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL));
 }
+
+/* --- Phases ----------------------------------------------------------------------------------- */
 
 /* What lets a phase go on that nobody has held by hand. */
 static const char *command_release_advice(const struct phase *phase)
@@ -169,6 +232,8 @@ bool core_command_judges(const struct phase *phase, enum core_command command)
            (command == COMMAND_RETRY || command == COMMAND_PROMOTE);
 }
 
+/* --- Carrying out ----------------------------------------------------------------------------- */
+
 static const char *command_who(const struct core_event *event)
 {
     return event->message && *event->message ? event->message : "a person";
@@ -177,6 +242,14 @@ static const char *command_who(const struct core_event *event)
 static void command_by(char text[REASON_MAX], const char *verb, const struct core_event *event)
 {
     (void)snprintf(text, REASON_MAX, "%s by %.100s", verb, command_who(event));
+}
+
+/* A member runs again, so that its matrix waits for it again. */
+static void matrix_revive(struct step *step, struct phase *matrix, const char *reason)
+{
+    if (matrix->state != PHASE_BLOCKED)
+        phase_move(step, matrix, PHASE_BLOCKED, reason);
+    graph_revive_after(step, matrix);
 }
 
 static void command_choose(struct phase *phase, const char *path, int64_t at)
@@ -207,7 +280,7 @@ static void command_retry(struct step *step, struct phase *phase, const char *re
     else
         phase_move(step, phase, PHASE_BLOCKED, reason);
     if (was_final)
-        phase_revive_after(step, phase);
+        graph_revive_after(step, phase);
 }
 
 /* A matrix whose `where` left none chooses without it, and a person may choose themselves: both are
@@ -233,12 +306,35 @@ static void command_stop(struct step *step, struct phase *phase, enum core_comma
                          const char *reason)
 {
     bool is_hold = command == COMMAND_HOLD;
-    if (core_command_stops(phase, command))
+    if (core_command_stops(phase, command)) {
         run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL, reason);
-    else if (is_hold)
+    } else if (is_hold) {
         phase_move_held(step, phase, HOLD_USER, reason);
-    else
+    } else {
+        if (phase->is_matrix)
+            matrix_let_go(step, phase);
         phase_cancel(step, phase, reason);
+    }
+}
+
+/* Carries the event's command out on the members that it is meant for: a retry runs those again
+ * that were stopped; those that failed only where nothing else is to be done. False: it is about
+ * the matrix itself, too. */
+static bool matrix_command(struct step *step, struct phase *matrix)
+{
+    struct workflow *workflow = matrix->workflow;
+    enum core_command command = step->event->command;
+    bool was_held = matrix->state == PHASE_HELD;
+    bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
+    if (command == COMMAND_PROMOTE || (command == COMMAND_RETRY && matrix_judges_again(matrix)))
+        return false;
+    bool spares_failed = is_retry && matrix_was_stopped(matrix);
+    for (size_t i = 0; i < matrix->index; i++) {
+        struct phase *member = &workflow->phases[i];
+        if (member->matrix == matrix && !(spares_failed && member->state == PHASE_FAILED))
+            command_carry_out(step, member);
+    }
+    return command != COMMAND_CANCEL && !(command == COMMAND_RELEASE && was_held);
 }
 
 void command_carry_out(struct step *step, struct phase *phase)

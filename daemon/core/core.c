@@ -1,4 +1,5 @@
-/* The core: all workflows in memory, and the one table from events to decisions. */
+/* The core: all workflows in memory, and the tables that say who decides about an event, and who is
+ * told what has happened. */
 #include "daemon/core/core.h"
 
 #include "daemon/core/step.h"
@@ -12,19 +13,13 @@ struct core {
     struct core_config config;
     struct workflow **workflows; /* oldest first */
     size_t count, capacity;
-    uint64_t last_workflow, last_phase, last_run, last_job;
+    struct facts facts;
 };
 
 struct core *core_new(const struct core_config *config)
 {
     struct core *core = xcalloc(1, sizeof *core);
-    *core = (struct core){
-        .config = *config,
-        .last_workflow = config->last_workflow,
-        .last_phase = config->last_phase,
-        .last_run = config->last_run,
-        .last_job = config->last_job,
-    };
+    core->config = *config;
     return core;
 }
 
@@ -35,18 +30,8 @@ void core_free(struct core *core)
     for (size_t i = 0; i < core->count; i++)
         workflow_free(core->workflows[i]);
     free(core->workflows);
+    free(core->facts.items);
     free(core);
-}
-
-uint64_t core_next_run(struct core *core)
-{
-    return ++core->last_run;
-}
-
-uint64_t core_next_job(struct core *core, char ret_token[TOKEN_LENGTH + 1])
-{
-    core->config.token(core->config.arg, ret_token);
-    return ++core->last_job;
 }
 
 void core_add(struct core *core, struct workflow *workflow)
@@ -57,12 +42,12 @@ void core_add(struct core *core, struct workflow *workflow)
     }
     bool is_new = workflow->id == 0;
     if (is_new)
-        workflow->id = ++core->last_workflow;
+        workflow->id = ++core->config.last_workflow;
     for (size_t i = 0; i < workflow->phase_count; i++) {
         struct phase *phase = &workflow->phases[i];
         assert(phase->workflow == workflow && phase->index == i);
         if (is_new)
-            phase->id = ++core->last_phase;
+            phase->id = ++core->config.last_phase;
     }
     size_t at = core->count++;
     for (; at > 0 && core->workflows[at - 1]->id > workflow->id; at--)
@@ -163,9 +148,8 @@ static void core_on_added(struct step *step, struct workflow *workflow)
     }
 }
 
-static void core_on_time(struct step *step)
+static void core_on_time(struct step *step, const struct core *core)
 {
-    const struct core *core = step->core;
     for (size_t i = 0; i < core->count; i++) {
         struct workflow *workflow = core->workflows[i];
         for (size_t j = 0; j < workflow->run_count; j++)
@@ -220,9 +204,8 @@ static bool run_is_moved(const struct workflow *workflow, const struct run *run)
 
 /* Moves the times of jobs and runs that go on, so that none lasts longer or shorter when the clock
  * is set. Jobs and runs that have ended are history, and keep their times. */
-static void core_on_clock(struct step *step)
+static void core_on_clock(struct step *step, const struct core *core)
 {
-    const struct core *core = step->core;
     for (size_t i = 0; i < core->count; i++) {
         struct workflow *workflow = core->workflows[i];
         if (workflow_is_final(workflow))
@@ -236,6 +219,20 @@ static void core_on_clock(struct step *step)
     }
 }
 
+/* What a gate or the members of a matrix came to. */
+static void core_on_judged(struct step *step, struct phase *phase)
+{
+    struct core_effect *done = step_add(step, FX_JUDGE, phase->workflow);
+    done->phase = phase;
+    done->is_done = true;
+    if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
+        return;
+    if (phase->is_matrix)
+        matrix_on_judged(step, phase);
+    else
+        phase_on_judged(step, phase);
+}
+
 typedef void job_handler(struct step *step, struct workflow *workflow, struct job *job);
 typedef void run_handler(struct step *step, struct run *run);
 typedef void phase_handler(struct step *step, struct phase *phase);
@@ -246,24 +243,56 @@ static const struct {
     run_handler *run;
     phase_handler *phase;
 } handlers[EV_COUNT] = {
-    [EV_SUBMITTED] = {.job = job_on_submitted},   [EV_REFUSED] = {.job = job_on_refused},
-    [EV_LIMITED] = {.job = job_on_limited},       [EV_UNSURE] = {.job = job_on_unsure},
-    [EV_UNKNOWN] = {.job = job_on_unknown},       [EV_JOB_SEEN] = {.job = job_on_seen},
-    [EV_JOB_ABSENT] = {.job = job_on_absent},     [EV_RUN_STARTED] = {.run = run_on_started},
-    [EV_RUN_STOPPING] = {.run = run_on_stopping}, [EV_RUN_ENDED] = {.run = run_on_ended},
-    [EV_RUN_SILENT] = {.run = run_on_silent},     [EV_CHECKPOINT] = {.run = run_on_checkpoint},
-    [EV_SUSPECT] = {.run = run_on_suspect},       [EV_PROGRESS] = {.run = run_on_progress},
-    [EV_JUDGED] = {.phase = phase_on_judged},     [EV_REMEDIED] = {.phase = remedy_on_remedied},
-    [EV_COMMAND] = {.phase = command_carry_out},  [EV_SEALED] = {.run = run_on_sealed},
+    [EV_SUBMITTED] = {.job = job_on_submitted},    [EV_REFUSED] = {.job = job_on_refused},
+    [EV_LIMITED] = {.job = job_on_limited},        [EV_UNSURE] = {.job = job_on_unsure},
+    [EV_UNKNOWN] = {.job = job_on_unknown},        [EV_JOB_SEEN] = {.job = job_on_seen},
+    [EV_JOB_ABSENT] = {.job = job_on_absent},      [EV_RUN_STARTED] = {.run = run_on_started},
+    [EV_RUN_STOPPING] = {.run = run_on_stopping},  [EV_RUN_ENDED] = {.run = run_on_ended},
+    [EV_RUN_SILENT] = {.run = run_on_silent},      [EV_CHECKPOINT] = {.run = checkpoint_on_saved},
+    [EV_SUSPECT] = {.run = checkpoint_on_suspect}, [EV_PROGRESS] = {.run = run_on_progress},
+    [EV_JUDGED] = {.phase = core_on_judged},       [EV_REMEDIED] = {.phase = phase_on_remedied},
+    [EV_COMMAND] = {.phase = command_carry_out},   [EV_SEALED] = {.run = run_on_sealed},
 };
+
+/* Who is told what has happened below. */
+static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact *fact) = {
+    [FACT_JOB_KNOWN] = run_on_job_known,         [FACT_JOB_RUNS] = run_on_job_runs,
+    [FACT_JOB_MISSED] = run_on_job_missed,       [FACT_JOB_RESTARTED] = run_on_job_restarted,
+    [FACT_JOB_REFUSED] = run_on_job_refused,     [FACT_JOB_GIVEN_UP] = run_on_job_given_up,
+    [FACT_JOB_STUCK] = run_on_job_stuck,         [FACT_JOB_BACK] = run_on_job_back,
+    [FACT_JOB_ENDED] = run_on_job_ended,         [FACT_RUN_BEGAN] = phase_on_run_began,
+    [FACT_RUN_ENDED] = phase_on_run_ended,       [FACT_RUN_REQUEUED] = phase_on_run_requeued,
+    [FACT_PHASE_SUCCEEDED] = graph_on_succeeded, [FACT_PHASE_LOST] = graph_on_lost,
+};
+
+/* Passes facts on, in the order in which they came about, until there are none. */
+static void core_drain(struct step *step)
+{
+    struct fact fact;
+    while (step_take(step, &fact))
+        listeners[fact.kind](step, &fact);
+}
+
+/* What follows from how things stand, whatever has happened. */
+static void core_settle(struct step *step, struct workflow *workflow)
+{
+    static void (*const settlers[])(struct step * step, struct workflow * workflow) = {
+        job_settle, rival_settle, matrix_settle, workflow_settle};
+    core_drain(step);
+    for (size_t i = 0; i < sizeof settlers / sizeof *settlers; i++) {
+        settlers[i](step, workflow);
+        core_drain(step);
+    }
+}
 
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)
 {
-    struct step step = {core, event, effects, event->now_ms};
+    struct step step = {&core->config, &core->facts, event, effects, event->now_ms};
     struct workflow *workflow = event->workflow;
     assert(event->kind < EV_COUNT);
     if (event->kind == EV_TIME || event->kind == EV_CLOCK) {
-        (event->kind == EV_TIME ? core_on_time : core_on_clock)(&step);
+        (event->kind == EV_TIME ? core_on_time : core_on_clock)(&step, core);
+        core_drain(&step);
         return;
     }
     assert(workflow);
@@ -279,10 +308,7 @@ void core_step(struct core *core, const struct core_event *event, struct core_ef
         assert(event->phase && event->phase->workflow == workflow);
         handlers[event->kind].phase(&step, event->phase);
     }
-    job_settle(&step, workflow);
-    rival_settle(&step, workflow);
-    matrix_settle(&step, workflow);
-    workflow_settle(&step, workflow);
+    core_settle(&step, workflow);
 }
 
 int64_t core_deadline(const struct core *core)

@@ -6,29 +6,50 @@
 #include <assert.h>
 #include <stdio.h>
 
-struct run *job_run(const struct workflow *workflow, const struct job *job)
+/* --- Who wants it ----------------------------------------------------------------------------- */
+
+int64_t run_patience(const struct run *run)
 {
-    for (size_t i = workflow->run_count; i-- > 0;)
-        if (workflow->runs[i]->job == job)
-            return workflow->runs[i];
-    for (size_t i = 0; job->first && i < workflow->run_count; i++)
-        if (workflow->runs[i]->job->first == job->first)
-            return workflow->runs[i];
-    assert(false && "a job without a run");
-    return NULL;
+    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
 }
+
+bool job_is_wanted(const struct run *run)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *other = workflow->runs[i];
+        if (other == run || other->state == RUN_ENDED || job_host(other->job) != job_host(run->job))
+            continue;
+        bool saves =
+            other->has_begun && (!run->has_begun || run_patience(other) > run_patience(run));
+        if (other->wish == WISH_NONE || saves)
+            return true;
+    }
+    return false;
+}
+
+void job_cancel(struct step *step, struct run *run)
+{
+    struct job *host = job_host(run->job);
+    if (host->ended)
+        return;
+    host->is_closed = true;
+    step_do(step, FX_CANCEL_JOB, run)->job = host;
+}
+
+void job_withdraw(struct step *step, struct run *run)
+{
+    if (job_is_wanted(run))
+        (void)step_do(step, FX_TELL_STOP, run);
+    else
+        job_cancel(step, run);
+}
+
+/* --- What Slurm answers ----------------------------------------------------------------------- */
 
 static void job_set_reason(struct job *job, const char *reason)
 {
     (void)snprintf(job->reason, sizeof job->reason, "%s", reason ? reason : "");
-}
-
-void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job,
-             int64_t due_ms)
-{
-    assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
-    job->is_asked = true;
-    step_do_job(step, kind, run, job)->due_ms = due_ms;
 }
 
 static void job_stop_asking(struct step *step, struct run *run, struct job *job)
@@ -58,10 +79,7 @@ void job_adopt(struct step *step, struct run *run, struct job *job, uint32_t slu
     job->submitted_ms = step->now_ms;
     job_set_reason(job, "");
     step_save_job(step, run, job);
-    if (run->state == RUN_SUBMITTING)
-        run_move(step, run, RUN_PENDING, "");
-    if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun && !job->first)
-        job_withdraw(step, run);
+    step_tell(step, FACT_JOB_KNOWN, run, job);
 }
 
 void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job)
@@ -86,7 +104,7 @@ bool job_gives_up(struct step *step, struct run *run)
         return false;
     run->job->ended = true;
     step_save_job(step, run, run->job);
-    run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+    step_tell(step, FACT_JOB_GIVEN_UP, run, run->job);
     return true;
 }
 
@@ -101,9 +119,7 @@ void job_on_refused(struct step *step, struct workflow *workflow, struct job *jo
         return;
     job->ended = true;
     step_save_job(step, run, job);
-    char message[REASON_MAX];
-    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", job->reason);
-    run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+    step_tell(step, FACT_JOB_REFUSED, run, job);
 }
 
 void job_on_limited(struct step *step, struct workflow *workflow, struct job *job)
@@ -151,7 +167,7 @@ void job_on_unknown(struct step *step, struct workflow *workflow, struct job *jo
     if (job->slurm_id || (job->first ? !rival_is_open(run, job) : run->state != RUN_SUBMITTING))
         return;
     /* Slurm forgets jobs some minutes after their end: what the run's folder says comes first. */
-    (void)step_do(step, FX_READ_OUTCOME, run);
+    step_tell(step, FACT_JOB_MISSED, run, job);
 }
 
 /* Any of the rivals may have claimed the run's folder, and told there what became of it. */
@@ -195,42 +211,21 @@ void job_end(struct step *step, struct workflow *workflow, struct job *job)
     for (size_t i = 0; i < workflow->run_count; i++)
         if (workflow->runs[i]->job == job)
             step_done(step, FX_TELL_END, workflow->runs[i]);
-    if (run->state == RUN_ENDED)
-        return;
-    if (!run->silent_since_ms)
-        run->silent_since_ms = step->now_ms;
-    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
-}
-
-void job_on_restarts(struct step *step, struct run *run)
-{
-    struct phase *phase = run->phase;
-    if (run->state != RUN_ENDED) /* its end may have been missed */
-        (void)step_do(step, FX_READ_OUTCOME, run);
-    /* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed
-     * it. */
-    else if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE && phase->run == run &&
-             phase->state == PHASE_HELD && phase->hold == HOLD_FAILURE)
-        phase_go_on(step, phase, "Slurm has requeued its job");
+    step_tell(step, FACT_JOB_ENDED, run, job);
 }
 
 /* Slurm holds the job: nobody will ever start it, for any of its runs. */
 static void job_on_stuck(struct step *step, struct workflow *workflow, struct job *job)
 {
-    char message[REASON_MAX];
-    size_t count = workflow->run_count; /* those that follow are not in it */
     struct run *own = job_run(workflow, job);
-    (void)snprintf(message, sizeof message, "held by Slurm: %.200s", job->reason);
     if (job->first && (own->job != job || rival_is_open(own, job))) {
-        rival_withdraw(step, own, job, message);
+        rival_withdraw(step, own, job);
         return;
     }
     job_cancel(step, own);
-    for (size_t i = 0; i < count; i++) {
-        struct run *run = workflow->runs[i];
-        if (job_host(run->job) == job && run->state != RUN_ENDED)
-            run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
-    }
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (job_host(workflow->runs[i]->job) == job)
+            step_tell(step, FACT_JOB_STUCK, workflow->runs[i], job);
 }
 
 /* What a pending job waits for that can be helped. */
@@ -254,8 +249,7 @@ static void job_warn(struct step *step, struct run *run, const struct job *job, 
                    step->event->seen.state, what);
 }
 
-/* The run of the job has not ended, so no other run was begun in its place. A wish to stop the run
- * still holds: Slurm may have forgotten the cancellation. */
+/* The run of the job has not ended, so no other run was begun in its place. */
 static void job_revive(struct step *step, struct workflow *workflow, struct job *job)
 {
     struct run *newest = job_run(workflow, job);
@@ -269,12 +263,9 @@ static void job_revive(struct step *step, struct workflow *workflow, struct job 
         own->ended = job->ended = false;
         own->is_closed = job->is_closed = false;
         own->ended_ms = job->ended_ms = own->started_ms = job->started_ms = 0;
-        run->silent_since_ms = 0;
-        step_save_run(step, run);
         step_save_job(step, run, own);
         step_save_job(step, run, job);
-        if (run->wish != WISH_NONE)
-            run_stop(step, run, run->wish, run->phase->reason);
+        step_tell(step, FACT_JOB_BACK, run, job);
     }
 }
 
@@ -335,7 +326,7 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         job->restarts = event->seen.restarts;
         job->started_ms = 0;
         if (job_matters(run, job))
-            job_on_restarts(step, run);
+            step_tell(step, FACT_JOB_RESTARTED, run, job);
         is_news = true;
     }
     if (event->seen.is_running && !job->started_ms) {
@@ -353,8 +344,8 @@ void job_on_seen(struct step *step, struct workflow *workflow, struct job *job)
         return;
     }
     step_done_job(step, FX_BEGIN_JOB, run, job);
-    if (run->state == RUN_PENDING && job_matters(run, job))
-        run_move(step, run, RUN_STARTING, nodes);
+    if (job_matters(run, job))
+        step_tell(step, FACT_JOB_RUNS, run, job);
 }
 
 void job_on_absent(struct step *step, struct workflow *workflow, struct job *job)
@@ -370,8 +361,8 @@ void job_on_absent(struct step *step, struct workflow *workflow, struct job *job
     if (!job->absent_since_ms || is_new) {
         job->absent_since_ms = step->now_ms;
         step_save_job(step, run, job);
-        if (run->state != RUN_ENDED && job_matters(run, job)) /* its end may have been missed */
-            (void)step_do(step, FX_READ_OUTCOME, run);
+        if (job_matters(run, job))
+            step_tell(step, FACT_JOB_MISSED, run, job);
     }
     bool is_idle = job_is_idle(workflow, job) && !rival_is_open(run, job);
     if (is_idle || step->now_ms - job->absent_since_ms >= ABSENCE_MS) {

@@ -5,10 +5,14 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/model.c daemon/core/model.h \
 	daemon/core/core.c daemon/core/core.h \
 	daemon/core/step.c daemon/core/step.h \
-	daemon/core/phase.c \
+	daemon/core/command.c \
+	daemon/core/graph.c \
 	daemon/core/matrix.c \
+	daemon/core/phase.c \
 	daemon/core/remedy.c \
-	daemon/core/rival.c daemon/core/run.c \
-	daemon/core/job.c \
+	daemon/core/checkpoint.c \
+	daemon/core/fit.c \
+	daemon/core/run.c \
 	daemon/core/beside.c \
-	daemon/core/command.c
+	daemon/core/job.c \
+	daemon/core/rival.c

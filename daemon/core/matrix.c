@@ -15,48 +15,6 @@ static bool phase_is_member(const struct phase *phase, const struct phase *matri
     return phase->matrix == matrix;
 }
 
-/* Whether it has an allocation, or waits for one. */
-static bool member_has_lane(const struct phase *member)
-{
-    return member->state == PHASE_QUEUED || member->state == PHASE_ACTIVE ||
-           member->state == PHASE_DECIDING;
-}
-
-bool matrix_has_lane(const struct phase *matrix)
-{
-    const struct workflow *workflow = matrix->workflow;
-    unsigned count = 0;
-    if (matrix->lanes == 0)
-        return true;
-    for (size_t i = 0; i < workflow->phase_count; i++)
-        if (phase_is_member(&workflow->phases[i], matrix))
-            count += member_has_lane(&workflow->phases[i]);
-    return count < matrix->lanes;
-}
-
-bool matrix_is_out(const struct phase *member, enum phase_hold hold)
-{
-    const struct run *run = member->run;
-    if (!member->matrix || hold == HOLD_GATE)
-        return member->matrix != NULL;
-    return hold == HOLD_FAILURE && run && run->outcome == OUTCOME_FAILED &&
-           (run->cause == CAUSE_OOM || run->cause == CAUSE_NAN || run->cause == CAUSE_GUARD);
-}
-
-int64_t matrix_needs_s(const struct phase *member)
-{
-    const struct workflow *workflow = member->workflow;
-    int64_t longest_ms = 0;
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (!phase_is_member(run->phase, member->matrix) || run->outcome != OUTCOME_SUCCEEDED)
-            continue;
-        int64_t lasted_ms = run->ended_ms - run->started_ms;
-        longest_ms = lasted_ms > longest_ms ? lasted_ms : longest_ms;
-    }
-    return longest_ms / 800 + member->stop_s; /* a quarter more */
-}
-
 /* --- Starting --------------------------------------------------------------------------------- */
 
 /* The first member that waits for nothing but a lane; NULL: none. */
@@ -178,19 +136,6 @@ static void matrix_end_empty(struct step *step, struct phase *matrix, const unsi
     }
 }
 
-/* Whether there are results that a choice can be made from, at this rung. */
-static bool matrix_has_results(const struct phase *matrix)
-{
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++) {
-        const struct phase *member = &workflow->phases[i];
-        if (phase_is_member(member, matrix) && member->state == PHASE_SUCCEEDED &&
-            member->rung == matrix->rung)
-            return true;
-    }
-    return false;
-}
-
 static void matrix_settle_one(struct step *step, struct phase *matrix)
 {
     const struct workflow *workflow = matrix->workflow;
@@ -274,73 +219,4 @@ void matrix_on_judged(struct step *step, struct phase *matrix)
     } else {
         phase_promote(step, matrix, "");
     }
-}
-
-/* --- Commands --------------------------------------------------------------------------------- */
-
-void matrix_revive(struct step *step, struct phase *matrix, const char *reason)
-{
-    if (matrix->state != PHASE_BLOCKED)
-        phase_move(step, matrix, PHASE_BLOCKED, reason);
-    phase_revive_after(step, matrix);
-}
-
-bool matrix_takes(const struct phase *matrix, enum core_command command)
-{
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++)
-        if (phase_is_member(&workflow->phases[i], matrix) &&
-            core_command_check(&workflow->phases[i], command, NULL) == 0)
-            return true;
-    return false;
-}
-
-bool matrix_stops(const struct phase *matrix, enum core_command command)
-{
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++)
-        if (phase_is_member(&workflow->phases[i], matrix) &&
-            core_command_check(&workflow->phases[i], command, NULL) == 0 &&
-            core_command_stops(&workflow->phases[i], command))
-            return true;
-    return false;
-}
-
-/* Whether some have not come to an end that says anything of their params. */
-static bool matrix_was_stopped(const struct phase *matrix)
-{
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++) {
-        const struct phase *member = &workflow->phases[i];
-        if (phase_is_member(member, matrix) &&
-            (member->state == PHASE_HELD || member->state == PHASE_CANCELLED))
-            return true;
-    }
-    return false;
-}
-
-bool matrix_judges_again(const struct phase *matrix)
-{
-    bool is_asked =
-        matrix->state == PHASE_HELD && (matrix->hold == HOLD_GATE || matrix->hold == HOLD_FAILURE);
-    bool is_cancelled = matrix->state == PHASE_CANCELLED && !matrix_was_stopped(matrix);
-    return (is_asked || is_cancelled || matrix->state == PHASE_FAILED) &&
-           matrix_has_results(matrix);
-}
-
-bool matrix_command(struct step *step, struct phase *matrix)
-{
-    struct workflow *workflow = matrix->workflow;
-    enum core_command command = step->event->command;
-    bool was_held = matrix->state == PHASE_HELD;
-    bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
-    if (command == COMMAND_PROMOTE || (command == COMMAND_RETRY && matrix_judges_again(matrix)))
-        return false;
-    bool spares_failed = is_retry && matrix_was_stopped(matrix);
-    for (size_t i = 0; i < matrix->index; i++) {
-        struct phase *member = &workflow->phases[i];
-        if (phase_is_member(member, matrix) && !(spares_failed && member->state == PHASE_FAILED))
-            command_carry_out(step, member);
-    }
-    return command != COMMAND_CANCEL && !(command == COMMAND_RELEASE && was_held);
 }

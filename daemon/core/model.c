@@ -162,6 +162,26 @@ const struct job *job_folder(const struct job *job)
     return job->first ? job->first : job;
 }
 
+struct run *job_run(const struct workflow *workflow, const struct job *job)
+{
+    for (size_t i = workflow->run_count; i-- > 0;)
+        if (workflow->runs[i]->job == job)
+            return workflow->runs[i];
+    for (size_t i = 0; job->first && i < workflow->run_count; i++)
+        if (workflow->runs[i]->job->first == job->first)
+            return workflow->runs[i];
+    assert(false && "a job without a run");
+    return NULL;
+}
+
+bool job_is_idle(const struct workflow *workflow, const struct job *job)
+{
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (job_host(workflow->runs[i]->job) == job && workflow->runs[i]->state != RUN_ENDED)
+            return false;
+    return true;
+}
+
 void workflow_free(struct workflow *workflow)
 {
     if (!workflow)

@@ -184,6 +184,11 @@ const char *job_gpu_type(const struct job *job, const struct phase *phase);
 int64_t job_quiet_since_ms(const struct job *job);
 /* The job in whose folder the job has its place: itself, or the first of the rivals. */
 const struct job *job_folder(const struct job *job);
+/* The run that the job serves or will serve: the newest of its runs, or, of a rival that has none,
+ * the one that it was to serve; never NULL. */
+struct run *job_run(const struct workflow *workflow, const struct job *job);
+/* Whether all runs in the allocation have ended. */
+bool job_is_idle(const struct workflow *workflow, const struct job *job);
 /* Takes over what the spec says from `plan`, the same phase with other params. What cannot change
  * by params (its name, what it waits for, its remedies) stays. */
 void phase_adopt(struct phase *phase, const struct phase *plan);

@@ -1,4 +1,4 @@
-/* What follows for phases: starting them, judging them, promoting to those after them. */
+/* What becomes of a phase: its runs, its gate, its remedies, its end. */
 #include "daemon/core/step.h"
 
 #include "lib/memory.h"
@@ -9,29 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool phase_is_after(const struct phase *phase, const struct phase *before)
-{
-    for (size_t i = 0; i < phase->after_count; i++)
-        if (phase->after[i] == before->index)
-            return true;
-    return false;
-}
-
-bool phase_is_ready(const struct phase *phase)
-{
-    if (phase->is_matrix)
-        return false;
-    for (size_t i = 0; i < phase->after_count; i++)
-        if (phase->workflow->phases[phase->after[i]].state != PHASE_SUCCEEDED)
-            return false;
-    return !phase->matrix || matrix_has_lane(phase->matrix);
-}
-
 /* A new run, from the newest whole checkpoint where there is one. */
 static struct run *phase_add_run(struct step *step, struct phase *phase)
 {
     struct run *run = workflow_add_run(phase->workflow, phase);
-    run->id = core_next_run(step->core);
+    run->id = step_next_run(step);
     run->attempt = ++phase->attempts;
     run->rung = phase->rung;
     run->submitted_ms = step->now_ms;
@@ -57,7 +39,7 @@ static void phase_start_at(struct step *step, struct phase *phase, const char *r
     unsigned slot = host ? job_free_slot(phase->workflow, host) : 0;
     struct run *run = phase_add_run(step, phase);
     struct job *job = workflow_add_job(phase->workflow);
-    job->id = core_next_job(step->core, job->token);
+    job->id = step_next_job(step, job->token);
     job->node_count = phase->nodes;
     job->gpus_per_node = phase->gpus_per_node;
     job->time_s = phase->time_s;
@@ -86,63 +68,11 @@ void phase_start(struct step *step, struct phase *phase, const char *reason)
     phase_start_at(step, phase, reason, 0);
 }
 
-void phase_start_later(struct step *step, struct phase *phase, const char *reason, int64_t delay_ms)
+static void phase_start_later(struct step *step, struct phase *phase, const char *reason,
+                              int64_t delay_ms)
 {
     phase_let_go(step, phase);
     phase_start_at(step, phase, reason, step->now_ms + delay_ms);
-}
-
-/* Whether GPUs of this type (NULL: not known) will do. */
-static bool phase_takes(const struct phase *phase, const char *type)
-{
-    if (!phase->gpu_type)
-        return true;
-    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
-    while (type && *types) {
-        size_t size = strcspn(types, ",");
-        if (strlen(type) == size && strncmp(types, type, size) == 0)
-            return true;
-        types += size + (types[size] == ',');
-    }
-    return false;
-}
-
-bool phase_has_shape(const struct phase *phase, const struct phase *from, const struct job *job)
-{
-    if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
-        phase->cpus_per_node > from->cpus_per_node ||
-        !text_equal(phase->slurm_options, from->slurm_options))
-        return false;
-    return phase_takes(phase, job_gpu_type(job, from));
-}
-
-bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms)
-{
-    bool is_packed = phase->matrix && phase->matrix->lanes > 0; /* the time is for all of them */
-    int64_t needed_s = is_packed ? matrix_needs_s(phase) : phase->time_s;
-    if (phase->has_checkpoint &&
-        !is_packed) { /* ten minutes or a tenth, and twice what a stop takes */
-        needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
-        if (needed_s < 2 * (int64_t)phase->stop_s)
-            needed_s = 2 * (int64_t)phase->stop_s;
-    }
-    return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
-}
-
-/* Equal shape, since more would waste what is not used. Allocations that are shared are left to
- * those who share them. */
-bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
-{
-    const struct phase *from = donor->phase;
-    const struct job *job = donor->job;
-    int64_t leaves_ms = donor->ended_ms + 1000 * (int64_t)from->linger_s - NEXT_MARGIN_MS;
-    if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
-        !job->started_ms || job_host(donor->job)->is_closed)
-        return false;
-    bool are_members = phase->matrix && phase->matrix == from->matrix;
-    if (!are_members && (phase_shares(phase) || phase_shares(from)))
-        return false;
-    return phase_has_shape(phase, from, job) && phase_has_time(phase, job, now_ms);
 }
 
 struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
@@ -173,7 +103,7 @@ void phase_let_go(struct step *step, struct phase *phase)
     }
 }
 
-void phase_go_on(struct step *step, struct phase *phase, const char *reason)
+static void phase_go_on(struct step *step, struct phase *phase, const char *reason)
 {
     struct run *before = phase->run;
     char asked[REASON_MAX]; /* who wants it to stop */
@@ -236,7 +166,7 @@ static bool phase_got_farther(const struct phase *phase, const struct run *run)
                                              : run->last_step > run->resume_step;
 }
 
-void phase_again(struct step *step, struct phase *phase, const char *reason)
+static void phase_again(struct step *step, struct phase *phase, const char *reason)
 {
     const struct run *run = phase->run;
     bool is_endless = run->outcome == OUTCOME_TIMED_OUT && !phase->checkpoint_path;
@@ -263,8 +193,8 @@ void phase_again(struct step *step, struct phase *phase, const char *reason)
     }
 }
 
-void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,
-                  const char *reason)
+static void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t delay_ms,
+                         const char *reason)
 {
     if (can_stay && phase_fits(phase, phase->run, step->now_ms)) {
         (void)phase_start_in_job(step, phase, phase->run, RUN_STARTING, reason);
@@ -274,104 +204,48 @@ void phase_follow(struct step *step, struct phase *phase, bool can_stay, int64_t
     phase_start_at(step, phase, reason, delay_ms ? step->now_ms + delay_ms : 0);
 }
 
-void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
+/* Whether a phase that fails so is a member whose params are to blame: nobody is asked. */
+static bool phase_is_out(const struct phase *phase, enum phase_hold hold)
 {
-    char *copy = xstrdup_or_null(path); /* it may be the phase's own */
-    free(phase->checkpoint_path);
-    phase->checkpoint_path = copy;
-    phase->checkpoint_step = copy ? at : 0;
-}
-
-void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at)
-{
-    phase->is_anew = !path[0];
-    phase_set_checkpoint(phase, path[0] ? path : NULL, at);
-}
-
-/* Those after a phase that ended otherwise than succeeded will not run. */
-static void phase_skip_after(struct step *step, struct phase *phase)
-{
-    struct workflow *workflow = phase->workflow;
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        bool waits = next->state == PHASE_BLOCKED ||
-                     (next->state == PHASE_HELD && next->hold == HOLD_USER && !next->run);
-        if (!waits || !phase_is_after(next, phase))
-            continue;
-        char reason[REASON_MAX];
-        (void)snprintf(reason, sizeof reason, "%.100s %s", phase->name,
-                       phase_state_name(phase->state));
-        phase_move(step, next, PHASE_SKIPPED, reason);
-        phase_skip_after(step, next);
-    }
-}
-
-void phase_revive_after(struct step *step, struct phase *phase)
-{
-    struct workflow *workflow = phase->workflow;
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        if (next->state != PHASE_SKIPPED || !phase_is_after(next, phase))
-            continue;
-        phase_move(step, next, PHASE_BLOCKED, "");
-        phase_revive_after(step, next);
-    }
+    const struct run *run = phase->run;
+    if (!phase->matrix || hold == HOLD_GATE)
+        return phase->matrix != NULL;
+    return hold == HOLD_FAILURE && run && run->outcome == OUTCOME_FAILED &&
+           (run->cause == CAUSE_OOM || run->cause == CAUSE_NAN || run->cause == CAUSE_GUARD);
 }
 
 void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason)
 {
-    bool is_final = phase->fail_finally || matrix_is_out(phase, hold);
-    bool may_hand_over = is_final && phase->matrix;
-    if (!may_hand_over)
+    bool is_final = phase->fail_finally || phase_is_out(phase, hold);
+    if (!is_final || !phase->matrix) /* else another member may go on in its allocation */
         phase_let_go(step, phase);
     if (!is_final) {
         phase_move_held(step, phase, hold, reason);
         return;
     }
     phase_move(step, phase, PHASE_FAILED, reason);
-    if (may_hand_over && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
-        phase_let_go(step, phase);
-    phase_skip_after(step, phase);
+    step_tell_phase(step, FACT_PHASE_LOST, phase, "");
 }
 
 void phase_cancel(struct step *step, struct phase *phase, const char *reason)
 {
     remedy_forget(step, phase);
     phase_let_go(step, phase);
-    if (phase->is_matrix)
-        matrix_let_go(step, phase);
     phase_move(step, phase, PHASE_CANCELLED, reason);
-    phase_skip_after(step, phase);
+    step_tell_phase(step, FACT_PHASE_LOST, phase, "");
 }
 
 void phase_promote(struct step *step, struct phase *phase, const char *who)
 {
-    struct workflow *workflow = phase->workflow;
-    struct run *donor = phase->is_matrix ? matrix_donor(phase) : phase->run, *begun = NULL;
-    bool is_ungated = !*who && step->event->is_ungated;
     char reason[REASON_MAX];
     if (phase->is_matrix && !*who)
         (void)snprintf(reason, sizeof reason, "%s", step->event->message);
-    else if (is_ungated)
+    else if (!*who && step->event->is_ungated)
         (void)snprintf(reason, sizeof reason, "its run succeeded; it has no gate");
     else
         (void)snprintf(reason, sizeof reason, "promoted by %.200s", *who ? who : "its gate");
     phase_move(step, phase, PHASE_SUCCEEDED, reason);
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
-            continue;
-        if (donor && !begun && phase_fits(next, donor, step->now_ms))
-            begun = phase_start_in_job(step, next, donor, RUN_STARTING, "in place");
-        else
-            phase_start(step, next, "submitted");
-        struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);
-        promotion->phase = phase;
-        promotion->is_ungated = is_ungated;
-        (void)snprintf(promotion->message, sizeof promotion->message, "%s", who);
-    }
-    if (!begun && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
-        phase_let_go(step, donor ? donor->phase : phase);
+    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);
 }
 
 void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan)
@@ -388,18 +262,129 @@ void phase_adopt_plan(struct step *step, struct phase *phase, const struct workf
     }
 }
 
+/* --- What is told of its run ------------------------------------------------------------------ */
+
+void phase_on_run_began(struct step *step, const struct fact *fact)
+{
+    const struct run *run = fact->run;
+    struct phase *phase = run->phase;
+    if (phase->state == PHASE_QUEUED)
+        phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
+}
+
+void phase_on_run_requeued(struct step *step, const struct fact *fact)
+{
+    struct phase *phase = fact->run->phase;
+    if (phase->run == fact->run && phase->state == PHASE_HELD && phase->hold == HOLD_FAILURE)
+        phase_go_on(step, phase, "Slurm has requeued its job");
+}
+
+/* How long to wait before the next run, so that one bad node does not burn all retries at once. */
+static int64_t run_back_off(unsigned count)
+{
+    int64_t delay_ms = FAILURE_FIRST_MS << (count - 1 < 6 ? count - 1 : 6);
+    return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
+}
+
+/* Another run, or a person, by the count of this cause. */
+static void phase_retry(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    bool is_lost = run->outcome == OUTCOME_LOST;
+    bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
+                          run->last_step <= run->resume_step;
+    bool is_refused = step->event->kind == EV_REFUSED;
+    bool is_given = run->in_place || run->job->host;
+    if (is_given && !run->has_begun && !is_refused) { /* only the allocation failed to come about */
+        phase_again(step, phase, run->message);
+        return;
+    }
+    const char *cause = is_lost ? NULL : run_cause_name(run->cause), *checks = step->event->checks;
+    if (remedy_begin(step, phase, checks, cause, run->message))
+        return;
+    unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
+    unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
+    char reason[REASON_MAX];
+    const char *what = is_lost ? "lost" : run_cause_name(run->cause);
+    bool is_said = text_starts(run->message, what); /* guard failed: ... */
+    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s%s", is_said ? "" : what,
+                   count <= 1 ? ""
+                   : is_said  ? "again"
+                              : " again",
+                   run->message[0] && (!is_said || count > 1) ? ": " : "", run->message,
+                   remedy_is_used_up(phase, checks, cause) ? "; its remedies are used up" : "");
+    if (died_on_resume && !phase->must_resume) /* by an unusable checkpoint, maybe: the next run
+                                                  takes the one before */
+        phase_again(step, phase, reason);
+    /* What was refused would be refused again: nobody but a person can help. */
+    else if (count <= allowed && !is_refused)
+        phase_start_later(step, phase, reason, run_back_off(count));
+    else
+        phase_fail(step, phase, HOLD_FAILURE, reason);
+}
+
+/* Whether a run that has succeeded shows by another one that its checkpoint is of use. Where the
+ * program ended by itself there is nothing to go on with. */
+static bool run_must_resume(const struct run *run)
+{
+    return run->phase->must_resume && !run->resume_path && run->phase->checkpoint_path &&
+           run->wish == WISH_NONE && text_starts(run->message, "until ");
+}
+
+void phase_on_run_ended(struct step *step, const struct fact *fact)
+{
+    struct run *run = fact->run;
+    struct phase *phase = run->phase;
+    char reason[REASON_MAX];
+    if (run->requeues) {
+        phase_go_on(step, phase, run_outcome_name(run->outcome));
+        return;
+    }
+    if (run->wish == WISH_CANCEL) {
+        phase_cancel(step, phase, phase->reason);
+        return;
+    }
+    if (run->outcome == OUTCOME_SUCCEEDED) {
+        phase->stalls = 0;
+        if (run_must_resume(run)) {
+            phase_follow(step, phase, true, 0, "to see whether it resumes");
+            return;
+        }
+        phase_move(step, phase, PHASE_DECIDING, "");
+        step_add(step, FX_JUDGE, phase->workflow)->phase = phase;
+        return;
+    }
+    if (run->wish == WISH_HOLD) {
+        phase_let_go(step, phase);
+        phase_move_held(step, phase, HOLD_USER, phase->reason);
+        return;
+    }
+    switch (run->outcome) {
+    case OUTCOME_PREEMPTED:
+    case OUTCOME_TIMED_OUT:
+        phase_again(step, phase, run_outcome_name(run->outcome));
+        break;
+    case OUTCOME_CANCELLED:
+        (void)snprintf(reason, sizeof reason, "%.150s, and not by phased",
+                       run->message[0] ? run->message : "the job was cancelled in Slurm");
+        phase_fail(step, phase, HOLD_FAILURE, reason);
+        break;
+    case OUTCOME_FAILED:
+    case OUTCOME_LOST:
+        phase_retry(step, run);
+        break;
+    case OUTCOME_NONE:
+    case OUTCOME_SUCCEEDED:
+    case OUTCOME_COUNT:
+        assert(false && "an ended run has an outcome");
+    }
+}
+
+/* --- What was worked out ---------------------------------------------------------------------- */
+
 void phase_on_judged(struct step *step, struct phase *phase)
 {
     const struct core_event *event = step->event;
-    struct core_effect *done = step_add(step, FX_JUDGE, phase->workflow);
-    done->phase = phase;
-    done->is_done = true;
-    if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
-        return;
-    if (phase->is_matrix) {
-        matrix_on_judged(step, phase);
-        return;
-    }
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
     if (event->gate == GATE_INCOMPLETE && !phase->fail_finally) {
@@ -422,11 +407,65 @@ void phase_on_judged(struct step *step, struct phase *phase)
     }
 }
 
-void workflow_settle(struct step *step, struct workflow *workflow)
+/* Either may be NULL. */
+static bool plan_keeps(const char *text, const char *plan)
 {
-    bool is_final = workflow_is_final(workflow);
-    if (is_final == (workflow->ended_ms != 0))
+    return text && plan ? text_equal(text, plan) : text == plan;
+}
+
+/* Whether a run with these params can be given the same allocation. */
+static bool plan_keeps_shape(const struct phase *phase, const struct phase *plan)
+{
+    return phase->nodes == plan->nodes && phase->gpus_per_node == plan->gpus_per_node &&
+           phase->cpus_per_node == plan->cpus_per_node &&
+           plan_keeps(phase->gpu_type, plan->gpu_type) &&
+           plan_keeps(phase->alternatives, plan->alternatives) &&
+           text_equal(phase->slurm_options, plan->slurm_options);
+}
+
+static void phase_choose_place(struct phase *phase, enum remedy_resume resume,
+                               const struct core_event *event)
+{
+    switch (resume) {
+    case REMEDY_CHECKPOINT:
+        break;
+    case REMEDY_START:
+        phase_choose_checkpoint(phase, "", 0);
+        break;
+    case REMEDY_PREVIOUS:
+        phase_choose_checkpoint(phase, event->path ? event->path : "", event->step);
+        break;
+    case REMEDY_RESUME_COUNT:
+        assert(false && "a place to resume from");
+    }
+}
+
+void phase_on_remedied(struct step *step, struct phase *phase)
+{
+    const struct core_event *event = step->event;
+    const struct remedy *remedy = phase->remedy;
+    struct run *run = phase->run;
+    char reason[REASON_MAX];
+    unsigned used, times;
+    if (!remedy) /* cancelled meanwhile */
         return;
-    workflow->ended_ms = is_final ? step->now_ms : 0;
-    step_save_workflow(step, workflow);
+    bool was_judged = run->outcome == OUTCOME_SUCCEEDED;
+    phase_count_remedies(phase, remedy->cause, &used, &times);
+    (void)snprintf(reason, sizeof reason, "remedy %.64s %u of %u%s%.160s", remedy->cause, used,
+                   times,
+                   event->plan ? ": " : " is impossible: ", event->message ? event->message : "");
+    remedy_forget(step, phase);
+    if (!event->plan) {
+        phase_fail(step, phase, was_judged ? HOLD_GATE : HOLD_FAILURE, reason);
+        return;
+    }
+    /* Where the node may be to blame, the run goes elsewhere, and not at once. */
+    bool is_by_node = run_cause_retries(run->cause) > 0;
+    bool can_stay = !is_by_node && plan_keeps_shape(phase, &event->plan->phases[phase->index]);
+    run->is_remedied = true;
+    step_save_run(step, run);
+    phase->stalls = 0;
+    phase_adopt_plan(step, phase, event->plan);
+    phase_choose_place(phase, remedy->resume, event);
+    phase_follow(step, phase, can_stay, is_by_node ? FAILURE_FIRST_MS : 0, reason);
 }

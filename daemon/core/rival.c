@@ -74,7 +74,7 @@ void rival_add(struct step *step, struct run *run, int64_t due_ms)
             *job = (struct job){.node_count = first->node_count,
                                 .gpus_per_node = first->gpus_per_node,
                                 .time_s = first->time_s};
-            job->id = core_next_job(step->core, job->token);
+            job->id = step_next_job(step, job->token);
             memcpy(job->reason, first->reason, sizeof job->reason);
         }
         job->first = first;
@@ -122,7 +122,7 @@ bool rival_gives_up(struct step *step, struct run *run, struct job *job)
     if (!rival_is_vain(run, job))
         return false;
     if (!rival_drop(step, run, job))
-        run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+        step_tell(step, FACT_JOB_GIVEN_UP, run, job);
     return true;
 }
 
@@ -131,23 +131,26 @@ bool rival_goes_on(struct step *step, struct run *run)
     const struct workflow *workflow = run->phase->workflow;
     size_t count = workflow->job_count;
     const struct job *first = run->job->first;
+    bool is_given_up = false;
     if (!rival_is_open(run, run->job))
         return false;
     for (size_t i = 0; i < count; i++) {
         struct job *job = workflow->jobs[i];
         bool is_unknown = job->first == first && !job->ended && !job->slurm_id && !job->is_asked;
-        if (is_unknown && !rival_gives_up(step, run, job))
+        if (is_unknown && rival_gives_up(step, run, job))
+            is_given_up = true;
+        else if (is_unknown)
             job_ask(step, FX_SUBMIT, run, job, 0);
     }
-    return run->state == RUN_ENDED || rival_there(run) != NULL;
+    return is_given_up || rival_there(run) != NULL;
 }
 
-void rival_withdraw(struct step *step, struct run *run, struct job *job, const char *message)
+void rival_withdraw(struct step *step, struct run *run, struct job *job)
 {
     job->is_closed = true;
     (void)step_do_job(step, FX_CANCEL_JOB, run, job);
     if (rival_is_open(run, job) && !rival_left(run))
-        run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+        step_tell(step, FACT_JOB_STUCK, run, job);
 }
 
 static void rival_end_vain(struct step *step, struct run *run, struct job *job)

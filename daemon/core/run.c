@@ -1,4 +1,4 @@
-/* What workers tell of runs: that they began, how far they are, how they ended. */
+/* What becomes of a run: what its worker and its job tell, and what is wanted of it. */
 #include "daemon/core/step.h"
 
 #include "lib/memory.h"
@@ -30,108 +30,6 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish, const char
         job_withdraw(step, run); /* else when the submission's answer has come */
 }
 
-/* How long to wait before the next run, so that one bad node does not burn all retries at once. */
-static int64_t run_back_off(unsigned count)
-{
-    int64_t delay_ms = FAILURE_FIRST_MS << (count - 1 < 6 ? count - 1 : 6);
-    return delay_ms < FAILURE_LAST_MS ? delay_ms : FAILURE_LAST_MS;
-}
-
-/* Another run, or a person, by the count of this cause. */
-static void run_retry(struct step *step, struct run *run)
-{
-    struct phase *phase = run->phase;
-    bool is_lost = run->outcome == OUTCOME_LOST;
-    bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
-                          run->last_step <= run->resume_step;
-    bool is_refused = step->event->kind == EV_REFUSED;
-    bool is_given = run->in_place || run->job->host;
-    if (is_given && !run->has_begun && !is_refused) { /* only the allocation failed to come about */
-        phase_again(step, phase, run->message);
-        return;
-    }
-    const char *cause = is_lost ? NULL : run_cause_name(run->cause), *checks = step->event->checks;
-    if (remedy_begin(step, phase, checks, cause, run->message))
-        return;
-    unsigned count = is_lost ? ++phase->losses : ++phase->failures[run->cause];
-    unsigned allowed = is_lost ? LOST_RETRIES_MAX : run_cause_retries(run->cause);
-    char reason[REASON_MAX];
-    const char *what = is_lost ? "lost" : run_cause_name(run->cause);
-    bool is_said = text_starts(run->message, what); /* guard failed: ... */
-    (void)snprintf(reason, sizeof reason, "%s%s%s%.150s%s", is_said ? "" : what,
-                   count <= 1 ? ""
-                   : is_said  ? "again"
-                              : " again",
-                   run->message[0] && (!is_said || count > 1) ? ": " : "", run->message,
-                   remedy_is_used_up(phase, checks, cause) ? "; its remedies are used up" : "");
-    if (died_on_resume && !phase->must_resume) /* by an unusable checkpoint, maybe: the next run
-                                                  takes the one before */
-        phase_again(step, phase, reason);
-    /* What was refused would be refused again: nobody but a person can help. */
-    else if (count <= allowed && !is_refused)
-        phase_start_later(step, phase, reason, run_back_off(count));
-    else
-        phase_fail(step, phase, HOLD_FAILURE, reason);
-}
-
-/* Whether a run that has succeeded shows by another one that its checkpoint is of use. Where the
- * program ended by itself there is nothing to go on with. */
-static bool run_must_resume(const struct run *run)
-{
-    return run->phase->must_resume && !run->resume_path && run->phase->checkpoint_path &&
-           run->wish == WISH_NONE && text_starts(run->message, "until ");
-}
-
-/* The run has ended; what becomes of its phase. */
-static void run_follow(struct step *step, struct run *run)
-{
-    struct phase *phase = run->phase;
-    char reason[REASON_MAX];
-    if (run->requeues) {
-        phase_go_on(step, phase, run_outcome_name(run->outcome));
-        return;
-    }
-    if (run->wish == WISH_CANCEL) {
-        phase_cancel(step, phase, phase->reason);
-        return;
-    }
-    if (run->outcome == OUTCOME_SUCCEEDED) {
-        phase->stalls = 0;
-        if (run_must_resume(run)) {
-            phase_follow(step, phase, true, 0, "to see whether it resumes");
-            return;
-        }
-        phase_move(step, phase, PHASE_DECIDING, "");
-        struct core_effect *judge = step_add(step, FX_JUDGE, phase->workflow);
-        judge->phase = phase;
-        return;
-    }
-    if (run->wish == WISH_HOLD) {
-        phase_let_go(step, phase);
-        phase_move_held(step, phase, HOLD_USER, phase->reason);
-        return;
-    }
-    switch (run->outcome) {
-    case OUTCOME_PREEMPTED:
-    case OUTCOME_TIMED_OUT:
-        phase_again(step, phase, run_outcome_name(run->outcome));
-        break;
-    case OUTCOME_CANCELLED:
-        (void)snprintf(reason, sizeof reason, "%.150s, and not by phased",
-                       run->message[0] ? run->message : "the job was cancelled in Slurm");
-        phase_fail(step, phase, HOLD_FAILURE, reason);
-        break;
-    case OUTCOME_FAILED:
-    case OUTCOME_LOST:
-        run_retry(step, run);
-        break;
-    case OUTCOME_NONE:
-    case OUTCOME_SUCCEEDED:
-    case OUTCOME_COUNT:
-        assert(false && "an ended run has an outcome");
-    }
-}
-
 static void run_blame(struct step *step, struct run *run, const char *node, size_t size)
 {
     struct core_effect *blame = step_add(step, FX_BLAME_NODE, run->phase->workflow);
@@ -157,8 +55,8 @@ static void run_blame_node(struct step *step, struct run *run)
     }
 }
 
-void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum run_cause cause,
-             const char *message)
+static void run_end(struct step *step, struct run *run, enum run_outcome outcome,
+                    enum run_cause cause, const char *message)
 {
     assert(outcome != OUTCOME_NONE && (outcome == OUTCOME_FAILED) == (cause != CAUSE_NONE));
     run->outcome = outcome;
@@ -181,12 +79,10 @@ void run_end(struct step *step, struct run *run, enum run_outcome outcome, enum 
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
     step_done(step, FX_TELL_NEXT, run);
-    run_follow(step, run);
+    step_tell(step, FACT_RUN_ENDED, run, run->job);
 }
 
-/* What a lead that went on alone has chosen by itself, or what was found late; an empty path: the
- * start. */
-static void run_set_resume(struct run *run, const char *path, int64_t at)
+void run_set_resume(struct run *run, const char *path, int64_t at)
 {
     char *copy = path[0] ? xstrdup(path) : NULL;
     free(run->resume_path);
@@ -324,67 +220,6 @@ void run_on_sealed(struct step *step, struct run *run)
     step_done(step, FX_SEAL, run);
 }
 
-struct run *core_run_before(const struct run *run)
-{
-    const struct phase *phase = run->phase;
-    const struct workflow *workflow = phase->workflow;
-    if (run != phase->run || run->state == RUN_ENDED || run->has_begun || phase->is_chosen ||
-        phase->is_anew)
-        return NULL;
-    for (size_t i = workflow->run_count; i-- > 0;) {
-        struct run *before = workflow->runs[i];
-        if (before->phase != phase || before == run)
-            continue;
-        bool is_known = !before->is_remedied && before->suspect_step < 0; /* which are good */
-        return before->state == RUN_ENDED && is_known ? before : NULL;
-    }
-    return NULL;
-}
-
-void run_on_checkpoint(struct step *step, struct run *run)
-{
-    struct phase *phase = run->phase;
-    const struct core_event *event = step->event;
-    bool is_late = run->state == RUN_ENDED;
-    if (!event->path || event->step < 0 ||
-        (is_late ? core_run_before(phase->run) != run : run != phase->run))
-        return;
-    if (run->suspect_step >= 0 && event->step >= run->suspect_step)
-        return;
-    /* One of a greater step from before this run is what it did not go on from. */
-    bool is_behind = phase->checkpoint_path && event->step < phase->checkpoint_step;
-    if (is_behind && (run->has_saved || phase->checkpoint_step <= run->resume_step))
-        return;
-    run->has_saved = true;
-    phase_set_checkpoint(phase, event->path, event->step);
-    step_save_phase(step, phase);
-    if (is_late) {
-        run_set_resume(phase->run, event->path, event->step);
-        step_save_run(step, phase->run);
-    }
-}
-
-/* The phase goes back to what it had before the guard broke: of this run, or what that began with.
- */
-void run_on_suspect(struct step *step, struct run *run)
-{
-    struct phase *phase = run->phase;
-    const struct core_event *event = step->event;
-    if (run->suspect_step < 0 || event->since < run->suspect_step)
-        run->suspect_step = event->since;
-    bool is_before = run->resume_path && phase->checkpoint_path &&
-                     text_equal(phase->checkpoint_path, run->resume_path);
-    if (run != phase->run || !phase->checkpoint_path)
-        return;
-    if (is_before ? !event->path : phase->checkpoint_step < event->since)
-        return;
-    if (event->path)
-        phase_set_checkpoint(phase, event->path, event->step);
-    else
-        phase_set_checkpoint(phase, run->resume_path, run->resume_step);
-    step_save_phase(step, phase);
-}
-
 void run_on_progress(struct step *step, struct run *run)
 {
     if (step->event->step <= run->last_step || run->state == RUN_ENDED)
@@ -393,11 +228,6 @@ void run_on_progress(struct step *step, struct run *run)
         run->begin_step = step->event->begin_step;
     run->last_step = step->event->step;
     step_save_run(step, run);
-}
-
-int64_t run_patience(const struct run *run)
-{
-    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
 }
 
 /* When a job whose run does not stop is cancelled; INT64_MAX: that is not wanted. */
@@ -457,6 +287,86 @@ void run_on_time(struct step *step, struct run *run)
         (void)step_do(step, FX_READ_OUTCOME, run);
     }
 }
+
+/* --- What is told of its job ------------------------------------------------------------------ */
+
+void run_on_job_known(struct step *step, const struct fact *fact)
+{
+    struct run *run = fact->run;
+    if (run->state == RUN_SUBMITTING)
+        run_move(step, run, RUN_PENDING, "");
+    if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun && !fact->job->first)
+        job_withdraw(step, run);
+}
+
+void run_on_job_runs(struct step *step, const struct fact *fact)
+{
+    if (fact->run->state == RUN_PENDING)
+        run_move(step, fact->run, RUN_STARTING, fact->job->nodes);
+}
+
+void run_on_job_missed(struct step *step, const struct fact *fact)
+{
+    if (fact->run->state != RUN_ENDED)
+        (void)step_do(step, FX_READ_OUTCOME, fact->run);
+}
+
+/* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed it. */
+void run_on_job_restarted(struct step *step, const struct fact *fact)
+{
+    struct run *run = fact->run;
+    if (run->state != RUN_ENDED)
+        (void)step_do(step, FX_READ_OUTCOME, run);
+    else if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
+        step_tell(step, FACT_RUN_REQUEUED, run, fact->job);
+}
+
+void run_on_job_refused(struct step *step, const struct fact *fact)
+{
+    char message[REASON_MAX];
+    if (fact->run->state == RUN_ENDED)
+        return;
+    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", fact->job->reason);
+    run_end(step, fact->run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+}
+
+void run_on_job_given_up(struct step *step, const struct fact *fact)
+{
+    if (fact->run->state != RUN_ENDED)
+        run_end(step, fact->run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+}
+
+void run_on_job_stuck(struct step *step, const struct fact *fact)
+{
+    char message[REASON_MAX];
+    if (fact->run->state == RUN_ENDED)
+        return;
+    (void)snprintf(message, sizeof message, "held by Slurm: %.200s", fact->job->reason);
+    run_end(step, fact->run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+}
+
+/* A wish to stop the run still holds: Slurm may have forgotten the cancellation. */
+void run_on_job_back(struct step *step, const struct fact *fact)
+{
+    struct run *run = fact->run;
+    run->silent_since_ms = 0;
+    step_save_run(step, run);
+    if (run->wish != WISH_NONE)
+        run_stop(step, run, run->wish, run->phase->reason);
+}
+
+/* The run may have left its outcome in a file. */
+void run_on_job_ended(struct step *step, const struct fact *fact)
+{
+    struct run *run = fact->run;
+    if (run->state == RUN_ENDED)
+        return;
+    if (!run->silent_since_ms)
+        run->silent_since_ms = step->now_ms;
+    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
+}
+
+/* --- Time ------------------------------------------------------------------------------------- */
 
 int64_t run_deadline(const struct run *run)
 {

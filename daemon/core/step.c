@@ -1,4 +1,4 @@
-/* Effects, and the two functions that assign a state. */
+/* Effects, facts, and the two functions that assign a state. */
 #include "daemon/core/step.h"
 
 #include "lib/memory.h"
@@ -117,6 +117,67 @@ void step_done_job(struct step *step, enum core_effect_kind kind, struct run *ru
     step_do_job(step, kind, run, job)->is_done = true;
 }
 
+void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job,
+             int64_t due_ms)
+{
+    assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
+    job->is_asked = true;
+    step_do_job(step, kind, run, job)->due_ms = due_ms;
+}
+
+uint64_t step_next_run(struct step *step)
+{
+    return ++step->config->last_run;
+}
+
+uint64_t step_next_job(struct step *step, char ret_token[TOKEN_LENGTH + 1])
+{
+    step->config->token(step->config->arg, ret_token);
+    return ++step->config->last_job;
+}
+
+/* --- Facts ------------------------------------------------------------------------------------ */
+
+static struct fact *step_add_fact(struct step *step, enum fact_kind kind)
+{
+    struct facts *facts = step->facts;
+    if (facts->count == facts->capacity) {
+        facts->capacity = facts->capacity ? 2 * facts->capacity : 16;
+        facts->items = xrealloc(facts->items, facts->capacity * sizeof *facts->items);
+    }
+    struct fact *fact = &facts->items[facts->count++];
+    *fact = (struct fact){.kind = kind};
+    return fact;
+}
+
+void step_tell(struct step *step, enum fact_kind kind, struct run *run, struct job *job)
+{
+    struct fact *fact = step_add_fact(step, kind);
+    fact->phase = run->phase;
+    fact->run = run;
+    fact->job = job;
+}
+
+void step_tell_phase(struct step *step, enum fact_kind kind, struct phase *phase, const char *who)
+{
+    struct fact *fact = step_add_fact(step, kind);
+    fact->phase = phase;
+    fact->who = who;
+}
+
+bool step_take(struct step *step, struct fact *ret_fact)
+{
+    struct facts *facts = step->facts;
+    if (facts->taken == facts->count) {
+        facts->taken = facts->count = 0;
+        return false;
+    }
+    *ret_fact = facts->items[facts->taken++];
+    return true;
+}
+
+/* --- States ----------------------------------------------------------------------------------- */
+
 static void step_history(struct step *step, struct phase *phase, struct run *run, const char *from,
                          const char *to, const char *message)
 {
@@ -160,7 +221,6 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
     run->state = to;
     step_save_run(step, run);
     step_history(step, run->phase, run, from, run_state_name(to), message);
-    struct phase *phase = run->phase;
-    if ((to == RUN_STARTING || to == RUN_RUNNING) && phase->state == PHASE_QUEUED)
-        phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
+    if (to == RUN_STARTING || to == RUN_RUNNING)
+        step_tell(step, FACT_RUN_BEGAN, run, run->job);
 }

@@ -13,22 +13,22 @@ absence of one poll is death|step.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
 a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
 a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
 a manual promotion does not wait|phase.c|} else if (phase->promote_manual) {|} else if (0) {
-a phase begins before the one before it has succeeded|phase.c|.state != PHASE_SUCCEEDED)|.state == PHASE_BLOCKED)
+a phase begins before the one before it has succeeded|fit.c|.state != PHASE_SUCCEEDED)|.state == PHASE_BLOCKED)
 a resumed run begins anew|phase.c|    if (phase->checkpoint_path) {|    if (phase->checkpoint_path \&\& phase->attempts > 9) {
-what a run saves after a guard broke is gone on from|run.c|    if (run->suspect_step >= 0 \&\& event->step >= run->suspect_step)\n        return;|
-what a run saved before a guard was seen to break is gone on from|run.c|    if (is_before ? !event->path : phase->checkpoint_step < event->since)\n        return;|    (void)is_before;\n    return;
-a guard that breaks costs the checkpoints of all runs before|run.c|        phase_set_checkpoint(phase, run->resume_path, run->resume_step);|        phase_set_checkpoint(phase, NULL, -1);
-checkpoints are forgotten|run.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
+what a run saves after a guard broke is gone on from|checkpoint.c|    if (run->suspect_step >= 0 \&\& event->step >= run->suspect_step)\n        return;|
+what a run saved before a guard was seen to break is gone on from|checkpoint.c|    if (is_before ? !event->path : phase->checkpoint_step < event->since)\n        return;|    (void)is_before;\n    return;
+a guard that breaks costs the checkpoints of all runs before|checkpoint.c|        phase_set_checkpoint(phase, run->resume_path, run->resume_step);|        phase_set_checkpoint(phase, NULL, -1);
+checkpoints are forgotten|checkpoint.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
 the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
-a preempted run is not followed|run.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
+a preempted run is not followed|phase.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
 a lost job is never noticed|job.c|step->now_ms - job->absent_since_ms >= ABSENCE_MS|0
-a phase goes on in an allocation of another shape|phase.c|phase->nodes != job->node_count \|\| |
+a phase goes on in an allocation of another shape|fit.c|phase->nodes != job->node_count \|\| |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
 the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has_begun|run->state == RUN_ENDED
-a verdict counts twice|phase.c|    if (phase->state != PHASE_DECIDING \|\| phase->remedy) /* cancelled meanwhile, or news twice */\n        return;|
-a requeued job is followed by a second one|run.c|    if (run->requeues) {|    if (0) {
-phases side by side are submitted each on its own|beside.c|if (job_is_open(step, host, run, phase))|if (0)
-a job is cancelled under the other phase|beside.c|    if (job_is_wanted(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
+a verdict counts twice|core.c|    if (phase->state != PHASE_DECIDING \|\| phase->remedy) /* cancelled meanwhile, or news twice */\n        return;|
+a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    if (0) {
+phases side by side are submitted each on its own|fit.c|if (job_is_open(step, host, run, phase))|if (0)
+a job is cancelled under the other phase|job.c|    if (job_is_wanted(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
 a job whose first phase is done is not looked at twice|job.c|job_is_idle(workflow, job)|run->state == RUN_ENDED
 those beside a job that is over wait for ever|beside.c|        if (host->ended)\n            job_end(step, workflow, guest);|
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->job->ended) {|    if (0) {
@@ -40,7 +40,7 @@ a rival that was not found is submitted although it is being looked for|rival.c|
 a remedy counts only once it was worked out|remedy.c|    remedy->used++;|    
 the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    rival_decide(run, event->token, event->slurm_id);\n    run->has_begun = true;|    run->has_begun = true;
 a matrix does not wait for all of its members|matrix.c|        if (!phase_state_is_final(member->state))\n            return;|        if (!phase_state_is_final(member->state))\n            continue;
-more members run at once than there are lanes|matrix.c|return count < matrix->lanes;|return true;
+more members run at once than there are lanes|fit.c|return count < matrix->lanes;|return true;
 a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
 a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(step, next, "submitted");|
 those that go on to the next rung do not run again|matrix.c|            phase_move(step, member, PHASE_BLOCKED, reason);|            (void)reason;
@@ -52,7 +52,11 @@ a job that came back is cancelled though its run goes on|job.c|    if (!job_is_i
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
 a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved
 times of a clock that was ahead are believed|core.c|        if (moved_ms > step->now_ms)\n            moved_ms = step->now_ms;|
-members side by side have the same GPUs|beside.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
+a job that is back is not told to its run|job.c|        step_tell(step, FACT_JOB_BACK, run, job);|
+the end of a phase is not told to those after it|phase.c|    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);|    (void)who;
+facts are forgotten that come about while others are passed on|step.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];
+    facts->taken = facts->count;
+members side by side have the same GPUs|fit.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
 '
 
 # mutate FILE FROM TO: exactly one place is changed, or it fails.

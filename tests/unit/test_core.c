@@ -137,8 +137,8 @@ static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
     waiting.seen.is_waiting = true;
     waiting.seen.restarts = 1;
     world_step(world, waiting);
-    assert_string_equal(world_trace(world), "read-outcome validate#2\n"
-                                            "begin-job validate#2\n");
+    assert_string_equal(world_trace(world), "begin-job validate#2\n"
+                                            "read-outcome validate#2\n");
     world_event(world, EV_RUN_SILENT, "validate"); /* nothing was begun alone */
     world_seen(world, "validate", "running", false);
     assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"

@@ -231,8 +231,8 @@ static void both_go_on_in_a_job_that_is_requeued(void **state)
     waits.seen.is_waiting = true;
     waits.seen.restarts = 1;
     world_step(&world, waits);
-    expect(&world, "read-outcome validate#2\n"
-                   "begin-job validate#2\n"
+    expect(&world, "begin-job validate#2\n"
+                   "read-outcome validate#2\n"
                    "read-outcome production#2\n");
     world_seen(&world, "validate", "running", false);
     expect(&world, "validate#2: pending -> starting\n"

@@ -1,0 +1,84 @@
+/* From where the next run of a phase begins: the newest whole checkpoint that is not suspect, or
+ * the one that a person or a remedy chose. */
+#include "daemon/core/step.h"
+
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void phase_set_checkpoint(struct phase *phase, const char *path, int64_t at)
+{
+    char *copy = xstrdup_or_null(path); /* it may be the phase's own */
+    free(phase->checkpoint_path);
+    phase->checkpoint_path = copy;
+    phase->checkpoint_step = copy ? at : 0;
+}
+
+void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at)
+{
+    phase->is_anew = !path[0];
+    phase_set_checkpoint(phase, path[0] ? path : NULL, at);
+}
+
+struct run *core_run_before(const struct run *run)
+{
+    const struct phase *phase = run->phase;
+    const struct workflow *workflow = phase->workflow;
+    if (run != phase->run || run->state == RUN_ENDED || run->has_begun || phase->is_chosen ||
+        phase->is_anew)
+        return NULL;
+    for (size_t i = workflow->run_count; i-- > 0;) {
+        struct run *before = workflow->runs[i];
+        if (before->phase != phase || before == run)
+            continue;
+        bool is_known = !before->is_remedied && before->suspect_step < 0; /* which are good */
+        return before->state == RUN_ENDED && is_known ? before : NULL;
+    }
+    return NULL;
+}
+
+void checkpoint_on_saved(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    const struct core_event *event = step->event;
+    bool is_late = run->state == RUN_ENDED;
+    if (!event->path || event->step < 0 ||
+        (is_late ? core_run_before(phase->run) != run : run != phase->run))
+        return;
+    if (run->suspect_step >= 0 && event->step >= run->suspect_step)
+        return;
+    /* One of a greater step from before this run is what it did not go on from. */
+    bool is_behind = phase->checkpoint_path && event->step < phase->checkpoint_step;
+    if (is_behind && (run->has_saved || phase->checkpoint_step <= run->resume_step))
+        return;
+    run->has_saved = true;
+    phase_set_checkpoint(phase, event->path, event->step);
+    step_save_phase(step, phase);
+    if (is_late) {
+        run_set_resume(phase->run, event->path, event->step);
+        step_save_run(step, phase->run);
+    }
+}
+
+/* The phase goes back to what it had before the guard broke: of this run, or what that began with.
+ */
+void checkpoint_on_suspect(struct step *step, struct run *run)
+{
+    struct phase *phase = run->phase;
+    const struct core_event *event = step->event;
+    if (run->suspect_step < 0 || event->since < run->suspect_step)
+        run->suspect_step = event->since;
+    bool is_before = run->resume_path && phase->checkpoint_path &&
+                     text_equal(phase->checkpoint_path, run->resume_path);
+    if (run != phase->run || !phase->checkpoint_path)
+        return;
+    if (is_before ? !event->path : phase->checkpoint_step < event->since)
+        return;
+    if (event->path)
+        phase_set_checkpoint(phase, event->path, event->step);
+    else
+        phase_set_checkpoint(phase, run->resume_path, run->resume_step);
+    step_save_phase(step, phase);
+}

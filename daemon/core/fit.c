@@ -1,0 +1,164 @@
+/* Whether a phase may begin now, and in which allocation: a new one, the one that a run before it
+ * keeps, or the one of a phase beside it. Questions only: nothing changes here. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <string.h>
+
+/* Whether the member has an allocation, or waits for one. */
+static bool member_has_lane(const struct phase *member)
+{
+    return member->state == PHASE_QUEUED || member->state == PHASE_ACTIVE ||
+           member->state == PHASE_DECIDING;
+}
+
+static bool matrix_has_lane(const struct phase *matrix)
+{
+    const struct workflow *workflow = matrix->workflow;
+    unsigned count = 0;
+    if (matrix->lanes == 0)
+        return true;
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (workflow->phases[i].matrix == matrix)
+            count += member_has_lane(&workflow->phases[i]);
+    return count < matrix->lanes;
+}
+
+bool phase_is_ready(const struct phase *phase)
+{
+    if (phase->is_matrix)
+        return false;
+    for (size_t i = 0; i < phase->after_count; i++)
+        if (phase->workflow->phases[phase->after[i]].state != PHASE_SUCCEEDED)
+            return false;
+    return !phase->matrix || matrix_has_lane(phase->matrix);
+}
+
+/* --- Shape and time --------------------------------------------------------------------------- */
+
+/* How long the member may take, by those that have run. */
+static int64_t member_needs_s(const struct phase *member)
+{
+    const struct workflow *workflow = member->workflow;
+    int64_t longest_ms = 0;
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run->phase->matrix != member->matrix || run->outcome != OUTCOME_SUCCEEDED)
+            continue;
+        int64_t lasted_ms = run->ended_ms - run->started_ms;
+        longest_ms = lasted_ms > longest_ms ? lasted_ms : longest_ms;
+    }
+    return longest_ms / 800 + member->stop_s; /* a quarter more */
+}
+
+/* Whether GPUs of this type (NULL: not known) will do. */
+static bool phase_takes(const struct phase *phase, const char *type)
+{
+    if (!phase->gpu_type)
+        return true;
+    const char *types = phase->alternatives ? phase->alternatives : phase->gpu_type;
+    while (type && *types) {
+        size_t size = strcspn(types, ",");
+        if (strlen(type) == size && strncmp(types, type, size) == 0)
+            return true;
+        types += size + (types[size] == ',');
+    }
+    return false;
+}
+
+static bool phase_has_shape(const struct phase *phase, const struct phase *from,
+                            const struct job *job)
+{
+    if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
+        phase->cpus_per_node > from->cpus_per_node ||
+        !text_equal(phase->slurm_options, from->slurm_options))
+        return false;
+    return phase_takes(phase, job_gpu_type(job, from));
+}
+
+static bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms)
+{
+    bool is_packed = phase->matrix && phase->matrix->lanes > 0; /* the time is for all of them */
+    int64_t needed_s = is_packed ? member_needs_s(phase) : phase->time_s;
+    if (phase->has_checkpoint &&
+        !is_packed) { /* ten minutes or a tenth, and twice what a stop takes */
+        needed_s = phase->time_s / 10 < 600 ? phase->time_s / 10 : 600;
+        if (needed_s < 2 * (int64_t)phase->stop_s)
+            needed_s = 2 * (int64_t)phase->stop_s;
+    }
+    return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
+}
+
+/* Equal shape, since more would waste what is not used. Allocations that are shared are left to
+ * those who share them. */
+bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
+{
+    const struct phase *from = donor->phase;
+    const struct job *job = donor->job;
+    int64_t leaves_ms = donor->ended_ms + 1000 * (int64_t)from->linger_s - NEXT_MARGIN_MS;
+    if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
+        !job->started_ms || job_host(donor->job)->is_closed)
+        return false;
+    bool are_members = phase->matrix && phase->matrix == from->matrix;
+    if (!are_members && (phase_shares(phase) || phase_shares(from)))
+        return false;
+    return phase_has_shape(phase, from, job) && phase_has_time(phase, job, now_ms);
+}
+
+/* --- Sharing ---------------------------------------------------------------------------------- */
+
+static const struct phase *phase_anchor(const struct phase *phase)
+{
+    return phase->beside ? phase->beside : phase;
+}
+
+/* Whether this run keeps its allocation long enough for another to join it. In one that has begun
+ * only a run that trains is worth joining: all others may be at their end. */
+static bool run_holds_open(const struct run *run, const struct job *host)
+{
+    if (run->state == RUN_ENDED || run->wish != WISH_NONE)
+        return false;
+    return !host->started_ms || run->state == RUN_RUNNING;
+}
+
+static bool job_is_open(const struct step *step, const struct job *host, const struct run *run,
+                        const struct phase *phase)
+{
+    if (host->ended || host->is_closed || run->phase == phase ||
+        phase_anchor(run->phase) != phase_anchor(phase) || !run_holds_open(run, host))
+        return false;
+    return phase_has_shape(phase, run->phase, host) &&
+           (!host->started_ms || phase_has_time(phase, host, step->now_ms));
+}
+
+struct job *job_to_join(const struct step *step, const struct phase *phase)
+{
+    const struct workflow *workflow = phase->workflow;
+    for (size_t i = workflow->run_count; i-- > 0;) {
+        const struct run *run = workflow->runs[i];
+        struct job *host = job_host(run->job);
+        if (job_is_open(step, host, run, phase))
+            return host;
+    }
+    return NULL;
+}
+
+static bool job_slot_is_taken(const struct workflow *workflow, const struct job *host,
+                              unsigned slot)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run->state != RUN_ENDED && job_host(run->job) == host && run->job->slot == slot)
+            return true;
+    }
+    return false;
+}
+
+unsigned job_free_slot(const struct workflow *workflow, const struct job *host)
+{
+    unsigned slot = 0;
+    while (job_slot_is_taken(workflow, host, slot))
+        slot++;
+    return slot;
+}
