@@ -141,35 +141,40 @@ struct core_event {
 
 /* --- Effects ---------------------------------------------------------------------------------- */
 
-/* {symbol, stored name, whether it stands in the outbox until its result has come} */
+/* {symbol, stored name, whether it stands in the outbox until its result has come, what it is
+ * about, whether the cluster is asked to carry it out} */
 #define CORE_EFFECTS(X)                                                                            \
-    X(SAVE_WORKFLOW, "save-workflow", false)                                                       \
-    X(SAVE_PHASE, "save-phase", false)                                                             \
-    X(SAVE_RUN, "save-run", false)                                                                 \
-    X(SAVE_JOB, "save-job", false)                                                                 \
-    X(HISTORY, "history", false)       /* a line of history: phase or run, from, to, message */    \
-    X(PROMOTION, "promotion", false)   /* phase: promoted; run: begun by that */                   \
-    X(BLAME_NODE, "blame-node", false) /* run: failed by a node: message */                        \
-    X(WARNING, "warning", false)       /* run: a line of history: message */                       \
-    X(SUBMIT, "submit", true)          /* job (run: its first): until EV_SUBMITTED and the like */ \
-    X(LOOKUP, "lookup", true)          /* job: likewise, or EV_UNKNOWN */                          \
-    X(CANCEL_JOB, "cancel-job", true)  /* job: until it is gone */                                 \
-    X(BEGIN_JOB, "begin-job", true)    /* job: let it begin soon: until it runs or is gone */      \
-    X(READ_OUTCOME, "read-outcome", true) /* run: RUN_ENDED or RUN_SILENT follows */               \
-    X(SEAL, "seal", true)                 /* run: its folder gets a tombstone; SEALED follows */   \
-    X(JUDGE, "judge", true)               /* phase: its gate, or members; EV_JUDGED follows */     \
-    X(REMEDY, "remedy", true)             /* phase: work its remedy out; EV_REMEDIED follows */    \
-    X(TELL_STOP, "tell-stop", true) /* run: its lead; wish says why; until the run has ended */    \
-    X(TELL_NEXT, "tell-next",                                                                      \
-      true) /* run: its job's lead goes on with it, or it joins a job; until it starts */          \
-    X(TELL_END, "tell-end", true) /* run: its lead may leave; until the job has ended */
+    X(SAVE_WORKFLOW, "save-workflow", false, WORKFLOW, false)                                      \
+    X(SAVE_PHASE, "save-phase", false, PHASE, false)                                               \
+    X(SAVE_RUN, "save-run", false, RUN, false)                                                     \
+    X(SAVE_JOB, "save-job", false, JOB, false)                                                     \
+    /* A line of history about the phase, or about a run of it: from, to, message. */              \
+    X(HISTORY, "history", false, PHASE, false)                                                     \
+    X(PROMOTION, "promotion", false, PHASE, false)    /* it was promoted; run: begun by that */    \
+    X(BLAME_NODE, "blame-node", false, RUN, false)    /* it was failed by a node: message */       \
+    X(WARNING, "warning", false, RUN, false)          /* a line of history: message */             \
+    X(SUBMIT, "submit", true, JOB, true)              /* until EV_SUBMITTED and the like */        \
+    X(LOOKUP, "lookup", true, JOB, true)              /* likewise, or EV_UNKNOWN */                \
+    X(CANCEL_JOB, "cancel-job", true, JOB, true)      /* until it is gone */                       \
+    X(BEGIN_JOB, "begin-job", true, JOB, true)        /* soon; until it runs or is gone */         \
+    X(READ_OUTCOME, "read-outcome", true, RUN, false) /* RUN_ENDED or RUN_SILENT follows */        \
+    X(SEAL, "seal", true, RUN, false)           /* its folder gets a tombstone; SEALED follows */  \
+    X(JUDGE, "judge", true, PHASE, false)       /* its gate, or its members; JUDGED follows */     \
+    X(REMEDY, "remedy", true, RUN, false)       /* that the phase takes; REMEDIED follows */       \
+    X(TELL_STOP, "tell-stop", true, RUN, false) /* its lead; wish says why; until it has ended */  \
+    /* The lead of its job goes on with it, or it joins a job; until it starts. */                 \
+    X(TELL_NEXT, "tell-next", true, RUN, false)                                                    \
+    X(TELL_END, "tell-end", true, RUN, false) /* its lead may leave; until the job has ended */
 
 enum core_effect_kind {
-#define X(symbol, name, kept) FX_##symbol,
+#define X(symbol, name, kept, about, cluster) FX_##symbol,
     CORE_EFFECTS(X)
 #undef X
         FX_COUNT
 };
+
+/* What an effect is about: together with the kind the key of a kept one. */
+enum core_about { ABOUT_WORKFLOW, ABOUT_PHASE, ABOUT_RUN, ABOUT_JOB };
 
 /* Borrowed pointers of the model; valid until the workflow is dropped. */
 struct core_effect {
@@ -196,6 +201,10 @@ void core_effects_fini(struct core_effects *effects);
 const char *core_effect_name(enum core_effect_kind kind);
 int core_effect_parse(const char *name); /* -1: none */
 bool core_effect_is_kept(enum core_effect_kind kind);
+enum core_about core_effect_about(enum core_effect_kind kind);
+bool core_effect_needs_cluster(enum core_effect_kind kind);
+/* The id of what it is about. */
+uint64_t core_effect_target(const struct core_effect *effect);
 const char *core_command_name(enum core_command command);
 int core_command_parse(const char *name); /* -1: none */
 

@@ -9,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const effect_names[] = {
-#define X(symbol, name, kept) [FX_##symbol] = name,
-    CORE_EFFECTS(X)
-#undef X
-};
-
-static const bool effect_keeps[] = {
-#define X(symbol, name, kept) [FX_##symbol] = kept,
+static const struct {
+    const char *name;
+    bool is_kept;
+    enum core_about about;
+    bool needs_cluster;
+} effect_rows[] = {
+#define X(symbol, name, kept, about, cluster) [FX_##symbol] = {name, kept, ABOUT_##about, cluster},
     CORE_EFFECTS(X)
 #undef X
 };
@@ -35,13 +34,13 @@ void core_effects_fini(struct core_effects *effects)
 const char *core_effect_name(enum core_effect_kind kind)
 {
     assert(kind < FX_COUNT);
-    return effect_names[kind];
+    return effect_rows[kind].name;
 }
 
 int core_effect_parse(const char *name)
 {
     for (int kind = 0; kind < FX_COUNT; kind++)
-        if (text_equal(effect_names[kind], name))
+        if (text_equal(effect_rows[kind].name, name))
             return kind;
     return -1;
 }
@@ -49,7 +48,34 @@ int core_effect_parse(const char *name)
 bool core_effect_is_kept(enum core_effect_kind kind)
 {
     assert(kind < FX_COUNT);
-    return effect_keeps[kind];
+    return effect_rows[kind].is_kept;
+}
+
+enum core_about core_effect_about(enum core_effect_kind kind)
+{
+    assert(kind < FX_COUNT);
+    return effect_rows[kind].about;
+}
+
+bool core_effect_needs_cluster(enum core_effect_kind kind)
+{
+    assert(kind < FX_COUNT);
+    return effect_rows[kind].needs_cluster;
+}
+
+uint64_t core_effect_target(const struct core_effect *effect)
+{
+    switch (core_effect_about(effect->kind)) {
+    case ABOUT_PHASE:
+        return effect->phase->id;
+    case ABOUT_RUN:
+        return effect->run->id;
+    case ABOUT_JOB:
+        return effect->job->id;
+    case ABOUT_WORKFLOW:
+        break;
+    }
+    return effect->workflow->id;
 }
 
 struct core_effect *step_add(struct step *step, enum core_effect_kind kind,

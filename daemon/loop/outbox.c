@@ -7,21 +7,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static uint64_t effect_id(const struct core_effect *effect)
-{
-    switch (effect->kind) {
-    case FX_SUBMIT:
-    case FX_LOOKUP:
-    case FX_CANCEL_JOB:
-    case FX_BEGIN_JOB:
-        return effect->job->id;
-    case FX_JUDGE:
-        return effect->phase->id;
-    default:
-        return effect->run->id;
-    }
-}
-
 static uint64_t key_of(enum core_effect_kind kind, uint64_t id)
 {
     _Static_assert(FX_COUNT <= 32, "a kind needs five bits of a key");
@@ -30,15 +15,7 @@ static uint64_t key_of(enum core_effect_kind kind, uint64_t id)
 
 static enum outbox_line line_of(const struct duty *duty)
 {
-    switch (duty->effect.kind) {
-    case FX_SUBMIT:
-    case FX_LOOKUP:
-    case FX_CANCEL_JOB:
-    case FX_BEGIN_JOB:
-        return OUTBOX_CLUSTER;
-    default:
-        return OUTBOX_OWN;
-    }
+    return core_effect_needs_cluster(duty->effect.kind) ? OUTBOX_CLUSTER : OUTBOX_OWN;
 }
 
 static void wait_in_line(struct outbox *outbox, struct duty *duty, int64_t due_ms)
@@ -86,7 +63,7 @@ void outbox_fini(struct outbox *outbox)
 void outbox_apply(struct outbox *outbox, const struct core_effect *effect)
 {
     assert(core_effect_is_kept(effect->kind));
-    struct duty *duty = outbox_find(outbox, effect->kind, effect_id(effect));
+    struct duty *duty = outbox_find(outbox, effect->kind, core_effect_target(effect));
     if (effect->is_done) {
         if (duty && duty->state == DUTY_UNDER_WAY)
             duty->is_done = true;
@@ -119,26 +96,29 @@ struct duty *outbox_find(const struct outbox *outbox, enum core_effect_kind kind
 
 uint64_t duty_id(const struct duty *duty)
 {
-    return effect_id(&duty->effect);
+    return core_effect_target(&duty->effect);
+}
+
+static bool is_pending(const struct outbox *outbox, enum core_about about, uint64_t id)
+{
+    for (int kind = 0; kind < FX_COUNT; kind++)
+        if (core_effect_is_kept((enum core_effect_kind)kind) &&
+            core_effect_about((enum core_effect_kind)kind) == about &&
+            outbox_find(outbox, (enum core_effect_kind)kind, id))
+            return true;
+    return false;
 }
 
 bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflow)
 {
-    for (size_t i = 0; i < workflow->job_count; i++) {
-        uint64_t id = workflow->jobs[i]->id;
-        if (outbox_find(outbox, FX_SUBMIT, id) || outbox_find(outbox, FX_LOOKUP, id) ||
-            outbox_find(outbox, FX_CANCEL_JOB, id) || outbox_find(outbox, FX_BEGIN_JOB, id))
+    for (size_t i = 0; i < workflow->job_count; i++)
+        if (is_pending(outbox, ABOUT_JOB, workflow->jobs[i]->id))
             return true;
-    }
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        uint64_t id = workflow->runs[i]->id;
-        if (outbox_find(outbox, FX_READ_OUTCOME, id) || outbox_find(outbox, FX_TELL_STOP, id) ||
-            outbox_find(outbox, FX_TELL_NEXT, id) || outbox_find(outbox, FX_TELL_END, id) ||
-            outbox_find(outbox, FX_REMEDY, id) || outbox_find(outbox, FX_SEAL, id))
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (is_pending(outbox, ABOUT_RUN, workflow->runs[i]->id))
             return true;
-    }
     for (size_t i = 0; i < workflow->phase_count; i++)
-        if (outbox_find(outbox, FX_JUDGE, workflow->phases[i].id))
+        if (is_pending(outbox, ABOUT_PHASE, workflow->phases[i].id))
             return true;
     return false;
 }

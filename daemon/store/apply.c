@@ -216,27 +216,11 @@ static int apply_blame(struct store *store, const struct core_effect *effect, in
     return result;
 }
 
-/* What a kept effect is done to: by it and the kind it is known. */
-static uint64_t apply_target(const struct core_effect *effect)
-{
-    switch (effect->kind) {
-    case FX_SUBMIT:
-    case FX_LOOKUP:
-    case FX_CANCEL_JOB:
-    case FX_BEGIN_JOB:
-        return effect->job->id;
-    case FX_JUDGE:
-        return effect->phase->id;
-    default:
-        return effect->run->id;
-    }
-}
-
 static int apply_outbox(struct store *store, const struct core_effect *effect, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, effect->is_done ? Q_OUTBOX_DELETE : Q_OUTBOX_PUT);
     stmt_bind_text(stmt, ":kind", core_effect_name(effect->kind));
-    stmt_bind_id(stmt, ":target", apply_target(effect));
+    stmt_bind_id(stmt, ":target", core_effect_target(effect));
     if (!effect->is_done) {
         stmt_bind_id(stmt, ":workflow", effect->workflow->id);
         stmt_bind_id(stmt, ":phase", effect->phase ? effect->phase->id : 0);

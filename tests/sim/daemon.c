@@ -60,26 +60,13 @@ static int64_t daemon_now_ms(const struct sim *sim)
 
 /* --- Commit ----------------------------------------------------------------------------------- */
 
-static bool is_about_job(enum core_effect_kind kind)
-{
-    return kind == FX_SUBMIT || kind == FX_LOOKUP || kind == FX_CANCEL_JOB || kind == FX_BEGIN_JOB;
-}
-
 static void outbox_apply(struct sim *sim, const struct core_effect *effect)
 {
     struct sim_daemon *daemon = &sim->daemon;
-    bool is_job = is_about_job(effect->kind);
-    struct sim_outbox row = {
-        .kind = effect->kind,
-        .phase = effect->kind == FX_JUDGE ? effect->phase->id : 0,
-        .run = effect->run && !is_job ? effect->run->id : 0,
-        .job = is_job ? effect->job->id : 0,
-        .due_ms = effect->due_ms,
-    };
+    struct sim_outbox row = {effect->kind, core_effect_target(effect), effect->due_ms};
     unsigned at = 0;
     while (at < daemon->outbox_count &&
-           (daemon->outbox[at].kind != row.kind || daemon->outbox[at].phase != row.phase ||
-            daemon->outbox[at].run != row.run || daemon->outbox[at].job != row.job))
+           (daemon->outbox[at].kind != row.kind || daemon->outbox[at].target != row.target))
         at++;
     if (effect->is_done && at < daemon->outbox_count) {
         daemon->outbox_count--;
@@ -227,8 +214,9 @@ static const struct run *run_of(const struct workflow *workflow, const struct jo
 static void carry_out(struct sim *sim, const struct sim_outbox *row)
 {
     const struct workflow *workflow = daemon_workflow(sim);
-    const struct run *run = core_run(sim->daemon.core, row->run);
-    const struct job *job = core_job(sim->daemon.core, row->job);
+    enum core_about about = core_effect_about(row->kind);
+    const struct run *run = about == ABOUT_RUN ? core_run(sim->daemon.core, row->target) : NULL;
+    const struct job *job = about == ABOUT_JOB ? core_job(sim->daemon.core, row->target) : NULL;
     switch (row->kind) {
     case FX_SUBMIT:
         carry_submit(sim, run_of(workflow, job), job);
@@ -247,7 +235,7 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
         break;
     case FX_JUDGE:
         for (size_t i = 0; i < workflow->phase_count; i++)
-            if (workflow->phases[i].id == row->phase)
+            if (workflow->phases[i].id == row->target)
                 carry_judge(sim, &workflow->phases[i]);
         break;
     case FX_REMEDY:
@@ -314,10 +302,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
             daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
             break;
         }
-        struct sim_outbox row = {.kind = effect->kind,
-                                 .phase = effect->phase ? effect->phase->id : 0,
-                                 .run = effect->run ? effect->run->id : 0,
-                                 .job = effect->job ? effect->job->id : 0};
+        struct sim_outbox row = {effect->kind, core_effect_target(effect), 0};
         carry_out(sim, &row);
     }
     core_effects_fini(&effects);
@@ -415,10 +400,10 @@ void daemon_start(struct sim *sim)
         if (row->due_ms > daemon_now_ms(sim) + DUE_LAST_MS)
             row->due_ms = daemon_now_ms(sim) + DUE_LAST_MS;
         if (row->kind == FX_SUBMIT || row->kind == FX_LOOKUP)
-            core_job(daemon->core, row->job)->is_asked = true;
+            core_job(daemon->core, row->target)->is_asked = true;
         if (row->kind == FX_SUBMIT) { /* it may have happened */
             row->due_ms = 0;
-            daemon_post_job(sim, EV_UNSURE, row->job, 0);
+            daemon_post_job(sim, EV_UNSURE, row->target, 0);
         } else if (!row->due_ms) {
             carry_out(sim, row);
         }
@@ -437,7 +422,7 @@ static void daemon_repeat(struct sim *sim)
         if (is_due)
             for (unsigned j = 0; j < daemon->outbox_count; j++)
                 if (daemon->outbox[j].kind == rows[i].kind &&
-                    daemon->outbox[j].job == rows[i].job && daemon->outbox[j].run == rows[i].run)
+                    daemon->outbox[j].target == rows[i].target)
                     daemon->outbox[j].due_ms = 0; /* under way */
         if (is_due || (rows[i].kind == FX_CANCEL_JOB && sim->now % 10 == 0))
             carry_out(sim, &rows[i]);
@@ -529,7 +514,7 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
         return FX_TELL_STOP;
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         const struct sim_outbox *row = &daemon->outbox[i];
-        if ((row->kind == FX_TELL_STOP || row->kind == FX_TELL_END) && row->run == run)
+        if ((row->kind == FX_TELL_STOP || row->kind == FX_TELL_END) && row->target == run)
             verb = (int)row->kind;
     }
     return verb;

@@ -112,7 +112,7 @@ struct sim_event {
 
 struct sim_outbox {
     enum core_effect_kind kind;
-    uint64_t phase, run, job; /* ids; 0: none */
+    uint64_t target; /* the id of what it is about */
     int64_t due_ms;
 };
 

@@ -72,11 +72,11 @@ int world_teardown(void **state)
 
 static void world_write(struct world *world, const struct core_effect *effect)
 {
+    assert(core_effect_target(effect) > 0);
     if (effect->is_done)
         return;
     char name[64] = "";
-    bool is_about_job = effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP ||
-                        effect->kind == FX_CANCEL_JOB || effect->kind == FX_BEGIN_JOB;
+    bool is_about_job = core_effect_needs_cluster(effect->kind);
     bool is_by_type = is_about_job && effect->job->gpu_type[0];
     if (effect->run && effect->kind != FX_PROMOTION)
         (void)snprintf(name, sizeof name, "%s#%u", effect->run->phase->name, effect->run->attempt);
