@@ -52,10 +52,8 @@ a job that came back is cancelled though its run goes on|job.c|    if (!job_is_i
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
 a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved
 times of a clock that was ahead are believed|core.c|        if (moved_ms > step->now_ms)\n            moved_ms = step->now_ms;|
-a job that is back is not told to its run|job.c|        step_tell(step, FACT_JOB_BACK, run, job);|
 the end of a phase is not told to those after it|phase.c|    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);|    (void)who;
-facts are forgotten that come about while others are passed on|step.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];
-    facts->taken = facts->count;
+facts are forgotten that come about while others are passed on|step.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];\n    facts->taken = facts->count;
 members side by side have the same GPUs|fit.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
 '
 
