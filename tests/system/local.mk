@@ -2,9 +2,10 @@
 TESTS += tests/system/failover.bats # five minutes of it are waiting
 TESTS += tests/system/recovery.bats tests/system/requeue.bats tests/system/slurm_faults.bats
 TESTS += tests/system/sandbox.bats
-TESTS += tests/system/cli.bats tests/system/demo.bats
+TESTS += tests/system/cli.bats tests/system/demo.bats tests/system/quickstart.bats
 EXTRA_DIST += tests/system/sandbox.bats tests/system/cli.bats \
-	tests/system/demo.bats
+	tests/system/demo.bats \
+	tests/system/quickstart.bats
 
 TESTS += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats tests/system/worker_preflight.bats
 EXTRA_DIST += tests/system/worker.bats tests/system/worker_host.bats tests/system/worker_slurm.bats \

@@ -7,7 +7,7 @@ setup_file() {
     SHARED=$(mktemp -d /tmp/phased-test-XXXXXX)
     export BIN SHARED
     unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
-    "$BIN/phase-model" train --out "$SHARED" --iterations 60 --device-batch-size 8 --depth 2 --heads 4 \
+    "$BIN/phase-model" train --out "$SHARED" --iterations 15 --device-batch-size 4 --depth 2 --heads 4 \
         --save-every 0 --eval-every 0 >/dev/null
     {
         sed 's/^ *//' /usr/share/common-licenses/GPL-3 | head -n 37
@@ -27,15 +27,15 @@ teardown() {
 generate() {
     local output=$1
     shift
-    "$BIN/phase-model" generate --model "$SHARED/step_000060.ckpt" --input "$SHARED/lines" \
-        --output "$output" --bytes 40 "$@"
+    "$BIN/phase-model" generate --model "$SHARED/step_000015.ckpt" --input "$SHARED/lines" \
+        --output "$output" --bytes 16 "$@"
 }
 
 # A longer task, in the background: CHILD.
 start_long() {
-    for _ in $(seq 50); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
-    "$BIN/phase-model" generate --model "$SHARED/step_000060.ckpt" --input "$DIR/lines" \
-        --output "$DIR/long.jsonl" --bytes 40 "$@" >"$DIR/log" 2>&1 &
+    for _ in $(seq 12); do cat "$SHARED/lines"; echo; done >"$DIR/lines"
+    "$BIN/phase-model" generate --model "$SHARED/step_000015.ckpt" --input "$DIR/lines" \
+        --output "$DIR/long.jsonl" --bytes 16 "$@" >"$DIR/log" 2>&1 &
     CHILD=$!
     until grep -q '^step' "$DIR/log"; do
         kill -0 "$CHILD"
@@ -58,7 +58,7 @@ start_long() {
     [ "$(jq -r 'select(.line == 37) | .prompt' "$SHARED/reference.jsonl")" = résumé ]
     [ "$(jq -r 'select(.line == 38) | .prompt' "$SHARED/reference.jsonl")" = '�� bytes' ]
     [ "$(jq -r 'select(.line == 39) | .prompt' "$SHARED/reference.jsonl")" = 'no end' ]
-    [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 20' "$SHARED/reference.jsonl")" = true ]
+    [ "$(jq -s 'map(.text | utf8bytelength) | add / length > 8' "$SHARED/reference.jsonl")" = true ]
 }
 
 @test "it goes on after the last whole line, by another group, to the same end" {
@@ -77,8 +77,8 @@ start_long() {
     start_long --tp 2
     kill -TERM "$CHILD"
     wait "$CHILD"
-    tail -n 1 "$DIR/log" | grep -Eq "^stopped after [0-9]+ of 2000 lines"
-    [ "$(wc -l <"$DIR/long.jsonl")" -lt 2000 ]
+    tail -n 1 "$DIR/log" | grep -Eq "^stopped after [0-9]+ of 480 lines"
+    [ "$(wc -l <"$DIR/long.jsonl")" -lt 480 ]
     generate "$DIR/long.jsonl" --input "$DIR/lines" --tp 4 --batch-size 64 >/dev/null
     generate "$DIR/whole.jsonl" --input "$DIR/lines" --batch-size 64 >/dev/null
     cmp "$DIR/long.jsonl" "$DIR/whole.jsonl"
@@ -94,7 +94,7 @@ start_long() {
     run pgrep -P "$CHILD"
     [ -z "$output" ]
     generate "$DIR/long.jsonl" --input "$DIR/lines" --batch-size 64 | grep -q '^resumed after'
-    [ "$(wc -l <"$DIR/long.jsonl")" -eq 2000 ]
+    [ "$(wc -l <"$DIR/long.jsonl")" -eq 480 ]
 }
 
 refused() {
@@ -113,7 +113,7 @@ refused() {
     refused "not a checkpoint" "$DIR/out" --model "$SHARED/lines"
     refused "/nowhere" "$DIR/out" --input /nowhere
     refused "/nowhere/out" /nowhere/out
-    head -c 5000 "$SHARED/step_000060.ckpt" >"$DIR/cut"
+    head -c 5000 "$SHARED/step_000015.ckpt" >"$DIR/cut"
     refused "cannot resume from $DIR/cut" "$DIR/out" --model "$DIR/cut"
     [ ! -e "$DIR/out" ]
     echo 'something else' >"$DIR/out"

@@ -1,0 +1,51 @@
+# quickstart check, with a Makefile of its own: what it runs, and what it ends.
+
+setup() {
+    DIR=$(mktemp -d /tmp/phased-test-XXXXXX)
+    cp "$SRC/quickstart" "$DIR/"
+    mkdir -p "$DIR/build/tests" "$DIR/build-aux"
+    printf '#!/bin/sh\n' >"$DIR/configure"
+    chmod 755 "$DIR/configure"
+    touch "$DIR/build-aux/tap-driver.sh"
+    cat >"$DIR/build/Makefile" <<'MAKE'
+all: ; @mkdir -p bin
+list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh
+check: ; @echo "$(TESTS)" >ran; echo "$$PHASED_SIM_SEEDS" >>ran; echo ':test-result: PASS' >tests/a.trs; $(END)
+MAKE
+}
+
+teardown() {
+    [ -z "${CHILD:-}" ] || kill -KILL "$CHILD" 2>/dev/null || true
+    rm -rf "$DIR"
+}
+
+@test "a quick check runs the unit tests and a short simulation" {
+    run "$DIR/quickstart" check --quick
+    [ "$status" = 0 ]
+    [ "${lines[-1]}" = "1 passed, 0 failed" ]
+    [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh\n2000' ]
+}
+
+@test "a check ends what the one before it has left running, and nothing else" {
+    END='sleep 600 & echo $$! >left; kill -KILL $$PPID' run "$DIR/quickstart" check
+    [ "$status" != 0 ]
+    CHILD=$(cat "$DIR/build/left")
+    kill -0 "$CHILD"
+    PHASED_CHECK=$DIR/other sleep 600 3>&- &
+    local other=$!
+    "$DIR/quickstart" check
+    for _ in $(seq 500); do
+        kill -0 "$CHILD" 2>/dev/null || break
+        sleep 0.02
+    done
+    [ ! -e "/proc/$CHILD" ]
+    kill "$other"
+}
+
+@test "two checks do not run in one folder" {
+    exec 8>>"$DIR/build/.check"
+    flock 8
+    run "$DIR/quickstart" check
+    [ "$status" = 1 ]
+    [[ $output == *"another check is at work in this folder"* ]]
+}
