@@ -4,7 +4,7 @@ bin_phasectl_SOURCES = \
 	cli/action.c \
 	cli/check.c \
 	cli/cost.c \
-	cli/cli.h cli/main.c \
+	cli/main.c \
 	cli/daemon.c \
 	cli/failures.c \
 	cli/gate.c \
@@ -36,6 +36,7 @@ bin_phasectl_LDADD = cli/libcli.a worker/metrics/libmetrics.a lib/libphased.a $(
 # What unit tests link too.
 noinst_LIBRARIES += cli/libcli.a
 cli_libcli_a_SOURCES = \
+	cli/cli.c cli/cli.h \
 	cli/members.c cli/members.h \
 	cli/client.c cli/client.h \
 	cli/event.c cli/event.h \

@@ -1,0 +1,36 @@
+/* What every verb needs: one line for a failure, a hint after wrong words, and a wait. */
+#include "cli/cli.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+int cli_fail(const struct error *err)
+{
+    char text[sizeof err->message + sizeof err->where + 64];
+    (void)fprintf(stderr, "phasectl: %s\n", error_text(err, text, sizeof text));
+    return CLI_FAILED;
+}
+
+int cli_usage(const struct cli *cli, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    const char *verb = cli->verb ? cli->verb->name : "";
+    (void)fprintf(stderr, "phasectl%s%s: %s\nTry 'phasectl %s%s--help'.\n", verb[0] ? " " : "",
+                  verb, text_string(&text), verb, verb[0] ? " " : "");
+    text_fini(&text);
+    return CLI_USAGE;
+}
+
+void cli_wait(unsigned milliseconds)
+{
+    struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    (void)nanosleep(&time, NULL); /* to return early on a signal is the point */
+}
