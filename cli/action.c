@@ -93,7 +93,7 @@ static int action_on(struct cli *cli, const struct address *address, const void 
 static int action_run(struct cli *cli, char **words, const struct option_rule *rules,
                       const char *const *from)
 {
-    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;
@@ -111,9 +111,7 @@ int retry_verb(struct cli *cli, char **words)
 {
     const char *from = NULL;
     const struct option_rule rules[] = {
-        {.name = "from",
-         .value = "STEP",
-         .help = "begin from this checkpoint: its step, its path, or `start`",
+        {"from", 0, "STEP", "begin from this checkpoint: its step, its path, or `start`",
          .text = &from},
         {0},
     };

@@ -50,14 +50,11 @@ int check_verb(struct cli *cli, char **words)
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
-        {.name = "log",
-         .value = "PHASE=FILE",
-         .list = &logs,
-         .help = "try metrics, guards and gate on an earlier log"},
-        {.name = "print", .flag = &print, .help = "print the resolved workflow as JSON"},
+        {"log", 0, "PHASE=FILE", "try metrics, guards and gate on an earlier log", .list = &logs},
+        {"print", 0, NULL, "print the resolved workflow as JSON", .flag = &print},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

@@ -333,14 +333,11 @@ int cost_verb(struct cli *cli, char **words)
     bool as_json = false;
     const char *month = NULL;
     const struct option_rule rules[] = {
-        {.name = "month",
-         .value = "YYYY-MM",
-         .text = &month,
-         .help = "count only runs that began in this month"},
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {"month", 0, "YYYY-MM", "count only runs that began in this month", .text = &month},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.max = 1};
+    struct option_arguments arguments = {.max = 1};
     struct address address = {0};
     struct error err;
     struct text text = {0};
@@ -408,18 +405,12 @@ int budget_verb(struct cli *cli, char **words)
     const char *values[3] = {NULL};
     static const char *const keys[] = {"usd", "gpu_hours", "hours"};
     const struct option_rule rules[] = {
-        {.name = "usd", .value = "N", .text = &values[0], .help = "the new budget in US dollars"},
-        {.name = "gpu-hours",
-         .value = "N",
-         .text = &values[1],
-         .help = "the new budget in GPU hours"},
-        {.name = "hours",
-         .value = "N",
-         .text = &values[2],
-         .help = "the new budget in hours of allocations"},
+        {"usd", 0, "N", "the new budget in US dollars", .text = &values[0]},
+        {"gpu-hours", 0, "N", "the new budget in GPU hours", .text = &values[1]},
+        {"hours", 0, "N", "the new budget in hours of allocations", .text = &values[2]},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct address address;
     struct error err;
     json_t *reply, *budget = json_object();

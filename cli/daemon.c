@@ -257,10 +257,10 @@ int daemon_verb(struct cli *cli, char **words)
 {
     bool as_json = false;
     const struct option_rule rules[] = {
-        {.name = "json", .flag = &as_json, .help = "with status: print the daemon's answer"},
+        {"json", 0, NULL, "with status: print the daemon's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

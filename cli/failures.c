@@ -96,7 +96,7 @@ static void failures_print(const char *path, const struct finding *finding, stru
         text_addf(text, "  advice: %s\n", field_text(entry, "advice"));
 }
 
-static int failures_try(const json_t *catalogue, const struct arguments *logs)
+static int failures_try(const json_t *catalogue, const struct option_arguments *logs)
 {
     struct recognizer *recognizer = recognizer_new(catalogue);
     struct text text = {0};
@@ -125,14 +125,12 @@ int failures_verb(struct cli *cli, char **words)
     bool as_json = false;
     const char *file = cli->home.failures;
     const struct option_rule rules[] = {
-        {.name = "file",
-         .value = "FILE",
-         .text = &file,
-         .help = "entries of your own (default: failures.yaml in the home)"},
-        {.name = "json", .flag = &as_json, .help = "print the list as JSON"},
+        {"file", 0, "FILE", "entries of your own (default: failures.yaml in the home)",
+         .text = &file},
+        {"json", 0, NULL, "print the list as JSON", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

@@ -45,11 +45,11 @@ int gpus_verb(struct cli *cli, char **words)
 {
     bool as_json = false, is_each = false;
     const struct option_rule rules[] = {
-        {.name = "each", .flag = &is_each, .help = "print one line for each GPU"},
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {"each", 0, NULL, "print one line for each GPU", .flag = &is_each},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

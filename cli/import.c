@@ -41,7 +41,7 @@ static int import_write(const struct text *spec, const char *path, struct error 
     return file_replace(path, text_string(spec), spec->size, 0666, err);
 }
 
-static int import_sources(const struct arguments *files, struct sbatch_source *sources,
+static int import_sources(const struct option_arguments *files, struct sbatch_source *sources,
                           struct spec_problems *problems, struct text *spec)
 {
     int status = CLI_OK;
@@ -66,16 +66,12 @@ int import_verb(struct cli *cli, char **words)
 {
     const char *output = NULL;
     const struct option_rule rules[] = {
-        {.name = "output",
-         .letter = 'o',
-         .value = "FILE",
-         .text = &output,
-         .help = "write the workflow to this new file"},
+        {"output", 'o', "FILE", "write the workflow to this new file", .text = &output},
         {0},
     };
-    struct arguments files = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
-    struct sbatch_source sources[OPTIONS_ARGUMENTS_MAX] = {0};
-    struct spec_problems problems[OPTIONS_ARGUMENTS_MAX] = {0};
+    struct option_arguments files = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
+    struct sbatch_source sources[OPTION_ARGUMENTS_MAX] = {0};
+    struct spec_problems problems[OPTION_ARGUMENTS_MAX] = {0};
     struct text spec = {0};
     struct error err;
     int status;

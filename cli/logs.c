@@ -240,14 +240,12 @@ int logs_verb(struct cli *cli, char **words)
     bool follow = false;
     const char *rank = "0";
     const struct option_rule rules[] = {
-        {.name = "follow",
-         .letter = 'f',
-         .flag = &follow,
-         .help = "print new lines as they come, also of the next runs"},
-        {.name = "rank", .value = "N", .text = &rank, .help = "print this rank (0), or `all`"},
+        {"follow", 'f', NULL, "print new lines as they come, also of the next runs",
+         .flag = &follow},
+        {"rank", 0, "N", "print this rank (0), or `all`", .text = &rank},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct error err;
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))

@@ -92,16 +92,12 @@ int metrics_verb(struct cli *cli, char **words)
     unsigned last = METRICS_LAST_DEFAULT;
     bool as_json = false;
     const struct option_rule rules[] = {
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .list = &names,
-         .help = "print only this metric; may be repeated"},
-        {.name = "last", .value = "N", .number = &last, .help = "print the newest N steps (20)"},
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {"name", 'n', "NAME", "print only this metric; may be repeated", .list = &names},
+        {"last", 0, "N", "print the newest N steps (20)", .number = &last},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct address address;
     struct error err;
     int status;

@@ -87,15 +87,13 @@ int nodes_verb(struct cli *cli, char **words)
     bool as_json = false;
     const char *duration = NULL, *because = NULL;
     const struct option_rule rules[] = {
-        {.name = "for",
-         .value = "TIME",
-         .text = &duration,
-         .help = "with add: for this long, such as 2h (until `clear`)"},
-        {.name = "because", .value = "TEXT", .text = &because, .help = "with add: the reason"},
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {"for", 0, "TIME", "with add: for this long, such as 2h (until `clear`)",
+         .text = &duration},
+        {"because", 0, "TEXT", "with add: the reason", .text = &because},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.max = 2};
+    struct option_arguments arguments = {.max = 2};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

@@ -342,10 +342,10 @@ int plan_verb(struct cli *cli, char **words)
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
-        {.name = "json", .flag = &as_json, .help = "print the API's answer"},
+        {"json", 0, NULL, "print the API's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct source source;
     struct error err;
     const char *wrong = NULL;

@@ -436,15 +436,12 @@ int rehearse_verb(struct cli *cli, char **words)
     struct option_list sets = {0}, variants = {0};
     unsigned steps = REHEARSAL_STEPS;
     const struct option_rule rules[] = {
-        {.name = "steps",
-         .value = "N",
-         .number = &steps,
-         .help = "run this many steps of each phase (20)"},
+        {"steps", 0, "N", "run this many steps of each phase (20)", .number = &steps},
         options_set_rule(&sets),
         options_with_rule(&variants),
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct rehearse report = {.cli = cli};
     struct address address;
     struct error err;

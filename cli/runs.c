@@ -66,10 +66,10 @@ int runs_verb(struct cli *cli, char **words)
 {
     bool as_json = false;
     const struct option_rule rules[] = {
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
         {0},
     };
-    struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

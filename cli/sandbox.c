@@ -34,13 +34,11 @@ int sandbox_verb(struct cli *cli, char **words)
 {
     unsigned nodes = 0;
     const struct option_rule rules[] = {
-        {.name = "nodes",
-         .value = "N",
-         .number = &nodes,
-         .help = "with start: how many nodes (4), of 8 pretend H100 each"},
+        {"nodes", 0, "N", "with start: how many nodes (4), of 8 pretend H100 each",
+         .number = &nodes},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

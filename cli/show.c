@@ -153,15 +153,13 @@ int show_verb(struct cli *cli, char **words)
 {
     struct show_parts parts = {0};
     const struct option_rule rules[] = {
-        {.name = "spec", .flag = &parts.spec, .help = "print only the text of the file"},
-        {.name = "diff",
-         .flag = &parts.diff,
-         .help = "print the changes since the commit, for git apply"},
-        {.name = "environment", .flag = &parts.environment, .help = "print only the environment"},
-        {.name = "json", .flag = &parts.as_json, .help = "print the daemon's answer"},
+        {"spec", 0, NULL, "print only the text of the file", .flag = &parts.spec},
+        {"diff", 0, NULL, "print the changes since the commit, for git apply", .flag = &parts.diff},
+        {"environment", 0, NULL, "print only the environment", .flag = &parts.environment},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &parts.as_json},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct address address;
     struct error err;
     struct text text = {0};

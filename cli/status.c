@@ -431,14 +431,11 @@ int status_verb(struct cli *cli, char **words)
 {
     bool as_json = false, all = false;
     const struct option_rule rules[] = {
-        {.name = "json", .flag = &as_json, .help = "print the daemon's answer"},
-        {.name = "all",
-         .letter = 'a',
-         .flag = &all,
-         .help = "show also workflows that ended more than a day ago"},
+        {"json", 0, NULL, "print the daemon's answer", .flag = &as_json},
+        {"all", 'a', NULL, "show also workflows that ended more than a day ago", .flag = &all},
         {0},
     };
-    struct arguments arguments = {.max = OPTIONS_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

@@ -216,7 +216,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
 }
 
 /* A line for each, the warnings first. */
-static void submit_print(const struct arguments *files, const json_t *reply,
+static void submit_print(const struct option_arguments *files, const json_t *reply,
                          struct address *ret_address)
 {
     const json_t *workflow;
@@ -243,7 +243,7 @@ static void submit_discard(const struct cli *cli, const json_t *body)
 }
 
 /* All or none. `ret_address` is that of the last one. */
-static int submit_files(struct cli *cli, const struct arguments *files,
+static int submit_files(struct cli *cli, const struct option_arguments *files,
                         const struct submit_options *options, struct address *ret_address)
 {
     struct error err;
@@ -271,7 +271,7 @@ out:
 }
 
 /* With what was said of params and variants. */
-static int submit_all(struct cli *cli, const struct arguments *files,
+static int submit_all(struct cli *cli, const struct option_arguments *files,
                       struct submit_options *options, const struct option_list *sets,
                       const struct option_list *variants, struct address *ret_address)
 {
@@ -289,9 +289,9 @@ static int submit_all(struct cli *cli, const struct arguments *files,
     return status;
 }
 
-int submit_rehearsal(struct cli *cli, const struct arguments *file, const struct option_list *sets,
-                     const struct option_list *variants, unsigned steps,
-                     struct address *ret_address)
+int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
+                     const struct option_list *sets, const struct option_list *variants,
+                     unsigned steps, struct address *ret_address)
 {
     struct submit_options options = {.rehearsal_steps = steps};
     return submit_all(cli, file, &options, sets, variants, ret_address);
@@ -305,28 +305,16 @@ int submit_verb(struct cli *cli, char **words)
     const struct option_rule rules[] = {
         options_set_rule(&list),
         options_with_rule(&variants),
-        {.name = "watch",
-         .letter = 'w',
-         .flag = &watch,
-         .help = "then follow the workflow until it ends"},
-        {.name = "hold",
-         .flag = &options.hold,
-         .help = "hold the workflow until `phasectl release`"},
-        {.name = "after",
-         .value = "WORKFLOW",
-         .text = &options.after,
-         .help = "wait until this workflow has succeeded"},
-        {.name = "window",
-         .value = "HH:MM-HH:MM",
-         .text = &options.window,
-         .help = "submit jobs only at this time of day"},
-        {.name = "priority",
-         .value = "N",
-         .text = &options.priority,
-         .help = "if limits.yaml lets jobs wait, higher numbers go first (0)"},
+        {"watch", 'w', NULL, "then follow the workflow until it ends", .flag = &watch},
+        {"hold", 0, NULL, "hold the workflow until `phasectl release`", .flag = &options.hold},
+        {"after", 0, "WORKFLOW", "wait until this workflow has succeeded", .text = &options.after},
+        {"window", 0, "HH:MM-HH:MM", "submit jobs only at this time of day",
+         .text = &options.window},
+        {"priority", 0, "N", "if limits.yaml lets jobs wait, higher numbers go first (0)",
+         .text = &options.priority},
         {0},
     };
-    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX, .has_rest = true};
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX, .has_rest = true};
     struct address address;
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))

@@ -268,7 +268,7 @@ int watch_workflow(struct cli *cli, const struct address *address)
 int watch_verb(struct cli *cli, char **words)
 {
     const struct option_rule rules[] = {{0}};
-    struct arguments arguments = {.min = 1, .max = 1};
+    struct option_arguments arguments = {.min = 1, .max = 1};
     struct address address;
     struct error err;
     int status;

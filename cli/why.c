@@ -541,7 +541,7 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
 int why_verb(struct cli *cli, char **words)
 {
     const struct option_rule rules[] = {{0}};
-    struct arguments arguments = {.min = 1, .max = OPTIONS_ARGUMENTS_MAX};
+    struct option_arguments arguments = {.min = 1, .max = OPTION_ARGUMENTS_MAX};
     int status;
     if (!options_parse(cli, words, rules, &arguments, &status))
         return status;

@@ -10,6 +10,7 @@ lib_libphased_a_SOURCES = \
 	lib/journal_line.h \
 	lib/limits.c lib/limits.h \
 	lib/memory.c lib/memory.h \
+	lib/option.c lib/option.h \
 	lib/text.c lib/text.h \
 	lib/fingerprint.c lib/fingerprint.h lib/file.c lib/file.h \
 	lib/place.c lib/place.h \

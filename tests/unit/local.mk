@@ -10,6 +10,10 @@ FOLDER = tests/unit/folder.c tests/unit/folder.h
 
 include tests/unit/preflight.mk
 
+UNIT_TESTS += tests/unit/test_option
+tests_unit_test_option_SOURCES = tests/unit/test_option.c
+tests_unit_test_option_LDADD = $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_text
 tests_unit_test_text_SOURCES = tests/unit/test_text.c
 tests_unit_test_text_LDADD = $(UNIT_LDADD)

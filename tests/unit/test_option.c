@@ -1,0 +1,137 @@
+/* Options of a command line: what is read, and how wrong words are told. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/option.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS_MAX = 12 };
+
+struct values {
+    bool flag;
+    const char *text;
+    unsigned number, node;
+    struct option_list list;
+    struct option_arguments arguments;
+};
+
+/* Reads `line`, words with a blank between them, by one table with an option of each kind. */
+static int read_line(const char *line, struct values *values, struct error *err)
+{
+    static char buffer[256];
+    char *words[WORDS_MAX + 1] = {NULL}, *rest = buffer;
+    size_t count = 0;
+    const struct option_rule rules[] = {
+        {"follow", 'f', NULL, "a flag", .flag = &values->flag},
+        {"from", 'F', "STEP", "a text", .text = &values->text},
+        {"count", 0, "N", "a number", .number = &values->number},
+        {"node", 0, "K", "a number", .number = &values->node, .takes_zero = true, .most = 7},
+        {"set", 0, "PARAM=VALUE", "a list", .list = &values->list},
+        {0},
+    };
+    (void)snprintf(buffer, sizeof buffer, "%s", line);
+    while (rest && *rest) {
+        assert_true(count < WORDS_MAX);
+        words[count++] = strsep(&rest, " ");
+    }
+    return option_read(words, rules, &values->arguments, err);
+}
+
+static void options_may_stand_anywhere_among_the_arguments(void **state)
+{
+    (void)state;
+    struct values values = {.arguments = {.min = 1, .max = 2}};
+    assert_int_equal(read_line("7 --from 20 --set a=1 -f 8 --node=0 --set=b=", &values, NULL), 0);
+    assert_true(values.flag);
+    assert_string_equal(values.text, "20");
+    assert_int_equal(values.arguments.count, 2);
+    assert_string_equal(values.arguments.items[1], "8");
+    assert_int_equal(values.list.count, 2);
+    assert_string_equal(values.list.items[1], "b=");
+}
+
+static void a_flag_and_a_value_may_be_given_by_letters(void **state)
+{
+    (void)state;
+    struct values values = {0};
+    assert_int_equal(read_line("-f -F start", &values, NULL), 0);
+    assert_true(values.flag);
+    assert_string_equal(values.text, "start");
+    assert_int_equal(read_line("-Fend", &values, NULL), 0);
+    assert_string_equal(values.text, "end");
+}
+
+static void the_last_value_wins_where_that_is_wanted(void **state)
+{
+    (void)state;
+    struct values values = {.arguments = {.last_wins = true}};
+    assert_int_equal(read_line("--from 1 --count 2 --from 3 --count=4", &values, NULL), 0);
+    assert_string_equal(values.text, "3");
+    assert_int_equal(values.number, 4);
+}
+
+static void two_dashes_end_the_options(void **state)
+{
+    (void)state;
+    struct values values = {.arguments = {.max = 2}}, script = {.arguments = {.has_rest = true}};
+    assert_int_equal(read_line("-- --follow -", &values, NULL), 0);
+    assert_false(values.flag);
+    assert_int_equal(values.arguments.count, 2);
+    assert_string_equal(values.arguments.items[0], "--follow");
+    assert_string_equal(values.arguments.items[1], "-");
+    assert_int_equal(read_line("-f -- --help", &script, NULL), 0);
+    assert_string_equal(script.arguments.rest[0], "--help");
+    assert_null(script.arguments.rest[1]);
+}
+
+static void help_comes_before_what_is_wrong_later(void **state)
+{
+    (void)state;
+    struct values values = {.arguments = {.min = 1, .max = 1}};
+    assert_int_equal(read_line("--help --elephant", &values, NULL), OPTION_HELP);
+    assert_int_equal(read_line("-h", &values, NULL), OPTION_HELP);
+}
+
+static void a_wrong_word_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *message;
+        int code;
+    } rows[] = {
+        {"7 --folow", "unknown option '--folow'; did you mean --follow?", -EINVAL},
+        {"7 --elephant=1", "unknown option '--elephant=1'", -EINVAL},
+        {"7 -x", "unknown option '-x'", -EINVAL},
+        {"7 --follow=yes", "--follow takes no value", -EINVAL},
+        {"7 --from", "--from wants a value: STEP", -EINVAL},
+        {"7 --from 1 --from 2", "--from is given twice", -EINVAL},
+        {"7 --count 0", "--count wants a whole number from 1, not '0'", -EINVAL},
+        {"7 --count -1", "--count wants a whole number from 1, not '-1'", -EINVAL},
+        {"7 --count 4294967296", "--count wants a whole number from 1, not '4294967296'", -EINVAL},
+        {"7 --node 8", "--node wants a whole number from 0 to 7, not '8'", -EINVAL},
+        {"7 8", "one word too many: '8'", -EINVAL},
+        {"--follow", "words are missing", -ENODATA},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct values values = {.arguments = {.min = 1, .max = 1}};
+        struct error err;
+        assert_int_equal(read_line(rows[i].line, &values, &err), rows[i].code);
+        assert_string_equal(err.message, rows[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_may_stand_anywhere_among_the_arguments),
+        cmocka_unit_test(a_flag_and_a_value_may_be_given_by_letters),
+        cmocka_unit_test(the_last_value_wins_where_that_is_wanted),
+        cmocka_unit_test(two_dashes_end_the_options),
+        cmocka_unit_test(help_comes_before_what_is_wrong_later),
+        cmocka_unit_test(a_wrong_word_is_named),
+    };
+    return cmocka_run_group_tests_name("option", tests, NULL, NULL);
+}
