@@ -15,6 +15,7 @@
 #include "lib/file.h"
 #include "lib/home.h"
 #include "lib/memory.h"
+#include "lib/option.h"
 #include "lib/text.h"
 
 #include "config.h"
@@ -22,7 +23,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,17 +34,11 @@
 
 static const char usage[] =
     "usage: phased [--home DIR] [--host NAME]\n"
+    "\n"
     "The daemon of phased: runs the workflows of one user on Slurm. It stays in the foreground;\n"
-    "`phasectl daemon start` starts it in the background.\n"
-    "\n"
-    "  --home DIR    where everything is kept (default: $PHASED_HOME, or ~/.phased)\n"
-    "  --host NAME   by which the nodes reach this host (default: $PHASED_HOST, or its name)\n"
-    "  --foreground  the default, for scripts that say it\n"
-    "  --check-slurm only try whether Slurm's configuration can be used\n"
-    "  --version     print the version\n"
-    "  --help        print this\n"
-    "\n"
-    "SIGTERM and SIGINT stop it; running jobs are left alone.\n";
+    "`phasectl daemon start` starts it in the background. SIGTERM and SIGINT stop it; running "
+    "jobs\n"
+    "are left alone.\n";
 
 enum {
     BEGINS_ANEW = -1,
@@ -76,48 +70,30 @@ struct daemon {
 
 /* --- Command line ----------------------------------------------------------------------------- */
 
-/* Returns the exit status when there is nothing more to do, else -1. */
-static int read_options(int argc, char **argv, struct options *options)
+/* Returns -1 when the daemon can go on, otherwise the status to exit with. */
+static int read_options(char **words, struct options *options)
 {
-    static const struct option known[] = {
-        {"home", required_argument, NULL, 'h'},
-        {"host", required_argument, NULL, 'H'},
-        {"foreground", no_argument, NULL, 'f'},
-        {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, '?' + 128},
-        {"check-slurm", no_argument, NULL, 'c'},
-        {NULL, 0, NULL, 0},
+    bool is_foreground = false, is_check = false, is_version = false;
+    const struct option_rule rules[] = {
+        {"home", 0, "DIR", "where everything is kept (default: $PHASED_HOME, or ~/.phased)",
+         .text = &options->home},
+        {"host", 0, "NAME", "how the nodes reach this host (default: $PHASED_HOST, or its name)",
+         .text = &options->host},
+        {"foreground", 0, NULL, "the default, for scripts that say it", .flag = &is_foreground},
+        {"check-slurm", 0, NULL, "only try whether Slurm's configuration can be used",
+         .flag = &is_check},
+        {"version", 0, NULL, "print the version", .flag = &is_version},
+        {0},
     };
-    int option;
     options->host = getenv("PHASED_HOST");
-    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        switch (option) {
-        case 'h':
-            options->home = optarg;
-            break;
-        case 'H':
-            options->host = optarg;
-            break;
-        case 'f':
-            break;
-        case 'c':
-            free(configuration_read());
-            return 0;
-        case 'v':
-            puts("phased " PACKAGE_VERSION);
-            return 0;
-        case '?' + 128:
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs("Try `phased --help`.\n", stderr);
-            return 2;
-        }
-    }
-    if (optind == argc)
-        return -1;
-    fprintf(stderr, "phased: it takes no argument: %s\n", argv[optind]);
-    return 2;
+    int status = option_main("phased", usage, words, rules);
+    if (status >= 0)
+        return status;
+    if (is_version)
+        puts("phased " PACKAGE_VERSION);
+    else if (is_check)
+        free(configuration_read());
+    return is_version || is_check ? 0 : -1;
 }
 
 /* --- Telling of the start --------------------------------------------------------------------- */
@@ -395,8 +371,9 @@ static int begin_anew(const struct options *options, char **argv)
 
 int main(int argc, char **argv)
 {
+    (void)argc;
     struct options options = {0};
-    int status = read_options(argc, argv, &options);
+    int status = read_options(argv + 1, &options);
     if (status >= 0)
         return status;
     (void)umask(077);

@@ -43,9 +43,9 @@ int main(int argc, char **argv)
     if (text_equal(verb, "checkpoint"))
         return channel_checkpoint_main(argc - 1, argv + 1);
     if (text_equal(verb, "extract"))
-        return extract_main(argc - 1, argv + 1);
+        return extract_main(argv + 2);
     if (text_equal(verb, "gpus"))
-        return sampler_main(argc - 1, argv + 1);
+        return sampler_main(argv + 2);
     if (text_equal(verb, "witness"))
         return witness_main(argc - 1, argv + 1);
     bool is_guest = text_equal(verb, "guest"), is_lead = is_guest || text_equal(verb, "lead");

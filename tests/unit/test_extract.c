@@ -485,7 +485,7 @@ static void options_come_from_the_resolved_workflow(void **state)
 }
 
 /* Runs `phase-worker extract` with that input; returns its status and what it printed. */
-static int run_main(int argc, char **argv, const char *input, char *output, size_t size)
+static int run_main(char **words, const char *input, char *output, size_t size)
 {
     int in[2], out[2], status;
     assert_int_equal(pipe(in), 0);
@@ -497,7 +497,7 @@ static int run_main(int argc, char **argv, const char *input, char *output, size
         (void)dup2(out[1], STDOUT_FILENO);
         (void)close(in[1]); /* or the end would never be seen */
         (void)dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-        _exit(extract_main(argc, argv));
+        _exit(extract_main(words));
     }
     (void)close(in[0]);
     (void)close(out[1]);
@@ -530,11 +530,10 @@ static void the_program_prints_one_object_a_line(void **state)
         {"file", "", "", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char name[] = "extract", output[1024];
+        char output[1024];
         char *argument = cases[i].argument ? text_format("%s", cases[i].argument) : NULL;
-        char *argv[] = {name, argument, NULL};
-        assert_int_equal(run_main(argument ? 2 : 1, argv, cases[i].input, output, sizeof output),
-                         cases[i].status);
+        char *words[] = {argument, NULL};
+        assert_int_equal(run_main(words, cases[i].input, output, sizeof output), cases[i].status);
         assert_string_equal(output, cases[i].output);
         free(argument);
     }

@@ -2,21 +2,18 @@
 #include "worker/metrics/extract_main.h"
 
 #include "lib/error.h"
+#include "lib/option.h"
 #include "lib/text.h"
 #include "worker/metrics/extract.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char usage[] = "usage: phase-worker extract [OPTION]... < LOG\n"
-                            "Prints what would be read from a log, one JSON object a line.\n"
                             "\n"
-                            "  --pattern=PATTERN  a PCRE2 pattern with named groups\n"
-                            "  --file             JSON lines only, as of a metrics file\n"
-                            "  --step=NAME        the value that is the step\n";
+                            "Prints what would be read from a log: one JSON object a line.\n";
 
 static void extract_print(void *context, const struct extract_row *row)
 {
@@ -27,51 +24,38 @@ static void extract_print(void *context, const struct extract_row *row)
     (void)fwrite(text->data, 1, text->size, stdout); /* told by ferror() at the end */
 }
 
-static int extract_parse(int argc, char **argv, struct extract_options *options)
+/* Returns -1 when the program can go on, otherwise the status to exit with. */
+static int extract_parse(char **words, struct extract_options *options)
 {
-    static const struct option long_options[] = {{"pattern", required_argument, NULL, 'p'},
-                                                 {"file", no_argument, NULL, 'f'},
-                                                 {"step", required_argument, NULL, 's'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
-    int option;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
-        switch (option) {
-        case 'p':
-            options->kind = EXTRACT_PATTERN;
-            options->pattern = optarg;
-            break;
-        case 'f':
-            options->kind = EXTRACT_FILE;
-            break;
-        case 's':
-            options->step_name = optarg;
-            break;
-        case 'h':
-            (void)fputs(usage, stdout); /* nothing to be done about it */
-            return 1;
-        default:
-            return -EINVAL;
-        }
+    bool is_file = false;
+    const struct option_rule rules[] = {
+        {"pattern", 0, "PATTERN", "a PCRE2 pattern with named groups", .text = &options->pattern},
+        {"file", 0, NULL, "only JSON lines, as in a metrics file", .flag = &is_file},
+        {"step", 0, "NAME", "the name of the value that is the step", .text = &options->step_name},
+        {0},
+    };
+    int status = option_main("phase-worker extract", usage, words, rules);
+    if (status >= 0)
+        return status;
+    if (is_file && options->pattern) {
+        (void)fputs("phase-worker extract: --file takes no --pattern\n", stderr);
+        return 2;
     }
-    return optind == argc ? 0 : -EINVAL;
+    options->kind = is_file ? EXTRACT_FILE : options->pattern ? EXTRACT_PATTERN : EXTRACT_AUTO;
+    return -1;
 }
 
-int extract_main(int argc, char **argv)
+int extract_main(char **words)
 {
-    struct extract_options options = {.kind = EXTRACT_AUTO};
+    struct extract_options options = {0};
     struct extract *extract = NULL;
     struct text text = {0};
     struct error err;
     char chunk[65536], where[600];
     ssize_t size;
-    int parsed = extract_parse(argc, argv, &options);
-    if (parsed) {
-        if (parsed < 0)
-            (void)fputs(usage, stderr); /* nothing to be done about it */
-        return parsed < 0 ? 2 : 0;
-    }
+    int status = extract_parse(words, &options);
+    if (status >= 0)
+        return status;
     if (extract_new(&options, extract_print, &text, &extract, &err) < 0) {
         (void)fprintf(stderr, "phase-worker extract: %s\n", error_text(&err, where, sizeof where));
         return 2;

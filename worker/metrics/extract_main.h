@@ -2,8 +2,8 @@
 #ifndef PHASED_WORKER_METRICS_EXTRACT_MAIN_H
 #define PHASED_WORKER_METRICS_EXTRACT_MAIN_H
 
-/* argv[0] is "extract". Reads standard input, writes standard output; returns the exit status:
- * 0, 1 when reading or writing failed, 2 for wrong usage. */
-int extract_main(int argc, char **argv);
+/* `words` are those after "extract". Reads standard input, writes standard output. Returns the exit
+ * status: 0, 1 when reading or writing failed, 2 for wrong usage. */
+int extract_main(char **words);
 
 #endif

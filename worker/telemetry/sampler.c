@@ -2,6 +2,7 @@
 #include "worker/telemetry/sampler.h"
 
 #include "lib/error.h"
+#include "lib/option.h"
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "worker/telemetry/reader.h"
@@ -9,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,13 +29,8 @@ struct sampler {
 
 static const char sampler_usage[] =
     "usage: phase-worker gpus [OPTION]...\n"
-    "Prints what the GPUs of this node do, a line of JSON a second.\n"
     "\n"
-    "  --seconds N      end after so many\n"
-    "  --devices LIST   these, by number or UUID; default CUDA_VISIBLE_DEVICES\n"
-    "  --nvml PATH      the driver's library; default PHASED_NVML\n"
-    "  --detach         go on as a process of its own until standard input ends\n"
-    "  -h, --help\n";
+    "Prints what the GPUs of this node do: one line of JSON each second.\n";
 
 static void sampler_print(struct sampler *sampler, json_t *json)
 {
@@ -121,45 +116,32 @@ static int sampler_detach(void)
     return 0;
 }
 
-static int sampler_options(struct sampler *sampler, int argc, char **argv)
+/* Returns -1 when the sampler can go on, otherwise the status to exit with. */
+static int sampler_options(struct sampler *sampler, char **words)
 {
-    static const struct option options[] = {
-        {"seconds", required_argument, NULL, 's'}, {"devices", required_argument, NULL, 'l'},
-        {"nvml", required_argument, NULL, 'n'},    {"detach", no_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},          {0}};
-    int option;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-        if (option == 'h') {
-            (void)fputs(sampler_usage, stdout); /* nobody to tell */
-            return 1;
-        }
-        if (option == 's')
-            sampler->seconds = (unsigned)strtoul(optarg, NULL, 10);
-        else if (option == 'l')
-            sampler->devices = optarg;
-        else if (option == 'n')
-            sampler->nvml = optarg;
-        else if (option == 'd')
-            sampler->is_detached = true;
-        else
-            return -EINVAL;
-    }
-    return optind == argc ? 0 : -EINVAL;
+    const struct option_rule rules[] = {
+        {"seconds", 0, "N", "end after N seconds; 0: never", .number = &sampler->seconds,
+         .takes_zero = true},
+        {"devices", 0, "LIST", "these GPUs, by number or UUID (default: $CUDA_VISIBLE_DEVICES)",
+         .text = &sampler->devices},
+        {"nvml", 0, "PATH", "the library of the driver (default: $PHASED_NVML)",
+         .text = &sampler->nvml},
+        {"detach", 0, NULL, "go on as a separate process until standard input ends",
+         .flag = &sampler->is_detached},
+        {0},
+    };
+    return option_main("phase-worker gpus", sampler_usage, words, rules);
 }
 
-int sampler_main(int argc, char **argv)
+int sampler_main(char **words)
 {
     struct sampler sampler = {.nvml = getenv("PHASED_NVML"),
                               .devices = getenv("CUDA_VISIBLE_DEVICES")};
     struct error err;
     struct reader *reader;
-    int result = sampler_options(&sampler, argc, argv);
-    if (result > 0)
-        return 0;
-    if (result < 0) {
-        (void)fputs(sampler_usage, stderr); /* nobody to tell */
-        return 2;
-    }
+    int result = sampler_options(&sampler, words);
+    if (result >= 0)
+        return result;
     if ((sampler.is_detached && sampler_detach() < 0) || sampler_keep_output(&sampler) < 0)
         return 1;
     if (sampler.is_detached)

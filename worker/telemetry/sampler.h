@@ -10,9 +10,9 @@
 #ifndef PHASED_WORKER_TELEMETRY_SAMPLER_H
 #define PHASED_WORKER_TELEMETRY_SAMPLER_H
 
-/* argv[0] is "gpus". With --detach the process lives on as a child of nobody, deaf to the signals
- * of the step, until its standard input ends. Returns the exit status: 0, 1 without GPUs, 2 for
- * wrong usage. */
-int sampler_main(int argc, char **argv);
+/* `words` are those after "gpus". With --detach the process goes on as a child of nobody, ignores
+ * the signals of the step, and ends when its standard input ends. Returns the exit status: 0, 1
+ * without GPUs, 2 for wrong usage. */
+int sampler_main(char **words);
 
 #endif
