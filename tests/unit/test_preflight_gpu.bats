@@ -212,10 +212,17 @@ figures() {
     row allreduce "could not tell" "the folder must be new"
 }
 
+# refused REASON OPTION...
+refused() {
+    run -2 "$PHASED_PREFLIGHT_GPU" --deadline-ms 1 "${@:2}"
+    [[ $output == "phase-preflight-gpu: $1"* ]]
+}
+
 @test "the program tells what it cannot understand" {
-    for wrong in "--row speed" "--size 0" "--gpus 99" "--groups 0-9" "--node 3" extra; do
-        # shellcheck disable=SC2086
-        run -2 "$PHASED_PREFLIGHT_GPU" --row hbm --size 1 --gpus 2 --deadline-ms 1 $wrong
-        [[ $output == "phase-preflight-gpu: "* ]]
-    done
+    refused 'options: --row, --size, --deadline-ms and --gpus are needed' --row speed --size 1 --gpus 2
+    refused "--size wants a whole number from 1 to 1048576, not '0'" --row hbm --size 0 --gpus 2
+    refused '--gpus wants a whole number from 1 to ' --row hbm --size 1 --gpus 99
+    refused 'groups 0-9: not like 0-3' --row hbm --size 1 --gpus 2 --groups 0-9
+    refused '--node: not less than --nodes' --row hbm --size 1 --gpus 2 --node 3
+    refused "one word too many: 'extra'" --row hbm --size 1 --gpus 2 extra
 }

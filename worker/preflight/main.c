@@ -163,7 +163,7 @@ static int run(struct preflight *preflight)
     char node[256] = "this node";
     int64_t end_ms = clock_steady_ms() + FULL_MS;
     (void)gethostname(node, sizeof node - 1); /* the default stays */
-    driver_read(getenv("PHASED_NVML"), options->deadline_ms, &preflight->facts);
+    driver_read(getenv("PHASED_NVML"), (int)options->deadline_ms, &preflight->facts);
     host_read_kernel_log(options->kernel_log, &preflight->facts);
     host_read_scratch(options->scratch, &preflight->facts);
     host_read_clock(&preflight->facts);
@@ -200,8 +200,9 @@ static int run(struct preflight *preflight)
 
 int main(int count, char **arguments)
 {
+    (void)count;
     static struct preflight preflight; /* large, and zeroed */
-    int status = options_read(&preflight.options, count, arguments);
+    int status = options_read(&preflight.options, arguments + 1);
     if (status >= 0)
         return status;
     const char *thresholds = preflight.options.thresholds, *baseline = preflight.options.baseline;

@@ -12,7 +12,7 @@ struct options {
     struct row_wish wish;
     const char *scratch, *kernel_log;
     const char *thresholds; /* NULL: the installed file */
-    int deadline_ms;
+    unsigned deadline_ms;
     bool is_json, is_observed;
     bool is_full;
     /* Of the full level alone. */
@@ -21,8 +21,8 @@ struct options {
     const char *rendezvous, *record, *baseline; /* NULL: not given */
 };
 
-/* Fills `options`. Returns -1 to go on, or an exit status when all is said: help, the version, or a
- * complaint. */
-int options_read(struct options *options, int count, char **arguments);
+/* Fills `options`. Returns -1 when the program can go on. Otherwise it has printed the help, the
+ * version or a complaint; returns the status to exit with. */
+int options_read(struct options *options, char **words);
 
 #endif

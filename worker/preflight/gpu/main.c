@@ -1,16 +1,14 @@
 /* phase-preflight-gpu: measures one row of phase-preflight's full level, and tells its lines. */
 #include "lib/error.h"
-#include "lib/text.h"
+#include "lib/option.h"
 #include "worker/clock.h"
 #include "worker/preflight/gpu/bench.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, SIZE_MAX_KNOWN = 1 << 20 };
+enum { EXIT_USAGE = 2, SIZE_MAX_KNOWN = 1 << 20, DEADLINE_MS_MAX = 3600000 };
 
 static int (*const measures[FIGURE_ROW_COUNT])(struct bench *bench) = {
     [FIGURE_ROW_HBM] = hbm_measure,
@@ -20,21 +18,14 @@ static int (*const measures[FIGURE_ROW_COUNT])(struct bench *bench) = {
     [FIGURE_ROW_ALLREDUCE] = allreduce_measure,
 };
 
-static const struct option options[] = {
-    {"row", required_argument, NULL, 'r'},
-    {"size", required_argument, NULL, 's'},
-    {"deadline-ms", required_argument, NULL, 'd'},
-    {"gpus", required_argument, NULL, 'u'},
-    {"groups", required_argument, NULL, 'g'},
-    {"nodes", required_argument, NULL, 'n'},
-    {"node", required_argument, NULL, 'k'},
-    {"rendezvous", required_argument, NULL, 'v'},
-    {0},
-};
+static const char usage[] = "usage: phase-preflight-gpu [OPTION]...\n"
+                            "\n"
+                            "Measures one row of the full level of phase-preflight, which starts "
+                            "this program.\n";
 
 struct request {
     enum figure_row row;
-    unsigned long size, deadline_ms, gpus, nodes, node;
+    unsigned size, deadline_ms, gpus, nodes, node;
     const char *groups;
 };
 
@@ -44,43 +35,34 @@ static int complain(const char *what, const char *value)
     return EXIT_USAGE;
 }
 
-/* Returns whether `text` is a whole number from `least` to `most`. */
-static bool read_number(const char *text, unsigned long least, unsigned long most,
-                        unsigned long *ret_number)
+/* Returns -1 when the program can go on, otherwise the status to exit with. */
+static int read_words(struct request *request, struct bench *bench, char **words)
 {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || number < least || number > most)
-        return false;
-    *ret_number = number;
-    return true;
-}
-
-/* Returns whether the option and its value are known. */
-static bool take_option(struct request *request, struct bench *bench, int option, const char *value)
-{
-    switch (option) {
-    case 'r':
-        request->row = figure_row_of_name(value);
-        return request->row != FIGURE_ROW_COUNT;
-    case 's':
-        return read_number(value, 1, SIZE_MAX_KNOWN, &request->size);
-    case 'd':
-        return read_number(value, 1, 3600000, &request->deadline_ms);
-    case 'u':
-        return read_number(value, 1, FACTS_GPUS_MAX, &request->gpus);
-    case 'n':
-        return read_number(value, 1, GROUPS_RANKS_MAX, &request->nodes);
-    case 'k':
-        return read_number(value, 0, GROUPS_RANKS_MAX, &request->node);
-    case 'g':
-        request->groups = value;
-        return true;
-    default:
-        bench->rendezvous = value;
-        return true;
-    }
+    const char *row = "";
+    const struct option_rule rules[] = {
+        {"row", 0, "NAME", "what to measure", .text = &row},
+        {"size", 0, "N", "how much data: MiB, or elements", .number = &request->size,
+         .most = SIZE_MAX_KNOWN},
+        {"deadline-ms", 0, "N", "when to give up", .number = &request->deadline_ms,
+         .most = DEADLINE_MS_MAX},
+        {"gpus", 0, "N", "how many GPUs", .number = &request->gpus, .most = FACTS_GPUS_MAX},
+        {"groups", 0, "LIST", "ranks that reduce together", .text = &request->groups},
+        {"nodes", 0, "N", "how many nodes", .number = &request->nodes, .most = GROUPS_RANKS_MAX},
+        {"node", 0, "K", "which of these nodes this is, from 0", .number = &request->node,
+         .takes_zero = true, .most = GROUPS_RANKS_MAX},
+        {"rendezvous", 0, "FOLDER", "where the nodes meet", .text = &bench->rendezvous},
+        {0},
+    };
+    int status = option_main("phase-preflight-gpu", usage, words, rules);
+    if (status >= 0)
+        return status;
+    request->row = figure_row_of_name(row);
+    if (request->row == FIGURE_ROW_COUNT || !request->size || !request->deadline_ms ||
+        !request->gpus)
+        return complain("--row, --size, --deadline-ms and --gpus are needed", "options");
+    if (request->node >= request->nodes)
+        return complain("not less than --nodes", "--node");
+    return -1;
 }
 
 /* What libraries print must not come between the lines, so these have a file of their own. */
@@ -105,22 +87,20 @@ static void forget_settings(void)
 int main(int count, char **arguments)
 {
     static struct bench bench; /* large, and zeroed */
-    struct request request = {FIGURE_ROW_COUNT, 0, 0, 0, 1, 0, ""};
+    struct request request = {.nodes = 1, .groups = ""};
     struct error err;
-    for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;)
-        if (option == '?' || !take_option(&request, &bench, option, optarg))
-            return complain("not understood", option == '?' ? "an option" : optarg);
-    if (optind < count || request.row == FIGURE_ROW_COUNT || !request.size ||
-        !request.deadline_ms || !request.gpus || request.node >= request.nodes)
-        return complain("--row, --size, --deadline-ms and --gpus are needed", "options");
-    int rc = request.groups[0] ? groups_of_text(request.groups, (unsigned)request.nodes,
-                                                (unsigned)request.gpus, &bench.groups, &err)
-                               : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
+    (void)count;
+    int status = read_words(&request, &bench, arguments + 1);
+    if (status >= 0)
+        return status;
+    int rc = request.groups[0]
+                 ? groups_of_text(request.groups, request.nodes, request.gpus, &bench.groups, &err)
+                 : groups_of_layout("pipeline=1,data=1", 1, 1, &bench.groups, &err);
     if (rc < 0)
         return complain("not understood", err.message);
-    bench.groups.rank_count_of_node = (unsigned)request.gpus;
+    bench.groups.rank_count_of_node = request.gpus;
     bench.size = request.size;
-    bench.node = (unsigned)request.node;
+    bench.node = request.node;
     bench.end_ms = clock_steady_ms() + (int64_t)request.deadline_ms;
     forget_settings();
     bench.output = keep_output();
