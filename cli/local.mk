@@ -47,6 +47,7 @@ cli_libcli_a_SOURCES = \
 	cli/format.c cli/format.h \
 	cli/gpu_view.c cli/gpu_view.h \
 	cli/guard.c cli/guard.h \
+	cli/held.c cli/held.h \
 	cli/live.c cli/live.h \
 	cli/options.c cli/options.h \
 	cli/problems.c cli/problems.h \

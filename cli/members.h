@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 
-struct terminal;
 struct text;
 
 /* Whether the phase is a member of a matrix: where phases are listed its matrix speaks for it. */
@@ -28,8 +27,5 @@ void members_wait(const json_t *phases, const json_t *matrix, double now, struct
 
 /* Adds why members are out, a line a reason with how many there are and one that has it. */
 void members_reasons(const json_t *matrix, struct text *text);
-/* A table of the members of a matrix, the best first. */
-void members_write(const struct terminal *terminal, const json_t *matrix, double now,
-                   struct text *text);
 
 #endif

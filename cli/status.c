@@ -3,6 +3,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/held.h"
 #include "cli/members.h"
 #include "cli/gpu_view.h"
 #include "cli/options.h"
@@ -206,7 +207,7 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
     status_write_code(workflow, text);
     text_add(text, "\n\n");
     view_phases(&cli->out, workflow, (double)time(NULL), text);
-    view_held(&cli->out, workflow, text);
+    held_write(&cli->out, workflow, text);
     status_write_projection(&cli->out, workflow, text);
 }
 
@@ -318,7 +319,7 @@ static int status_write_phase(struct cli *cli, const struct address *address, co
     text_fini(&progress);
     if (members_is_matrix(phase)) {
         text_add(text, "\n");
-        members_write(&cli->out, phase, (double)time(NULL), text);
+        view_members(&cli->out, phase, (double)time(NULL), text);
     }
     if (json_array_size(json_object_get(phase, "runs"))) {
         text_add(text, "\n");

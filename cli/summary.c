@@ -5,6 +5,7 @@
 #include "cli/client.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/held.h"
 #include "cli/members.h"
 #include "cli/table.h"
 #include "cli/view.h"
@@ -125,7 +126,7 @@ void summary_write(struct cli *cli, const json_t *workflow, struct text *text)
     text_add(text, "\n\n");
     summary_table(&cli->out, workflow, code < 0 ? NULL : json_object_get(reply, "runs"), text);
     text_add(text, "\n");
-    view_held(&cli->out, workflow, text);
+    held_write(&cli->out, workflow, text);
     summary_places(cli, workflow, text);
     json_decref(reply);
 }

@@ -1,14 +1,14 @@
-/* The tables of phases, runs and gates. */
+/* The tables of phases, runs, members, nodes and gates. */
 #include "cli/view.h"
-#include "cli/wait.h"
 
 #include "cli/field.h"
+#include "cli/format.h"
 #include "cli/members.h"
 #include "cli/remedy.h"
-#include "cli/format.h"
-#include "cli/suspect.h"
 #include "cli/table.h"
-#include "lib/amount.h"
+#include "cli/wait.h"
+#include "lib/memory.h"
+#include "lib/spec/phase.h"
 #include "lib/text.h"
 
 #include <math.h>
@@ -279,6 +279,114 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
     table_fini(&table);
 }
 
+/* Those that may still be chosen before those that cannot. */
+static int view_standing(const json_t *member)
+{
+    static const char *const standings[] = {"best", "left", "", "cut", "out"};
+    const char *standing = field_text(member, "standing");
+    for (int i = 0; i < (int)(sizeof standings / sizeof standings[0]); i++)
+        if (strcmp(standings[i], standing) == 0)
+            return i;
+    return 0;
+}
+
+static bool view_comes_later(const json_t *member, const json_t *other, double best)
+{
+    double value = field_number(member, "value"), others = field_number(other, "value");
+    if (view_standing(member) != view_standing(other))
+        return view_standing(member) > view_standing(other);
+    if (isnan(value) || isnan(others))
+        return isnan(value) && !isnan(others);
+    return fabs(value - best) > fabs(others - best); /* the best is at one end */
+}
+
+/* By insertion: they are few, and stay in the order of the file where nothing tells them apart. */
+static json_t **view_sort_members(const json_t *members)
+{
+    size_t count = json_array_size(members);
+    json_t **sorted = xcalloc(count + 1, sizeof(json_t *)), *member;
+    double best = NAN;
+    for (size_t i = 0; i < count; i++)
+        if (view_standing(json_array_get(members, i)) == 0)
+            best = field_number(json_array_get(members, i), "value");
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        member = json_array_get(members, i);
+        for (; at > 0 && view_comes_later(sorted[at - 1], member, best); at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = member;
+    }
+    return sorted;
+}
+
+static void view_member(struct table *table, const json_t *member,
+                        const struct table_column *columns, size_t params, double now)
+{
+    const char *state = view_state(member), *reason = field_text(member, "out_reason");
+    char buffer[FORMAT_SIZE];
+    struct text progress = {0};
+    double value = field_number(member, "value");
+    table_add(table, COLOUR_PLAIN, field_text(member, "phase"));
+    for (size_t i = 0; i < params; i++) {
+        const json_t *param = json_object_get(json_object_get(member, "case"), columns[i].title);
+        struct text cell = {0};
+        if (param)
+            phase_value_text(param, &cell);
+        table_add(table, COLOUR_PLAIN, text_string(&cell));
+        text_fini(&cell);
+    }
+    table_add(table, view_colour(state), state);
+    view_progress(member, &progress);
+    table_add(table, COLOUR_PLAIN, text_string(&progress));
+    text_fini(&progress);
+    table_add(table, COLOUR_PLAIN, isnan(value) ? "" : format_number(value, buffer));
+    table_add(table, view_standing(member) == 0 ? COLOUR_GREEN : COLOUR_PLAIN,
+              field_text(member, "standing"));
+    table_addf(table, COLOUR_PLAIN, "%lld", field_integer(member, "attempts"));
+    table_add(table, COLOUR_PLAIN, format_duration(field_number(member, "gpu_seconds"), buffer));
+    bool is_reused = field_text(member, "reused")[0] != '\0';
+    if (!reason[0] && (is_reused || strcmp(state, "succeeded") != 0))
+        reason = field_text(member, "reason");
+    struct text note = {0};
+    text_add(&note, reason);
+    if (!reason[0])
+        (void)wait_write(json_object_get(member, "run"), now, &note); /* whether it says anything */
+    table_add(table, COLOUR_PLAIN, text_string(&note));
+    text_fini(&note);
+}
+
+void view_members(const struct terminal *terminal, const json_t *matrix, double now,
+                  struct text *text)
+{
+    static const struct table_column first = {"MEMBER", TABLE_LEFT, TABLE_WHOLE};
+    static const struct table_column rest[] = {
+        {"STATE", TABLE_LEFT, TABLE_WHOLE},  {"STEP", TABLE_RIGHT, TABLE_WHOLE},
+        {"VALUE", TABLE_RIGHT, TABLE_WHOLE}, {"STANDING", TABLE_LEFT, TABLE_WHOLE},
+        {"RUNS", TABLE_RIGHT, TABLE_WHOLE},  {"GPU TIME", TABLE_RIGHT, TABLE_WHOLE},
+        {"NOTE", TABLE_LEFT, TABLE_REST},
+    };
+    enum { REST = sizeof rest / sizeof rest[0] };
+    const json_t *members = json_object_get(matrix, "members");
+    json_t *params = json_object_get(json_array_get(members, 0), "case"), *value;
+    struct table_column columns[TABLE_COLUMNS_MAX] = {first};
+    size_t count = 0;
+    const char *name;
+    struct table table;
+    json_object_foreach(params, name, value)
+    {
+        if (count + 1 + REST < TABLE_COLUMNS_MAX)
+            columns[++count] = (struct table_column){name, TABLE_RIGHT, TABLE_WHOLE};
+    }
+    memcpy(columns + 1 + count, rest, sizeof rest);
+    table_init(&table, columns, 1 + count + REST);
+    json_t **sorted = view_sort_members(members);
+    for (size_t i = 0; i < json_array_size(members); i++)
+        view_member(&table, sorted[i], columns + 1, count, now);
+    free(sorted);
+    table_write(&table, terminal, 0, text);
+    table_fini(&table);
+}
+
 void view_nodes(const struct terminal *terminal, const json_t *nodes, double now, struct text *text)
 {
     static const struct table_column columns[] = {
@@ -379,156 +487,4 @@ void view_gate(const struct terminal *terminal, const json_t *gate, unsigned ind
     table_write(&table, terminal, indent, text);
     table_fini(&table);
     view_gate_reasons(terminal, checks, indent, text);
-}
-
-static const struct table_column ways_out_columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
-                                                       {NULL, TABLE_LEFT, TABLE_REST}};
-
-static void view_way_out(struct table *table, const char *verb, const char *target,
-                         const char *help)
-{
-    table_addf(table, COLOUR_PLAIN, "phasectl %s %s", verb, target);
-    table_add(table, COLOUR_PLAIN, help);
-}
-
-/* What its budget holds is not released before it has more. */
-static void view_budget_first(const json_t *phase, struct table *table)
-{
-    const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
-    if (text_starts(reason, "held by its budget")) {
-        char *target =
-            text_format("%.*s %s N", (int)strcspn(address, "/"), address, amount_option(reason));
-        view_way_out(table, "budget", target, "give the workflow more first");
-        free(target);
-    } else if (text_starts(reason, "held by this month's budget")) {
-        table_add(table, COLOUR_PLAIN, "limits.yaml: month");
-        table_add(table, COLOUR_PLAIN, "give all workflows more first");
-    }
-}
-
-/* The core allows these, and no others (command.c). */
-void view_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
-{
-    const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
-    const char *reason = field_text(phase, "reason");
-    bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
-    bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
-    bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
-    bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
-    bool is_matrix = members_is_matrix(phase);
-    bool is_refused = by_failure && strstr(reason, "refused by Slurm");
-    bool has_suspects = by_failure && suspect_has(phase);
-    char from[40] = " ";
-    if (has_suspects)
-        (void)suspect_option(phase, from + 1, sizeof from - 1);
-    bool has_good = from[1] != '\0';
-    bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
-    const struct {
-        bool is_shown;
-        const char *verb, *suffix, *help;
-    } rows[] = {
-        {by_failure && has_run, "logs", "", "what the run printed"},
-        {is_matrix && !by_user, "status", "", "the members, and why they are out"},
-        {!is_matrix && (by_gate || by_manual), "gate", "", "what the gate found"},
-        {by_gate || by_manual, "promote", "",
-         !by_gate    ? "go on"
-         : is_matrix ? "choose without `where`"
-                     : "start the next phases anyway"},
-        {has_results && !by_user, "promote", ".N", "go on with this member"},
-        {is_refused, "cancel", "", "end the phase, then submit what Slurm takes"},
-        {(by_gate || by_failure) && !is_refused, "retry", has_good ? from : "",
-         has_good       ? "run again from the last good checkpoint"
-         : has_suspects ? "run again from the start: no checkpoint is good"
-         : has_results  ? "judge the members again"
-         : is_matrix    ? "run the members again"
-                        : "run the phase again"},
-        {!is_matrix && by_gate && has_checkpoint, "resume", "", "resume from the last checkpoint"},
-        {by_user, "release", "", has_run ? "let the phase go on" : "let the phase start"},
-        {is_refused, "retry", "", "ask Slurm again, when it would take the job"},
-        {!is_refused, "cancel", "", "end it"},
-    };
-    struct table table;
-    table_init(&table, ways_out_columns, 2);
-    view_budget_first(phase, &table);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char *target = text_format("%s%s", address, rows[i].suffix);
-        if (rows[i].is_shown)
-            view_way_out(&table, rows[i].verb, target, rows[i].help);
-        free(target);
-    }
-    table_write(&table, terminal, 2, text);
-    table_fini(&table);
-}
-
-/* How many members of the same matrix are held for the same kind of reason, this one too; 0: an
- * earlier one in the list has told of it. */
-static size_t view_count_held(const json_t *phases, size_t index)
-{
-    const json_t *phase = json_array_get(phases, index), *other;
-    size_t count = 0, i;
-    json_array_foreach(phases, i, other)
-    {
-        bool is_like = strcmp(field_text(other, "state"), "held") == 0 &&
-                       strcmp(field_text(other, "matrix"), field_text(phase, "matrix")) == 0 &&
-                       strcmp(field_text(other, "hold"), field_text(phase, "hold")) == 0;
-        if (is_like && i < index)
-            return 0;
-        count += is_like;
-    }
-    return members_has(phase) ? count : 1;
-}
-
-/* What can be done about many members at once. */
-static void view_held_members(const struct terminal *terminal, const json_t *phase, size_t count,
-                              struct text *text)
-{
-    const char *address = field_text(phase, "address"), *dot = strrchr(address, '.');
-    bool by_user = strcmp(field_text(phase, "hold"), "user") == 0;
-    char *matrix = text_format("%.*s", (int)(dot ? dot - address : 0), address);
-    struct text line = {0};
-    text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
-              field_text(phase, "reason"));
-    terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
-    text_fini(&line);
-    const struct {
-        const char *verb, *address, *help;
-    } rows[] = {
-        {"status", matrix, "its members"},
-        {"why", address, "what happened to this member"},
-        {by_user ? "release" : "retry", matrix,
-         by_user ? "let the members go on" : "run the members again"},
-        {"cancel", matrix, "end it"},
-    };
-    struct table table;
-    table_init(&table, ways_out_columns, 2);
-    view_budget_first(phase, &table);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        view_way_out(&table, rows[i].verb, rows[i].address, rows[i].help);
-    table_write(&table, terminal, 2, text);
-    table_fini(&table);
-    free(matrix);
-}
-
-void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text)
-{
-    const json_t *phases = json_object_get(workflow, "phases"), *phase;
-    size_t i;
-    json_array_foreach(phases, i, phase)
-    {
-        if (strcmp(field_text(phase, "state"), "held") != 0)
-            continue;
-        const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
-        size_t count = members_has(phase) ? view_count_held(phases, i) : 1;
-        if (count == 0)
-            continue;
-        if (count > 1) {
-            view_held_members(terminal, phase, count, text);
-            continue;
-        }
-        struct text line = {0};
-        text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
-        terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
-        text_fini(&line);
-        view_ways_out(terminal, phase, text);
-    }
 }

@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 
-struct table;
 struct text;
 
 /* The colour of the state or outcome of a workflow, phase, run or check. */
@@ -40,6 +39,10 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
 /* A table of runs. `now` is seconds since 1970. */
 void view_runs(const struct terminal *terminal, const json_t *runs, double now, struct text *text);
 
+/* A table of the members of a matrix, the best first. `now` is seconds since 1970. */
+void view_members(const struct terminal *terminal, const json_t *matrix, double now,
+                  struct text *text);
+
 /* A table of the nodes that jobs are kept away from. `now` is seconds since 1970. */
 void view_nodes(const struct terminal *terminal, const json_t *nodes, double now,
                 struct text *text);
@@ -47,12 +50,5 @@ void view_nodes(const struct terminal *terminal, const json_t *nodes, double now
 /* The table of a gate's checks, and below it what each check that did not pass says. */
 void view_gate(const struct terminal *terminal, const json_t *gate, unsigned indent,
                struct text *text);
-
-/* The commands that a person can give about a held phase. */
-void view_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text);
-
-/* Which phases of a workflow are held and why, and what a person can do about them; nothing when
- * none is held. */
-void view_held(const struct terminal *terminal, const json_t *workflow, struct text *text);
 
 #endif

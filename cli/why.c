@@ -5,6 +5,7 @@
 #include "cli/evidence.h"
 #include "cli/field.h"
 #include "cli/format.h"
+#include "cli/held.h"
 #include "cli/members.h"
 #include "cli/options.h"
 #include "cli/remedy.h"
@@ -464,11 +465,11 @@ static void why_write_next(const struct why *why, struct text *ret_text)
     struct text wait = {0}, *text = &next;
     if (members_is_matrix(why->phase) && members_in_state(why->phase, "held") > 0) {
         json_t *held = json_pack("{s:O}", "phases", json_object_get(why->phase, "members"));
-        view_held(&why->cli->out, held, text);
+        held_write(&why->cli->out, held, text);
         json_decref(held);
     } else if (strcmp(phase_state, "held") == 0) {
         text_add(text, "what can be done:\n"); /* why it is held stands in the first line */
-        view_ways_out(&why->cli->out, why->phase, text);
+        held_ways_out(&why->cli->out, why->phase, text);
     } else if (strcmp(phase_state, "blocked") == 0) {
         why_write_before(why->phase, text);
     } else if (wait_write(run, (double)time(NULL), &wait)) {

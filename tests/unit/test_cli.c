@@ -3,6 +3,7 @@
 
 #include "cli/format.h"
 #include "cli/guard.h"
+#include "cli/held.h"
 #include "cli/members.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -314,7 +315,7 @@ static void what_slurm_refuses_is_not_asked_again_at_once(void **state)
         json_pack("{s:[{s:s, s:s, s:s, s:s}]}", "phases", "state", "held", "address", "7/a", "hold",
                   "failure", "reason", "refused by Slurm: Invalid account");
     struct text text = {0};
-    view_held(&pipe_output, workflow, &text);
+    held_write(&pipe_output, workflow, &text);
     assert_string_equal(text_string(&text),
                         "7/a is held: refused by Slurm: Invalid account\n"
                         "  phasectl cancel 7/a  end the phase, then submit what Slurm takes\n"
@@ -330,7 +331,7 @@ static void what_can_be_done_stands_in_one_column(void **state)
     json_t *phase = json_pack("{s:s, s:s, s:s, s:s}", "state", "held", "address",
                               "7/a_phase_of_a_very_long_name", "hold", "gate", "reason", "gate");
     struct text text = {0};
-    view_ways_out(&pipe_output, phase, &text);
+    held_ways_out(&pipe_output, phase, &text);
     assert_string_equal(text_string(&text),
                         "  phasectl gate 7/a_phase_of_a_very_long_name     what the gate found\n"
                         "  phasectl promote 7/a_phase_of_a_very_long_name  start the next phases "
@@ -338,7 +339,7 @@ static void what_can_be_done_stands_in_one_column(void **state)
                         "  phasectl retry 7/a_phase_of_a_very_long_name    run the phase again\n"
                         "  phasectl cancel 7/a_phase_of_a_very_long_name   end it\n");
     text_clear(&text);
-    view_ways_out(&narrow_output, phase, &text);
+    held_ways_out(&narrow_output, phase, &text);
     assert_string_equal(text_string(&text), "  phasectl gate 7/a_phase_of_a_very_long_name\n"
                                             "      what the gate found\n"
                                             "  phasectl promote 7/a_phase_of_a_very_long_name\n"

@@ -1,0 +1,167 @@
+/* Phases that are held. */
+#include "cli/held.h"
+
+#include "cli/field.h"
+#include "cli/members.h"
+#include "cli/suspect.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "lib/amount.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct table_column held_columns[] = {{NULL, TABLE_LEFT, TABLE_WHOLE},
+                                                   {NULL, TABLE_LEFT, TABLE_REST}};
+
+static void held_way_out(struct table *table, const char *verb, const char *target,
+                         const char *help)
+{
+    table_addf(table, COLOUR_PLAIN, "phasectl %s %s", verb, target);
+    table_add(table, COLOUR_PLAIN, help);
+}
+
+/* What its budget holds is not released before it has more. */
+static void held_budget_first(const json_t *phase, struct table *table)
+{
+    const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
+    if (text_starts(reason, "held by its budget")) {
+        char *target =
+            text_format("%.*s %s N", (int)strcspn(address, "/"), address, amount_option(reason));
+        held_way_out(table, "budget", target, "give the workflow more first");
+        free(target);
+    } else if (text_starts(reason, "held by this month's budget")) {
+        table_add(table, COLOUR_PLAIN, "limits.yaml: month");
+        table_add(table, COLOUR_PLAIN, "give all workflows more first");
+    }
+}
+
+/* The core allows these, and no others (command.c). */
+void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
+{
+    const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
+    const char *reason = field_text(phase, "reason");
+    bool has_run = !isnan(field_number(json_object_get(phase, "run"), "started"));
+    bool has_checkpoint = field_text(phase, "checkpoint")[0] != '\0';
+    bool by_user = strcmp(hold, "user") == 0, by_manual = strcmp(hold, "manual") == 0;
+    bool by_gate = strcmp(hold, "gate") == 0, by_failure = !by_user && !by_manual && !by_gate;
+    bool is_matrix = members_is_matrix(phase);
+    bool is_refused = by_failure && strstr(reason, "refused by Slurm");
+    bool has_suspects = by_failure && suspect_has(phase);
+    char from[40] = " ";
+    if (has_suspects)
+        (void)suspect_option(phase, from + 1, sizeof from - 1);
+    bool has_good = from[1] != '\0';
+    bool has_results = is_matrix && members_in_state(phase, "succeeded") > 0;
+    const struct {
+        bool is_shown;
+        const char *verb, *suffix, *help;
+    } rows[] = {
+        {by_failure && has_run, "logs", "", "what the run printed"},
+        {is_matrix && !by_user, "status", "", "the members, and why they are out"},
+        {!is_matrix && (by_gate || by_manual), "gate", "", "what the gate found"},
+        {by_gate || by_manual, "promote", "",
+         !by_gate    ? "go on"
+         : is_matrix ? "choose without `where`"
+                     : "start the next phases anyway"},
+        {has_results && !by_user, "promote", ".N", "go on with this member"},
+        {is_refused, "cancel", "", "end the phase, then submit what Slurm takes"},
+        {(by_gate || by_failure) && !is_refused, "retry", has_good ? from : "",
+         has_good       ? "run again from the last good checkpoint"
+         : has_suspects ? "run again from the start: no checkpoint is good"
+         : has_results  ? "judge the members again"
+         : is_matrix    ? "run the members again"
+                        : "run the phase again"},
+        {!is_matrix && by_gate && has_checkpoint, "resume", "", "resume from the last checkpoint"},
+        {by_user, "release", "", has_run ? "let the phase go on" : "let the phase start"},
+        {is_refused, "retry", "", "ask Slurm again, when it would take the job"},
+        {!is_refused, "cancel", "", "end it"},
+    };
+    struct table table;
+    table_init(&table, held_columns, 2);
+    held_budget_first(phase, &table);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *target = text_format("%s%s", address, rows[i].suffix);
+        if (rows[i].is_shown)
+            held_way_out(&table, rows[i].verb, target, rows[i].help);
+        free(target);
+    }
+    table_write(&table, terminal, 2, text);
+    table_fini(&table);
+}
+
+/* How many members of the same matrix are held for the same kind of reason, this one too; 0: an
+ * earlier one in the list has told of it. */
+static size_t held_count(const json_t *phases, size_t index)
+{
+    const json_t *phase = json_array_get(phases, index), *other;
+    size_t count = 0, i;
+    json_array_foreach(phases, i, other)
+    {
+        bool is_like = strcmp(field_text(other, "state"), "held") == 0 &&
+                       strcmp(field_text(other, "matrix"), field_text(phase, "matrix")) == 0 &&
+                       strcmp(field_text(other, "hold"), field_text(phase, "hold")) == 0;
+        if (is_like && i < index)
+            return 0;
+        count += is_like;
+    }
+    return members_has(phase) ? count : 1;
+}
+
+/* What can be done about many members at once. */
+static void held_write_members(const struct terminal *terminal, const json_t *phase, size_t count,
+                               struct text *text)
+{
+    const char *address = field_text(phase, "address"), *dot = strrchr(address, '.');
+    bool by_user = strcmp(field_text(phase, "hold"), "user") == 0;
+    char *matrix = text_format("%.*s", (int)(dot ? dot - address : 0), address);
+    struct text line = {0};
+    text_addf(&line, "%zu members of %s are held, such as %s: %s\n", count, matrix, address,
+              field_text(phase, "reason"));
+    terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
+    text_fini(&line);
+    const struct {
+        const char *verb, *address, *help;
+    } rows[] = {
+        {"status", matrix, "its members"},
+        {"why", address, "what happened to this member"},
+        {by_user ? "release" : "retry", matrix,
+         by_user ? "let the members go on" : "run the members again"},
+        {"cancel", matrix, "end it"},
+    };
+    struct table table;
+    table_init(&table, held_columns, 2);
+    held_budget_first(phase, &table);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        held_way_out(&table, rows[i].verb, rows[i].address, rows[i].help);
+    table_write(&table, terminal, 2, text);
+    table_fini(&table);
+    free(matrix);
+}
+
+void held_write(const struct terminal *terminal, const json_t *workflow, struct text *text)
+{
+    const json_t *phases = json_object_get(workflow, "phases"), *phase;
+    size_t i;
+    json_array_foreach(phases, i, phase)
+    {
+        if (strcmp(field_text(phase, "state"), "held") != 0)
+            continue;
+        const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
+        size_t count = members_has(phase) ? held_count(phases, i) : 1;
+        if (count == 0)
+            continue;
+        if (count > 1) {
+            held_write_members(terminal, phase, count, text);
+            continue;
+        }
+        struct text line = {0};
+        text_addf(&line, "%s is held%s%s\n", address, reason[0] ? ": " : "", reason);
+        terminal_colour(terminal, text, COLOUR_YELLOW, text_string(&line));
+        text_fini(&line);
+        held_ways_out(terminal, phase, text);
+    }
+}

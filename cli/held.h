@@ -1,0 +1,17 @@
+/* Phases that are held: why, and the commands by which a person lets them go on. */
+#ifndef PHASED_CLI_HELD_H
+#define PHASED_CLI_HELD_H
+
+#include <jansson.h>
+
+struct terminal;
+struct text;
+
+/* The commands that a person can give about a held phase. */
+void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text);
+
+/* Which phases of a workflow are held and why, with their commands. Adds nothing when no phase is
+ * held. */
+void held_write(const struct terminal *terminal, const json_t *workflow, struct text *text);
+
+#endif
