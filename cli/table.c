@@ -13,10 +13,10 @@
 
 enum {
     TABLE_GAP = 2,
-    TABLE_GIVES_MIN = 8, /* a name of which less is left tells nothing */
-    TABLE_CUT_MIN = 8,   /* the same of the rest, where it is cut */
+    TABLE_GIVES_MIN = 8, /* a shorter piece of a name says nothing */
+    TABLE_CUT_MIN = 8,   /* the least width of the rest where it is cut */
     TABLE_FOLD_MIN = 24, /* sentences in a narrower column are hard to read */
-    TABLE_BELOW = 4,     /* how much further in the lines below a row begin */
+    TABLE_BELOW = 4,     /* how far the lines below a row are indented */
 };
 
 struct table_cell {
@@ -24,13 +24,16 @@ struct table_cell {
     enum colour colour;
 };
 
-/* Where things stand on this terminal. */
-struct table_layout {
+/* Where the columns of a table stand on a terminal. */
+struct layout {
+    const struct table *table;
+    const struct terminal *terminal;
     size_t columns, indent, gap;
-    size_t widths[TABLE_COLUMNS_MAX]; /* 0: the column is left out */
-    size_t rest;                      /* the column with the rest of the line; or past the last */
-    bool folds;                       /* it continues on further lines */
-    bool below;                       /* all of them below the row; its width is 0 */
+    size_t widths[TABLE_COLUMNS_MAX + 1]; /* 0: the column is left out */
+    size_t rest;                          /* the column that gets the rest of the line; without
+                                             one, the number past the last column, of width 0 */
+    bool folds;                           /* the rest continues on further lines */
+    bool is_below;                        /* the rest stands below the row; its width is 0 */
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t column_count)
@@ -72,126 +75,127 @@ void table_addf(struct table *table, enum colour colour, const char *format, ...
     text_fini(&text);
 }
 
-static void table_measure(const struct table *table, bool has_titles, size_t *widths)
+static bool table_is_empty(const struct table *table, size_t column)
 {
-    for (size_t column = 0; column < table->column_count; column++) {
-        const char *title = table->columns[column].title;
-        widths[column] = has_titles && title ? terminal_columns(title) : 0;
+    for (size_t i = column; i < table->cell_count; i += table->column_count) {
+        if (table->cells[i].string[0])
+            return false;
     }
-    for (size_t i = 0; i < table->cell_count; i++) {
-        size_t columns = terminal_columns(table->cells[i].string);
-        size_t *width = &widths[i % table->column_count];
-        *width = columns > *width ? columns : *width;
-    }
+    return true;
 }
 
-/* How far the line is too long. */
-static size_t layout_excess(const struct table_layout *layout, size_t column_count)
+static size_t table_measure(const struct table *table, size_t column)
 {
-    size_t used = layout->indent;
-    bool is_first = true;
-    for (size_t column = 0; column < column_count; column++) {
+    const char *title = table->columns[column].title;
+    size_t width = title ? terminal_columns(title) : 0;
+    for (size_t i = column; i < table->cell_count; i += table->column_count) {
+        size_t columns = terminal_columns(table->cells[i].string);
+        width = columns > width ? columns : width;
+    }
+    return width;
+}
+
+/* By how many columns the line is too long. */
+static size_t layout_excess(const struct layout *layout)
+{
+    size_t used = layout->indent, gap = 0;
+    for (size_t column = 0; column < layout->table->column_count; column++) {
         if (!layout->widths[column])
             continue;
-        used += layout->widths[column] + (is_first ? 0 : layout->gap);
-        is_first = false;
+        used += gap + layout->widths[column];
+        gap = layout->gap;
     }
     return used > layout->columns ? used - layout->columns : 0;
 }
 
-/* Takes from the widest of the columns of this kind, until the line fits or they have given what
- * they can. */
-static size_t layout_give(struct table_layout *layout, const struct table *table,
-                          enum table_fit fit)
+/* Makes the columns of this kind narrower, always the widest one, until the line fits or all have
+ * their least width. */
+static void layout_give(struct layout *layout, enum table_fit fit)
 {
-    size_t excess = layout_excess(layout, table->column_count);
-    for (; excess; excess--) {
+    for (size_t excess = layout_excess(layout); excess; excess--) {
         size_t *widest = NULL;
-        for (size_t column = 0; column < table->column_count; column++) {
-            if (table->columns[column].fit == fit && (!widest || layout->widths[column] > *widest))
+        for (size_t column = 0; column < layout->table->column_count; column++) {
+            bool can_give = layout->table->columns[column].fit == fit;
+            if (can_give && (!widest || layout->widths[column] > *widest))
                 widest = &layout->widths[column];
         }
         if (!widest || *widest <= TABLE_GIVES_MIN)
             break;
         --*widest;
     }
-    return excess;
 }
 
-/* Puts the rest below the rows, which makes room for the other columns. */
-static void layout_fold_below(struct table_layout *layout, const struct table *table)
+/* Puts the rest beside the other columns. Returns whether the line fits then. */
+static bool layout_put_beside(struct layout *layout)
 {
-    layout->below = true;
-    layout->widths[layout->rest] = 0;
-    if (layout_excess(layout, table->column_count))
-        layout->gap = 1;
-    if (layout_give(layout, table, TABLE_GIVES))
-        (void)layout_give(layout, table, TABLE_NAME); /* too narrow for numbers breaks the line */
-}
-
-/* The most that the rest can have when the other columns are as wide as they are. */
-static void layout_take_rest(struct table_layout *layout, size_t whole, size_t column_count)
-{
-    size_t *rest = &layout->widths[layout->rest];
+    size_t *rest = &layout->widths[layout->rest], whole = *rest;
+    size_t least = layout->folds ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
+    *rest = whole < least ? whole : least;
+    layout_give(layout, TABLE_GIVES);
+    if (!layout->folds)
+        layout_give(layout, TABLE_NAME);
+    if (layout_excess(layout))
+        return false;
     *rest = whole;
-    *rest -= layout_excess(layout, column_count); /* which is less: it fits with the least */
+    *rest -= layout_excess(layout); /* at least what it had a moment ago */
+    return true;
 }
 
-static void layout_init(struct table_layout *layout, const struct table *table,
+/* Puts the rest below the rows, which makes room for the other columns. A terminal that is too
+ * narrow for the numbers breaks the line. */
+static void layout_put_below(struct layout *layout)
+{
+    layout->is_below = true;
+    layout->widths[layout->rest] = 0;
+    if (layout_excess(layout))
+        layout->gap = 1;
+    layout_give(layout, TABLE_GIVES);
+    layout_give(layout, TABLE_NAME);
+}
+
+static void layout_init(struct layout *layout, const struct table *table,
                         const struct terminal *terminal, unsigned indent)
 {
-    size_t count = table->column_count, filled[TABLE_COLUMNS_MAX];
-    *layout = (struct table_layout){
+    size_t count = table->column_count;
+    *layout = (struct layout){
+        .table = table,
+        .terminal = terminal,
         .columns = (size_t)terminal_width(terminal),
         .indent = indent,
         .gap = TABLE_GAP,
         .rest = count,
     };
-    table_measure(table, true, layout->widths);
-    if (!layout_excess(layout, count))
+    for (size_t column = 0; column < count; column++)
+        layout->widths[column] = table_measure(table, column);
+    if (!layout_excess(layout))
         return;
-    table_measure(table, false, filled);
     for (size_t column = 0; column < count; column++) {
-        if (!filled[column])
+        if (table_is_empty(table, column))
             layout->widths[column] = 0;
         else if (table->columns[column].fit == TABLE_REST)
             layout->rest = column;
     }
     layout->folds = layout->rest + 1 == count;
-    struct table_layout whole = *layout;
-    if (layout->rest < count) {
-        size_t *rest = &layout->widths[layout->rest];
-        size_t least = layout->folds ? TABLE_FOLD_MIN : TABLE_CUT_MIN;
-        *rest = *rest < least ? *rest : least;
-    }
-    size_t excess = layout_give(layout, table, TABLE_GIVES);
-    if (!layout->folds)
-        excess = layout_give(layout, table, TABLE_NAME);
-    if (layout->rest < count && !excess) {
-        layout_take_rest(layout, whole.widths[layout->rest], count);
-    } else if (layout->folds) {
+    const struct layout whole = *layout;
+    if (!layout_put_beside(layout) && layout->folds) {
         *layout = whole;
-        layout_fold_below(layout, table);
+        layout_put_below(layout);
     }
 }
 
-static void table_write_cell(const struct table *table, const struct terminal *terminal,
-                             const struct table_layout *layout, size_t column,
-                             const struct table_cell *cell, struct text *text)
+static void layout_write_cell(const struct layout *layout, size_t column,
+                              const struct table_cell *cell, struct text *text)
 {
+    const struct table_column *kind = &layout->table->columns[column];
     struct text cut = {0};
-    size_t width = layout->widths[column];
-    if (table->columns[column].fit == TABLE_GIVES || table->columns[column].fit == TABLE_NAME)
-        terminal_add_middle(&cut, cell->string, width);
+    if (kind->fit == TABLE_REST)
+        terminal_add_cut(&cut, cell->string, layout->widths[column]);
     else
-        terminal_add_cut(&cut, cell->string, width);
-    size_t blanks = width - terminal_columns(text_string(&cut));
-    bool right = table->columns[column].align == TABLE_RIGHT;
-    if (right)
-        text_addf(text, "%*s", (int)blanks, "");
-    terminal_colour(terminal, text, cell->colour, text_string(&cut));
-    if (!right)
-        text_addf(text, "%*s", (int)blanks, "");
+        terminal_add_middle(&cut, cell->string, layout->widths[column]);
+    int blanks = (int)(layout->widths[column] - terminal_columns(text_string(&cut)));
+    text_addf(text, "%*s", kind->align == TABLE_RIGHT ? blanks : 0, "");
+    terminal_colour(layout->terminal, text, cell->colour, text_string(&cut));
+    text_addf(text, "%*s", kind->align == TABLE_RIGHT ? 0 : blanks, "");
     text_fini(&cut);
 }
 
@@ -201,17 +205,22 @@ static void table_trim(struct text *text)
         text->data[--text->size] = '\0';
 }
 
-/* Writes lines of at most `width` columns; the first begins where the text ends now. */
-static void table_write_folded(const struct terminal *terminal, const struct table_cell *cell,
-                               size_t indent, size_t width, struct text *text)
+/* Writes the last cell of a row on as many lines as it needs. */
+static void layout_write_folded(const struct layout *layout, const struct table_cell *cell,
+                                struct text *text)
 {
-    const char *at = cell->string;
-    while (*at) {
+    size_t width = layout->widths[layout->rest], indent = layout->columns - width;
+    if (layout->is_below && cell->string[0]) {
+        indent = layout->indent + TABLE_BELOW;
+        width = layout->columns - indent;
+        table_trim(text);
+        text_addf(text, "\n%*s", (int)indent, "");
+    }
+    for (const char *at = cell->string; *at;) {
         size_t size = terminal_fold(at, width);
-        struct text line = {0};
-        text_add_bytes(&line, at, size);
-        terminal_colour(terminal, text, cell->colour, text_string(&line));
-        text_fini(&line);
+        char *line = xstrndup(at, size);
+        terminal_colour(layout->terminal, text, cell->colour, line);
+        free(line);
         at += size;
         at += strspn(at, " ");
         if (*at)
@@ -219,34 +228,19 @@ static void table_write_folded(const struct terminal *terminal, const struct tab
     }
 }
 
-/* The last cell of a row, in the rest of its line or below it. */
-static void table_write_rest(const struct terminal *terminal, const struct table_layout *layout,
-                             const struct table_cell *cell, struct text *text)
+static void layout_write_row(const struct layout *layout, const struct table_cell *cells,
+                             struct text *text)
 {
-    size_t width = layout->widths[layout->rest], indent = layout->columns - width;
-    if (layout->below && cell->string[0]) {
-        indent = layout->indent + TABLE_BELOW;
-        width = layout->columns - indent;
-        table_trim(text);
-        text_addf(text, "\n%*s", (int)indent, "");
-    }
-    table_write_folded(terminal, cell, indent, width, text);
-}
-
-static void table_write_row(const struct table *table, const struct terminal *terminal,
-                            const struct table_layout *layout, const struct table_cell *cells,
-                            struct text *text)
-{
-    bool is_first = true;
-    text_addf(text, "%*s", (int)layout->indent, "");
-    for (size_t column = 0; column < table->column_count; column++) {
-        if (layout->widths[column] && !is_first)
-            text_addf(text, "%*s", (int)layout->gap, "");
+    size_t gap = layout->indent;
+    for (size_t column = 0; column < layout->table->column_count; column++) {
+        if (layout->widths[column]) {
+            text_addf(text, "%*s", (int)gap, "");
+            gap = layout->gap;
+        }
         if (layout->folds && column == layout->rest)
-            table_write_rest(terminal, layout, &cells[column], text);
+            layout_write_folded(layout, &cells[column], text);
         else if (layout->widths[column])
-            table_write_cell(table, terminal, layout, column, &cells[column], text);
-        is_first = is_first && !layout->widths[column];
+            layout_write_cell(layout, column, &cells[column], text);
     }
     table_trim(text);
     text_add(text, "\n");
@@ -256,15 +250,15 @@ void table_write(const struct table *table, const struct terminal *terminal, uns
                  struct text *text)
 {
     assert(table->cell_count % table->column_count == 0);
-    struct table_layout layout;
+    struct layout layout;
     struct table_cell titles[TABLE_COLUMNS_MAX];
     layout_init(&layout, table, terminal, indent);
     for (size_t column = 0; column < table->column_count; column++)
         titles[column] = (struct table_cell){(char *)table->columns[column].title, COLOUR_DIM};
-    if (layout.below)
+    if (layout.is_below)
         titles[layout.rest].string = "";
     if (table->columns[0].title)
-        table_write_row(table, terminal, &layout, titles, text);
+        layout_write_row(&layout, titles, text);
     for (size_t i = 0; i < table->cell_count; i += table->column_count)
-        table_write_row(table, terminal, &layout, &table->cells[i], text);
+        layout_write_row(&layout, &table->cells[i], text);
 }

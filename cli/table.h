@@ -1,7 +1,14 @@
-/* Aligned columns of text. A table is filled cell by cell and then printed. Where it would leave
- * the terminal, columns that nothing stands in are left out, those that may give are cut in their
- * middle, the widest first, and the rest of the line belongs to one column: the last continues on
- * further lines, below the row where too little is left beside it; any other one is cut. */
+/* Aligned columns of text. A table is filled cell by cell and then written. Where a line would be
+ * wider than the terminal, in this order:
+ *
+ * - columns without any text are left out;
+ * - columns that may give (TABLE_GIVES) are cut in their middle, the widest first;
+ * - one column (TABLE_REST) has what is left of the line. If it is the last one, it continues on
+ *   further lines, beside the other columns, or below its row where that would be too narrow.
+ *   Elsewhere it is cut;
+ * - names (TABLE_NAME) are cut in their middle when no other column can give any more.
+ *
+ * libsmartcols 2.38 cuts names first, marks no cut and breaks lines within words. */
 #ifndef PHASED_CLI_TABLE_H
 #define PHASED_CLI_TABLE_H
 
@@ -15,12 +22,11 @@ enum { TABLE_COLUMNS_MAX = 16 };
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
-/* What becomes of a column where the line is too short. At most one gets the rest. A name is cut
- * last, when no other column has anything left to give. */
+/* What becomes of a column where the line is too long. At most one column has the rest. */
 enum table_fit { TABLE_WHOLE, TABLE_NAME, TABLE_GIVES, TABLE_REST };
 
 struct table_column {
-    const char *title; /* borrowed; a table without titles has only NULL ones */
+    const char *title; /* borrowed; NULL in all columns: a table without titles */
     enum table_align align;
     enum table_fit fit;
 };
