@@ -3,12 +3,11 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
-#include "cli/format.h"
 #include "cli/options.h"
-#include "cli/program.h"
+#include "cli/sandbox.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
-#include "lib/file.h"
+#include "lib/place.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -161,7 +160,7 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
 
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)
 {
-    bool sandbox = !getenv("SLURM_CONF") && program_sandbox_is_running(cli);
+    bool sandbox = !getenv("SLURM_CONF") && sandbox_is_running(cli);
     int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (log < 0) {
         int code = -errno;
@@ -190,6 +189,20 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
     return code;
 }
 
+/* Finds the daemon's program; the path is the caller's to free(). */
+static int daemon_find(char **ret_path, struct error *err)
+{
+    char *path = place_program("phased");
+    if (access(path, X_OK) < 0) {
+        int code = -errno;
+        (void)error_set(err, code, "cannot run %s: %s", path, strerror(-code));
+        free(path);
+        return code;
+    }
+    *ret_path = path;
+    return 0;
+}
+
 static int daemon_start(struct cli *cli)
 {
     struct error err;
@@ -198,7 +211,7 @@ static int daemon_start(struct cli *cli)
     int status = CLI_OK;
     if (daemon_ping(cli, &ping, NULL) == 0) {
         daemon_print_ping(cli, ping, "is running already");
-    } else if (program_beside("phased", &program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
+    } else if (daemon_find(&program, &err) < 0 || home_make(&cli->home, &err) < 0 ||
                daemon_launch(cli, program, &ping, &err) < 0) {
         status = cli_fail(&err);
     } else {

@@ -16,13 +16,12 @@ bin_phasectl_SOURCES = \
 	cli/oldlog.c cli/oldlog.h \
 	cli/plan.c \
 	cli/probe.c cli/probe.h \
-	cli/program.c cli/program.h \
 	cli/provenance.c cli/provenance.h \
 	cli/rehearse.c \
 	cli/runs.c \
 	cli/show.c \
 	cli/source.c cli/source.h \
-	cli/sandbox.c \
+	cli/sandbox.c cli/sandbox.h \
 	cli/status.c \
 	cli/submit.c cli/submit.h \
 	cli/verbs.c cli/verbs.h \

@@ -1,24 +1,73 @@
-/* phasectl sandbox start|stop|status: runs the script that knows how to make a private Slurm. */
+/* phasectl sandbox start|stop|status: runs the script that makes a private Slurm. */
+#include "cli/sandbox.h"
+
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/program.h"
 #include "cli/verbs.h"
 #include "lib/error.h"
+#include "lib/memory.h"
+#include "lib/place.h"
 #include "lib/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* Finds the script that makes a sandbox; the path is the caller's to free(). */
+static int sandbox_find(char **ret_path, struct error *err)
+{
+    char *folder = place_folder();
+    char *places[] = {text_format("%s/../libexec/phased/sandbox", folder),
+                      text_format("%s/sandbox", PHASED_PKGLIBEXECDIR)};
+    const size_t count = sizeof places / sizeof places[0];
+    int code = -ENOENT;
+    for (size_t i = 0; i < count; i++) {
+        if (code < 0 && access(places[i], X_OK) == 0) {
+            *ret_path = xstrdup(places[i]);
+            code = 0;
+        }
+    }
+    if (code < 0)
+        (void)error_set(err, code, "cannot find the sandbox: neither %s nor %s exists", places[0],
+                        places[1]);
+    for (size_t i = 0; i < count; i++)
+        free(places[i]);
+    free(folder);
+    return code;
+}
+
+bool sandbox_is_running(const struct cli *cli)
+{
+    char *script;
+    if (access(cli->home.slurm_conf, R_OK) < 0 || sandbox_find(&script, NULL) < 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR);
+        if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
+            dup2(null, STDERR_FILENO) < 0)
+            _exit(127);
+        (void)execl(script, script, "status", cli->home.sandbox, (char *)NULL); /* see below */
+        _exit(127);
+    }
+    free(script);
+    int status = -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 /* Replaces this program; returns only when that fails. */
 static int sandbox_run(struct cli *cli, const char *action, unsigned nodes)
 {
     struct error err;
     char *script, count[16];
-    if (home_make(&cli->home, &err) < 0 || program_sandbox(&script, &err) < 0)
+    if (home_make(&cli->home, &err) < 0 || sandbox_find(&script, &err) < 0)
         return cli_fail(&err);
     (void)snprintf(count, sizeof count, "%u", nodes);
     const char *words[] = {script, action, cli->home.sandbox, nodes ? "--nodes" : NULL,
