@@ -38,8 +38,7 @@ static int check_show(struct cli *cli, const char *file, const json_t *json, boo
         return cli_fail(&err);
     }
     printf("%s is good: %zu phase%s\n", file, phases, phases == 1 ? "" : "s");
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     return CLI_OK;
 }
 

@@ -29,6 +29,12 @@ int cli_usage(const struct cli *cli, const char *format, ...)
     return CLI_USAGE;
 }
 
+void cli_print(struct text *text)
+{
+    (void)fputs(text_string(text), stdout); /* as the header says */
+    text_fini(text);
+}
+
 void cli_wait(unsigned milliseconds)
 {
     struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};

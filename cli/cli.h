@@ -10,6 +10,7 @@
 
 struct error;
 struct http_client;
+struct text;
 
 enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -35,6 +36,9 @@ int cli_fail(const struct error *err);
 
 /* The same for wrong words, with a hint at the verb's help; returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints `text` to standard output and empties it. main() reports what standard output refused. */
+void cli_print(struct text *text);
 
 /* Sleeps; returns early when a signal was caught. */
 void cli_wait(unsigned milliseconds);

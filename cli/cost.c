@@ -367,8 +367,7 @@ int cost_verb(struct cli *cli, char **words)
         cost_write_all(cli, costs, month != NULL, &text);
     if (!as_json && !month)
         cost_write_expected(cli, json_object_get(json, "expected"), address.phase, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(json);
     return CLI_OK;
 }
@@ -394,8 +393,7 @@ static int budget_show(struct cli *cli, uint64_t workflow)
         cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &sum, &text);
     else
         text_add(&text, "nothing is spent yet\n");
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(json);
     return CLI_OK;
 }

@@ -7,7 +7,6 @@
 #include "cli/view.h"
 #include "lib/text.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <time.h>
 
@@ -49,7 +48,7 @@ static void event_write_change(const struct terminal *terminal, const json_t *ev
     const char *to = field_text(event, "to"), *message = field_text(event, "message");
     bool is_phase = strcmp(type, "phase") == 0;
     struct text safe = {0};
-    terminal_add_cut(&safe, message, SIZE_MAX);
+    terminal_add_plain(&safe, message);
     if (strcmp(type, "checkpoint") == 0)
         event_cut_path(&safe);
     if (strcmp(type, "promotion") == 0)

@@ -6,7 +6,6 @@
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +68,7 @@ static void evidence_write_lines(const char *title, const char *line, struct tex
         char *copy = text_format("%.*s", (int)length, line);
         if (length) {
             text_add(text, "      ");
-            terminal_add_cut(text, copy, SIZE_MAX);
+            terminal_add_plain(text, copy);
             text_add(text, "\n");
             lines++;
         }
@@ -118,7 +117,7 @@ static void evidence_write_gpus(const json_t *node, struct text *text)
     evidence_add_column(gpus, "power_w", "W", &line);
     if (line.size) {
         text_add(text, "    its GPUs: ");
-        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");
     }
     text_fini(&line);
@@ -137,7 +136,7 @@ void evidence_write(const struct terminal *out, const json_t *evidence, struct t
             text_addf(&line, " showed nothing for %.0f s", silent_s);
         text_addf(&line, ": %s", field_text(node, "summary"));
         text_add(text, "  ");
-        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");
         text_fini(&line);
         if (i > 0)

@@ -13,7 +13,6 @@
 #include "lib/text.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +52,8 @@ static void failures_list(const struct cli *cli, const json_t *catalogue)
         table_add(&table, COLOUR_PLAIN, field_text(entry, "title"));
     }
     table_write(&table, &cli->out, 0, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+    cli_print(&text);
     table_fini(&table);
-    text_fini(&text);
 }
 
 /* The end of a log; the caller's to free(). */
@@ -90,7 +88,7 @@ static void failures_print(const char *path, const struct finding *finding, stru
     }
     text_addf(text, "%s, cause %s, to blame: %s\n  %s: ", field_text(entry, "name"),
               field_text(entry, "cause"), field_text(entry, "blame"), field_text(entry, "title"));
-    terminal_add_cut(text, finding->line, SIZE_MAX);
+    terminal_add_plain(text, finding->line);
     text_add(text, "\n");
     if (field_text(entry, "advice")[0])
         text_addf(text, "  advice: %s\n", field_text(entry, "advice"));
@@ -114,8 +112,7 @@ static int failures_try(const json_t *catalogue, const struct option_arguments *
         failures_print(logs->items[i], &finding, &text);
         free(data);
     }
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     recognizer_free(recognizer);
     return status;
 }

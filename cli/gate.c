@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -93,8 +92,7 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
         client_print_json(json);
     else
         gate_write(cli, json, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(json);
     return CLI_OK;
 }

@@ -8,8 +8,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <stdio.h>
-
 enum gpus_form { GPUS_BY_NODE, GPUS_EACH, GPUS_JSON };
 
 static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_form form)
@@ -24,8 +22,7 @@ static void gpus_print(const struct cli *cli, const json_t *reply, enum gpus_for
         gpu_view_each(&cli->out, reply, &text);
     else
         gpu_view_nodes(&cli->out, reply, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
 }
 
 static int gpus_one(struct cli *cli, const struct address *asked, const void *context)

@@ -10,7 +10,6 @@
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 enum { LIVE_PHASES_MAX = 10, LIVE_NAME_COLUMNS = 12, LIVE_STATE_COLUMNS = 9 };

@@ -6,7 +6,6 @@
 #include "cli/wait.h"
 #include "lib/text.h"
 
-#include <stdint.h>
 #include <string.h>
 
 bool members_has(const json_t *phase)
@@ -104,7 +103,7 @@ void members_reasons(const json_t *matrix, struct text *text)
         text_addf(&line, "%zu out, %s%s: %s", counts[at], counts[at] > 1 ? "as " : "", first[at],
                   reasons[at]);
         text_add(text, at ? "" : "\n");
-        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");
         text_fini(&line);
     }

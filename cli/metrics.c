@@ -10,8 +10,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +78,7 @@ static int metrics_print(struct cli *cli, const char *path, bool as_json)
         text_add(&text, "no metrics yet\n");
     else
         metrics_write(cli, reply, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(reply);
     return CLI_OK;
 }

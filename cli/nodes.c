@@ -27,8 +27,7 @@ static int nodes_list(struct cli *cli, bool as_json)
         text_add(&text, "no node is left out\n");
     else
         view_nodes(&cli->out, nodes, (double)time(NULL), &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(json);
     return CLI_OK;
 }

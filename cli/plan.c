@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -320,18 +319,17 @@ static int plan_ask(struct cli *cli, const struct source *source, const json_t *
 
 static int plan_show(const struct cli *cli, const char *file, const json_t *plan, bool as_json)
 {
-    struct text text = {0};
     if (as_json) {
         client_print_json(plan);
     } else {
+        struct text text = {0};
         problems_print(file, json_object_get(plan, "warnings"));
         plan_write_table(cli, json_object_get(plan, "phases"), &text);
         plan_write_note(plan, &text);
         plan_write_sum(plan, &text);
         plan_write_dangers(cli, plan, &text);
-        (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
+        cli_print(&text);
     }
-    text_fini(&text);
     return field_is_true(plan, "fits") ? CLI_OK : CLI_FAILED;
 }
 

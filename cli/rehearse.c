@@ -47,7 +47,7 @@ static void rehearse_line(struct rehearse *report, const char *what, bool is_bad
 {
     text_addf(&report->text, "  %-11s", what);
     struct text safe = {0};
-    terminal_add_cut(&safe, said, SIZE_MAX);
+    terminal_add_plain(&safe, said);
     terminal_colour(&report->cli->out, &report->text, is_bad ? COLOUR_RED : COLOUR_PLAIN,
                     text_string(&safe));
     text_add(&report->text, "\n");

@@ -9,7 +9,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -55,8 +54,7 @@ static int runs_one(struct cli *cli, const struct address *address, const void *
         text_add(&text, "no runs yet\n");
     else
         view_runs(&cli->out, runs, (double)time(NULL), &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(runs);
     json_decref(json);
     return CLI_OK;

@@ -399,8 +399,7 @@ static int status_one(struct cli *cli, const struct address *address, const void
         status_write_run(cli, json, &text);
     if (!as_json)
         status_write_slurm(cli, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(json);
     return CLI_OK;
 }
@@ -422,8 +421,7 @@ static int status_all(struct cli *cli, bool all, bool as_json)
         status_write_rest(json, all, &text);
         status_write_slurm(cli, &text);
     }
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(json);
     return CLI_OK;
 }

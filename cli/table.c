@@ -5,10 +5,8 @@
 #include "lib/text.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -59,7 +57,7 @@ void table_add(struct table *table, enum colour colour, const char *string)
         table->cells = xrealloc(table->cells, table->cell_capacity * sizeof table->cells[0]);
     }
     struct text safe = {0};
-    terminal_add_cut(&safe, string, SIZE_MAX);
+    terminal_add_plain(&safe, string);
     table->cells[table->cell_count++] =
         (struct table_cell){.string = text_steal(&safe), .colour = colour};
 }

@@ -6,7 +6,6 @@
 #include "lib/text.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +79,7 @@ void tail_write(const json_t *run, const json_t *logs, struct text *text)
         size_t length = strcspn(line, "\n");
         char *copy = text_format("%.*s", (int)length, line);
         text_add(text, "    ");
-        terminal_add_cut(text, copy, SIZE_MAX);
+        terminal_add_plain(text, copy);
         text_add(text, "\n");
         free(copy);
         line += length + (line[length] == '\n');

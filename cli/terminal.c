@@ -111,8 +111,7 @@ static const char *terminal_skip(const char *string, size_t columns)
     return string;
 }
 
-/* Without colours, and with a '?' for each letter that a terminal would obey or not show. */
-static void terminal_add_plain(struct text *text, const char *string)
+void terminal_add_plain(struct text *text, const char *string)
 {
     size_t size = strlen(string);
     for (size_t at = 0, count; at < size; at += count) {

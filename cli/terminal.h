@@ -44,9 +44,11 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
 /* How many columns a UTF-8 text takes, without the colours in it. */
 size_t terminal_columns(const char *string);
 
-/* Adds at most `columns` of `string`; the last becomes a dot when something was cut. Colours are
- * left out and other control characters become '?': texts of programs must not command a terminal.
- */
+/* Adds `string` without its colours, and with a '?' for each other control character: texts of
+ * programs must not command a terminal. */
+void terminal_add_plain(struct text *text, const char *string);
+
+/* The same, at most `columns` wide. The last column becomes a dot when something was cut. */
 void terminal_add_cut(struct text *text, const char *string, size_t columns);
 
 /* Adds at most `columns` of a `string` that has no colours and control characters; where something

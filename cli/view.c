@@ -12,7 +12,6 @@
 #include "lib/text.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -450,7 +449,7 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
             advice = ""; /* it is about a value, and there is none */
         text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
-        terminal_add_cut(&safe, text_string(&line), SIZE_MAX);
+        terminal_add_plain(&safe, text_string(&line));
         text_addf(text, "%*s", (int)indent, "");
         terminal_colour(terminal, text, view_colour(view_verdict(verdict)), text_string(&safe));
         text_add(text, "\n");

@@ -19,7 +19,6 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +55,7 @@ static void watch_draw(struct watch *watch)
 {
     struct terminal *out = &watch->cli->out;
     if (!out->live) {
-        (void)fputs(text_string(&watch->above), stdout); /* main() looks at its errors */
+        cli_print(&watch->above);
         (void)fflush(stdout);
     } else {
         struct text live = {0};
@@ -75,7 +74,7 @@ static void watch_draw_last(struct watch *watch)
     if (out->live)
         terminal_draw(out, text_string(&watch->above), "");
     else
-        (void)fputs(text_string(&watch->above), stdout); /* main() looks at its errors */
+        cli_print(&watch->above);
     text_clear(&watch->above);
 }
 

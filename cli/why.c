@@ -246,7 +246,7 @@ static void why_write_remedies(const struct why *why, struct text *text)
         text_addf(&line, "%s: %s → ", field_text(run, "address"), cause[0] ? cause : "gate");
         if (remedy_add(run, &line)) {
             text_add(text, is_first ? "\n" : "");
-            terminal_add_cut(text, text_string(&line), SIZE_MAX);
+            terminal_add_plain(text, text_string(&line));
             text_add(text, "\n");
             is_first = false;
         }
@@ -291,7 +291,7 @@ static void why_write_guards(const struct why *why, struct text *text)
                   field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"),
                   advice[0] ? "; " : "", advice);
         text_add(text, "  ");
-        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");
         text_fini(&line);
     }
@@ -314,7 +314,7 @@ static void why_write_preflight(const struct why *why, struct text *text)
         if (!isnan(until))
             text_addf(&line, "; left out until %s", format_time(until, time(NULL), buffer));
         text_add(text, "  ");
-        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");
         text_fini(&line);
     }
@@ -327,7 +327,7 @@ static void why_write_warnings(const json_t *run, struct text *text)
     json_array_foreach(json_object_get(run, "warnings"), i, warning)
     {
         text_add(text, "  warning: ");
-        terminal_add_cut(text, field_text(warning, "message"), SIZE_MAX);
+        terminal_add_plain(text, field_text(warning, "message"));
         text_add(text, "\n");
     }
 }
@@ -347,7 +347,7 @@ static void why_write_advice(const struct why *why, struct text *text)
         if (is_held && (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0))
             text_addf(&line, "; phased can do this for you: remedies: {%s: ...}", cause);
         text_add(text, "  ");
-        terminal_add_cut(text, text_string(&line), SIZE_MAX);
+        terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");
     }
     text_clear(&line);
@@ -357,7 +357,7 @@ static void why_write_advice(const struct why *why, struct text *text)
     else if (strcmp(blame, "node") == 0)
         text_addf(&line, "; the node %s is to blame, and new jobs do not use it", node);
     text_add(text, "  ");
-    terminal_add_cut(text, text_string(&line), SIZE_MAX);
+    terminal_add_plain(text, text_string(&line));
     text_add(text, "\n");
     text_fini(&line);
 }
@@ -382,7 +382,7 @@ static void why_write_details(const struct why *why, struct text *text)
         why_write_preflight(why, text); /* says more than the message */
     } else if (why_is_below(why) && field_text(why->run, "message")[0]) {
         text_add(text, "  ");
-        terminal_add_cut(text, field_text(why->run, "message"), SIZE_MAX);
+        terminal_add_plain(text, field_text(why->run, "message"));
         text_add(text, "\n");
     }
     why_write_advice(why, text);
@@ -529,8 +529,7 @@ static int why_one(struct cli *cli, const struct address *asked, const void *con
         status = cli_fail(&err);
     else
         why_write(&why, &text);
-    (void)fputs(text_string(&text), stdout); /* main() looks at standard output's errors */
-    text_fini(&text);
+    cli_print(&text);
     json_decref(why.phase);
     json_decref(why.run);
     json_decref(why.newest);
