@@ -29,7 +29,7 @@ bin_phasectl_SOURCES = \
 	cli/tail.c cli/tail.h \
 	cli/why.c
 bin_phasectl_CPPFLAGS = $(AM_CPPFLAGS) -DPHASED_PKGLIBEXECDIR='"$(pkglibexecdir)"'
-bin_phasectl_LDADD = cli/libcli.a worker/metrics/libmetrics.a lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) \
+bin_phasectl_LDADD = cli/libcli.a lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) \
 	$(PCRE2_LIBS) $(SODIUM_LIBS) $(CURL_LIBS) -lm
 
 # What unit tests link too.

@@ -10,9 +10,9 @@
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
-#include "worker/metrics/guards.h"
-#include "worker/telemetry/speed.h"
+#include "lib/metrics/extract.h"
+#include "lib/metrics/guards.h"
+#include "lib/metrics/speed.h"
 
 #include <errno.h>
 #include <stdbool.h>

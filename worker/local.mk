@@ -1,5 +1,4 @@
 # worker: what runs on the allocated nodes.
-include worker/metrics/local.mk
 include worker/model/local.mk
 include worker/preflight/local.mk
 
@@ -15,9 +14,10 @@ worker_libworker_a_SOURCES = \
 	worker/transfer.c worker/transfer.h
 include worker/health/local.mk
 include worker/lead/local.mk
+include worker/metrics/local.mk
 include worker/node/local.mk
 include worker/telemetry/local.mk
-WORKER_LIBS = worker/libworker.a worker/metrics/libmetrics.a lib/libphased.a $(UV_LIBS) \
+WORKER_LIBS = worker/libworker.a lib/libphased.a $(UV_LIBS) \
 	$(CURL_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread
 
 bin_PROGRAMS += bin/phase-worker

@@ -1,4 +1,4 @@
-/* `mfu`: how large the model is, from which a run's MFU is told (worker/telemetry/speed.h). */
+/* `mfu`: how large the model is, from which a run's MFU is told (lib/metrics/speed.h). */
 #ifndef PHASED_LIB_SPEC_MODEL_SIZE_H
 #define PHASED_LIB_SPEC_MODEL_SIZE_H
 

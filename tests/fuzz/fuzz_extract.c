@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ tests_fuzz_fuzz_expr_LDADD = $(FUZZ_LDADD)
 FUZZ_TESTS += tests/fuzz/fuzz_extract
 tests_fuzz_fuzz_extract_SOURCES = tests/fuzz/fuzz_extract.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_extract_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
-tests_fuzz_fuzz_extract_LDADD = worker/metrics/libmetrics.a $(FUZZ_LDADD)
+tests_fuzz_fuzz_extract_LDADD = $(FUZZ_LDADD)
 FUZZ_TESTS += tests/fuzz/fuzz_failures
 tests_fuzz_fuzz_failures_SOURCES = tests/fuzz/fuzz_failures.c tests/fuzz/fuzz_main.c \
 	tests/fuzz/fuzz.h

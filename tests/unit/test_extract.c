@@ -4,7 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 #include "worker/metrics/extract_main.h"
 
 #include <dirent.h>

@@ -3,8 +3,8 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/metrics/guards.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/guards.h"
+#include "lib/metrics/extract.h"
 
 #include <math.h>
 #include <stdlib.h>

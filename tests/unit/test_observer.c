@@ -7,7 +7,7 @@
 #include "worker/clock.h"
 #include "worker/node/environment.h"
 #include "worker/journal.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 #include "worker/node/observer.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 #include "worker/metrics/proof.h"
 
 #include <stdlib.h>

@@ -3,9 +3,8 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
-#include "worker/telemetry/peak.h"
-#include "worker/telemetry/speed.h"
+#include "lib/metrics/extract.h"
+#include "lib/metrics/speed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -265,7 +264,7 @@ static void a_gpu_is_known_by_whole_words_of_its_name(void **state)
         {"", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_true(peak_tflops(rows[i].model) == rows[i].tflops);
+        assert_true(speed_peak_tflops(rows[i].model) == rows[i].tflops);
 }
 
 int main(void)

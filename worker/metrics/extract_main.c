@@ -4,7 +4,7 @@
 #include "lib/error.h"
 #include "lib/option.h"
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <errno.h>
 #include <stdio.h>

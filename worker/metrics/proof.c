@@ -3,7 +3,7 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #ifndef PHASED_WORKER_NODE_CHANNEL_H
 #define PHASED_WORKER_NODE_CHANNEL_H
 
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <stdint.h>
 

@@ -2,9 +2,9 @@
 #include "worker/node/rows.h"
 
 #include "worker/clock.h"
-#include "worker/metrics/guards.h"
+#include "lib/metrics/guards.h"
 #include "worker/journal.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <math.h>
 #include <stdlib.h>

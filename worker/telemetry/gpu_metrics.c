@@ -2,8 +2,8 @@
 #include "worker/telemetry/gpu_metrics.h"
 
 #include "worker/clock.h"
-#include "worker/metrics/guards.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/guards.h"
+#include "lib/metrics/extract.h"
 #include "worker/node/rows.h"
 
 #include <math.h>

@@ -7,8 +7,4 @@ worker_libworker_a_SOURCES += \
 	worker/telemetry/sampler.c worker/telemetry/sampler.h \
 	worker/telemetry/second.c worker/telemetry/second.h \
 	worker/telemetry/watch.c worker/telemetry/watch.h
-# What is computed from what a program prints: phasectl tries it on old logs.
-worker_metrics_libmetrics_a_SOURCES += \
-	worker/telemetry/peak.c worker/telemetry/peak.h \
-	worker/telemetry/speed.c worker/telemetry/speed.h
 EXTRA_DIST += worker/telemetry/README.md

@@ -5,8 +5,8 @@
  * value in any metric with `loss` in its name stops the run, unless the phase says nan_ok; and
  * `until` ends it well, once what it says is true and no guard has failed. Only metrics that guards
  * and `until` name are kept, so that a run of a million steps stays small. */
-#ifndef PHASED_WORKER_METRICS_GUARDS_H
-#define PHASED_WORKER_METRICS_GUARDS_H
+#ifndef PHASED_LIB_METRICS_GUARDS_H
+#define PHASED_LIB_METRICS_GUARDS_H
 
 #include <jansson.h>
 #include <stdint.h>

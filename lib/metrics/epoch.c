@@ -1,8 +1,8 @@
 /* Reads how far a program is in an epoch, as examples of PyTorch print it. */
-#include "worker/metrics/epoch.h"
+#include "lib/metrics/epoch.h"
 
-#include "worker/metrics/number.h"
-#include "worker/metrics/values.h"
+#include "lib/metrics/number.h"
+#include "lib/metrics/values.h"
 
 #include <ctype.h>
 #include <math.h>

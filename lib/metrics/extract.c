@@ -3,15 +3,15 @@
  * A line is read where it lies in the bytes fed, and copied only when it came in pieces or has
  * escape sequences. A carriage return ends a line as a line feed does, but its row waits: the next
  * state of the same bar may replace it. */
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/metrics/line.h"
+#include "lib/metrics/literal.h"
+#include "lib/metrics/pattern.h"
+#include "lib/metrics/values.h"
 #include "lib/text.h"
-#include "worker/metrics/line.h"
-#include "worker/metrics/literal.h"
-#include "worker/metrics/pattern.h"
-#include "worker/metrics/values.h"
 
 #include <errno.h>
 #include <math.h>
@@ -297,4 +297,39 @@ int extract_options_from_json(const json_t *json, struct extract_options *ret_op
     options.pattern = pattern;
     *ret_options = options;
     return 0;
+}
+
+/* --- Rows as JSON ---------------------------------------------------------------------------- */
+
+/* As few digits as give the same number again. */
+static void extract_add_number(struct text *text, double value)
+{
+    char digits[40];
+    if (isnan(value)) {
+        text_add(text, "\"nan\"");
+        return;
+    }
+    if (isinf(value)) {
+        text_add(text, value > 0 ? "\"inf\"" : "\"-inf\"");
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", precision, value); /* long enough */
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    text_add(text, digits);
+}
+
+/* Names are plain: nothing in them needs quoting. */
+void extract_row_write(const struct extract_row *row, struct text *text)
+{
+    text_add(text, "{");
+    if (row->has_step)
+        text_addf(text, "\"step\": %lld", (long long)row->step);
+    for (size_t i = 0; i < row->count; i++) {
+        text_addf(text, "%s\"%s\": ", i || row->has_step ? ", " : "", row->values[i].name);
+        extract_add_number(text, row->values[i].value);
+    }
+    text_add(text, "}");
 }

@@ -3,7 +3,7 @@
  * A program prints the same few names some hundred times a second, so all that can be known from a
  * name alone is found out once and remembered by the name's hash. Two names with the same hash of
  * 64 bits are taken for one; that is not going to happen. */
-#include "worker/metrics/values.h"
+#include "lib/metrics/values.h"
 
 #include "lib/text.h"
 

@@ -17,12 +17,12 @@
  *
  * operations, of the forward and the backward pass; attention is taken whole, also where a causal
  * mask leaves half of it out, and what is computed again is not counted. All tokens of a second,
- * over what all GPUs of the run can do at most (worker/telemetry/peak.h), of dense bf16. The
+ * over what all GPUs of the run can do at most (speed_peak_tflops()), of dense bf16. The
  * program's own `mfu`, of a convention that only it knows, is called `mfu_printed` then. */
-#ifndef PHASED_WORKER_TELEMETRY_SPEED_H
-#define PHASED_WORKER_TELEMETRY_SPEED_H
+#ifndef PHASED_LIB_METRICS_SPEED_H
+#define PHASED_LIB_METRICS_SPEED_H
 
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <stdbool.h>
 
@@ -57,5 +57,9 @@ const struct extract_row *speed_read(struct speed *speed, const struct extract_r
 /* Why MFU is not told, for people, the caller's to free(); NULL when it is, or was not asked for.
  */
 char *speed_trouble(const struct speed *speed);
+
+/* What a GPU can do at most: 10^12 dense bf16 operations a second of the GPU that the driver names
+ * so; 0: not known. */
+double speed_peak_tflops(const char *model);
 
 #endif

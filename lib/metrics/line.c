@@ -14,12 +14,12 @@
  *
  * What looks like a number but goes on as something else (a version, a date, an address, a path)
  * spoils the words before it. When in doubt a thing is no metric. */
-#include "worker/metrics/line.h"
+#include "lib/metrics/line.h"
 
-#include "worker/metrics/epoch.h"
-#include "worker/metrics/literal.h"
-#include "worker/metrics/number.h"
-#include "worker/metrics/values.h"
+#include "lib/metrics/epoch.h"
+#include "lib/metrics/literal.h"
+#include "lib/metrics/number.h"
+#include "lib/metrics/values.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* A count of steps that begins anew in each epoch. Internal to worker/metrics. */
-#ifndef PHASED_WORKER_METRICS_EPOCH_H
-#define PHASED_WORKER_METRICS_EPOCH_H
+/* A count of steps that begins anew in each epoch. Internal to lib/metrics. */
+#ifndef PHASED_LIB_METRICS_EPOCH_H
+#define PHASED_LIB_METRICS_EPOCH_H
 
 struct values;
 

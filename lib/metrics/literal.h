@@ -1,6 +1,6 @@
-/* JSON objects and Python's dicts in a line. Internal to worker/metrics. */
-#ifndef PHASED_WORKER_METRICS_LITERAL_H
-#define PHASED_WORKER_METRICS_LITERAL_H
+/* JSON objects and Python's dicts in a line. Internal to lib/metrics. */
+#ifndef PHASED_LIB_METRICS_LITERAL_H
+#define PHASED_LIB_METRICS_LITERAL_H
 
 #include <stddef.h>
 

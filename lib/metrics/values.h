@@ -1,9 +1,9 @@
 /* The values of one line, with their names made plain, and which of them is the step. Internal to
- * worker/metrics. */
-#ifndef PHASED_WORKER_METRICS_VALUES_H
-#define PHASED_WORKER_METRICS_VALUES_H
+ * lib/metrics. */
+#ifndef PHASED_LIB_METRICS_VALUES_H
+#define PHASED_LIB_METRICS_VALUES_H
 
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Numbers: a quick exact path for what loss and learning rates look like, strtod for the rest; and
  * the units that may stand behind them. */
-#include "worker/metrics/number.h"
+#include "lib/metrics/number.h"
 
 #include <ctype.h>
 #include <math.h>

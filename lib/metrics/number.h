@@ -1,6 +1,6 @@
-/* Numbers as programs print them. Internal to worker/metrics. */
-#ifndef PHASED_WORKER_METRICS_NUMBER_H
-#define PHASED_WORKER_METRICS_NUMBER_H
+/* Numbers as programs print them. Internal to lib/metrics. */
+#ifndef PHASED_LIB_METRICS_NUMBER_H
+#define PHASED_LIB_METRICS_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* `metrics: {pattern: ...}`: a PCRE2 pattern whose named groups are values. Internal to
- * worker/metrics. */
-#ifndef PHASED_WORKER_METRICS_PATTERN_H
-#define PHASED_WORKER_METRICS_PATTERN_H
+ * lib/metrics. */
+#ifndef PHASED_LIB_METRICS_PATTERN_H
+#define PHASED_LIB_METRICS_PATTERN_H
 
 #include <stddef.h>
 

@@ -1,17 +1,63 @@
 /* Speed of a run, out of what its program prints. */
-#include "worker/telemetry/speed.h"
+#include "lib/metrics/speed.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/telemetry/peak.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-/* As worker/metrics spells what programs print: "tok/sec" is tok_sec. */
+/* --- What a GPU can do at most ---------------------------------------------------------------- */
+
+enum { SPEED_PEAK_WORDS_MAX = 2 };
+
+/* Dense bf16 rates of NVIDIA's datasheets. The datasheets give twice as much, "with sparsity": for
+ * a matrix of which half is zero. torchtitan and Megatron-LM measure by the same figures. No
+ * program reaches them: the best product of matrices seen on an H100 SXM makes 794 of its 989.
+ *
+ * A row holds words of NVML's name. The first row counts of which all words are in the name. */
+static const struct {
+    const char *words[SPEED_PEAK_WORDS_MAX];
+    double tflops;
+} speed_peaks[] = {
+    {{"GB300"}, 2500},       {{"GB200"}, 2500},      {{"B300"}, 2250}, {{"B200"}, 2250},
+    {{"H200", "NVL"}, 835},  {{"H200"}, 989},        {{"GH200"}, 989}, {{"H20"}, 148},
+    {{"H100", "PCIe"}, 756}, {{"H100", "NVL"}, 835}, {{"H100"}, 989},  {{"A100"}, 312},
+    {{"A800"}, 312},         {{"L40S"}, 362},        {{"L4"}, 121},    {{"A40"}, 149.7},
+    {{"A30"}, 165},
+};
+
+static bool speed_has_word(const char *model, const char *word)
+{
+    size_t wanted = strlen(word);
+    for (const char *at = model; *at; at += strspn(at, " -")) {
+        size_t size = strcspn(at, " -");
+        if (size == wanted && strncasecmp(at, word, size) == 0)
+            return true;
+        at += size;
+    }
+    return false;
+}
+
+double speed_peak_tflops(const char *model)
+{
+    if (speed_has_word(model, "MIG")) /* its name does not say how large a part of the GPU it is */
+        return 0;
+    for (size_t i = 0; i < sizeof speed_peaks / sizeof *speed_peaks; i++) {
+        const char *const *words = speed_peaks[i].words;
+        if (speed_has_word(model, words[0]) && (!words[1] || speed_has_word(model, words[1])))
+            return speed_peaks[i].tflops;
+    }
+    return 0;
+}
+
+/* --- Names ------------------------------------------------------------------------------------ */
+
+/* As lib/metrics spells what programs print: "tok/sec" is tok_sec. */
 static const char *const speed_of_all[] = {
     "tokens_per_s", "tok_sec",       "tok_s",          "tokens_s",
     "tokens_sec",   "tokens_second", "tokens_per_sec", "tokens_per_second",
@@ -74,7 +120,7 @@ void speed_model(struct speed *speed, const char *model)
     free(speed->model);
     speed->model = xstrdup(model);
     if (speed->tflops == 0)
-        speed->tflops = peak_tflops(model);
+        speed->tflops = speed_peak_tflops(model);
 }
 
 /* NaN when the row does not have it. */

@@ -1,6 +1,6 @@
-/* What one line of a log tells, for `metrics: auto`. Internal to worker/metrics. */
-#ifndef PHASED_WORKER_METRICS_LINE_H
-#define PHASED_WORKER_METRICS_LINE_H
+/* What one line of a log tells, for `metrics: auto`. Internal to lib/metrics. */
+#ifndef PHASED_LIB_METRICS_LINE_H
+#define PHASED_LIB_METRICS_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

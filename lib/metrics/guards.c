@@ -1,12 +1,12 @@
 /* Watching metrics. */
-#include "worker/metrics/guards.h"
+#include "lib/metrics/guards.h"
 
 #include "lib/error.h"
 #include "lib/expr/check.h"
 #include "lib/expr/metrics.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/metrics/extract.h"
+#include "lib/metrics/extract.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -12,8 +12,8 @@
  * Memory is bounded whatever comes in: of a line longer than EXTRACT_LINE_MAX the rest is left
  * out, and names beyond the first EXTRACT_NAMES_MAX are. Where no step is told whole epochs stand
  * for it. No I/O; the callback runs inside the call that was fed. */
-#ifndef PHASED_WORKER_METRICS_EXTRACT_H
-#define PHASED_WORKER_METRICS_EXTRACT_H
+#ifndef PHASED_LIB_METRICS_EXTRACT_H
+#define PHASED_LIB_METRICS_EXTRACT_H
 
 #include <jansson.h>
 #include <stdbool.h>

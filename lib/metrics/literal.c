@@ -1,9 +1,9 @@
 /* One reader for JSON and for what Python prints for a dict, since logs have both and mixtures: NaN
  * in JSON, single quotes, None, np.float64(2.3), tensor(2.3, device='cuda:0'). */
-#include "worker/metrics/literal.h"
+#include "lib/metrics/literal.h"
 
-#include "worker/metrics/number.h"
-#include "worker/metrics/values.h"
+#include "lib/metrics/number.h"
+#include "lib/metrics/values.h"
 
 #include <ctype.h>
 #include <string.h>

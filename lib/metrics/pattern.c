@@ -1,11 +1,11 @@
 /* Patterns: compiled once, matched with bounded effort, since a pattern may backtrack without end
  * on a line that its author never saw. */
-#include "worker/metrics/pattern.h"
+#include "lib/metrics/pattern.h"
 
 #include "lib/error.h"
 #include "lib/memory.h"
-#include "worker/metrics/number.h"
-#include "worker/metrics/values.h"
+#include "lib/metrics/number.h"
+#include "lib/metrics/values.h"
 
 #include <errno.h>
 #include <stdlib.h>
