@@ -5,17 +5,15 @@ include worker/preflight/local.mk
 # What unit tests link too.
 noinst_LIBRARIES += worker/libworker.a
 worker_libworker_a_SOURCES = \
-	worker/assignment.c worker/assignment.h \
 	worker/clock.c worker/clock.h \
-	worker/journal.c worker/journal.h \
 	worker/lines.c worker/lines.h \
-	worker/link.c worker/link.h \
-	worker/nvml.c worker/nvml.h \
-	worker/transfer.c worker/transfer.h
+	worker/nvml.c worker/nvml.h
 include worker/health/local.mk
 include worker/lead/local.mk
 include worker/metrics/local.mk
 include worker/node/local.mk
+include worker/process/local.mk
+include worker/protocol/local.mk
 include worker/telemetry/local.mk
 WORKER_LIBS = worker/libworker.a lib/libphased.a $(UV_LIBS) \
 	$(CURL_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SODIUM_LIBS) -lm -lpthread

@@ -1,5 +1,5 @@
 /* Reading the journals of a run that nobody will write an outcome for. The lead does the same where
- * its job is started again (worker/lead/posthumous.c). */
+ * its job is started again (worker/protocol/posthumous.c). */
 #include "daemon/loop/posthumous.h"
 
 #include "daemon/loop/folder.h"

@@ -3,7 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,11 +5,11 @@
 
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/health/failure.h"
 #include "worker/health/gpu_fault.h"
 #include "worker/health/memory_kills.h"
-#include "worker/lead/outcome.h"
+#include "worker/protocol/outcome.h"
 #include "worker/node/ranklog.h"
 #include "worker/health/recent.h"
 

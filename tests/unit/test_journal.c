@@ -4,7 +4,7 @@
 #include "lib/file.h"
 #include "lib/journal_line.h"
 #include "lib/text.h"
-#include "worker/journal.h"
+#include "worker/protocol/journal.h"
 
 #include <fcntl.h>
 #include <limits.h>

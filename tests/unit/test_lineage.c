@@ -8,12 +8,12 @@
 #include "lib/saved.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/lead/job_folder.h"
-#include "worker/lead/lineage.h"
-#include "worker/lead/outcome.h"
-#include "worker/lead/phase_claim.h"
-#include "worker/lead/posthumous.h"
+#include "worker/protocol/lineage.h"
+#include "worker/protocol/outcome.h"
+#include "worker/protocol/phase_claim.h"
+#include "worker/protocol/posthumous.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "lib/text.h"
 #include "tests/unit/http_server.h"
 #include "worker/clock.h"
-#include "worker/journal.h"
-#include "worker/link.h"
+#include "worker/protocol/journal.h"
+#include "worker/protocol/link.h"
 
 #include <pthread.h>
 #include <stdlib.h>

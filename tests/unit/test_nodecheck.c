@@ -4,7 +4,7 @@
 #include "lib/text.h"
 #include "worker/lead/fitness.h"
 #include "worker/node/nodecheck_report.h"
-#include "worker/node/placement.h"
+#include "worker/process/placement.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static void a_type_of_slurm_promises_a_model_only_where_it_is_nvidias_name(void 
 static void groups_are_the_ranks_that_reduce_together(void **state)
 {
     static const struct {
-        struct placement_sizes sizes;
+        struct assignment_sizes sizes;
         const char *groups; /* NULL: none */
         bool is_group;
     } rows[] = {

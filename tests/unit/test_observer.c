@@ -3,10 +3,10 @@
 
 #include "lib/error.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/environment.h"
-#include "worker/journal.h"
+#include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"
 #include "worker/node/observer.h"
 

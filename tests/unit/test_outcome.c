@@ -5,7 +5,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/lead/outcome.h"
+#include "worker/protocol/outcome.h"
 
 #include <errno.h>
 #include <fcntl.h>

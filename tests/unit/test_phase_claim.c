@@ -6,9 +6,9 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/lead/inquiry.h"
-#include "worker/lead/phase_claim.h"
+#include "worker/protocol/phase_claim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -286,7 +286,7 @@ static void slurm_says_whether_a_life_of_a_job_is_over(void **state)
         struct inquiry_answer answer = {
             .restarts = rows[i].restarts, .is_unknown = rows[i].is_unknown, .text = rows[i].text};
         (void)snprintf(answer.state, sizeof(answer.state), "%s", rows[i].state);
-        assert_int_equal(phase_life_is_over(&life, &answer), rows[i].is_over);
+        assert_int_equal(inquiry_says_over(&answer, &life), rows[i].is_over);
     }
 }
 
@@ -304,7 +304,7 @@ static void a_job_that_is_being_ended_is_waited_for_but_not_for_ever(void **stat
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct inquiry_answer answer = {.text = ""};
         (void)snprintf(answer.state, sizeof(answer.state), "%s", rows[i].state);
-        assert_int_equal(phase_life_is_ending(&answer, rows[i].waited_s * 1000),
+        assert_int_equal(inquiry_says_ending(&answer, rows[i].waited_s * 1000),
                          rows[i].is_worth_it);
     }
 }

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/node/placement.h"
+#include "worker/process/placement.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static void ranks_are_numbered_as_megatron_does(void **state)
     /* The example in Megatron-LM's parallel_state.py, 16 GPUs, tensor 2, pipeline 4: tensor groups
      * 0-1, 2-3, ...; data groups 0-2, 1-3, 4-6, ...; pipeline groups 0-4-8-12, 1-5-9-13, ... */
     static const struct {
-        struct placement_sizes sizes;
+        struct assignment_sizes sizes;
         unsigned rank;
         struct placement at; /* tensor, pipeline, data */
     } rows[] = {
@@ -74,9 +74,9 @@ static void a_damaged_layout_is_refused(void **state)
         {"{\"tensor\": \"4\", \"pipeline\": 1, \"data\": 2}", -22, 99},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct placement_sizes sizes = {.tensor = 99};
+        struct assignment_sizes sizes = {.tensor = 99};
         json_t *json = json_loads(rows[i].json, JSON_DECODE_ANY, NULL);
-        assert_int_equal(placement_read(json, &sizes, NULL), rows[i].result);
+        assert_int_equal(assignment_read_sizes(json, &sizes, NULL), rows[i].result);
         assert_int_equal(sizes.tensor, rows[i].tensor);
         json_decref(json);
     }

@@ -4,7 +4,7 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/node/environment.h"
 #include "worker/node/shards.h"
 #include "worker/node/split.h"

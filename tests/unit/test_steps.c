@@ -1,7 +1,7 @@
 /* Which processes of a job are signalled: those of steps that somebody's srun has made. */
 #include "tests/unit/unit.h"
 
-#include "worker/node/steps.h"
+#include "worker/process/steps.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -5,9 +5,9 @@
 #include "lib/text.h"
 #include "worker/clock.h"
 #include "lib/metrics/guards.h"
-#include "worker/journal.h"
+#include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"
-#include "worker/node/rows.h"
+#include "worker/metrics/rows.h"
 #include "worker/telemetry/gpu_metrics.h"
 #include "worker/telemetry/means.h"
 

@@ -6,9 +6,9 @@
 #include "lib/text.h"
 #include "worker/node/environment.h"
 #include "worker/lines.h"
-#include "worker/lead/outcome.h"
+#include "worker/protocol/outcome.h"
 #include "worker/node/ranklog.h"
-#include "worker/node/report.h"
+#include "worker/protocol/report.h"
 #include "worker/node/tail.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/clock.h"
-#include "worker/node/processes.h"
+#include "worker/process/processes.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -3,9 +3,8 @@
 
 #include "lib/failures/recognizer.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
-#include "worker/node/crew.h"
-#include "worker/lead/outcome.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,21 +41,19 @@ static json_t *failure_from(const struct finding *finding, int rank)
                      "time", finding->time);
 }
 
-json_t *failure_look(const struct assignment *assignment, struct crew *crew)
+json_t *failure_look(const struct assignment *assignment, const struct failure_lines *ranks,
+                     size_t count)
 {
     json_t *best = NULL;
     const json_t *catalogue = failure_catalogue(assignment);
     if (json_array_size(catalogue) == 0)
         return NULL;
     struct recognizer *recognizer = recognizer_new(catalogue);
-    bool has_ranks = assignment->launch == ASSIGNMENT_LAUNCH_RANK;
-    for (unsigned i = 0; i < crew_count(crew); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct finding finding;
-        size_t size;
-        const char *lines = crew_recent(crew, i, &size);
-        if (!recognizer_look(recognizer, lines, size, &finding))
+        if (!recognizer_look(recognizer, ranks[i].lines, ranks[i].size, &finding))
             continue;
-        json_t *found = failure_from(&finding, has_ranks ? (int)crew_rank(crew, i)->rank : -1);
+        json_t *found = failure_from(&finding, ranks[i].rank);
         if (failure_is_better(assignment, found, best)) {
             json_decref(best);
             best = json_incref(found);

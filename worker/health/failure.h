@@ -9,13 +9,21 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct assignment;
-struct crew;
 struct outcome;
 
-/* What the newest lines of the crew's ranks tell; a new reference. NULL: nothing that is known. */
-json_t *failure_look(const struct assignment *assignment, struct crew *crew);
+/* The newest lines of one rank, not terminated. */
+struct failure_lines {
+    const char *lines;
+    size_t size;
+    int rank; /* -1: it has no number */
+};
+
+/* What the newest lines of all ranks tell; a new reference. NULL: nothing that is known. */
+json_t *failure_look(const struct assignment *assignment, const struct failure_lines *ranks,
+                     size_t count);
 
 /* The same for one text, as srun's complaint, if that tells a cause. */
 json_t *failure_look_at(const struct assignment *assignment, const char *line);

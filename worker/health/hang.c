@@ -1,6 +1,8 @@
 /* The rule of hangs. */
 #include "worker/health/hang.h"
 
+#include "worker/protocol/assignment.h"
+
 #include <stddef.h>
 
 void hang_init(struct hang *hang, int setting_s, int64_t now_ms)
@@ -28,7 +30,7 @@ void hang_look(struct hang *hang, enum hang_sign sign, int64_t now_ms)
 
 int64_t hang_limit_ms(const struct hang *hang)
 {
-    if (hang->setting_s == HANG_OFF)
+    if (hang->setting_s == ASSIGNMENT_HANG_OFF)
         return INT64_MAX;
     if (hang->setting_s > 0)
         return (int64_t)hang->setting_s * 1000;

@@ -28,9 +28,6 @@ enum {
     HANG_GAP_MS = 2000,
 };
 
-/* Of hang_init(), beside seconds. */
-enum { HANG_AUTOMATIC = -1, HANG_OFF = 0 };
-
 /* Excused: the silence until now has a reason, and is no measure of others. */
 enum hang_sign { HANG_NOTHING, HANG_LIFE, HANG_STEP, HANG_EXCUSED };
 
@@ -43,7 +40,7 @@ struct hang {
     unsigned intervals; /* between steps, up to HANG_STEPS */
 };
 
-/* The ranks start now. */
+/* The ranks start now. `setting_s` is the assignment's `hang_s`. */
 void hang_init(struct hang *hang, int setting_s, int64_t now_ms);
 
 /* What was seen since the look before. */

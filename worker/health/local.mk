@@ -8,10 +8,8 @@ worker_libworker_a_SOURCES += \
 	worker/health/memory_kills.c worker/health/memory_kills.h \
 	worker/health/odd.c worker/health/odd.h \
 	worker/health/pace.c worker/health/pace.h \
-	worker/health/quiet.c worker/health/quiet.h \
 	worker/health/ras.c worker/health/ras.h \
 	worker/health/recent.c worker/health/recent.h \
 	worker/health/testimony.c worker/health/testimony.h \
-	worker/health/vigil.c worker/health/vigil.h \
 	worker/health/witness.c worker/health/witness.h
 EXTRA_DIST += worker/health/README.md

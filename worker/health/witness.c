@@ -5,7 +5,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/clock.h"
-#include "worker/node/processes.h"
+#include "worker/process/processes.h"
 
 #include <errno.h>
 #include <fcntl.h>

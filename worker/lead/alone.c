@@ -4,8 +4,8 @@
 #include "lib/error.h"
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
-#include "worker/lead/lineage.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/lineage.h"
 
 #include <errno.h>
 #include <jansson.h>

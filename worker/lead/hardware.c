@@ -169,14 +169,3 @@ int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, str
     json_decref(found);
     return result;
 }
-
-json_t *hardware_read(const char *run_dir)
-{
-    char *path = text_format("%s/hardware.json", run_dir), *text = NULL;
-    json_t *json = NULL;
-    if (file_read(path, HARDWARE_FILE_MAX, &text, NULL, NULL) == 0)
-        json = json_loads(text, 0, NULL);
-    free(text);
-    free(path);
-    return json;
-}

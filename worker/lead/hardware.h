@@ -21,9 +21,6 @@ struct error;
  * is not waited for. Not knowing is no failure; only a file that cannot be written is. */
 int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, struct error *err);
 
-/* What the file says, the caller's; NULL: it is not there, or not yet. */
-json_t *hardware_read(const char *run_dir);
-
 /* The type of the job's GPUs in what `scontrol --detail show job` says of it, the caller's to
  * free(); NULL: none. */
 char *hardware_slurm_type(const char *description);

@@ -7,9 +7,9 @@
 #include "lib/text.h"
 #include "worker/lead/grace.h"
 #include "worker/lead/job_folder.h"
-#include "worker/lead/phase_claim.h"
+#include "worker/protocol/phase_claim.h"
 #include "worker/lead/lead.h"
-#include "worker/node/processes.h"
+#include "worker/process/processes.h"
 #include "worker/lead/requeue.h"
 
 #include <assert.h>

@@ -4,12 +4,16 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/lead/scontrol.h"
+#include "worker/protocol/phase_claim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* How long a job that is being ended is waited for. */
+enum { INQUIRY_ENDING_MS = 15 * 60 * 1000 };
 
 struct inquiry {
     uv_loop_t *loop;
@@ -95,4 +99,28 @@ void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *co
 void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context)
 {
     inquiry_new(loop, job_id, true, done, context);
+}
+
+bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life)
+{
+    static const char *const words[] = {"COMPLETED", "CANCELLED",    "FAILED",    "TIMEOUT",
+                                        "NODE_FAIL", "PREEMPTED",    "BOOT_FAIL", "DEADLINE",
+                                        "REVOKED",   "OUT_OF_MEMORY"};
+    if (answer->is_unknown)
+        return true;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (text_equal(answer->state, words[i]))
+            return true;
+    /* Its token stands in the path of its output, whatever else a site rewrites. */
+    bool is_other =
+        life->token[0] && strstr(answer->text, " StdOut=/") && !strstr(answer->text, life->token);
+    /* Restarts grow before the life that is requeued has ended: until then it is COMPLETING. */
+    bool is_next = text_equal(answer->state, "RUNNING") && strstr(answer->text, " Restarts=") &&
+                   answer->restarts != life->restarts;
+    return answer->state[0] && (is_other || is_next);
+}
+
+bool inquiry_says_ending(const struct inquiry_answer *answer, int64_t waited_ms)
+{
+    return text_equal(answer->state, "COMPLETING") && waited_ms < INQUIRY_ENDING_MS;
 }

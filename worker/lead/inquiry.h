@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct phase_life;
+
 enum { INQUIRY_TIMEOUT_MS = 3000 };
 
 struct inquiry_answer {
@@ -25,5 +27,11 @@ typedef void inquiry_done(void *context, const struct inquiry_answer *answer);
 void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
 /* The same about a job that Slurm may not know any more. */
 void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
+
+/* Whether the answer about a life's job means that this life of it is over. */
+bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life);
+/* Whether Slurm is ending the job, and is worth waiting for after `waited_ms`: what a node needs to
+ * kill the job's processes, and to run an epilog, but not what a node needs that hangs. */
+bool inquiry_says_ending(const struct inquiry_answer *answer, int64_t waited_ms);
 
 #endif

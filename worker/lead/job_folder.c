@@ -5,7 +5,7 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/lead/phase_claim.h"
+#include "worker/protocol/phase_claim.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -4,12 +4,12 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
 #include "worker/lead/lead_state.h"
-#include "worker/node/steps.h"
+#include "worker/process/steps.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -350,7 +350,7 @@ static int lead_open_first(struct lead *lead, struct error *err)
     if (result < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run matters more */
     result = job_folder_read_current(lead->job_dir, &run_dir, err);
-    if (result == 0 && lead_run_is_sealed(run_dir, err))
+    if (result == 0 && outcome_is_sealed(run_dir, err))
         result = -ECANCELED;
     if (result == 0)
         result = lead_run_open(run_dir, &lead->commands, &lead->run, err);

@@ -3,7 +3,7 @@
 #include "worker/lead/lead_state.h"
 
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

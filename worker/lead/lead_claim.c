@@ -4,10 +4,10 @@
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/lead/inquiry.h"
-#include "worker/lead/phase_claim.h"
+#include "worker/protocol/phase_claim.h"
 #include "worker/node/agent.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@ static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
     lead->claim.is_asking = false;
     if (lead->state != LEAD_LAUNCHING)
         return;
-    bool is_over = phase_life_is_over(&lead->claim.holder.life, answer);
+    bool is_over = inquiry_says_over(answer, &lead->claim.holder.life);
     if (is_over)
         lead->claim.passed.over = lead->claim.holder.number;
-    else if (phase_life_is_ending(answer, clock_steady_ms() - lead->claim.since_ms))
+    else if (inquiry_says_ending(answer, clock_steady_ms() - lead->claim.since_ms))
         uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_over ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
@@ -71,7 +71,7 @@ bool lead_claim(struct lead *lead)
     if (lead->claim.is_asking)
         return false;
     unsigned last = lead->claim.holder.number;
-    int result = lead_run_is_sealed(run->assignment->run_dir, &err)
+    int result = outcome_is_sealed(run->assignment->run_dir, &err)
                      ? -ECANCELED
                      : phase_claim_take(run->assignment, &lead->life, lead->claim.passed,
                                         &lead->claim.holder, &err);

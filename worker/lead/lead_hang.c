@@ -4,7 +4,7 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/health/odd.h"
 
 #include <stdio.h>

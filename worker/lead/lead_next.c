@@ -4,10 +4,10 @@
 #include "lib/error.h"
 #include "lib/text.h"
 #include "worker/lead/alone.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/lead/job_folder.h"
-#include "worker/link.h"
+#include "worker/protocol/link.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void lead_next(struct lead *lead, const char *run_dir)
     struct lead_run *next = NULL;
     struct error err;
     commands_clear(&lead->commands);
-    int result = lead_run_is_sealed(run_dir, &err)
+    int result = outcome_is_sealed(run_dir, &err)
                      ? -ECANCELED
                      : lead_run_open(run_dir, &lead->commands, &next, &err);
     assert(result < 0 || next);
@@ -85,7 +85,7 @@ static void lead_go_alone(struct lead *lead)
     char *run_dir = NULL;
     commands_clear(&lead->commands);
     int result = alone_make_run(lead->run->assignment, &run_dir, &err);
-    if (result == 0 && lead_run_is_sealed(run_dir, &err))
+    if (result == 0 && outcome_is_sealed(run_dir, &err))
         result = -ECANCELED;
     if (result == 0)
         result = lead_run_open(run_dir, &lead->commands, &next, &err);

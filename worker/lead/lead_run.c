@@ -5,17 +5,17 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/lead/commands.h"
 #include "worker/health/failure.h"
 #include "worker/lead/hardware.h"
 #include "worker/lead/inquiry.h"
 #include "worker/lead/job_folder.h"
-#include "worker/journal.h"
-#include "worker/link.h"
-#include "worker/lead/phase_claim.h"
-#include "worker/lead/posthumous.h"
+#include "worker/protocol/journal.h"
+#include "worker/protocol/link.h"
+#include "worker/protocol/phase_claim.h"
+#include "worker/protocol/posthumous.h"
 #include "worker/node/shards.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAD_RUN_STOP_S = 10, LEAD_RUN_TOMBSTONE_MAX = 65536 };
+enum { LEAD_RUN_STOP_S = 10 };
 
 static int lead_run_write_script(const struct lead_run *run, const char *name, const char *script,
                                  struct error *err)
@@ -200,25 +200,6 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
     (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
     *ret_run = run;
     return 0;
-}
-
-bool lead_run_is_sealed(const char *run_dir, struct error *err)
-{
-    char *path = text_format("%s/tombstone.json", run_dir), *text = NULL;
-    bool is_sealed = access(path, F_OK) == 0;
-    json_t *json = is_sealed && file_read(path, LEAD_RUN_TOMBSTONE_MAX, &text, NULL, NULL) == 0
-                       ? json_loads(text, 0, NULL)
-                       : NULL;
-    const char *outcome = json_string_value(json_object_get(json, "outcome"));
-    const char *message = json_string_value(json_object_get(json, "message"));
-    if (is_sealed)
-        (void)error_set(err, -ECANCELED, "the daemon has declared this run over: %s%s%s",
-                        outcome ? outcome : "ended", message && *message ? ", " : "",
-                        message ? message : "");
-    json_decref(json);
-    free(text);
-    free(path);
-    return is_sealed;
 }
 
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err)
@@ -461,7 +442,7 @@ static void lead_run_obey_tombstone(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
     struct error err;
-    if (!lead_run_is_sealed(run->assignment->run_dir, &err) || outcome->kind == OUTCOME_CANCELLED)
+    if (!outcome_is_sealed(run->assignment->run_dir, &err) || outcome->kind == OUTCOME_CANCELLED)
         return;
     run->is_decided = false;
     (void)lead_run_decide(run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE, "%s", err.message);

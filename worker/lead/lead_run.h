@@ -5,7 +5,7 @@
 #ifndef PHASED_WORKER_LEAD_LEAD_RUN_H
 #define PHASED_WORKER_LEAD_LEAD_RUN_H
 
-#include "worker/lead/outcome.h"
+#include "worker/protocol/outcome.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,9 +42,6 @@ struct lead_run {
  * now. Only its link is of use then. */
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err);
-/* Whether the daemon has declared the run in `run_dir` over without a word of its worker, as a
- * tombstone in its folder says; then `err` tells why. It must not begin. */
-bool lead_run_is_sealed(const char *run_dir, struct error *err);
 /* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
 void lead_run_close(struct lead_run *run, int drain_ms);
 

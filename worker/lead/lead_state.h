@@ -14,7 +14,7 @@
 #include "worker/lead/commands.h"
 #include "worker/lead/fitness.h"
 #include "worker/lead/lead_run.h"
-#include "worker/lead/phase_claim.h"
+#include "worker/protocol/phase_claim.h"
 #include "worker/health/pace.h"
 #include "worker/lead/step.h"
 

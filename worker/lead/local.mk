@@ -17,10 +17,6 @@ worker_libworker_a_SOURCES += \
 	worker/lead/lead_next.c \
 	worker/lead/lead_run.c worker/lead/lead_run.h \
 	worker/lead/lead_state.h \
-	worker/lead/lineage.c worker/lead/lineage.h \
-	worker/lead/outcome.c worker/lead/outcome.h \
-	worker/lead/phase_claim.c worker/lead/phase_claim.h \
-	worker/lead/posthumous.c worker/lead/posthumous.h \
 	worker/lead/requeue.c worker/lead/requeue.h \
 	worker/lead/scontrol.c worker/lead/scontrol.h \
 	worker/lead/step.c worker/lead/step.h

@@ -4,13 +4,12 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/lead/lead_run.h"
-#include "worker/lead/outcome.h"
-#include "worker/lead/phase_claim.h"
+#include "worker/protocol/outcome.h"
+#include "worker/protocol/phase_claim.h"
 #include "worker/lines.h"
 #include "worker/node/node_run.h"
-#include "worker/node/processes.h"
-#include "worker/node/report.h"
+#include "worker/process/processes.h"
+#include "worker/protocol/report.h"
 #include "worker/node/task.h"
 
 #include <assert.h>
@@ -169,7 +168,7 @@ static bool agent_is_superseded(const struct agent *agent)
     const struct phase_life life = phase_life_own();
     struct error err;
     return outcome_is_there(agent->run_dir, life.token) ||
-           lead_run_is_sealed(agent->run_dir, &err) ||
+           outcome_is_sealed(agent->run_dir, &err) ||
            phase_claim_is_lost(agent->run_dir, &life, agent->claim);
 }
 

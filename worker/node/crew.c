@@ -4,14 +4,14 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/environment.h"
 #include "worker/health/memory_kills.h"
-#include "worker/node/processes.h"
+#include "worker/process/processes.h"
 #include "worker/node/rank.h"
 #include "worker/node/ranklog.h"
-#include "worker/node/steps.h"
+#include "worker/process/steps.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,9 +3,10 @@
 
 #include "lib/memory.h"
 #include "lib/spec/phase.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/node/groups.h"
 #include "worker/node/shards.h"
+#include "worker/process/placement.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -173,7 +174,7 @@ static void environment_add_job(struct environment *environment, char *const *jo
 
 /* The sizes of the layout, where there is one. */
 static void environment_add_sizes(struct environment *environment,
-                                  const struct placement_sizes *sizes)
+                                  const struct assignment_sizes *sizes)
 {
     if (!sizes->tensor)
         return;

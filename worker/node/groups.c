@@ -4,9 +4,9 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/node/environment.h"
-#include "worker/node/placement.h"
+#include "worker/process/placement.h"
 #include "worker/node/rendezvous.h"
 
 #include <errno.h>

@@ -12,16 +12,13 @@ worker_libworker_a_SOURCES += \
 	worker/node/nodecheck.c worker/node/nodecheck.h \
 	worker/node/nodecheck_report.c worker/node/nodecheck_report.h \
 	worker/node/observer.c worker/node/observer.h \
-	worker/node/placement.c worker/node/placement.h \
-	worker/node/processes.c worker/node/processes.h \
+	worker/node/quiet.c worker/node/quiet.h \
 	worker/node/rank.c worker/node/rank.h \
 	worker/node/ranklog.c worker/node/ranklog.h \
 	worker/node/rendezvous.c worker/node/rendezvous.h \
-	worker/node/report.c worker/node/report.h \
-	worker/node/rows.c worker/node/rows.h \
 	worker/node/shards.c worker/node/shards.h \
 	worker/node/split.c worker/node/split.h \
-	worker/node/steps.c worker/node/steps.h \
 	worker/node/tail.c worker/node/tail.h \
-	worker/node/task.c worker/node/task.h
+	worker/node/task.c worker/node/task.h \
+	worker/node/vigil.c worker/node/vigil.h
 EXTRA_DIST += worker/node/README.md

@@ -2,17 +2,17 @@
 #include "worker/node/node_run_state.h"
 
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/crew.h"
 #include "worker/health/failure.h"
 #include "worker/node/groups.h"
-#include "worker/journal.h"
-#include "worker/link.h"
+#include "worker/protocol/journal.h"
+#include "worker/protocol/link.h"
 #include "worker/node/nodecheck.h"
 #include "worker/node/observer.h"
 #include "worker/node/shards.h"
-#include "worker/health/vigil.h"
+#include "worker/node/vigil.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +47,26 @@ json_t *node_run_failure(const struct node_run *run, const struct crew_rank *ran
     return failure;
 }
 
+static json_t *node_run_find_failure(const struct node_run *run)
+{
+    bool has_ranks = run->assignment->launch == ASSIGNMENT_LAUNCH_RANK;
+    unsigned count = crew_count(run->crew);
+    struct failure_lines *ranks = calloc(count + 1, sizeof *ranks);
+    if (!ranks)
+        abort();
+    for (unsigned i = 0; i < count; i++) {
+        ranks[i].lines = crew_recent(run->crew, i, &ranks[i].size);
+        ranks[i].rank = has_ranks ? (int)crew_rank(run->crew, i)->rank : -1;
+    }
+    json_t *failure = failure_look(run->assignment, ranks, count);
+    free(ranks);
+    return failure;
+}
+
 void node_run_look_for_failure(struct node_run *run)
 {
     if (!run->has_looked && run->crew)
-        run->failure = failure_look(run->assignment, run->crew);
+        run->failure = node_run_find_failure(run);
     run->has_looked = true;
 }
 

@@ -19,7 +19,7 @@
  *                                                       process none of the three; `failure`: what
  *                                                       is known of it, or null
  *   {"report": "guard", "turn", "cause": "guard" | "nan", "message", "verdict"}
- *   {"report": "silent" | "examined" | "pace", "turn", ...}    as worker/health/vigil.h has them
+ *   {"report": "silent" | "examined" | "pace", "turn", ...}    as worker/node/vigil.h has them
  *   {"report": "gone", "turn"}
  *   {"report": "ended", "turn", "final", "ended", "last_step" and "checkpoint" (a step) or null,
  * "failed" and "failure" as above or null, "idle": true where the run has no ranks here, "shards":

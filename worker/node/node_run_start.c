@@ -5,16 +5,16 @@
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/crew.h"
 #include "worker/node/groups.h"
-#include "worker/journal.h"
-#include "worker/link.h"
+#include "worker/protocol/journal.h"
+#include "worker/protocol/link.h"
 #include "worker/node/nodecheck.h"
 #include "worker/node/observer.h"
 #include "worker/node/shards.h"
-#include "worker/health/vigil.h"
+#include "worker/node/vigil.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #include "lib/memory.h"
 #include "lib/place.h"
 #include "lib/text.h"
-#include "worker/assignment.h"
+#include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/nodecheck_report.h"
-#include "worker/node/processes.h"
+#include "worker/process/processes.h"
 
 #include <assert.h>
 #include <errno.h>

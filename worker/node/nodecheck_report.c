@@ -2,7 +2,7 @@
 #include "worker/node/nodecheck_report.h"
 
 #include "lib/text.h"
-#include "worker/node/placement.h"
+#include "worker/process/placement.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -146,11 +146,11 @@ static void nodecheck_add_groups(struct text *text, const char *name, unsigned t
     }
 }
 
-char *nodecheck_groups(const struct placement_sizes *sizes, bool is_group)
+char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group)
 {
     struct text text = {0};
     unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
-    /* As worker/node/placement.h numbers the ranks: tensor neighbours first, data next. */
+    /* As worker/process/placement.h numbers the ranks: tensor neighbours first, data next. */
     if (sizes->tensor > 1)
         nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);
     if (!is_group && total && sizes->data > 1)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct placement_sizes;
+struct assignment_sizes;
 
 enum { NODECHECK_REASON_MAX = 180, NODECHECK_MODEL_SIZE = 8 };
 
@@ -36,6 +36,6 @@ bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
  * then those of data groups, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". With `launch: group` (is_group)
  * each group is a world of its own: none reduces with another. NULL where there are none, or
  * nothing is said of them. The caller's to free(). */
-char *nodecheck_groups(const struct placement_sizes *sizes, bool is_group);
+char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group);
 
 #endif

@@ -2,7 +2,7 @@
 #include "worker/node/task.h"
 
 #include "lib/error.h"
-#include "worker/node/processes.h"
+#include "worker/process/processes.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 #include "worker/clock.h"
 #include "lib/metrics/guards.h"
 #include "lib/metrics/extract.h"
-#include "worker/node/rows.h"
+#include "worker/metrics/rows.h"
 
 #include <math.h>
 

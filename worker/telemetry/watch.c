@@ -4,7 +4,7 @@
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "worker/clock.h"
-#include "worker/journal.h"
+#include "worker/protocol/journal.h"
 #include "worker/lines.h"
 #include "worker/telemetry/means.h"
 

@@ -1,0 +1,92 @@
+/* Collecting rows of metrics. */
+#include "worker/metrics/rows.h"
+
+#include "worker/clock.h"
+#include "lib/metrics/guards.h"
+#include "worker/protocol/journal.h"
+#include "lib/metrics/extract.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROWS_UNFLUSHED_MAX = 1000 };
+
+static json_t *rows_number(double value)
+{
+    if (isnan(value))
+        return json_string("nan");
+    if (isinf(value))
+        return json_string(value > 0 ? "inf" : "-inf");
+    return json_real(value);
+}
+
+/* Ends the entry that is being put together. */
+static void rows_end_entry(struct rows *rows)
+{
+    if (!rows->values)
+        return;
+    json_t *members =
+        json_pack("{s:I, s:o}", "step", (json_int_t)rows->step, "values", rows->values);
+    rows->values = NULL;
+    journal_add(rows->journal, JOURNAL_FACT, "metric", members);
+    rows->unflushed++;
+}
+
+static bool rows_fits(const struct rows *rows, int64_t step, const struct extract_value *values,
+                      size_t count)
+{
+    if (!rows->values || rows->step != step)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (json_object_get(rows->values, values[i].name))
+            return false;
+    return true;
+}
+
+/* Puts values into the entry of this step, which is begun where there is none that they fit in. */
+static void rows_note(struct rows *rows, int64_t step, const struct extract_value *values,
+                      size_t count)
+{
+    if (!rows_fits(rows, step, values, count)) {
+        rows_end_entry(rows);
+        rows->values = json_object();
+        rows->step = step;
+    }
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(rows->values, values[i].name, rows_number(values[i].value));
+}
+
+void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract_value *values,
+                      size_t count)
+{
+    rows_note(rows, rows->has_row ? rows->last_step : otherwise, values, count);
+}
+
+void rows_add(struct rows *rows, const struct extract_row *row)
+{
+    int64_t step = row->step;
+    if (!row->has_step) /* counted from where the run begins: settings, which are printed first */
+        step = rows->has_step ? rows->last_step : rows->begin_step + row->step;
+    double time_s = (double)(clock_steady_ms() - rows->began_ms) / 1000;
+    rows->has_row = true;
+    rows->has_step |= row->has_step;
+    rows->last_step = step;
+    rows_note(rows, step, row->values, row->count);
+    for (size_t i = 0; i < row->count; i++)
+        guards_add(rows->guards, step, time_s, &row->values[i]);
+    if (rows->unflushed >= ROWS_UNFLUSHED_MAX)
+        rows_flush(rows);
+}
+
+void rows_flush(struct rows *rows)
+{
+    rows_end_entry(rows);
+    rows->unflushed = 0;
+    journal_flush(rows->journal);
+}
+
+void rows_fini(struct rows *rows)
+{
+    json_decref(rows->values);
+    *rows = (struct rows){0};
+}

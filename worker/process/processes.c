@@ -1,0 +1,193 @@
+/* Finding descendants by the parents that /proc tells. */
+#include "worker/process/processes.h"
+
+#include "lib/error.h"
+#include "lib/memory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    PROCESSES_END_TRIES = 500,
+    PROCESSES_END_MS = 20, /* between them */
+};
+
+int processes_adopt(struct error *err)
+{
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return error_set(err, -errno, "cannot become a subreaper: %s", strerror(errno));
+    return 0;
+}
+
+pid_t processes_reap(int *ret_status)
+{
+    pid_t pid;
+    do {
+        pid = waitpid(-1, ret_status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    return pid;
+}
+
+/* Reads "pid (name) state ppid pgrp ..."; the name may hold anything, so the last parenthesis ends
+ * it. Zombies are left out: their end is known already. */
+bool process_read(const char *path, struct process *ret_process)
+{
+    char text[1024], state;
+    int parent, group;
+    unsigned threads;
+    unsigned long long user, system;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t size = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    const char *name = strchr(text, '('), *end = strrchr(text, ')');
+    if (!name || !end ||
+        sscanf(end + 1, " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u",
+               &state, &parent, &group, &user, &system, &threads) != 6 ||
+        state == 'Z')
+        return false;
+    *ret_process = (struct process){.pid = (pid_t)strtol(text, NULL, 10),
+                                    .parent = parent,
+                                    .group = group,
+                                    .state = state,
+                                    .threads = threads,
+                                    .ticks = user + system};
+    (void)snprintf(ret_process->name, sizeof(ret_process->name), "%.*s", (int)(end - name - 1),
+                   name + 1); /* may be cut */
+    return true;
+}
+
+struct process *processes_all(size_t *ret_count)
+{
+    struct process *list = NULL;
+    size_t count = 0, capacity = 0;
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        struct process process;
+        char path[64];
+        bool fits = snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name) < 64;
+        if (!isdigit((unsigned char)entry->d_name[0]) || !fits || !process_read(path, &process))
+            continue;
+        if (count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            list = xrealloc(list, capacity * sizeof(*list));
+        }
+        list[count++] = process;
+    }
+    if (folder)
+        closedir(folder);
+    *ret_count = count;
+    return list;
+}
+
+struct process *processes_family(pid_t ancestor, size_t *ret_count)
+{
+    size_t count, found = 0;
+    struct process *list = processes_all(&count);
+    struct process *family = xmalloc((count + 1) * sizeof(*family));
+    /* Each member brings its children; a process has one parent, so none comes twice. */
+    for (size_t parents = 0; parents <= found; parents++) {
+        pid_t parent = parents ? family[parents - 1].pid : ancestor;
+        for (size_t i = 0; i < count; i++)
+            if (list[i].parent == parent && found < count)
+                family[found++] = list[i];
+    }
+    free(list);
+    *ret_count = found;
+    return family;
+}
+
+bool processes_is_srun(const struct process *process)
+{
+    return strcmp(process->name, "srun") == 0;
+}
+
+/* Whether it does something of its own at a signal, and does not just die. */
+static bool processes_catches(pid_t pid, int number)
+{
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid); /* fits */
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    return caught >> (number - 1) & 1;
+}
+
+static bool processes_waits_for_srun(const struct process *family, size_t count, size_t waiter)
+{
+    for (size_t i = waiter; i < count; i++) {
+        if (!processes_is_srun(&family[i]))
+            continue;
+        size_t at = i; /* parents come before their children */
+        for (size_t k = i; k-- > waiter;)
+            if (family[k].pid == family[at].parent)
+                at = k;
+        if (at == waiter)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the signal would end an srun, or a shell that waits for one: as a batch script's does,
+ * that lives on until the program under srun has saved. */
+static bool processes_is_spared(const struct process *family, size_t count, size_t member,
+                                int number)
+{
+    return number != SIGKILL && processes_waits_for_srun(family, count, member) &&
+           (processes_is_srun(&family[member]) || !processes_catches(family[member].pid, number));
+}
+
+/* Signals the descendants in `group`, or all for 0. */
+static unsigned processes_signal(pid_t group, int number)
+{
+    size_t count;
+    unsigned signalled = 0;
+    struct process *family = processes_family(getpid(), &count);
+    for (size_t member = 0; member < count; member++) {
+        bool is_meant = (!group || family[member].group == group) &&
+                        !processes_is_spared(family, count, member, number);
+        if (is_meant && kill(family[member].pid, number) == 0)
+            signalled++;
+    }
+    free(family);
+    return signalled;
+}
+
+unsigned processes_signal_all(int number)
+{
+    return processes_signal(0, number);
+}
+
+void processes_end_all(void)
+{
+    int status;
+    for (unsigned i = 0; i < PROCESSES_END_TRIES && processes_signal_all(SIGKILL); i++) {
+        (void)poll(NULL, 0, PROCESSES_END_MS);
+        while (processes_reap(&status) > 0)
+            ;
+    }
+}
+
+unsigned processes_signal_group(pid_t group, int number)
+{
+    return processes_signal(group, number);
+}

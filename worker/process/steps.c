@@ -1,0 +1,173 @@
+/* Finding the processes of steps: by their environments, else by slurmstepd. */
+#include "worker/process/steps.h"
+
+#include "lib/file.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+#include "worker/process/processes.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS_ENVIRONMENT_MAX = 4 << 20, /* the kernel's limit is 6 MiB, arguments included */
+    STEPS_LINE_MAX = 1 << 20,
+    STEPS_NUMBER_END = 0x7fffffff /* Slurm's own steps have higher ones: slurm.h */
+};
+
+#define STEPS_SLURMSTEPD "slurmstepd" /* as its process is called */
+
+enum steps_word { STEPS_OTHERS, STEPS_OURS, STEPS_SILENT };
+
+static bool steps_same(const char *a, const char *b)
+{
+    return a && b && text_equal(a, b);
+}
+
+/* The value of a variable in the text of /proc/PID/environ; NULL when it is not there. */
+static const char *steps_value(const char *environment, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
+}
+
+/* Whether it is a step that somebody's srun has made, and not Slurm's own one for the batch script,
+ * in which the lead is. Since Slurm 26.05 that has a number too: -5, as one of 32 bits. */
+static bool steps_is_sruns(const char *step)
+{
+    return step && strtoll(step, NULL, 10) >= 0 && strtoll(step, NULL, 10) < STEPS_NUMBER_END;
+}
+
+/* What an environment says of whose its process is. */
+static enum steps_word steps_judge(const char *environment, size_t size, const char *run_dir)
+{
+    const char *job = steps_value(environment, size, "SLURM_JOB_ID");
+    const char *node = steps_value(environment, size, "SLURMD_NODENAME");
+    const char *step = steps_value(environment, size, "SLURM_STEP_ID");
+    const char *run = steps_value(environment, size, "PHASED_RUN_DIR");
+    const char *token = steps_value(environment, size, "PHASED_JOB");
+    bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
+    if (token && getenv("PHASED_JOB") && !text_equal(token, getenv("PHASED_JOB")))
+        is_run = false; /* another Slurm on this machine gives out the same ids */
+    if (!job || !node || !step)
+        return STEPS_SILENT;
+    bool is_ours = steps_is_sruns(step) && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
+                   steps_same(job, getenv("SLURM_JOB_ID")) &&
+                   steps_same(node, getenv("SLURMD_NODENAME"));
+    return is_ours ? STEPS_OURS : STEPS_OTHERS;
+}
+
+static enum steps_word steps_ask(const struct process *process, const char *run_dir)
+{
+    char path[64], *environment = NULL;
+    size_t size = 0;
+    enum steps_word word = STEPS_SILENT; /* where it cannot be read, too */
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)process->pid); /* fits */
+    if (file_read(path, STEPS_ENVIRONMENT_MAX, &environment, &size, NULL) == 0)
+        word = steps_judge(environment, size, run_dir);
+    free(environment);
+    return word;
+}
+
+/* Whether it is the slurmstepd of another step of this job that somebody's srun has made. It shows
+ * itself as "slurmstepd: [JOB.STEP]", or "[JOB.STEP+0]"; Slurm's own steps have names there. */
+static bool steps_is_stepd(const struct process *process)
+{
+    char path[64], *line = NULL, *end, step[32];
+    const char *job = getenv("SLURM_JOB_ID");
+    if (!text_equal(process->name, STEPS_SLURMSTEPD) || !job)
+        return false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)process->pid); /* fits */
+    if (file_read(path, STEPS_LINE_MAX, &line, NULL, NULL) < 0)
+        return false;
+    char *begin = text_format("slurmstepd: [%s.", job);
+    const char *number = text_starts(line, begin) ? line + strlen(begin) : "";
+    (void)snprintf(step, sizeof(step), "%lu", strtoul(number, &end, 10)); /* fits */
+    bool is_stepd = isdigit((unsigned char)*number) && (*end == ']' || *end == '+') &&
+                    steps_is_sruns(step) && !steps_same(step, getenv("SLURM_STEP_ID"));
+    free(begin);
+    free(line);
+    return is_stepd;
+}
+
+static const struct process *steps_find(const struct process *list, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return &list[i];
+    return NULL;
+}
+
+/* Whether the process is in the group of one that slurmstepd has started; all of a step are in one
+ * group but for those that have left it. Where /proc hides the processes of others (hidepid),
+ * slurmstepd is the parent that is not to be seen. */
+static bool steps_is_meant(const struct process *all, size_t all_count, const struct process *list,
+                           size_t count, const struct process *process)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct process *parent = steps_find(all, all_count, list[i].parent);
+        bool is_slurms = parent ? text_equal(parent->name, STEPS_SLURMSTEPD) : list[i].parent > 1;
+        if (list[i].group == process->group && is_slurms)
+            return true;
+    }
+    return false;
+}
+
+/* Adds those below one slurmstepd whose environments say nothing. It may have forked one that has
+ * not become its program yet: that has its name. */
+static void steps_add_silent(pid_t stepd, const char *run_dir, const struct process *all,
+                             size_t all_count, struct process *list, size_t *count)
+{
+    size_t family_count;
+    struct process *family = processes_family(stepd, &family_count);
+    for (size_t i = 0; i < family_count; i++) {
+        const struct process *process = steps_find(all, all_count, family[i].pid);
+        if (process && !text_equal(process->name, STEPS_SLURMSTEPD) &&
+            steps_ask(process, run_dir) == STEPS_SILENT && !steps_find(list, *count, process->pid))
+            list[(*count)++] = *process;
+    }
+    free(family);
+}
+
+/* The processes among all that are of steps of the run; the caller's to free(). */
+static struct process *steps_list(const char *run_dir, const struct process *all, size_t all_count,
+                                  size_t *ret_count)
+{
+    size_t count = 0;
+    struct process *list = xmalloc((all_count + 1) * sizeof(*list));
+    for (size_t i = 0; i < all_count; i++)
+        if (steps_ask(&all[i], run_dir) == STEPS_OURS)
+            list[count++] = all[i];
+    for (size_t i = 0; i < all_count && !getenv(STEPS_SHARED_VARIABLE); i++)
+        if (steps_is_stepd(&all[i]))
+            steps_add_silent(all[i].pid, run_dir, all, all_count, list, &count);
+    *ret_count = count;
+    return list;
+}
+
+unsigned steps_signal(const char *run_dir, int number)
+{
+    size_t all_count, count;
+    unsigned signalled = 0;
+    if (!getenv("SLURM_STEP_ID"))
+        return 0;
+    struct process *all = processes_all(&all_count);
+    struct process *list = steps_list(run_dir, all, all_count, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_meant =
+            number == SIGKILL ||
+            (!processes_is_srun(&list[i]) && steps_is_meant(all, all_count, list, count, &list[i]));
+        if (is_meant && kill(list[i].pid, number) == 0)
+            signalled++;
+    }
+    free(list);
+    free(all);
+    return signalled;
+}

@@ -1,0 +1,274 @@
+/* Reading run.json. */
+#include "worker/protocol/assignment.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/memory.h"
+#include "lib/spec/overlay.h"
+#include "lib/text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ASSIGNMENT_SIZE_MAX = 8 * 1024 * 1024,
+    ASSIGNMENT_HARDWARE_MAX = 65536,
+    ASSIGNMENT_SAVE_TIME_S = 10,
+};
+
+static const struct {
+    const char *name;
+    int number;
+} assignment_signals[] = {
+    {"TERM", SIGTERM}, {"INT", SIGINT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP},
+};
+
+static int assignment_signal(struct assignment *assignment, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(assignment_signals) / sizeof(assignment_signals[0]); i++)
+        if (text_equal(name, assignment_signals[i].name)) {
+            assignment->stop_signal = assignment_signals[i].number;
+            assignment->stop_signal_name = assignment_signals[i].name;
+            return 0;
+        }
+    return error_set(err, -EINVAL, "checkpoint.stop_signal %s is not supported", name);
+}
+
+/* Whole numbers may come as 90 or 90.0. */
+static int assignment_number(const json_t *object, const char *name, int otherwise)
+{
+    double number = json_number_value(json_object_get(object, name));
+    if (!json_is_number(json_object_get(object, name)) || number < 0 || number > INT_MAX)
+        return otherwise;
+    return (int)number;
+}
+
+static int assignment_read_checkpoint(struct assignment *assignment, struct error *err)
+{
+    const json_t *checkpoint = json_object_get(assignment->spec, "checkpoint");
+    const char *name = json_string_value(json_object_get(checkpoint, "stop_signal"));
+    assignment->save_time_s = assignment_number(checkpoint, "save_time_s", ASSIGNMENT_SAVE_TIME_S);
+    assignment->keep = (unsigned)assignment_number(checkpoint, "keep", 0);
+    assignment->checkpoint_path = json_string_value(json_object_get(checkpoint, "path"));
+    return assignment_signal(assignment, name ? name : "TERM", err);
+}
+
+/* Optional members may be null or absent; jansson's "s?" takes only absence. */
+static const char *assignment_string(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+int assignment_read_sizes(const json_t *parallel, struct assignment_sizes *ret_sizes,
+                          struct error *err)
+{
+    struct assignment_sizes sizes = {0};
+    int tensor, pipeline, data;
+    json_error_t where;
+    if (json_is_object(parallel)) {
+        if (json_unpack_ex((json_t *)parallel, &where, 0, "{s:i, s:i, s:i}", "tensor", &tensor,
+                           "pipeline", &pipeline, "data", &data) < 0)
+            return error_set(err, -EINVAL, "spec: parallel: %s", where.text);
+        if (tensor < 1 || pipeline < 1 || data < 1)
+            return error_set(err, -EINVAL, "spec: parallel has a size below 1");
+        sizes = (struct assignment_sizes){(unsigned)tensor, (unsigned)pipeline, (unsigned)data};
+    }
+    *ret_sizes = sizes;
+    return 0;
+}
+
+static int assignment_read_parallel(struct assignment *assignment, struct error *err)
+{
+    struct assignment_sizes *sizes = &assignment->parallel;
+    int result = assignment_read_sizes(json_object_get(assignment->spec, "parallel"), sizes, err);
+    uint64_t total = (uint64_t)assignment->nodes * assignment->gpus;
+    uint64_t product = (uint64_t)sizes->tensor * sizes->pipeline * sizes->data;
+    if (result == 0 && sizes->tensor && product != total)
+        return error_set(err, -EINVAL, "spec: parallel needs %llu GPUs of %llu",
+                         (unsigned long long)product, (unsigned long long)total);
+    uint64_t group = (uint64_t)sizes->tensor * sizes->pipeline;
+    bool is_group = assignment->launch == ASSIGNMENT_LAUNCH_GROUP;
+    if (result == 0 && is_group && (group == 0 || assignment->gpus % group))
+        return error_set(err, -EINVAL, "spec: %u GPUs of a node are no whole number of groups",
+                         assignment->gpus);
+    if (result == 0 && !is_group && (assignment->shard_input || assignment->join))
+        return error_set(err, -EINVAL, "spec: shard and join need launch: group");
+    return result;
+}
+
+static void assignment_read_preflight(struct assignment *assignment)
+{
+    const char *level = assignment_string(assignment->spec, "preflight");
+    assignment->preflight = level && text_equal(level, "off") ? NULL : level;
+    assignment->preflight_observes =
+        json_is_true(json_object_get(assignment->spec, "preflight_observe"));
+}
+
+static int assignment_read_spec(struct assignment *assignment, struct error *err)
+{
+    const char *launch = assignment_string(assignment->spec, "launch");
+    const json_t *resources = json_object_get(assignment->spec, "resources");
+    json_error_t where;
+    if (json_unpack_ex((json_t *)assignment->spec, &where, 0, "{s:s}", "run", &assignment->script) <
+        0)
+        return error_set(err, -EINVAL, "spec: %s", where.text);
+    assignment->workdir = assignment_string(assignment->spec, "workdir");
+    if (launch && text_equal(launch, "rank"))
+        assignment->launch = ASSIGNMENT_LAUNCH_RANK;
+    else if (!launch || text_equal(launch, "node"))
+        assignment->launch = ASSIGNMENT_LAUNCH_NODE;
+    else if (text_equal(launch, "group"))
+        assignment->launch = ASSIGNMENT_LAUNCH_GROUP;
+    else
+        return error_set(err, -ENOTSUP, "launch: %s: not supported yet", launch);
+    assignment->nodes = (unsigned)assignment_number(resources, "nodes", 1);
+    assignment->gpus = (unsigned)assignment_number(resources, "gpus", 0);
+    /* What holds no GPUs costs little when it hangs, and often works in silence. */
+    int otherwise = assignment->gpus ? ASSIGNMENT_HANG_AUTOMATIC : ASSIGNMENT_HANG_OFF;
+    assignment->hang_s = assignment_number(assignment->spec, "hang_s", otherwise);
+    assignment->idle_s = assignment_number(assignment->spec, "idle_s", 0);
+    /* Of alternatives it is the first, and the job may be for another one: that promises nothing.
+     */
+    if (json_array_size(json_object_get(resources, "alternatives")) == 0)
+        assignment->gpu_type = assignment_string(resources, "gpu_type");
+    assignment_read_preflight(assignment);
+    if (assignment->nodes == 0)
+        return error_set(err, -EINVAL, "spec: resources.nodes is 0");
+    const json_t *shard = json_object_get(assignment->spec, "shard");
+    assignment->shard_input = assignment_string(shard, "input");
+    assignment->join = assignment_string(assignment->spec, "join");
+    assignment->outputs = json_object_get(assignment->spec, "outputs");
+    int result = assignment_read_parallel(assignment, err);
+    return result < 0 ? result : assignment_read_checkpoint(assignment, err);
+}
+
+/* Results of a matrix's members are kept by what GPU they are of, and Slurm has the choice. */
+static bool assignment_wants_model(const json_t *spec)
+{
+    const json_t *resources = json_object_get(spec, "resources");
+    bool is_open = !json_is_string(json_object_get(resources, "gpu_type")) ||
+                   json_array_size(json_object_get(resources, "alternatives")) > 0;
+    return json_is_object(json_object_get(spec, "member")) && is_open &&
+           assignment_number(resources, "gpus", 0) > 0;
+}
+
+/* What the lead has found; NULL: it has written nothing, or not yet. */
+static json_t *assignment_read_hardware(const char *run_dir)
+{
+    char *path = text_format("%s/hardware.json", run_dir), *text = NULL;
+    json_t *json = NULL;
+    if (file_read(path, ASSIGNMENT_HARDWARE_MAX, &text, NULL, NULL) == 0)
+        json = json_loads(text, 0, NULL);
+    free(text);
+    free(path);
+    return json;
+}
+
+/* The document itself stays as the daemon wrote it: the next run may get another GPU. */
+static void assignment_lay(struct assignment *assignment, const json_t *spec)
+{
+    if (overlay_is_needed(spec) || assignment_wants_model(spec)) {
+        assignment->hardware = assignment_read_hardware(assignment->run_dir);
+        assignment->needs_hardware = !assignment->hardware;
+    }
+    const json_t *name = json_object_get(assignment->hardware, "by_gpu");
+    assignment->laid = overlay_apply(spec, json_string_value(name));
+    assignment->spec = assignment->laid;
+}
+
+static int assignment_read_json(struct assignment *assignment, struct error *err)
+{
+    json_t *json = assignment->json;
+    json_error_t where;
+    json_int_t run, workflow, attempt;
+    json_t *environment, *spec;
+    if (json_unpack_ex(json, &where, 0, "{s:I, s:I, s:s, s:I, s:s, s:s, s:s, s:s, s:o, s:o}", "run",
+                       &run, "workflow", &workflow, "phase", &assignment->phase, "attempt",
+                       &attempt, "job_dir", &assignment->job_dir, "run_dir", &assignment->run_dir,
+                       "out_dir", &assignment->out_dir, "daemon_file", &assignment->daemon_file,
+                       "environment", &environment, "spec", &spec) < 0)
+        return error_set(err, -EINVAL, "%s", where.text);
+    if (!json_is_object(environment) || !json_is_object(spec))
+        return error_set(err, -EINVAL, "environment and spec must be objects");
+    assignment_lay(assignment, spec);
+    assignment->run = run;
+    assignment->attempt = (unsigned)attempt;
+    assignment->is_alone = json_is_true(json_object_get(json, "alone"));
+    assignment->known_run =
+        assignment->is_alone ? json_integer_value(json_object_get(json, "known_run")) : run;
+    assignment->address =
+        text_format("%lld/%s#%lld", (long long)workflow, assignment->phase, (long long)attempt);
+    assignment->environment = environment;
+    assignment->inputs = json_object_get(json, "inputs");
+    assignment->changed = json_object_get(json, "changed");
+    assignment->is_anew = json_is_true(json_object_get(json, "anew"));
+    assignment->linger_s = assignment_number(json, "linger_s", 0);
+    assignment->has_part = json_is_integer(json_object_get(json, "gpu_first"));
+    assignment->gpu_first = (unsigned)assignment_number(json, "gpu_first", 0);
+    assignment->umask = assignment_number(json, "umask", -1);
+    const json_t *resume = json_object_get(json, "resume");
+    assignment->resume = assignment_string(resume, "path");
+    if (assignment->resume)
+        assignment->resume_step = json_integer_value(json_object_get(resume, "step"));
+    int result = assignment_read_spec(assignment, err);
+    /* The spec's workdir stands before the one where submit was called. */
+    if (!assignment->workdir)
+        assignment->workdir = assignment_string(json, "workdir");
+    return result;
+}
+
+int assignment_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
+{
+    char *text = NULL;
+    json_error_t where;
+    struct assignment *assignment = xcalloc(1, sizeof(*assignment));
+    char *path = text_format("%s/run.json", run_dir);
+    char *secret = text_format("%s/secret", run_dir);
+    int result = file_read(path, ASSIGNMENT_SIZE_MAX, &text, NULL, err);
+    if (result < 0)
+        goto out;
+    assignment->json = json_loads(text, 0, &where);
+    if (!assignment->json) {
+        result = error_set_at(err, -EINVAL, path, (unsigned)where.line, (unsigned)where.column,
+                              "%s", where.text);
+        goto out;
+    }
+    result = assignment_read_json(assignment, err);
+    if (result < 0)
+        error_prefix(err, "cannot use %s", path);
+    if (result == 0 && !assignment->is_alone)
+        result = mac_secret_read(secret, &assignment->secret, err);
+    if (result == 0) {
+        *ret_assignment = assignment;
+        assignment = NULL;
+    }
+out:
+    assignment_free(assignment);
+    free(path);
+    free(secret);
+    free(text);
+    return result;
+}
+
+void assignment_free(struct assignment *assignment)
+{
+    if (!assignment)
+        return;
+    json_decref(assignment->json);
+    json_decref(assignment->laid);
+    json_decref(assignment->hardware);
+    free(assignment->address);
+    free(assignment);
+}
+
+unsigned assignment_ranks_per_node(const struct assignment *assignment)
+{
+    const struct assignment_sizes *sizes = &assignment->parallel;
+    if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
+        return assignment->gpus / (sizes->tensor * sizes->pipeline);
+    bool is_one = assignment->launch == ASSIGNMENT_LAUNCH_NODE || assignment->gpus == 0;
+    return is_one ? 1 : assignment->gpus;
+}

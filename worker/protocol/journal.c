@@ -1,0 +1,403 @@
+/* Writing and reading the journal of one run. */
+#include "worker/protocol/journal.h"
+
+#include "lib/journal_line.h"
+#include "lib/memory.h"
+#include "worker/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    JOURNAL_FACTS_MAX = 1024 * 1024,      /* bytes that may wait before facts are lost */
+    JOURNAL_STATES_MAX = 2 * 1024 * 1024, /* and before anything is */
+    JOURNAL_CHUNK = 65536,
+};
+
+struct journal {
+    pthread_mutex_t mutex; /* of everything below */
+    char *path;
+    int fd;           /* -1 until it could be opened */
+    off_t size;       /* of the file, up to the end of its last whole line */
+    bool is_cut;      /* bytes of a line without its end lie after `size` */
+    uint64_t added;   /* number of the newest entry */
+    uint64_t written; /* number of the newest entry in the file */
+    struct text waiting;
+    unsigned lost;
+    int failed;   /* errno of the last try to write, 0 when it went well */
+    int lost_for; /* errno of the last loss */
+    /* Where the next reading begins: entry read_seq + 1 begins at read_offset or later. */
+    uint64_t read_seq;
+    off_t read_offset;
+};
+
+/* The number of an entry; 0 for a line that is none, as one cut short. */
+static uint64_t journal_number(const char *line, size_t size)
+{
+    json_t *entry = json_loadb(line, size, 0, NULL);
+    json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
+    json_decref(entry);
+    return seq > 0 ? (uint64_t)seq : 0;
+}
+
+/* Reads the file from `offset` until its end or `found` returns false for a line. A line that is
+ * longer than any entry is told as an empty one, and is not held in memory. */
+typedef bool journal_line(void *context, const char *line, size_t size, off_t offset_after);
+
+static void journal_scan(int fd, off_t offset, journal_line *found, void *context)
+{
+    struct text text = {0};
+    char chunk[JOURNAL_CHUNK];
+    ssize_t size;
+    bool goes_on = true, is_too_long = false;
+    off_t at = offset;
+    while (goes_on && (size = pread(fd, chunk, sizeof(chunk), at)) > 0) {
+        const char *part = chunk;
+        at += size;
+        while (goes_on && part < chunk + size) {
+            const char *end = memchr(part, '\n', (size_t)(chunk + size - part));
+            size_t length = (size_t)((end ? end + 1 : chunk + size) - part);
+            is_too_long |= text.size + length > JOURNAL_LINE_MAX;
+            if (is_too_long)
+                text_clear(&text);
+            else
+                text_add_bytes(&text, part, length - (end ? 1 : 0));
+            offset += (off_t)length;
+            part += length;
+            if (!end)
+                continue;
+            goes_on = found(context, text_string(&text), text.size, offset);
+            text_clear(&text);
+            is_too_long = false;
+        }
+    }
+    text_fini(&text);
+}
+
+struct journal_end {
+    uint64_t last;
+    off_t size;
+};
+
+static bool journal_find_end(void *context, const char *line, size_t size, off_t offset_after)
+{
+    struct journal_end *end = context;
+    uint64_t seq = journal_number(line, size);
+    if (seq > end->last)
+        end->last = seq;
+    end->size = offset_after;
+    return true;
+}
+
+struct journal_visit {
+    const char *type;
+    journal_entry_found *found;
+    void *context;
+};
+
+static bool journal_visit_line(void *context, const char *line, size_t size, off_t offset_after)
+{
+    struct journal_visit *visit = context;
+    bool goes_on = true;
+    (void)offset_after;
+    /* Most lines are metrics: what cannot be of the type is not parsed. */
+    if (visit->type && !memmem(line, size, visit->type, strlen(visit->type)))
+        return true;
+    json_t *entry = json_loadb(line, size, 0, NULL);
+    const char *type = json_string_value(json_object_get(entry, "type"));
+    if (type && (!visit->type || strcmp(type, visit->type) == 0))
+        goes_on = visit->found(visit->context, entry);
+    json_decref(entry);
+    return goes_on;
+}
+
+void journal_visit(const char *path, const char *type, journal_entry_found *found, void *context)
+{
+    struct journal_visit visit = {type, found, context};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    journal_scan(fd, 0, journal_visit_line, &visit);
+    close(fd);
+}
+
+/* Opens the file if it is not, and finds its end. Journals that have content are opened once in a
+ * requeue's life, so reading all of one is cheap enough. */
+static bool journal_is_open(struct journal *journal)
+{
+    if (journal->fd >= 0)
+        return true;
+    int fd = open(journal->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        journal->failed = errno;
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    struct journal_end end = {0};
+    journal_scan(fd, 0, journal_find_end, &end);
+    journal->fd = fd;
+    journal->size = end.size;
+    journal->is_cut = status.st_size > end.size;
+    journal->written = end.last;
+    if (journal->added < end.last)
+        journal->added = end.last;
+    return true;
+}
+
+struct journal *journal_open(const char *path)
+{
+    struct journal *journal = xcalloc(1, sizeof(*journal));
+    journal->fd = -1;
+    journal->path = xstrdup(path);
+    int code = pthread_mutex_init(&journal->mutex, NULL);
+    assert(code == 0);
+    (void)code;                     /* cannot fail for a plain mutex */
+    (void)journal_is_open(journal); /* tried again at the next flush */
+    return journal;
+}
+
+void journal_close(struct journal *journal)
+{
+    if (!journal)
+        return;
+    journal_flush(journal);
+    if (journal->fd >= 0)
+        close(journal->fd);
+    pthread_mutex_destroy(&journal->mutex);
+    text_fini(&journal->waiting);
+    free(journal->path);
+    free(journal);
+}
+
+static void journal_append(struct journal *journal, const char *type, json_t *members)
+{
+    text_addf(&journal->waiting, "{\"seq\": %llu, \"time\": %.6f, \"type\": \"%s\"",
+              (unsigned long long)++journal->added, clock_calendar_s(), type);
+    if (json_object_size(members)) {
+        char *dump = json_dumps(members, JSON_REAL_PRECISION(15) | JSON_EMBED);
+        if (!dump)
+            abort();
+        text_addf(&journal->waiting, ", %s", dump);
+        free(dump);
+    }
+    text_add(&journal->waiting, "}\n");
+}
+
+void journal_add(struct journal *journal, enum journal_class class, const char *type,
+                 json_t *members)
+{
+    size_t size_max = class == JOURNAL_FACT ? JOURNAL_FACTS_MAX : JOURNAL_STATES_MAX;
+    pthread_mutex_lock(&journal->mutex);
+    if (journal->failed && journal->waiting.size > size_max) {
+        journal->lost++;
+        journal->lost_for = journal->failed;
+    } else {
+        journal_append(journal, type, members);
+    }
+    pthread_mutex_unlock(&journal->mutex);
+    json_decref(members);
+}
+
+/* Writes whole lines or nothing: what a full disk took of a line is cut off again. Returns an
+ * errno, or 0. */
+static int journal_write(struct journal *journal, const char *data, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t count = write(journal->fd, data + done, size - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        done += (size_t)count;
+    }
+    if (done == size) {
+        journal->size += (off_t)size;
+        return 0;
+    }
+    int code = errno;
+    journal->is_cut = done > 0 && ftruncate(journal->fd, journal->size) < 0;
+    return code;
+}
+
+/* Ends the line that a crash or a full disk cut short. */
+static int journal_end_line(struct journal *journal)
+{
+    if (write(journal->fd, "\n", 1) != 1)
+        return errno;
+    off_t end = lseek(journal->fd, 0, SEEK_END);
+    journal->size = end > 0 ? end : journal->size;
+    journal->is_cut = false;
+    return 0;
+}
+
+/* Whether the file is not what was written to it: `ret_what` says how, for people. */
+static bool journal_is_damaged(const struct journal *journal, char **ret_what)
+{
+    struct stat status;
+    if (journal->fd < 0)
+        return false;
+    if (fstat(journal->fd, &status) < 0)
+        *ret_what = text_format("cannot be read any more (%s)", strerror(errno));
+    else if (status.st_nlink == 0)
+        *ret_what = text_format("was removed or replaced");
+    else if (status.st_size < journal->size)
+        *ret_what = text_format("was cut from %lld to %lld bytes", (long long)journal->size,
+                                (long long)status.st_size);
+    else
+        return false;
+    return true;
+}
+
+/* Goes on behind what is left of a file that somebody else has changed, and tells of it. */
+static void journal_repair(struct journal *journal)
+{
+    char *what;
+    if (!journal_is_damaged(journal, &what))
+        return;
+    close(journal->fd);
+    journal->fd = -1;
+    journal->read_seq = 0; /* readings begin anew */
+    journal->read_offset = 0;
+    (void)journal_is_open(journal); /* tried again at the next flush */
+    char *message = text_format("its journal %s while it was being written: entries that nobody "
+                                "had read are lost",
+                                what);
+    json_t *members = json_pack("{s:s}", "message", message);
+    journal_append(journal, "warning", members);
+    json_decref(members);
+    free(message);
+    free(what);
+}
+
+static void journal_flush_locked(struct journal *journal)
+{
+    if (!journal->waiting.size || !journal_is_open(journal))
+        return;
+    journal->failed = journal->is_cut ? journal_end_line(journal) : 0;
+    if (journal->failed == 0)
+        journal->failed = journal_write(journal, journal->waiting.data, journal->waiting.size);
+    if (journal->failed)
+        return;
+    journal->written = journal->added;
+    text_clear(&journal->waiting);
+}
+
+/* After a loss, once there is room: how much was lost. */
+static void journal_tell_loss(struct journal *journal)
+{
+    char *message = text_format("%u entries of the journal were lost: %s", journal->lost,
+                                strerror(journal->lost_for));
+    json_t *members = json_pack("{s:s}", "message", message);
+    journal->lost = 0;
+    journal_append(journal, "lost", members);
+    json_decref(members);
+    free(message);
+}
+
+void journal_flush(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->mutex);
+    journal_repair(journal);
+    journal_flush_locked(journal);
+    if (journal->lost && !journal->failed) {
+        journal_tell_loss(journal);
+        journal_flush_locked(journal);
+    }
+    pthread_mutex_unlock(&journal->mutex);
+}
+
+void journal_sync(struct journal *journal)
+{
+    journal_flush(journal);
+    pthread_mutex_lock(&journal->mutex);
+    if (journal_is_open(journal))
+        (void)fdatasync(journal->fd); /* what fails is seen where it is read */
+    pthread_mutex_unlock(&journal->mutex);
+}
+
+static uint64_t journal_readable(const struct journal *journal)
+{
+    return journal->failed ? journal->added : journal->written;
+}
+
+uint64_t journal_last(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->mutex);
+    uint64_t last = journal_readable(journal);
+    pthread_mutex_unlock(&journal->mutex);
+    return last;
+}
+
+struct journal_reader {
+    struct text *entries;
+    size_t size_max;
+    uint64_t last; /* what the reader has */
+    off_t offset;
+};
+
+static void journal_add_read(struct journal_reader *reader, const char *line, size_t size)
+{
+    if (reader->entries->size)
+        text_add(reader->entries, ",");
+    text_add_bytes(reader->entries, line, size);
+}
+
+/* The entries up to number `last` are in the file no more: an entry stands for all of them, or the
+ * reader would wait for them for ever. */
+static void journal_add_lost(struct journal_reader *reader, uint64_t last)
+{
+    char *line = text_format("{\"seq\": %llu, \"time\": %.6f, \"type\": \"lost\", \"from\": %llu}",
+                             (unsigned long long)last, clock_calendar_s(),
+                             (unsigned long long)reader->last + 1);
+    journal_add_read(reader, line, strlen(line));
+    free(line);
+}
+
+static bool journal_take(void *context, const char *line, size_t size, off_t offset_after)
+{
+    struct journal_reader *reader = context;
+    static const char begin[] = "{\"seq\": ";
+    if (reader->entries->size >= reader->size_max)
+        return false;
+    reader->offset = offset_after;
+    /* The number stands in front, so entries that the reader has are passed over quickly. */
+    uint64_t seq = text_starts(line, begin) ? strtoull(line + strlen(begin), NULL, 10) : 0;
+    if (seq <= reader->last || journal_number(line, size) != seq)
+        return true;
+    if (seq > reader->last + 1)
+        journal_add_lost(reader, seq - 1);
+    journal_add_read(reader, line, size);
+    reader->last = seq;
+    return true;
+}
+
+uint64_t journal_read(struct journal *journal, uint64_t after, size_t size_max,
+                      struct text *entries)
+{
+    pthread_mutex_lock(&journal->mutex);
+    bool goes_on = after == journal->read_seq;
+    struct journal_reader reader = {entries, size_max, after, goes_on ? journal->read_offset : 0};
+    if (journal->fd >= 0)
+        journal_scan(journal->fd, reader.offset, journal_take, &reader);
+    journal->read_seq = reader.last;
+    journal->read_offset = reader.offset;
+    const char *line = text_string(&journal->waiting), *end;
+    /* Behind a file that cannot be opened, what stands in it would seem to be lost. */
+    bool has_file = journal->fd >= 0 || reader.last >= journal->written;
+    while (has_file && journal->failed && (end = strchr(line, '\n'))) {
+        journal_take(&reader, line, (size_t)(end - line), 0);
+        line = end + 1;
+    }
+    pthread_mutex_unlock(&journal->mutex);
+    return reader.last;
+}

@@ -1,0 +1,260 @@
+/* Writing and reading the outcome of a run. */
+#include "worker/protocol/outcome.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUTCOME_FILE_MAX = 1024 * 1024, OUTCOME_TOMBSTONE_MAX = 65536 };
+
+static const char *const outcome_kinds[] = {
+    [OUTCOME_SUCCEEDED] = "succeeded", [OUTCOME_FAILED] = "failed",
+    [OUTCOME_PREEMPTED] = "preempted", [OUTCOME_TIMED_OUT] = "timed_out",
+    [OUTCOME_CANCELLED] = "cancelled",
+};
+
+static const char *const outcome_causes[] = {
+    [OUTCOME_CAUSE_NONE] = NULL,
+    [OUTCOME_CAUSE_EXIT] = "exit",
+    [OUTCOME_CAUSE_OOM] = "oom",
+    [OUTCOME_CAUSE_NAN] = "nan",
+    [OUTCOME_CAUSE_GUARD] = "guard",
+    [OUTCOME_CAUSE_PREFLIGHT] = "preflight",
+    [OUTCOME_CAUSE_NODE_FAIL] = "node_fail",
+    [OUTCOME_CAUSE_LAUNCH] = "launch",
+    [OUTCOME_CAUSE_HANG] = "hang",
+};
+
+void outcome_init(struct outcome *outcome, int64_t run)
+{
+    *outcome = (struct outcome){.run = run, .finals = json_object()};
+}
+
+void outcome_fini(struct outcome *outcome)
+{
+    json_decref(outcome->guard);
+    json_decref(outcome->evidence);
+    json_decref(outcome->failure);
+    json_decref(outcome->finals);
+    *outcome = (struct outcome){0};
+}
+
+void outcome_set_message(struct outcome *outcome, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(outcome->message, sizeof(outcome->message), format, args); /* may be cut */
+    va_end(args);
+    json_t *string = json_string(outcome->message);
+    for (char *at = outcome->message; !string && *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json_decref(string);
+}
+
+void outcome_blame(struct outcome *outcome, const char *complaint)
+{
+    static const char *const before[] = {"Node failure on ", " failed on node "};
+    static const char name_characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    assert(complaint);
+    /* n1: task 0: Aborted. Whoever sent SIGKILL, a person or the OOM killer: the node is well. */
+    bool is_of_task = strstr(complaint, ": task ") && !text_ends(complaint, ": Killed");
+    const char *name = is_of_task ? complaint : NULL;
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]) && !name; i++) {
+        const char *found = strstr(complaint, before[i]);
+        name = found ? found + strlen(before[i]) : NULL;
+    }
+    size_t size = name ? strspn(name, name_characters) : 0;
+    if (size == 0 || size >= sizeof(outcome->node) || (name[size] && name[size] != ':'))
+        return; /* of several nodes it is not known which took the others down */
+    (void)snprintf(outcome->node, sizeof(outcome->node), "%.*s", (int)size, name);
+}
+
+const char *outcome_kind_name(enum outcome_kind kind)
+{
+    return outcome_kinds[kind];
+}
+
+const char *outcome_cause_name(enum outcome_cause cause)
+{
+    return outcome_causes[cause];
+}
+
+json_t *outcome_to_json(const struct outcome *outcome)
+{
+    json_t *step = outcome->has_step ? json_integer(outcome->last_step) : json_null();
+    json_t *json = json_pack(
+        "{s:I, s:I, s:s?, s:i, s:s, s:s?, s:i, s:i, s:s, s:s?, s:O?, s:O?, s:O?, s:f, s:f, "
+        "s:O, s:o, s:b}",
+        "run", (json_int_t)outcome->run, "job_id", (json_int_t)outcome->job_id, "token",
+        outcome->token[0] ? outcome->token : NULL, "restarts", (int)outcome->restarts, "outcome",
+        outcome_kind_name(outcome->kind), "cause", outcome_cause_name(outcome->cause), "exit_code",
+        outcome->exit_code, "signal", outcome->signal, "message", outcome->message, "node",
+        outcome->node[0] ? outcome->node : NULL, "guard", outcome->guard, "evidence",
+        outcome->evidence, "failure", outcome->failure, "started", outcome->started, "ended",
+        outcome->ended, "finals", outcome->finals, "last_step", step, "requeues",
+        outcome->requeues);
+    if (!json)
+        abort();
+    return json;
+}
+
+static unsigned outcome_name_index(const char *const *names, unsigned count, const char *name)
+{
+    unsigned i = 0;
+    while (i < count && !(names[i] && name && text_equal(names[i], name)))
+        i++;
+    return i;
+}
+
+enum outcome_cause outcome_cause_of(const char *name, enum outcome_cause otherwise)
+{
+    enum { CAUSES = sizeof(outcome_causes) / sizeof(char *) };
+    unsigned index = outcome_name_index(outcome_causes, CAUSES, name);
+    return index == CAUSES ? otherwise : (enum outcome_cause)index;
+}
+
+int outcome_from_json(const json_t *json, struct outcome *ret_outcome, struct error *err)
+{
+    enum { KINDS = sizeof(outcome_kinds) / sizeof(char *) };
+    struct outcome outcome = {0};
+    json_int_t run, job_id, restarts;
+    const char *kind, *message;
+    json_t *finals;
+    json_error_t where;
+    if (json_unpack_ex((json_t *)json, &where, 0,
+                       "{s:I, s:I, s:I, s:s, s:i, s:i, s:s, s:F, s:F, s:o}", "run", &run, "job_id",
+                       &job_id, "restarts", &restarts, "outcome", &kind, "exit_code",
+                       &outcome.exit_code, "signal", &outcome.signal, "message", &message,
+                       "started", &outcome.started, "ended", &outcome.ended, "finals", &finals) < 0)
+        return error_set(err, -EINVAL, "%s", where.text);
+    unsigned index = outcome_name_index(outcome_kinds, KINDS, kind);
+    if (index == KINDS)
+        return error_set(err, -EINVAL, "outcome is %s", kind);
+    outcome.kind = (enum outcome_kind)index;
+    const char *cause = json_string_value(json_object_get(json, "cause"));
+    outcome.cause = outcome_cause_of(cause, OUTCOME_CAUSE_NONE);
+    outcome.run = run;
+    outcome.job_id = job_id;
+    const char *token = json_string_value(json_object_get(json, "token"));
+    (void)snprintf(outcome.token, sizeof(outcome.token), "%s", token ? token : "");
+    outcome.restarts = (unsigned)restarts;
+    outcome_set_message(&outcome, "%s", message);
+    const json_t *step = json_object_get(json, "last_step");
+    outcome.has_step = json_is_integer(step);
+    outcome.last_step = json_integer_value(step);
+    outcome.requeues = json_is_true(json_object_get(json, "requeues"));
+    json_t *guard = json_object_get(json, "guard");
+    outcome.guard = json_is_object(guard) ? json_incref(guard) : NULL;
+    json_t *evidence = json_object_get(json, "evidence");
+    outcome.evidence = json_is_object(evidence) ? json_incref(evidence) : NULL;
+    json_t *failure = json_object_get(json, "failure");
+    outcome.failure = json_is_object(failure) ? json_incref(failure) : NULL;
+    outcome.finals = json_incref(finals);
+    *ret_outcome = outcome;
+    return 0;
+}
+
+bool outcome_is_of(const json_t *outcome, const char *token)
+{
+    const char *told = json_string_value(json_object_get(outcome, "token"));
+    return !told || !token || !*told || !*token || text_equal(told, token);
+}
+
+int outcome_read(const char *run_dir, const char *token, struct outcome *ret_outcome,
+                 struct error *err)
+{
+    char *path = text_format("%s/outcome.json", run_dir), *text = NULL;
+    int result = file_read(path, OUTCOME_FILE_MAX, &text, NULL, err);
+    json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    if (result == 0 && !outcome_is_of(json, token))
+        result =
+            error_set(err, -ESTALE, "%s is passed over: a lead of another job has left it", path);
+    if (result == 0)
+        result = outcome_from_json(json, ret_outcome, err);
+    if (result == -EINVAL)
+        error_prefix(err, "cannot use %s", path);
+    json_decref(json);
+    free(text);
+    free(path);
+    return result;
+}
+
+bool outcome_is_there(const char *run_dir, const char *token)
+{
+    struct outcome outcome;
+    int result = outcome_read(run_dir, token, &outcome, NULL);
+    if (result == 0)
+        outcome_fini(&outcome);
+    return result == 0 || result == -EINVAL;
+}
+
+/* Whether the outcome.json that is there gives way: 0; -EEXIST: it stays. */
+static int outcome_gives_way(const struct outcome *outcome, const char *path, const char *run_dir,
+                             const char *text, struct error *err)
+{
+    char *there = NULL;
+    int result = file_read(path, OUTCOME_FILE_MAX, &there, NULL, err);
+    bool is_same = result == 0 && text_equal(there, text);
+    free(there);
+    if (is_same || result == -ENOENT)
+        return 0; /* of an earlier try, that could not say so; or nothing is there any more */
+    if (result < 0)
+        return result;
+    struct outcome other;
+    result = outcome_read(run_dir, outcome->token, &other, err);
+    if (result == 0) {
+        outcome_fini(&other);
+        return error_set(err, -EEXIST, "%s is there already", path);
+    }
+    return result == -ENOENT || result == -ESTALE || result == -EINVAL ? 0 : result;
+}
+
+int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)
+{
+    json_t *json = outcome_to_json(outcome);
+    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(16));
+    char *path = text_format("%s/outcome.json", run_dir);
+    if (!text)
+        abort();
+    int result = file_create_once(path, text, strlen(text), 0600, err);
+    /* On a file system that cannot make a file once, two leads may still meet between the look and
+     * the write. A run without an outcome would be worse. */
+    if (result == -EEXIST || result == -EOPNOTSUPP) {
+        result = outcome_gives_way(outcome, path, run_dir, text, err);
+        if (result == 0)
+            result = file_replace(path, text, strlen(text), 0600, err);
+    }
+    free(path);
+    free(text);
+    json_decref(json);
+    return result;
+}
+
+bool outcome_is_sealed(const char *run_dir, struct error *err)
+{
+    char *path = text_format("%s/tombstone.json", run_dir), *text = NULL;
+    bool is_sealed = access(path, F_OK) == 0;
+    json_t *json = is_sealed && file_read(path, OUTCOME_TOMBSTONE_MAX, &text, NULL, NULL) == 0
+                       ? json_loads(text, 0, NULL)
+                       : NULL;
+    const char *outcome = json_string_value(json_object_get(json, "outcome"));
+    const char *message = json_string_value(json_object_get(json, "message"));
+    if (is_sealed)
+        (void)error_set(err, -ECANCELED, "the daemon has declared this run over: %s%s%s",
+                        outcome ? outcome : "ended", message && *message ? ", " : "",
+                        message ? message : "");
+    json_decref(json);
+    free(text);
+    free(path);
+    return is_sealed;
+}

@@ -1,0 +1,210 @@
+/* Claiming a phase. */
+#include "worker/protocol/phase_claim.h"
+
+#include "lib/error.h"
+#include "lib/file.h"
+#include "lib/text.h"
+#include "worker/protocol/assignment.h"
+#include "worker/protocol/outcome.h"
+#include "worker/protocol/posthumous.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PHASE_CLAIM_FILE_MAX = 65536,
+    PHASE_CLAIM_TRIES = 10,
+};
+
+/* The highest number; 0: there is no claim. */
+static unsigned claim_newest(const char *phase_dir)
+{
+    unsigned newest = 0;
+    struct dirent *entry;
+    DIR *folder = opendir(phase_dir);
+    while (folder && (entry = readdir(folder))) {
+        char *end = NULL;
+        unsigned long number =
+            text_starts(entry->d_name, "lead.") ? strtoul(entry->d_name + 5, &end, 10) : 0;
+        if (number > newest && number < UINT32_MAX && *end == '\0')
+            newest = (unsigned)number;
+    }
+    if (folder)
+        closedir(folder);
+    return newest;
+}
+
+/* NULL when it cannot be read. */
+static json_t *claim_read(const char *phase_dir, unsigned number)
+{
+    char *path = text_format("%s/lead.%u", phase_dir, number), *text = NULL;
+    json_t *json = NULL;
+    if (file_read(path, PHASE_CLAIM_FILE_MAX, &text, NULL, NULL) == 0)
+        json = json_loads(text, 0, NULL);
+    free(text);
+    free(path);
+    return json;
+}
+
+/* Ranks may be left then: the outcome of a run whose node was lost is written without that node,
+ * maybe by the lead that wants to claim. */
+static bool claim_is_over(const json_t *claim)
+{
+    const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
+    const char *token = json_string_value(json_object_get(claim, "token"));
+    return outcome_is_there(run_dir ? run_dir : "", token);
+}
+
+/* Without links a claim is made before it is written. Who looks too soon finds a claim that cannot
+ * be read yet, and looks again. */
+static int claim_make_unlinked(const char *path, const char *text, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    errno = fd < 0 ? errno : ENOSPC; /* where not all is written */
+    bool is_made =
+        fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && fsync(fd) == 0;
+    int result = is_made ? 0 : -errno;
+    if (fd >= 0)
+        (void)close(fd); /* it is synced, or has failed */
+    return result < 0 ? error_set(err, result, "could not make %s: %s", path, strerror(-result))
+                      : 0;
+}
+
+/* -EEXIST: another lead was quicker. */
+static int claim_make(const struct assignment *assignment, const char *phase_dir, unsigned number,
+                      const struct phase_life *life, struct error *err)
+{
+    char *path = text_format("%s/lead.%u", phase_dir, number);
+    json_t *json = json_pack("{s:I, s:s, s:i, s:I, s:i, s:s}", "job_id", (json_int_t)life->job_id,
+                             "token", life->token, "restarts", (int)life->restarts, "known_run",
+                             (json_int_t)assignment->known_run, "attempt", (int)assignment->attempt,
+                             "run_dir", assignment->run_dir);
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        abort();
+    int result = file_create_once(path, text, strlen(text), 0600, err);
+    if (result == -EOPNOTSUPP)
+        result = claim_make_unlinked(path, text, err);
+    free(text);
+    json_decref(json);
+    free(path);
+    return result;
+}
+
+struct phase_life phase_life_own(void)
+{
+    const char *id = getenv("SLURM_JOB_ID"), *restarts = getenv("SLURM_RESTART_COUNT");
+    const char *token = getenv("PHASED_JOB");
+    struct phase_life life = {
+        .job_id = id ? strtoll(id, NULL, 10) : 0,
+        .restarts = restarts ? (unsigned)strtoul(restarts, NULL, 10) : 0,
+    };
+    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    return life;
+}
+
+static bool life_is_same(const struct phase_life *a, const struct phase_life *b)
+{
+    return a->job_id == b->job_id && a->restarts == b->restarts && text_equal(a->token, b->token);
+}
+
+/* The daemon numbers runs in the order in which it makes them; a lead that is alone only counts its
+ * attempts on, and knows of no other's. */
+static bool claim_is_later(const json_t *claim, const struct assignment *assignment)
+{
+    json_int_t run = json_integer_value(json_object_get(claim, "known_run"));
+    json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
+    return run > assignment->known_run ||
+           (run == assignment->known_run && attempt > (json_int_t)assignment->attempt);
+}
+
+static struct phase_life claim_life(const json_t *claim)
+{
+    const char *token = json_string_value(json_object_get(claim, "token"));
+    struct phase_life life = {
+        .job_id = json_integer_value(json_object_get(claim, "job_id")),
+        .restarts = (unsigned)json_integer_value(json_object_get(claim, "restarts")),
+    };
+    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    return life;
+}
+
+/* Whether the claim numbered `number` stands in nobody's way. */
+static int claim_check(const struct assignment *assignment, const char *phase_dir, unsigned number,
+                       const struct phase_life *life, struct phase_passed passed,
+                       struct phase_holder *ret_holder, struct error *err)
+{
+    json_t *claim = claim_read(phase_dir, number);
+    const char *run_dir = json_string_value(json_object_get(claim, "run_dir"));
+    json_int_t attempt = json_integer_value(json_object_get(claim, "attempt"));
+    struct phase_holder holder = {.number = number, .life = claim_life(claim)};
+    int result = 0;
+    *ret_holder = holder;
+    bool is_unreadable = holder.life.job_id <= 0;
+    if (life_is_same(&holder.life, life) || (is_unreadable && number == passed.left))
+        result = 0;
+    else if (is_unreadable)
+        result = error_set(err, -EAGAIN, "%s/lead.%u cannot be read", phase_dir, number);
+    else if (claim_is_later(claim, assignment))
+        result = error_set(err, -ESTALE, "run %lld of this phase, in job %lld, has come after it",
+                           (long long)attempt, (long long)holder.life.job_id);
+    else if (number != passed.over && !claim_is_over(claim))
+        result = error_set(err, -EBUSY, "run %lld of this phase, in job %lld, is not over",
+                           (long long)attempt, (long long)holder.life.job_id);
+    else if (number != passed.left && !posthumous_has_ended(run_dir ? run_dir : ""))
+        result = error_set(err, -EAGAIN,
+                           "run %lld of this phase, in job %lld, is over, and not all of its nodes "
+                           "have told that nothing is left there",
+                           (long long)attempt, (long long)holder.life.job_id);
+    json_decref(claim);
+    return result;
+}
+
+int phase_claim_take(const struct assignment *assignment, const struct phase_life *life,
+                     struct phase_passed passed, struct phase_holder *ret_holder, struct error *err)
+{
+    char *phase_dir = file_parent(assignment->run_dir);
+    unsigned least = 0; /* this one is there, whether or not the folder shows it here yet */
+    int result = -EEXIST;
+    for (unsigned i = 0; i < PHASE_CLAIM_TRIES && result == -EEXIST; i++) {
+        unsigned number = claim_newest(phase_dir);
+        number = number > least ? number : least;
+        result =
+            number ? claim_check(assignment, phase_dir, number, life, passed, ret_holder, err) : 0;
+        if (result < 0)
+            break;
+        result = claim_make(assignment, phase_dir, number + 1, life, err);
+        least = number + 1;
+    }
+    if (result == -EEXIST)
+        result = -EBUSY;
+    free(phase_dir);
+    return result;
+}
+
+unsigned phase_claim_newest(const char *run_dir)
+{
+    char *phase_dir = file_parent(run_dir);
+    unsigned newest = claim_newest(phase_dir);
+    free(phase_dir);
+    return newest;
+}
+
+bool phase_claim_is_lost(const char *run_dir, const struct phase_life *life, unsigned number)
+{
+    char *phase_dir = file_parent(run_dir);
+    unsigned newest = claim_newest(phase_dir);
+    json_t *claim = newest > number ? claim_read(phase_dir, newest) : NULL;
+    const struct phase_life other = claim_life(claim);
+    bool is_lost = claim && !life_is_same(&other, life);
+    json_decref(claim);
+    free(phase_dir);
+    return is_lost;
+}

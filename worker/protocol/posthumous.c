@@ -1,0 +1,188 @@
+/* Reading the journals of a run that is over. */
+#include "worker/protocol/posthumous.h"
+
+#include "lib/text.h"
+#include "worker/clock.h"
+#include "worker/protocol/journal.h"
+#include "worker/protocol/outcome.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct posthumous_node {
+    struct outcome *outcome;
+    json_int_t last;
+    int64_t checkpoint_step;
+    bool is_done, is_suspect;
+    bool has_exited;
+};
+
+static bool posthumous_node_entry(void *context, const json_t *entry)
+{
+    struct posthumous_node *node = context;
+    struct outcome *outcome = node->outcome;
+    const char *type = json_string_value(json_object_get(entry, "type"));
+    json_int_t seq = json_integer_value(json_object_get(entry, "seq"));
+    json_int_t step = json_integer_value(json_object_get(entry, "step"));
+    double time = json_number_value(json_object_get(entry, "time"));
+    node->last = seq > node->last ? seq : node->last;
+    outcome->ended = time > outcome->ended ? time : outcome->ended;
+    if (text_equal(type, "ranks") || text_equal(type, "exited"))
+        node->has_exited = text_equal(type, "exited");
+    bool is_start = text_equal(type, "ranks") && (outcome->started == 0 || time < outcome->started);
+    if (is_start)
+        outcome->started = time;
+    else if (text_equal(type, "exited"))
+        node->is_done = json_is_true(json_object_get(entry, "done"));
+    else if (text_equal(type, "suspect"))
+        node->is_suspect = true;
+    else if (text_equal(type, "checkpoint") && step > node->checkpoint_step)
+        node->checkpoint_step = step;
+    else if (text_equal(type, "metric") && step > outcome->last_step) {
+        outcome->has_step = true;
+        outcome->last_step = step;
+    }
+    return true;
+}
+
+int64_t posthumous_add_node(const char *run_dir, const char *node, struct outcome *outcome,
+                            bool *ret_is_done)
+{
+    struct posthumous_node found = {.outcome = outcome, .checkpoint_step = -1};
+    char *path = text_format("%s/journal/%s.jsonl", run_dir, node);
+    journal_visit(path, NULL, posthumous_node_entry, &found);
+    if (found.last)
+        json_object_set_new(outcome->finals, node, json_integer(found.last));
+    free(path);
+    *ret_is_done = found.is_done && !found.is_suspect;
+    return found.checkpoint_step;
+}
+
+/* What the lead was stopping the run for. */
+static const struct {
+    const char *why;
+    enum outcome_kind kind;
+    enum outcome_cause cause;
+} posthumous_reasons[] = {
+    {"preempted", OUTCOME_PREEMPTED, OUTCOME_CAUSE_NONE},
+    {"timed_out", OUTCOME_TIMED_OUT, OUTCOME_CAUSE_NONE},
+    {"cancelled", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
+    {"held", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
+    {"over", OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE},
+    {"until", OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE},
+    {"guard", OUTCOME_FAILED, OUTCOME_CAUSE_GUARD},
+    {"nan", OUTCOME_FAILED, OUTCOME_CAUSE_NAN},
+    {"exit", OUTCOME_FAILED, OUTCOME_CAUSE_EXIT},
+    {"preflight", OUTCOME_FAILED, OUTCOME_CAUSE_PREFLIGHT},
+    {"launch", OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH},
+};
+
+struct posthumous_lead {
+    struct outcome *outcome;
+    json_t *nodes; /* owned */
+    json_t *ended; /* owned */
+    bool was_stopping;
+};
+
+static bool posthumous_lead_entry(void *context, const json_t *entry)
+{
+    struct posthumous_lead *lead = context;
+    struct outcome *outcome = lead->outcome;
+    const char *type = json_string_value(json_object_get(entry, "type"));
+    const char *why = json_string_value(json_object_get(entry, "why"));
+    const char *message = json_string_value(json_object_get(entry, "message"));
+    if (text_equal(type, "started")) {
+        json_decref(lead->nodes);
+        lead->nodes = json_incref(json_object_get(entry, "nodes"));
+        outcome->job_id = json_integer_value(json_object_get(entry, "job_id"));
+        outcome->restarts = (unsigned)json_integer_value(json_object_get(entry, "restarts"));
+    } else if (text_equal(type, "ended") && !outcome_is_of(entry, outcome->token)) {
+        fprintf(stderr, "phase-worker lead: an end that another job tells is passed over\n");
+    } else if (text_equal(type, "ended")) {
+        json_decref(lead->ended);
+        lead->ended = json_incref((json_t *)entry);
+    }
+    size_t count = sizeof(posthumous_reasons) / sizeof(posthumous_reasons[0]);
+    for (size_t i = 0; i < count && why && text_equal(type, "stopping"); i++)
+        if (text_equal(why, posthumous_reasons[i].why)) {
+            outcome->kind = posthumous_reasons[i].kind;
+            lead->was_stopping = true;
+            outcome->cause = posthumous_reasons[i].cause;
+            outcome_set_message(outcome, "%s", message ? message : why);
+        }
+    return true;
+}
+
+/* Of all nodes. The lead had said nothing of a stop: then the run has succeeded where all of them
+ * had done their part, and otherwise the next run goes on where it was killed. */
+static void posthumous_add_nodes(const char *run_dir, const struct posthumous_lead *lead)
+{
+    struct outcome *outcome = lead->outcome;
+    bool are_done = json_array_size(lead->nodes) > 0, is_done = false, has_saved = false;
+    size_t i;
+    json_t *node;
+    json_array_foreach(lead->nodes, i, node)
+    {
+        const char *name = json_string_value(node);
+        int64_t saved = name ? posthumous_add_node(run_dir, name, outcome, &is_done) : -1;
+        has_saved |= saved >= 0;
+        are_done &= name && is_done;
+    }
+    if (outcome->ended == 0)
+        outcome->ended = clock_calendar_s();
+    if (are_done && !lead->was_stopping) {
+        outcome->kind = OUTCOME_SUCCEEDED;
+        outcome_set_message(outcome, "%s", "");
+    }
+    outcome->requeues =
+        outcome->kind == OUTCOME_PREEMPTED || (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
+}
+
+enum posthumous_end posthumous_read(const char *run_dir, struct outcome *outcome)
+{
+    struct posthumous_lead lead = {.outcome = outcome};
+    enum posthumous_end end = POSTHUMOUS_NOT_BEGUN;
+    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    struct outcome told;
+    outcome->kind = OUTCOME_PREEMPTED;
+    outcome_set_message(outcome, "killed with its job");
+    journal_visit(path, NULL, posthumous_lead_entry, &lead);
+    if (lead.ended && outcome_from_json(lead.ended, &told, NULL) == 0) {
+        outcome_fini(outcome);
+        *outcome = told;
+        end = POSTHUMOUS_TOLD;
+    } else if (lead.nodes) {
+        posthumous_add_nodes(run_dir, &lead);
+        end = POSTHUMOUS_KILLED;
+    }
+    json_decref(lead.nodes);
+    json_decref(lead.ended);
+    free(path);
+    return end;
+}
+
+bool posthumous_has_ended(const char *run_dir)
+{
+    struct outcome outcome;
+    struct posthumous_lead lead = {.outcome = &outcome};
+    char *path = text_format("%s/journal/lead.jsonl", run_dir);
+    size_t i;
+    json_t *name;
+    outcome_init(&outcome, 0);
+    journal_visit(path, "started", posthumous_lead_entry, &lead);
+    free(path);
+    bool have_ended = json_array_size(lead.nodes) > 0;
+    json_array_foreach(lead.nodes, i, name)
+    {
+        struct posthumous_node node = {.outcome = &outcome};
+        const char *of = json_string_value(name);
+        path = text_format("%s/journal/%s.jsonl", run_dir, of ? of : "");
+        journal_visit(path, NULL, posthumous_node_entry, &node);
+        free(path);
+        have_ended &= node.has_exited;
+    }
+    json_decref(lead.nodes);
+    outcome_fini(&outcome);
+    return have_ended;
+}

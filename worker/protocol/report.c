@@ -1,0 +1,60 @@
+/* Fitting reports into a line. */
+#include "worker/protocol/report.h"
+
+#include "lib/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPORT_STRING_MAX = 120 };
+
+static void report_shorten_string(json_t *string)
+{
+    const char *value = json_string_value(string);
+    size_t size = json_string_length(string);
+    if (size <= REPORT_STRING_MAX)
+        return;
+    size = REPORT_STRING_MAX;
+    while (size && ((unsigned char)value[size] & 0xC0) == 0x80)
+        size--; /* not inside a character */
+    char *shorter = text_format("%.*s...", (int)size, value);
+    json_string_set(string, shorter);
+    free(shorter);
+}
+
+static void report_shorten(json_t *json)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(json, key, value)
+    {
+        if (json_is_string(value))
+            report_shorten_string(value);
+        else if (json_is_object(value))
+            report_shorten(value);
+    }
+}
+
+static char *report_dump(const json_t *report)
+{
+    char *dump = json_dumps(report, JSON_COMPACT | JSON_REAL_PRECISION(16));
+    if (!dump)
+        abort();
+    return dump;
+}
+
+char *report_to_line(json_t *report)
+{
+    char *dump = report_dump(report);
+    if (strlen(dump) >= REPORT_SIZE_MAX) {
+        json_t *copy = json_deep_copy(report);
+        free(dump);
+        report_shorten(copy);
+        dump = report_dump(copy);
+        json_decref(copy);
+    }
+    char *line = text_format("%s\n", dump);
+    free(dump);
+    json_decref(report);
+    return line;
+}
