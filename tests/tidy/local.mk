@@ -2,6 +2,9 @@
 TESTS += tests/tidy/tidy.sh
 EXTRA_DIST += tests/tidy/tidy.sh
 
+TESTS += tests/tidy/borders.sh
+EXTRA_DIST += tests/tidy/borders.sh
+
 TESTS += tests/tidy/man.sh
 EXTRA_DIST += tests/tidy/man.sh
 

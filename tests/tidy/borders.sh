@@ -1,0 +1,138 @@
+#!/bin/bash
+# The borders between folders: who may use whom, for includes and for calls. Prints TAP; names each
+# breach. Calls are read from the object files, so that a declaration by hand is found, too.
+set -u
+cd "${SRC:-.}" || exit 1
+git ls-files >/dev/null 2>&1 || { echo "1..0 # SKIP the rules are for what git knows"; exit 0; }
+build=${BIN:-build/bin}/..
+count=0
+
+# A row is a folder (or one file), then the folders that it may use beside itself. `lib/*` stands
+# for lib and all folders in it. The rows of worker are its floors: a row may use the rows above it.
+rooms() {
+    cat <<'ROOMS'
+lib
+lib/expr                lib
+lib/spec                lib lib/expr
+lib/failures            lib lib/spec
+lib/sbatch              lib lib/spec
+lib/metrics             lib lib/expr
+cli                     lib/*
+worker                  lib/*
+worker/protocol         lib/* worker
+worker/process          lib/* worker worker/protocol
+worker/metrics          lib/* worker worker/protocol worker/process
+worker/telemetry        lib/* worker worker/protocol worker/process worker/metrics
+worker/health           lib/* worker worker/protocol worker/process worker/metrics worker/telemetry
+worker/node             lib/* worker worker/protocol worker/process worker/metrics worker/telemetry worker/health
+worker/lead             lib/* worker worker/protocol worker/process worker/metrics worker/telemetry worker/health worker/node
+worker/main.c           lib/* worker worker/protocol worker/process worker/metrics worker/telemetry worker/health worker/node worker/lead
+worker/model            lib/*
+worker/preflight        lib/* worker
+worker/preflight/gpu    lib/* worker worker/preflight
+ROOMS
+}
+
+# Lines "USER USED [WHAT]" of two files on standard input; prints those that no row allows.
+breaches() {
+    awk -v rows="$(rooms)" '
+        function folder(file) { sub("/[^/]*$", "", file); return file }
+        function room(file) { return file in row ? file : folder(file) }
+        function allows(user, used,   i, n, words) {
+            if (room(user) == folder(used))
+                return 1
+            n = split(row[room(user)], words)
+            for (i = 2; i <= n; i++)
+                if (words[i] == folder(used) || (words[i] == "lib/*" && used ~ /^lib\//))
+                    return 1
+            return room(user) == "worker/main.c" && folder(used) == "worker"
+        }
+        BEGIN {
+            lines = split(rows, all, "\n")
+            for (i = 1; i <= lines; i++) {
+                split(all[i], first)
+                row[first[1]] = all[i]
+            }
+        }
+        !(room($1) in row) { print $1 ": its folder has no row in tests/tidy/borders.sh"; next }
+        !allows($1, $2) { print $1 " uses " $2 ($3 ? ": " $3 : "") }
+    ' | sort -u
+}
+
+# report TITLE BREACHES: one test, with its breaches as diagnostics.
+report() {
+    count=$((count + 1))
+    if [ -z "$2" ]; then
+        echo "ok $count - $1"
+    else
+        echo "not ok $count - $1"
+        sed 's/^/# /' <<<"$2"
+    fi
+}
+
+includes() {
+    local files
+    mapfile -t files < <(git ls-files 'lib/*.[ch]' 'cli/*.[ch]' 'worker/*.[ch]' 'worker/*.cu')
+    grep -HE '^#include "[^"]*/' "${files[@]}" |
+        sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' | grep -v ' schema/'
+}
+report 'no include of lib, cli and worker crosses a border' "$(includes | breaches)"
+
+# "USER USED SYMBOL" of the files that git knows, from the object files of their newest build. Where
+# several programs define a symbol of one name, the nearest definition is meant.
+calls() {
+    (cd "$build" && find lib cli worker -name '*.o' | sort | xargs nm -A -g) 2>/dev/null |
+        awk -v known="$(git ls-files 'lib/*.c' 'cli/*.c' 'worker/*.c')" '
+            function source(object,   file) {
+                file = object
+                sub(/\.o$/, ".c", file)
+                if (!(file in is_known))
+                    sub(/\/[^\/-]*-/, "/", file) # of a library with flags of its own
+                return file
+            }
+            function common(a, b,   n) {
+                for (n = 0; substr(a, 1, n + 1) == substr(b, 1, n + 1) && n < length(a); n++)
+                    ;
+                return n
+            }
+            BEGIN {
+                split(known, files, "\n")
+                for (i in files)
+                    is_known[files[i]] = 1
+            }
+            {
+                split($1, object, ":")
+                file = source(object[1])
+                if (!(file in is_known))
+                    next # it was built from a file that is gone
+                if ($(NF - 1) == "U")
+                    uses[file " " $NF] = 1
+                else
+                    made[$NF] = made[$NF] " " file
+            }
+            END {
+                for (use in uses) {
+                    split(use, word, " ")
+                    n = split(made[word[2]], makers, " ")
+                    best = ""
+                    for (i = 1; i <= n; i++)
+                        if (!best || common(word[1], makers[i]) > common(word[1], best))
+                            best = makers[i]
+                    if (best && best != word[1])
+                        print word[1], best, word[2]
+                }
+            }'
+}
+all_calls=$(calls)
+# Without a build nothing is known of calls: report_calls TITLE BREACHES.
+report_calls() {
+    if [ -n "$all_calls" ]; then
+        report "$1" "$2"
+    else
+        count=$((count + 1))
+        echo "ok $count - $1 # SKIP nothing is built"
+    fi
+}
+report_calls 'no call of lib, cli and worker crosses a border' "$(breaches <<<"$all_calls")"
+
+echo "1..$count"
