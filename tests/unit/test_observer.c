@@ -5,7 +5,7 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
-#include "worker/node/environment.h"
+#include "worker/process/environment.h"
 #include "worker/protocol/journal.h"
 #include "lib/metrics/extract.h"
 #include "worker/node/observer.h"

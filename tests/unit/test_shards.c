@@ -5,7 +5,7 @@
 #include "lib/file.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/node/environment.h"
+#include "worker/process/environment.h"
 #include "worker/node/shards.h"
 #include "worker/node/split.h"
 

@@ -4,7 +4,7 @@
 
 #include "lib/file.h"
 #include "lib/text.h"
-#include "worker/node/environment.h"
+#include "worker/process/environment.h"
 #include "worker/lines.h"
 #include "worker/protocol/outcome.h"
 #include "worker/node/ranklog.h"

@@ -6,7 +6,8 @@
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
-#include "worker/node/environment.h"
+#include "worker/node/rank_environment.h"
+#include "worker/process/environment.h"
 #include "worker/health/memory_kills.h"
 #include "worker/process/processes.h"
 #include "worker/node/rank.h"
@@ -384,7 +385,8 @@ static int crew_start_member(struct crew *crew, struct rank_start *start, unsign
     const struct crew_options *options = &crew->options;
     struct crew_member *member = &crew->members[crew->count];
     int output;
-    environment_set_rank(options->environment, options->assignment, options->place, local_rank);
+    rank_environment_set_rank(options->environment, options->assignment, options->place,
+                              local_rank);
     start->environment = options->environment->entries;
     int result = rank_spawn(start, &member->rank.pid, &output, err);
     if (result < 0)

@@ -17,7 +17,7 @@
 struct assignment;
 struct crew;
 struct environment;
-struct environment_place;
+struct rank_place;
 struct error;
 
 struct crew_rank {
@@ -33,7 +33,7 @@ struct crew_options {
     uv_loop_t *loop;
     const struct assignment *assignment;
     struct environment *environment; /* what the ranks have in common */
-    const struct environment_place *place;
+    const struct rank_place *place;
     const char *script; /* the name of a file in the run's folder */
     unsigned first_rank, count;
     bool (*is_over)(void *context, unsigned local_rank); /* NULL, or: this one is not started */

@@ -5,7 +5,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/node/environment.h"
+#include "worker/process/environment.h"
 #include "worker/process/placement.h"
 #include "worker/node/rendezvous.h"
 
@@ -20,15 +20,8 @@ static const char *const groups_device_names[] = {
     "ZE_AFFINITY_MASK",
 };
 
-/* What programs take for a place among Slurm's tasks: that of the agent, not of a group. */
-static const char *const groups_task_names[] = {
-    "SLURM_PROCID", "SLURM_LOCALID",         "SLURM_NTASKS",
-    "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
-};
-
 enum {
     GROUPS_DEVICE_NAMES = sizeof(groups_device_names) / sizeof(char *),
-    GROUPS_TASK_NAMES = sizeof(groups_task_names) / sizeof(char *),
 };
 
 struct groups {
@@ -108,8 +101,8 @@ void groups_free(struct groups *groups)
     free(groups);
 }
 
-void groups_set_environment(const struct groups *groups, struct environment *environment,
-                            unsigned group, unsigned local)
+void groups_set_devices(const struct groups *groups, struct environment *environment,
+                        unsigned local)
 {
     for (unsigned i = 0; i < GROUPS_DEVICE_NAMES; i++) {
         const char *list = groups->lists[i];
@@ -118,11 +111,14 @@ void groups_set_environment(const struct groups *groups, struct environment *env
             environment_set(environment, groups_device_names[i], part);
         free(part);
     }
-    for (unsigned i = 0; i < GROUPS_TASK_NAMES; i++)
-        environment_unset(environment, groups_task_names[i]);
-    const struct environment_place world = {
-        .nodes = 1, .address = "127.0.0.1", .port = groups->ports[local]};
-    environment_set_world(environment, &world, groups->gpus);
-    environment_set_torchrun(environment, &world, groups->gpus);
-    environment_setf(environment, "DP_RANK", "%u", group);
+}
+
+unsigned groups_gpus(const struct groups *groups)
+{
+    return groups->gpus;
+}
+
+unsigned groups_port(const struct groups *groups, unsigned local)
+{
+    return groups->ports[local];
 }

@@ -1,6 +1,6 @@
 /* The groups of one node with `launch: group`: one process for each tensor x pipeline group, which
- * starts what runs on its GPUs by itself, as vLLM does. Each is a world of its own: it sees its own
- * GPUs only, and its processes meet at an own port of this node. */
+ * starts what runs on its GPUs by itself, as vLLM does. This module deals out the GPUs of the node
+ * and the ports. */
 #ifndef PHASED_WORKER_NODE_GROUPS_H
 #define PHASED_WORKER_NODE_GROUPS_H
 
@@ -19,9 +19,12 @@ int groups_new(const struct assignment *assignment, const struct environment *en
 /* Accepts NULL. */
 void groups_free(struct groups *groups);
 
-/* Sets what the group has for itself; `group` counts through the whole run, `local` through those
- * of the node. What an earlier call set is replaced. */
-void groups_set_environment(const struct groups *groups, struct environment *environment,
-                            unsigned group, unsigned local);
+/* Sets the devices of a group; `local` counts the groups of the node. */
+void groups_set_devices(const struct groups *groups, struct environment *environment,
+                        unsigned local);
+/* How many GPUs each group has. */
+unsigned groups_gpus(const struct groups *groups);
+/* The port where the processes of a group meet. */
+unsigned groups_port(const struct groups *groups, unsigned local);
 
 #endif

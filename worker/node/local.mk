@@ -4,7 +4,6 @@ worker_libworker_a_SOURCES += \
 	worker/node/channel.c worker/node/channel.h \
 	worker/node/checkpoints.c worker/node/checkpoints.h \
 	worker/node/crew.c worker/node/crew.h \
-	worker/node/environment.c worker/node/environment.h \
 	worker/node/groups.c worker/node/groups.h \
 	worker/node/node_run.c worker/node/node_run.h \
 	worker/node/node_run_start.c \
@@ -14,6 +13,7 @@ worker_libworker_a_SOURCES += \
 	worker/node/observer.c worker/node/observer.h \
 	worker/node/quiet.c worker/node/quiet.h \
 	worker/node/rank.c worker/node/rank.h \
+	worker/node/rank_environment.c worker/node/rank_environment.h \
 	worker/node/ranklog.c worker/node/ranklog.h \
 	worker/node/rendezvous.c worker/node/rendezvous.h \
 	worker/node/shards.c worker/node/shards.h \

@@ -84,6 +84,42 @@ void node_run_add(struct node_run *run, const char *type, json_t *members)
     node_run_urgent(run);
 }
 
+/* --- The journal ------------------------------------------------------------------------------ */
+
+static void node_run_open_link(struct node_run *run, const struct assignment *assignment)
+{
+    const struct link_options options = {
+        .daemon_file = assignment->daemon_file,
+        .run = assignment->run,
+        .node = run->options.node,
+        .secret = &assignment->secret,
+        .journal = run->journal,
+    };
+    run->link = link_open(&options);
+}
+
+void node_run_open_journal(struct node_run *run)
+{
+    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
+    run->journal = journal_open(path);
+    if (!run->assignment->is_alone)
+        node_run_open_link(run, run->assignment);
+    free(path);
+}
+
+void node_run_look_for_number(struct node_run *run)
+{
+    struct assignment *numbered;
+    if (!run->journal || run->link || assignment_read(run->run_dir, &numbered, NULL) < 0)
+        return;
+    if (numbered->is_alone) {
+        assignment_free(numbered);
+        return;
+    }
+    run->numbered = numbered;
+    node_run_open_link(run, numbered);
+}
+
 /* --- The end ---------------------------------------------------------------------------------- */
 
 static void node_run_list_ends(const struct crew *crew, json_t *ranks)

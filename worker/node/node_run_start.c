@@ -27,42 +27,6 @@ enum {
     NODE_RUN_FILES_MS = 60000, /* how long they may take to be seen here */
 };
 
-/* --- The journal ------------------------------------------------------------------------------ */
-
-static void node_run_open_link(struct node_run *run, const struct assignment *assignment)
-{
-    const struct link_options options = {
-        .daemon_file = assignment->daemon_file,
-        .run = assignment->run,
-        .node = run->options.node,
-        .secret = &assignment->secret,
-        .journal = run->journal,
-    };
-    run->link = link_open(&options);
-}
-
-static void node_run_open_journal(struct node_run *run)
-{
-    char *path = text_format("%s/journal/%s.jsonl", run->run_dir, run->options.node);
-    run->journal = journal_open(path);
-    if (!run->assignment->is_alone)
-        node_run_open_link(run, run->assignment);
-    free(path);
-}
-
-void node_run_look_for_number(struct node_run *run)
-{
-    struct assignment *numbered;
-    if (!run->journal || run->link || assignment_read(run->run_dir, &numbered, NULL) < 0)
-        return;
-    if (numbered->is_alone) {
-        assignment_free(numbered);
-        return;
-    }
-    run->numbered = numbered;
-    node_run_open_link(run, numbered);
-}
-
 /* --- What ranks and observers tell ------------------------------------------------------------ */
 
 static void node_run_guard(void *context, enum observer_stop_cause cause, const char *message,
@@ -350,7 +314,7 @@ static void node_run_find_shards(struct node_run *run)
 static int node_run_prepare(struct node_run *run, struct error *err)
 {
     const struct assignment *assignment = run->assignment;
-    run->place = (struct environment_place){
+    run->place = (struct rank_place){
         .node_index = run->options.node_index,
         .nodes = assignment->nodes,
         .ranks_per_node = assignment_ranks_per_node(assignment),
@@ -359,7 +323,7 @@ static int node_run_prepare(struct node_run *run, struct error *err)
         .channel = run->channel,
         .program = run->options.program,
     };
-    environment_build(&run->environment, assignment, &run->place, environ);
+    rank_environment_build(&run->environment, assignment, &run->place, environ);
     int result = 0;
     if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
         result = groups_new(assignment, &run->environment, &run->groups, err);
@@ -480,7 +444,7 @@ void node_run_join(struct node_run *run)
     run->place.groups = NULL; /* it has the node to itself */
     run->place.shards = NULL;
     environment_fini(&run->environment);
-    environment_build(&run->environment, run->assignment, &run->place, environ);
+    rank_environment_build(&run->environment, run->assignment, &run->place, environ);
     if (node_run_start_crew(run, "join.sh", &err) < 0)
         node_run_cannot_start(run, &err);
     else

@@ -1,13 +1,15 @@
 /* What the parts of a run on a node share; of node_run*.c alone.
  *
- *   node_run.c        reports, the end, what the owner asks
  *   node_run_start.c  the start: the preflight, files of other nodes, shards, the ranks; and what
  *                     joins the work of groups
- */
+ *   node_run.c        reports, the journal, the end, what the owner asks
+ *
+ * node_run_start.c calls node_run.c, and is never called by it. */
 #ifndef PHASED_WORKER_NODE_NODE_RUN_STATE_H
 #define PHASED_WORKER_NODE_NODE_RUN_STATE_H
 
-#include "worker/node/environment.h"
+#include "worker/node/rank_environment.h"
+#include "worker/process/environment.h"
 #include "worker/health/gpu_fault.h"
 #include "worker/node/node_run.h"
 #include "worker/node/rendezvous.h"
@@ -36,7 +38,7 @@ struct node_run {
     bool wants_number;             /* the lead says that it does */
     struct rendezvous rendezvous;
     struct environment environment;
-    struct environment_place place;
+    struct rank_place place;
     struct groups *groups;   /* of launch: group, else NULL */
     struct shards *shards;   /* where the input is split, else NULL */
     struct nodecheck *check; /* the preflight; NULL: not begun, or none */
@@ -58,7 +60,9 @@ struct node_run {
     unsigned handles;
 };
 
-/* node_run.c: reports to the owner; takes over the reference. */
+/* Opens the journal of the run, and its link when the daemon knows the run. */
+void node_run_open_journal(struct node_run *run);
+/* Reports to the owner; takes over the reference. */
 void node_run_report(struct node_run *run, json_t *report);
 /* Adds an entry to the journal, and tells the daemon at once. Likewise. */
 void node_run_add(struct node_run *run, const char *type, json_t *members);
@@ -74,8 +78,7 @@ void node_run_end_check(struct node_run *run);
 /* Nothing of the run is left on this node. */
 void node_run_go(struct node_run *run);
 
-/* node_run_start.c: looks whether run.json has its number here, as what the daemon has written may
- * be seen late. */
+/* Looks whether run.json has its number here, as what the daemon has written may be seen late. */
 void node_run_look_for_number(struct node_run *run);
 
 #endif

@@ -9,7 +9,7 @@
 #include "worker/protocol/assignment.h"
 #include "worker/node/channel.h"
 #include "worker/clock.h"
-#include "worker/node/environment.h"
+#include "worker/process/environment.h"
 #include "lib/metrics/guards.h"
 #include "worker/protocol/journal.h"
 #include "worker/protocol/lineage.h"

@@ -6,7 +6,7 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/node/environment.h"
+#include "worker/process/environment.h"
 #include "worker/node/split.h"
 
 #include <dirent.h>

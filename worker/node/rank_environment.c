@@ -1,11 +1,11 @@
-/* Building the environment of ranks. */
-#include "worker/node/environment.h"
+/* The layers of the environment of ranks. */
+#include "worker/node/rank_environment.h"
 
-#include "lib/memory.h"
 #include "lib/spec/phase.h"
 #include "worker/protocol/assignment.h"
 #include "worker/node/groups.h"
 #include "worker/node/shards.h"
+#include "worker/process/environment.h"
 #include "worker/process/placement.h"
 
 #include <ctype.h>
@@ -14,8 +14,9 @@
 #include <string.h>
 
 /* What belongs to a job and not to the shell where it was submitted. */
-static const char *const environment_job_prefixes[] = {"SLURM_", "SLURMD_", "SRUN_", "SBATCH_"};
-static const char *const environment_job_names[] = {
+static const char *const rank_environment_job_prefixes[] = {"SLURM_", "SLURMD_", "SRUN_",
+                                                            "SBATCH_"};
+static const char *const rank_environment_job_names[] = {
     "CUDA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",
     "GPU_DEVICE_ORDINAL",
@@ -24,105 +25,21 @@ static const char *const environment_job_names[] = {
 };
 
 /* What a launcher tells a process of its place: whoever submits from within one has it too. */
-static const char *const environment_place_prefixes[] = {"PET_", "TORCHELASTIC_", "PHASED_SHARD"};
-static const char *const environment_place_names[] = {
+static const char *const rank_environment_place_prefixes[] = {"PET_", "TORCHELASTIC_",
+                                                              "PHASED_SHARD"};
+static const char *const rank_environment_place_names[] = {
     "RANK",    "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "TP_RANK",
     "PP_RANK", "DP_RANK",    "TP_SIZE",    "PP_SIZE",   "DP_SIZE",
 };
 
-void environment_fini(struct environment *environment)
-{
-    if (!environment)
-        return;
-    for (size_t i = 0; i < environment->count; i++)
-        free(environment->entries[i]);
-    free(environment->entries);
-    *environment = (struct environment){0};
-}
+/* What programs take for a place among Slurm's tasks: that of the agent, not of a group. */
+static const char *const rank_environment_task_names[] = {
+    "SLURM_PROCID", "SLURM_LOCALID",         "SLURM_NTASKS",
+    "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
+};
 
-/* The place of a variable; `count` when it is not there. */
-static size_t environment_find(const struct environment *environment, const char *name, size_t size)
-{
-    size_t i = 0;
-    while (i < environment->count && (strncmp(environment->entries[i], name, size) != 0 ||
-                                      environment->entries[i][size] != '='))
-        i++;
-    return i;
-}
-
-void environment_set(struct environment *environment, const char *name, const char *value)
-{
-    size_t i = environment_find(environment, name, strlen(name));
-    if (i == environment->count) {
-        if (environment->count + 2 > environment->capacity) {
-            environment->capacity = environment->capacity ? 2 * environment->capacity : 64;
-            environment->entries =
-                xrealloc(environment->entries, environment->capacity * sizeof(char *));
-        }
-        environment->entries[environment->count++] = NULL;
-        environment->entries[environment->count] = NULL;
-    }
-    free(environment->entries[i]);
-    environment->entries[i] = text_format("%s=%s", name, value);
-}
-
-void environment_unset(struct environment *environment, const char *name)
-{
-    size_t i = environment_find(environment, name, strlen(name));
-    if (i == environment->count)
-        return;
-    free(environment->entries[i]);
-    environment->entries[i] = environment->entries[--environment->count];
-    environment->entries[environment->count] = NULL;
-}
-
-void environment_setf(struct environment *environment, const char *name, const char *format, ...)
-{
-    struct text text = {0};
-    va_list args;
-    va_start(args, format);
-    text_addv(&text, format, args);
-    va_end(args);
-    environment_set(environment, name, text_string(&text));
-    text_fini(&text);
-}
-
-const char *environment_get(const struct environment *environment, const char *name)
-{
-    size_t size = strlen(name), i = environment_find(environment, name, size);
-    return i < environment->count ? environment->entries[i] + size + 1 : NULL;
-}
-
-static size_t environment_name_size(const char *name)
-{
-    size_t size = 0;
-    while (isalnum((unsigned char)name[size]) || name[size] == '_')
-        size++;
-    return size;
-}
-
-void environment_expand(const struct environment *environment, const char *string,
-                        struct text *text)
-{
-    while (*string) {
-        bool is_braced = string[0] == '$' && string[1] == '{';
-        const char *name = string + (is_braced ? 2 : 1);
-        size_t size = string[0] == '$' ? environment_name_size(name) : 0;
-        bool is_whole = !is_braced || name[size] == '}';
-        size_t i = environment->count;
-        if (is_whole && text_starts(name, "PHASED_"))
-            i = size ? environment_find(environment, name, size) : i;
-        if (i == environment->count) {
-            text_add_bytes(text, string++, 1);
-            continue;
-        }
-        text_add(text, environment->entries[i] + size + 1);
-        string = name + size + is_braced;
-    }
-}
-
-static bool environment_is_of(const char *name, const char *const *prefixes, size_t prefix_count,
-                              const char *const *names, size_t name_count)
+static bool rank_environment_is_of(const char *name, const char *const *prefixes,
+                                   size_t prefix_count, const char *const *names, size_t name_count)
 {
     for (size_t i = 0; i < prefix_count; i++)
         if (text_starts(name, prefixes[i]))
@@ -133,48 +50,49 @@ static bool environment_is_of(const char *name, const char *const *prefixes, siz
     return false;
 }
 
-static bool environment_is_jobs(const char *name)
+static bool rank_environment_is_jobs(const char *name)
 {
-    return environment_is_of(name, environment_job_prefixes,
-                             sizeof(environment_job_prefixes) / sizeof(char *),
-                             environment_job_names, sizeof(environment_job_names) / sizeof(char *));
+    return rank_environment_is_of(
+        name, rank_environment_job_prefixes, sizeof(rank_environment_job_prefixes) / sizeof(char *),
+        rank_environment_job_names, sizeof(rank_environment_job_names) / sizeof(char *));
 }
 
-static bool environment_is_place(const char *name)
+static bool rank_environment_is_place(const char *name)
 {
-    return environment_is_of(
-        name, environment_place_prefixes, sizeof(environment_place_prefixes) / sizeof(char *),
-        environment_place_names, sizeof(environment_place_names) / sizeof(char *));
+    return rank_environment_is_of(name, rank_environment_place_prefixes,
+                                  sizeof(rank_environment_place_prefixes) / sizeof(char *),
+                                  rank_environment_place_names,
+                                  sizeof(rank_environment_place_names) / sizeof(char *));
 }
 
-static void environment_add_captured(struct environment *environment, const json_t *captured)
+static void rank_environment_add_captured(struct environment *environment, const json_t *captured)
 {
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)captured, name, value)
     {
-        if (json_is_string(value) && *name && !strchr(name, '=') && !environment_is_jobs(name) &&
-            !environment_is_place(name))
+        if (json_is_string(value) && *name && !strchr(name, '=') &&
+            !rank_environment_is_jobs(name) && !rank_environment_is_place(name))
             environment_set(environment, name, json_string_value(value));
     }
 }
 
-static void environment_add_job(struct environment *environment, char *const *job)
+static void rank_environment_add_job(struct environment *environment, char *const *job)
 {
     for (; *job; job++) {
         const char *equals = strchr(*job, '=');
         if (!equals)
             continue;
         char *name = text_format("%.*s", (int)(equals - *job), *job);
-        if (environment_is_jobs(name))
+        if (rank_environment_is_jobs(name))
             environment_set(environment, name, equals + 1);
         free(name);
     }
 }
 
 /* The sizes of the layout, where there is one. */
-static void environment_add_sizes(struct environment *environment,
-                                  const struct assignment_sizes *sizes)
+static void rank_environment_add_sizes(struct environment *environment,
+                                       const struct assignment_sizes *sizes)
 {
     if (!sizes->tensor)
         return;
@@ -184,7 +102,7 @@ static void environment_add_sizes(struct environment *environment,
 }
 
 /* A value of a param or of env as a shell sees it. */
-static char *environment_value(const json_t *value)
+static char *rank_environment_value(const json_t *value)
 {
     struct text text = {0};
     if (!json_is_null(value))
@@ -192,13 +110,13 @@ static char *environment_value(const json_t *value)
     return text_steal(&text);
 }
 
-static void environment_add_params(struct environment *environment, const json_t *params)
+static void rank_environment_add_params(struct environment *environment, const json_t *params)
 {
     const char *name;
     json_t *param;
     json_object_foreach((json_t *)params, name, param)
     {
-        char *value = environment_value(param);
+        char *value = rank_environment_value(param);
         environment_set(environment, name, value);
         free(value);
     }
@@ -207,7 +125,7 @@ static void environment_add_params(struct environment *environment, const json_t
     free(dump);
 }
 
-static void environment_add_inputs(struct environment *environment, const json_t *inputs)
+static void rank_environment_add_inputs(struct environment *environment, const json_t *inputs)
 {
     const char *phase;
     json_t *input;
@@ -224,9 +142,9 @@ static void environment_add_inputs(struct environment *environment, const json_t
     }
 }
 
-static void environment_add_phased(struct environment *environment,
-                                   const struct assignment *assignment,
-                                   const struct environment_place *place)
+static void rank_environment_add_phased(struct environment *environment,
+                                        const struct assignment *assignment,
+                                        const struct rank_place *place)
 {
     environment_set(environment, "PHASED_OUT", assignment->out_dir);
     environment_set(environment, "PHASED_RUN_DIR", assignment->run_dir);
@@ -241,17 +159,17 @@ static void environment_add_phased(struct environment *environment,
                          (long long)assignment->resume_step);
     if (assignment->shard_input)
         environment_setf(environment, "PHASED_SHARDS", "%u", assignment->parallel.data);
-    environment_add_inputs(environment, assignment->inputs);
+    rank_environment_add_inputs(environment, assignment->inputs);
 }
 
-static void environment_add_env(struct environment *environment, const json_t *env)
+static void rank_environment_add_env(struct environment *environment, const json_t *env)
 {
     const char *name;
     json_t *json;
     json_object_foreach((json_t *)env, name, json)
     {
         struct text text = {0};
-        char *value = environment_value(json);
+        char *value = rank_environment_value(json);
         environment_expand(environment, value, &text);
         environment_set(environment, name, text_string(&text));
         free(value);
@@ -259,8 +177,9 @@ static void environment_add_env(struct environment *environment, const json_t *e
     }
 }
 
-void environment_set_world(struct environment *environment, const struct environment_place *place,
-                           unsigned local)
+/* Where processes meet, of which each node has `local`. */
+static void rank_environment_set_world(struct environment *environment,
+                                       const struct rank_place *place, unsigned local)
 {
     environment_setf(environment, "WORLD_SIZE", "%u", local * place->nodes);
     environment_setf(environment, "LOCAL_WORLD_SIZE", "%u", local);
@@ -270,8 +189,10 @@ void environment_set_world(struct environment *environment, const struct environ
     environment_setf(environment, "MASTER_PORT", "%u", place->port);
 }
 
-void environment_set_torchrun(struct environment *environment,
-                              const struct environment_place *place, unsigned local)
+/* What torchrun takes for arguments that are not given: a plain `torchrun train.py` then spans all
+ * nodes. Not for ranks: a torchrun in a rank would take itself for one of them. */
+static void rank_environment_set_torchrun(struct environment *environment,
+                                          const struct rank_place *place, unsigned local)
 {
     environment_setf(environment, "PET_NNODES", "%u", place->nodes);
     environment_setf(environment, "PET_NODE_RANK", "%u", place->node_index);
@@ -281,8 +202,8 @@ void environment_set_torchrun(struct environment *environment,
 }
 
 /* Slurm's own words for the run: the job may have more nodes, and its tasks are the agents. */
-static void environment_set_tasks(struct environment *environment,
-                                  const struct environment_place *place, unsigned local)
+static void rank_environment_set_tasks(struct environment *environment,
+                                       const struct rank_place *place, unsigned local)
 {
     environment_setf(environment, "SLURM_NNODES", "%u", place->nodes);
     environment_setf(environment, "SLURM_JOB_NUM_NODES", "%u", place->nodes);
@@ -295,24 +216,39 @@ static void environment_set_tasks(struct environment *environment,
         environment_setf(environment, "SLURM_TASKS_PER_NODE", "%u", local);
 }
 
-void environment_build(struct environment *environment, const struct assignment *assignment,
-                       const struct environment_place *place, char *const *job)
+/* A group is a world of its own: it sees its own GPUs only, and its processes meet at a port of
+ * this node. */
+static void rank_environment_set_group(struct environment *environment, const struct groups *groups,
+                                       unsigned group, unsigned local)
+{
+    groups_set_devices(groups, environment, local);
+    for (size_t i = 0; i < sizeof rank_environment_task_names / sizeof(char *); i++)
+        environment_unset(environment, rank_environment_task_names[i]);
+    const struct rank_place world = {
+        .nodes = 1, .address = "127.0.0.1", .port = groups_port(groups, local)};
+    rank_environment_set_world(environment, &world, groups_gpus(groups));
+    rank_environment_set_torchrun(environment, &world, groups_gpus(groups));
+    environment_setf(environment, "DP_RANK", "%u", group);
+}
+
+void rank_environment_build(struct environment *environment, const struct assignment *assignment,
+                            const struct rank_place *place, char *const *job)
 {
     unsigned local = assignment->gpus ? assignment->gpus : 1;
     /* Python keeps back what it prints into a pipe: for minutes, where a step prints a line. */
     environment_set(environment, "PYTHONUNBUFFERED", "1");
-    environment_add_captured(environment, assignment->environment);
-    environment_add_job(environment, job);
+    rank_environment_add_captured(environment, assignment->environment);
+    rank_environment_add_job(environment, job);
     if (assignment->has_part)
         groups_narrow(environment, assignment->gpu_first, assignment->gpus);
-    environment_add_phased(environment, assignment, place);
-    environment_add_env(environment, json_object_get(assignment->spec, "env"));
-    environment_add_params(environment, json_object_get(assignment->spec, "params"));
-    environment_set_world(environment, place, local);
-    environment_set_tasks(environment, place, 1);
-    environment_add_sizes(environment, &assignment->parallel);
+    rank_environment_add_phased(environment, assignment, place);
+    rank_environment_add_env(environment, json_object_get(assignment->spec, "env"));
+    rank_environment_add_params(environment, json_object_get(assignment->spec, "params"));
+    rank_environment_set_world(environment, place, local);
+    rank_environment_set_tasks(environment, place, 1);
+    rank_environment_add_sizes(environment, &assignment->parallel);
     if (assignment->launch == ASSIGNMENT_LAUNCH_NODE && assignment->gpus)
-        environment_set_torchrun(environment, place, local);
+        rank_environment_set_torchrun(environment, place, local);
     /* `phase-worker metric` must be found by scripts even where it is not installed. */
     if (place->program) {
         const char *path = environment_get(environment, "PATH"), *end;
@@ -322,12 +258,12 @@ void environment_build(struct environment *environment, const struct assignment 
     }
 }
 
-void environment_set_rank(struct environment *environment, const struct assignment *assignment,
-                          const struct environment_place *place, unsigned local_rank)
+void rank_environment_set_rank(struct environment *environment, const struct assignment *assignment,
+                               const struct rank_place *place, unsigned local_rank)
 {
     unsigned local = place->ranks_per_node, rank = place->node_index * local + local_rank;
     if (place->groups)
-        groups_set_environment(place->groups, environment, rank, local_rank);
+        rank_environment_set_group(environment, place->groups, rank, local_rank);
     if (place->shards) {
         environment_setf(environment, "PHASED_SHARD", "%u", rank);
         environment_set(environment, "PHASED_SHARD_FILE", shards_file(place->shards, local_rank));
@@ -346,5 +282,5 @@ void environment_set_rank(struct environment *environment, const struct assignme
     /* Programs that read Slurm's variables instead must find the same ranks, not the agents'. */
     environment_setf(environment, "SLURM_PROCID", "%u", rank);
     environment_setf(environment, "SLURM_LOCALID", "%u", local_rank);
-    environment_set_tasks(environment, place, local);
+    rank_environment_set_tasks(environment, place, local);
 }

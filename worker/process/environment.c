@@ -1,0 +1,99 @@
+/* A list of variables. */
+#include "worker/process/environment.h"
+
+#include "lib/memory.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void environment_fini(struct environment *environment)
+{
+    if (!environment)
+        return;
+    for (size_t i = 0; i < environment->count; i++)
+        free(environment->entries[i]);
+    free(environment->entries);
+    *environment = (struct environment){0};
+}
+
+/* The place of a variable; `count` when it is not there. */
+static size_t environment_find(const struct environment *environment, const char *name, size_t size)
+{
+    size_t i = 0;
+    while (i < environment->count && (strncmp(environment->entries[i], name, size) != 0 ||
+                                      environment->entries[i][size] != '='))
+        i++;
+    return i;
+}
+
+void environment_set(struct environment *environment, const char *name, const char *value)
+{
+    size_t i = environment_find(environment, name, strlen(name));
+    if (i == environment->count) {
+        if (environment->count + 2 > environment->capacity) {
+            environment->capacity = environment->capacity ? 2 * environment->capacity : 64;
+            environment->entries =
+                xrealloc(environment->entries, environment->capacity * sizeof(char *));
+        }
+        environment->entries[environment->count++] = NULL;
+        environment->entries[environment->count] = NULL;
+    }
+    free(environment->entries[i]);
+    environment->entries[i] = text_format("%s=%s", name, value);
+}
+
+void environment_unset(struct environment *environment, const char *name)
+{
+    size_t i = environment_find(environment, name, strlen(name));
+    if (i == environment->count)
+        return;
+    free(environment->entries[i]);
+    environment->entries[i] = environment->entries[--environment->count];
+    environment->entries[environment->count] = NULL;
+}
+
+void environment_setf(struct environment *environment, const char *name, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    environment_set(environment, name, text_string(&text));
+    text_fini(&text);
+}
+
+const char *environment_get(const struct environment *environment, const char *name)
+{
+    size_t size = strlen(name), i = environment_find(environment, name, size);
+    return i < environment->count ? environment->entries[i] + size + 1 : NULL;
+}
+
+static size_t environment_name_size(const char *name)
+{
+    size_t size = 0;
+    while (isalnum((unsigned char)name[size]) || name[size] == '_')
+        size++;
+    return size;
+}
+
+void environment_expand(const struct environment *environment, const char *string,
+                        struct text *text)
+{
+    while (*string) {
+        bool is_braced = string[0] == '$' && string[1] == '{';
+        const char *name = string + (is_braced ? 2 : 1);
+        size_t size = string[0] == '$' ? environment_name_size(name) : 0;
+        bool is_whole = !is_braced || name[size] == '}';
+        size_t i = environment->count;
+        if (is_whole && text_starts(name, "PHASED_"))
+            i = size ? environment_find(environment, name, size) : i;
+        if (i == environment->count) {
+            text_add_bytes(text, string++, 1);
+            continue;
+        }
+        text_add(text, environment->entries[i] + size + 1);
+        string = name + size + is_braced;
+    }
+}
