@@ -135,4 +135,11 @@ report_calls() {
 }
 report_calls 'no call of lib, cli and worker crosses a border' "$(breaches <<<"$all_calls")"
 
+# A circle of calls between files cannot be read from below, nor be tested alone.
+circles() {
+    awk '{ print $1, $2 }' <<<"$all_calls" | grep "^$1/.* $1/" | sort -u | tsort 2>&1 >/dev/null |
+        sed -n 's/^tsort: \([^-]\)/\1/p'
+}
+report_calls 'no files of worker call each other in a circle' "$(circles worker)"
+
 echo "1..$count"

@@ -34,7 +34,7 @@ void lead_begin(struct lead *lead)
         lead_conclude(lead); /* it was stopped, or could not be prepared, before it began */
         return;
     }
-    if (!lead_claim(lead))
+    if (!lead_claim(lead, lead_begin))
         return;
     json_t *nodes = json_array();
     for (unsigned i = 0; i < lead->count; i++) {

@@ -19,7 +19,7 @@ static void lead_claim_again(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
     if (lead->state == LEAD_LAUNCHING && lead->ready == lead->count)
-        lead_begin(lead);
+        lead->claim.again(lead);
 }
 
 static void lead_claim_asked(void *context, const struct inquiry_answer *answer)
@@ -64,10 +64,11 @@ static void lead_claim_await_end(struct lead *lead, const char *why)
     uv_timer_start(&lead->claim.timer, lead_claim_again, is_left ? 0 : LEAD_CLAIM_AGAIN_MS, 0);
 }
 
-bool lead_claim(struct lead *lead)
+bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
 {
     struct lead_run *run = lead->run;
     struct error err;
+    lead->claim.again = again;
     if (lead->claim.is_asking)
         return false;
     unsigned last = lead->claim.holder.number;

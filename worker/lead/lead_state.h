@@ -1,12 +1,16 @@
 /* What the parts of the lead share; of lead*.c alone.
  *
- *   lead.c         the loop, signals, the step, how a run is stopped and concluded
- *   lead_agents.c  what the agents report
- *   lead_claim.c   whether a run may begin, or another lead runs its phase
- *   lead_hang.c    whether a run hangs
- *   lead_checks.c  what their preflights say together
+ *   lead.c         the loop, signals, the step
  *   lead_next.c    which run comes next: the daemon's commands, and alone
+ *   lead_agents.c  the beginning of a run, and what the agents report
+ *   lead_claim.c   whether a run may begin, or another lead runs its phase
+ *   lead_checks.c  what the preflights of all nodes say together
+ *   lead_hang.c    whether a run hangs
+ *   lead_stop.c    how a run is stopped and concluded
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
+ *
+ * A file calls those below it in this list, never one above. Facts go upwards by callbacks: the
+ * loop's timers, the step's reports, `again` of the claim.
  */
 #ifndef PHASED_WORKER_LEAD_LEAD_STATE_H
 #define PHASED_WORKER_LEAD_LEAD_STATE_H
@@ -21,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
+
+struct lead;
 
 enum {
     LEAD_LAUNCH_MS = 120000, /* for all agents to be there; srun gives up earlier by itself */
@@ -66,7 +72,8 @@ struct lead_claim {
     int64_t since_ms;           /* when it was found in the way */
     unsigned ending;            /* one that is over; what it runs may be left */
     int64_t ending_ms;          /* when that was found */
-    uv_timer_t timer;           /* to try again */
+    void (*again)(struct lead *lead);
+    uv_timer_t timer; /* to try again */
 };
 
 struct lead {
@@ -107,21 +114,28 @@ struct lead {
     int status;           /* to exit with */
 };
 
-/* lead.c */
+/* lead_stop.c */
 
 /* The run is over when Slurm has said why it was stopped. */
 void lead_conclude(struct lead *lead);
+bool lead_all_ended(const struct lead *lead);
 /* Stops what runs. */
 void lead_stop(struct lead *lead, unsigned seconds);
+/* A uv_timer_cb: the agents have not done in time what they were told. Kills what runs, then srun.
+ */
+void lead_ladder_done(uv_timer_t *timer);
+/* Whether the time limit of the job is so near. */
+bool lead_is_at_limit(const struct lead *lead, int margin_s);
 /* Slurm signals the step or the job, and does not say why. */
 void lead_interrupted(struct lead *lead);
-bool lead_all_ended(const struct lead *lead);
-/* Not all agents came in time. */
+/* Asks Slurm why the run is being ended, unless the cause is known. */
+void lead_ask(struct lead *lead);
+/* A uv_timer_cb: the run has not begun in time. */
 void lead_launch_done(uv_timer_t *timer);
 
-/* lead_claim.c: whether the run may begin now. If not, it is concluded, or lead_begin() is called
- * again. */
-bool lead_claim(struct lead *lead);
+/* lead_claim.c: whether the run may begin now. If not, it is concluded, or `again` is called when
+ * it is time to try once more. */
+bool lead_claim(struct lead *lead, void (*again)(struct lead *lead));
 
 /* lead_checks.c: the agents were told to start a run. */
 void lead_checks_begin(struct lead *lead);

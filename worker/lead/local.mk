@@ -17,6 +17,7 @@ worker_libworker_a_SOURCES += \
 	worker/lead/lead_next.c \
 	worker/lead/lead_run.c worker/lead/lead_run.h \
 	worker/lead/lead_state.h \
+	worker/lead/lead_stop.c \
 	worker/lead/requeue.c worker/lead/requeue.h \
 	worker/lead/scontrol.c worker/lead/scontrol.h \
 	worker/lead/step.c worker/lead/step.h
