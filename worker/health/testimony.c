@@ -3,100 +3,30 @@
 
 #include "lib/memory.h"
 #include "lib/text.h"
+#include "worker/process/child.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { TESTIMONY_SIZE_MAX = 128 * 1024, TESTIMONY_READ_SIZE = 8192, TESTIMONY_PID_SIZE = 16 };
+enum { TESTIMONY_SIZE_MAX = 128 * 1024, TESTIMONY_PID_SIZE = 16 };
 
 struct testimony {
-    struct testimony_options options; /* `done` is NULL once it was called */
-    uv_pipe_t output;
-    uv_timer_t deadline;
-    unsigned handles;
-    struct text text;
-    char buffer[TESTIMONY_READ_SIZE];
+    struct testimony_options options;
+    struct child *child;
 };
 
-static void testimony_closed(uv_handle_t *handle)
+static void testimony_ended(void *context, const struct child_end *end)
 {
-    struct testimony *testimony = handle->data;
-    if (--testimony->handles)
-        return;
-    text_fini(&testimony->text);
-    free(testimony);
-}
-
-static void testimony_close(struct testimony *testimony)
-{
-    uv_close((uv_handle_t *)&testimony->output, testimony_closed);
-    uv_close((uv_handle_t *)&testimony->deadline, testimony_closed);
-}
-
-static void testimony_end(struct testimony *testimony)
-{
-    void (*done)(void *, json_t *) = testimony->options.done;
-    json_t *report = json_loadb(text_string(&testimony->text), testimony->text.size, 0, NULL);
+    struct testimony *testimony = context;
+    const struct text *text = child_text(testimony->child);
+    json_t *report = json_loadb(text_string(text), text->size, 0, NULL);
+    (void)end; /* of a witness that is late, what it has printed is not whole */
     if (!json_is_object(report)) {
         json_decref(report);
         report = NULL;
     }
-    testimony->options.done = NULL;
-    testimony_close(testimony);
-    done(testimony->options.context, report);
-}
-
-static void testimony_deadline_done(uv_timer_t *timer)
-{
-    testimony_end(timer->data);
-}
-
-static void testimony_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
-{
-    struct testimony *testimony = handle->data;
-    (void)suggested;
-    *ret_buffer = uv_buf_init(testimony->buffer, sizeof testimony->buffer);
-}
-
-static void testimony_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    struct testimony *testimony = stream->data;
-    if (size > 0)
-        text_add_bytes(&testimony->text, buffer->base, (size_t)size);
-    if (size < 0 || testimony->text.size > TESTIMONY_SIZE_MAX)
-        testimony_end(testimony);
-}
-
-/* --- The process ------------------------------------------------------------------------------ */
-
-/* In the child of a process with threads: only what is safe there. */
-static void testimony_execute(const struct testimony_options *options, char *const *argv,
-                              int output)
-{
-    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (fork() != 0)
-        _exit(0); /* so that the other one has no parent */
-    if (dup2(nowhere, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-        dup2(nowhere, STDERR_FILENO) < 0) /* srun waits for whoever holds its pipes */
-        _exit(1);
-    (void)execve(options->program, argv, options->environment);
-    _exit(1);
-}
-
-static void testimony_spawn(const struct testimony_options *options, char *const *argv, int output)
-{
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-    pid_t child = fork();
-    if (child == 0)
-        testimony_execute(options, argv, output);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* it could be set before */
+    testimony->options.done(testimony->options.context, report);
+    testimony_cancel(testimony);
 }
 
 struct testimony *testimony_ask(const struct testimony_options *options, const pid_t *pids,
@@ -105,27 +35,26 @@ struct testimony *testimony_ask(const struct testimony_options *options, const p
     static char program[] = "phase-worker", verb[] = "witness";
     char numbers[TESTIMONY_PIDS_MAX][TESTIMONY_PID_SIZE];
     char *argv[TESTIMONY_PIDS_MAX + 3] = {program, verb};
-    int output[2] = {-1, -1};
     struct testimony *testimony = xcalloc(1, sizeof *testimony);
     count = count < TESTIMONY_PIDS_MAX ? count : TESTIMONY_PIDS_MAX;
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(numbers[i], sizeof numbers[i], "%d", (int)pids[i]); /* fits */
         argv[2 + i] = numbers[i];
     }
+    /* Nothing else goes to the agent's own outputs: srun waits for whoever holds its pipes. */
+    const struct child_options child = {
+        .loop = options->loop,
+        .kind = CHILD_OF_NOBODY,
+        .program = options->program,
+        .arguments = argv,
+        .environment = options->environment,
+        .out = {CHILD_TEXT, .size_max = TESTIMONY_SIZE_MAX},
+        .deadline_ms = TESTIMONY_DEADLINE_MS,
+        .ended = testimony_ended,
+        .context = testimony,
+    };
     testimony->options = *options;
-    testimony->handles = 2;
-    testimony->output.data = testimony->deadline.data = testimony;
-    uv_pipe_init(options->loop, &testimony->output, 0);
-    uv_timer_init(options->loop, &testimony->deadline);
-    uint64_t deadline_ms = 0; /* what fails at once is told from the loop, too */
-    if (pipe2(output, O_CLOEXEC) == 0) {
-        testimony_spawn(options, argv, output[1]);
-        close(output[1]);
-        (void)uv_pipe_open(&testimony->output, output[0]); /* a pipe of our own: it cannot fail */
-        uv_read_start((uv_stream_t *)&testimony->output, testimony_read_start, testimony_read_done);
-        deadline_ms = TESTIMONY_DEADLINE_MS;
-    }
-    uv_timer_start(&testimony->deadline, testimony_deadline_done, deadline_ms, 0);
+    testimony->child = child_try(&child);
     return testimony;
 }
 
@@ -133,6 +62,6 @@ void testimony_cancel(struct testimony *testimony)
 {
     if (!testimony)
         return;
-    testimony->options.done = NULL;
-    testimony_close(testimony);
+    child_close(testimony->child);
+    free(testimony);
 }

@@ -1,10 +1,8 @@
 /* The agent's side of `phase-worker witness` (worker/health/witness.h): asks it about processes,
  * and waits no longer than a deadline.
  *
- * The witness and the tools it starts must be no descendants of the agent, which counts those as
- * the run's own; and one may hang in the kernel for ever. So it is made an orphan at birth, in a
- * moment in which the agent adopts none. A process of the run that is orphaned in just that moment
- * (less than a millisecond, of a run that seems to hang) escapes the agent, not its Slurm job. */
+ * The witness and the tools that it starts must not count as the run's own, and one may hang in the
+ * kernel for ever: the witness is made nobody's child (worker/process/child.h). */
 #ifndef PHASED_WORKER_HEALTH_TESTIMONY_H
 #define PHASED_WORKER_HEALTH_TESTIMONY_H
 

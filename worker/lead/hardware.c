@@ -6,19 +6,11 @@
 #include "lib/file.h"
 #include "lib/spec/overlay.h"
 #include "lib/text.h"
-#include "worker/clock.h"
+#include "worker/process/child.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     HARDWARE_DRIVER_MS = 10000, /* an idle GPU without persistence mode takes seconds to wake */
@@ -28,56 +20,40 @@ enum {
 
 /* --- Programs --------------------------------------------------------------------------------- */
 
-/* Starts the program with its output in the pipe that *ret_fd reads; its pid, or a negative errno.
- */
-static pid_t hardware_spawn(char *const *arguments, int *ret_fd)
+struct hardware_question {
+    struct child *child;
+    char *answer;
+};
+
+static void hardware_answered(void *context, const struct child_end *end)
 {
-    int ends[2];
-    pid_t pid = -1;
-    posix_spawn_file_actions_t actions;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    int result = posix_spawn_file_actions_init(&actions);
-    if (result == 0)
-        result = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (result == 0)
-        result = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    if (result == 0)
-        result = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
-    (void)posix_spawn_file_actions_destroy(&actions); /* frees memory, no more */
-    close(ends[1]);
-    if (result != 0) {
-        close(ends[0]);
-        return -result;
-    }
-    *ret_fd = ends[0];
-    return pid;
+    struct hardware_question *question = context;
+    (void)end; /* what came in time counts */
+    question->answer = text_format("%s", text_string(child_text(question->child)));
+    child_close(question->child);
 }
 
-/* What it prints until it ends or the time is over; the caller's to free(). */
-static char *hardware_ask(char *const *arguments, int64_t limit_ms)
+/* What the program prints until it ends or the time is over; the caller's to free(). */
+static char *hardware_ask(char *const *arguments, int limit_ms)
 {
-    struct text output = {0};
-    int64_t until_ms = clock_steady_ms() + limit_ms, left_ms;
-    int fd = -1;
-    pid_t pid = hardware_spawn(arguments, &fd);
-    if (pid < 0)
-        return text_steal(&output);
-    while ((left_ms = until_ms - clock_steady_ms()) > 0 && output.size < HARDWARE_FILE_MAX) {
-        struct pollfd input = {.fd = fd, .events = POLLIN};
-        char bytes[4096];
-        if (poll(&input, 1, (int)left_ms) <= 0)
-            continue;
-        ssize_t size = read(fd, bytes, sizeof bytes);
-        if (size <= 0)
-            break;
-        text_add_bytes(&output, bytes, (size_t)size);
-    }
-    close(fd);
-    (void)kill(pid, SIGKILL);                           /* it may have ended */
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) /* what is detached is not its own child */
-        continue;
-    return text_steal(&output);
+    struct hardware_question question = {0};
+    uv_loop_t loop;
+    uv_loop_init(&loop);
+    const struct child_options options = {
+        .loop = &loop,
+        .kind = CHILD_OF_LOOP,
+        .program = arguments[0],
+        .arguments = arguments,
+        .out = {CHILD_TEXT, .size_max = HARDWARE_FILE_MAX},
+        .err = {CHILD_INHERITS},
+        .deadline_ms = limit_ms,
+        .ended = hardware_answered,
+        .context = &question,
+    };
+    question.child = child_try(&options);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&loop); /* the child was its only handle, and is closed */
+    return question.answer;
 }
 
 /* --- The driver ------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "worker/lead/job_folder.h"
 #include "worker/protocol/phase_claim.h"
 #include "worker/lead/lead.h"
+#include "worker/process/child.h"
 #include "worker/process/processes.h"
 #include "worker/lead/requeue.h"
 
@@ -41,11 +42,10 @@ struct host_lead {
     struct host *host;
     struct host_lead *next;
     char *job_dir;
-    uv_process_t process;
-    bool is_running; /* until its handle can be used again */
-    bool is_dead;    /* to be started again */
-    bool has_failed; /* when it ended last */
-    unsigned deaths; /* in a row */
+    struct child *child; /* NULL: it does not run */
+    bool is_dead;        /* to be started again */
+    bool has_failed;     /* when it ended last */
+    unsigned deaths;     /* in a row */
     uint64_t started_ms, died_ms;
 };
 
@@ -88,8 +88,8 @@ static void host_close(struct host *host)
 static void host_signal(struct host *host, int number)
 {
     for (struct host_lead *lead = host->leads; lead; lead = lead->next)
-        if (lead->is_running && !uv_is_closing((uv_handle_t *)&lead->process))
-            (void)uv_process_kill(&lead->process, number); /* it may have ended just now */
+        if (lead->child)
+            child_signal(lead->child, number);
 }
 
 /* Whether anybody is still to be started in this allocation. */
@@ -122,13 +122,6 @@ static void host_requeue_done(void *context, enum requeue_answer answer, const c
 
 /* --- Leads ------------------------------------------------------------------------------------ */
 
-static void host_lead_closed(uv_handle_t *handle)
-{
-    struct host_lead *lead = handle->data;
-    lead->is_running = false;
-    uv_async_send(&lead->host->ended);
-}
-
 /* Killed, which no lead deserves: it is started again. */
 static void host_lead_died(struct host_lead *lead, int number)
 {
@@ -141,11 +134,14 @@ static void host_lead_died(struct host_lead *lead, int number)
             number);
 }
 
-static void host_lead_done(uv_process_t *process, int64_t code, int number)
+static void host_lead_done(void *context, const struct child_end *end)
 {
-    struct host_lead *lead = process->data;
+    struct host_lead *lead = context;
     struct host *host = lead->host;
-    uv_close((uv_handle_t *)process, host_lead_closed);
+    int code = end->code, number = end->signal;
+    child_close(lead->child);
+    lead->child = NULL;
+    uv_async_send(&host->ended);
     if (code == GUEST_REQUEUE && host_goes_on(host)) {
         host->requeue = HOST_REQUEUE_WANTED;
         host_signal(host, SIGUSR2); /* as near the end of the job's time: the others save, too */
@@ -171,29 +167,26 @@ static void host_start(struct host_lead *lead)
     struct host *host = lead->host;
     char *arguments[] = {host->program, "guest", lead->job_dir, NULL};
     int log = host_open_log(lead);
-    uv_stdio_container_t streams[] = {
-        {.flags = UV_IGNORE},
-        {.flags = log < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = log},
-        {.flags = log < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = log},
+    const struct child_stream output = {.output = log < 0 ? CHILD_NOWHERE : CHILD_FILE, .fd = log};
+    const struct child_options options = {
+        .loop = &host->loop,
+        .kind = CHILD_OF_LOOP,
+        .program = host->program,
+        .arguments = arguments,
+        .out = output,
+        .err = output,
+        .ended = host_lead_done,
+        .context = lead,
     };
-    const uv_process_options_t options = {
-        .exit_cb = host_lead_done,
-        .file = host->program,
-        .args = arguments,
-        .stdio_count = sizeof(streams) / sizeof(streams[0]),
-        .stdio = streams,
-    };
+    struct error err;
     lead->is_dead = false;
     lead->started_ms = uv_now(&host->loop);
-    lead->process.data = lead;
-    int result = uv_spawn(&host->loop, &lead->process, &options);
+    int result = child_start(&options, &lead->child, &err);
     if (log >= 0)
         (void)close(log); /* nothing was written here */
-    lead->is_running = result == 0;
     if (result == 0)
         return;
-    fprintf(stderr, "phase-worker host: cannot start %s: %s\n", host->program, uv_strerror(result));
-    uv_close((uv_handle_t *)&lead->process, NULL);
+    fprintf(stderr, "phase-worker host: %s\n", err.message);
     lead->has_failed = true;
 }
 
@@ -243,7 +236,7 @@ static void host_add_guests(struct host *host)
 static bool host_is_lead(const struct host *host, pid_t pid)
 {
     for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
-        if (lead->is_running && lead->process.pid == pid)
+        if (lead->child && child_pid(lead->child) == pid)
             return true;
     return false;
 }
@@ -298,8 +291,8 @@ static void host_start_again(struct host *host)
 static bool host_is_held_by(const struct host_lead *lead)
 {
     const struct host *host = lead->host;
-    if (lead->is_running || !lead->is_dead)
-        return lead->is_running;
+    if (lead->child || !lead->is_dead)
+        return lead->child != NULL;
     return host_goes_on(host) && lead->deaths < HOST_DEATHS_MAX &&
            uv_now(&host->loop) - lead->died_ms < HOST_ORPHANS_MS;
 }

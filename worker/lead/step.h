@@ -32,7 +32,7 @@ const char *step_complaint(const struct step *step);
 /* Ends srun the hard way; `ended` follows. */
 void step_kill(struct step *step);
 
-/* After `ended`: frees the step in the loop, once its handles are closed. Accepts NULL. */
+/* After `ended`, or from within it. Accepts NULL. */
 void step_close(struct step *step);
 
 #endif

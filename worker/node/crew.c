@@ -7,10 +7,10 @@
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/rank_environment.h"
+#include "worker/process/child.h"
 #include "worker/process/environment.h"
 #include "worker/health/memory_kills.h"
 #include "worker/process/processes.h"
-#include "worker/node/rank.h"
 #include "worker/node/ranklog.h"
 #include "worker/process/steps.h"
 
@@ -30,16 +30,15 @@ enum {
     CREW_KILL_AGAIN_MS = 200,   /* a process that forked meanwhile was missed */
     CREW_UNKILLABLE_MS = 10000, /* after that, a process hangs in the kernel: go on without */
     CREW_EXIT_BY_SIGNAL = 128,  /* a shell's exit code for a command that a signal ended */
-    CREW_READ_SIZE = 65536,
 };
 
 struct crew_member {
     struct crew *crew;
     struct crew_rank rank;
-    bool is_untold;   /* it has ended well, and that is held back */
-    int64_t ended_ms; /* if so */
-    uv_pipe_t output;
-    bool is_open;
+    bool is_untold;      /* it has ended well, and that is held back */
+    int64_t ended_ms;    /* if so */
+    struct child *child; /* NULL: it is not read any more */
+    int status;          /* once it has ended */
     struct ranklog *log;
 };
 
@@ -62,8 +61,6 @@ struct crew {
     int64_t kill_ms; /* when KILL is due, or was first sent */
     unsigned handles;
     uint64_t printed; /* pieces of output */
-    bool is_closing;
-    char buffer[CREW_READ_SIZE];
 };
 
 static void crew_free(struct crew *crew)
@@ -74,29 +71,17 @@ static void crew_free(struct crew *crew)
     free(crew);
 }
 
-static void crew_handle_closed(struct crew *crew)
-{
-    if (--crew->handles == 0 && crew->is_closing)
-        crew_free(crew);
-}
-
 static void crew_timer_closed(uv_handle_t *handle)
 {
-    crew_handle_closed(handle->data);
-}
-
-static void crew_output_closed(uv_handle_t *handle)
-{
-    struct crew_member *member = handle->data;
-    crew_handle_closed(member->crew);
+    struct crew *crew = handle->data;
+    if (--crew->handles == 0)
+        crew_free(crew);
 }
 
 static void crew_close_output(struct crew_member *member)
 {
-    if (!member->is_open)
-        return;
-    member->is_open = false;
-    uv_close((uv_handle_t *)&member->output, crew_output_closed);
+    child_close(member->child);
+    member->child = NULL;
 }
 
 /* --- The ladder ------------------------------------------------------------------------------- */
@@ -232,7 +217,7 @@ static void crew_check(struct crew *crew)
     for (unsigned i = 0; i < crew->count; i++) {
         if (!crew->members[i].rank.has_ended)
             return;
-        has_output |= crew->members[i].is_open;
+        has_output |= crew->members[i].child && child_is_read(crew->members[i].child);
     }
     if (crew->is_gone || crew->is_held || crew->untold)
         return;
@@ -314,6 +299,7 @@ static void crew_note_end(struct crew *crew, struct crew_member *member)
 static void crew_member_ended(struct crew *crew, struct crew_member *member, int status)
 {
     member->rank.has_ended = true;
+    member->status = status;
     member->rank.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     member->rank.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     bool is_failure = member->rank.code || member->rank.signal;
@@ -349,63 +335,55 @@ void crew_reap(struct crew *crew)
             crew->was_cut_off = true;
     }
     crew->has_children = pid == 0;
+    for (unsigned i = 0; i < crew->count; i++) {
+        struct crew_member *member = &crew->members[i];
+        if (member->rank.has_ended && member->child && child_pid(member->child))
+            child_reaped(member->child, member->status);
+    }
     crew_check(crew);
 }
 
 /* --- Output ----------------------------------------------------------------------------------- */
 
-static void crew_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
+static void crew_member_printed(void *context, const char *data, size_t size)
 {
-    struct crew_member *member = handle->data;
-    (void)suggested;
-    *ret_buffer = uv_buf_init(member->crew->buffer, sizeof(member->crew->buffer));
+    struct crew_member *member = context;
+    struct crew *crew = member->crew;
+    crew->printed++;
+    member->rank.printed++;
+    ranklog_feed(member->log, data, size);
+    if (member == crew->members)
+        crew->options.printed(crew->options.context, data, size);
 }
 
-static void crew_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+static void crew_member_read(void *context, const struct child_end *end)
 {
-    struct crew_member *member = stream->data;
-    struct crew *crew = member->crew;
-    if (size > 0) {
-        crew->printed++;
-        member->rank.printed++;
-        ranklog_feed(member->log, buffer->base, (size_t)size);
-        if (member == crew->members)
-            crew->options.printed(crew->options.context, buffer->base, (size_t)size);
-    } else if (size < 0) {
-        crew_close_output(member);
-        crew_check(crew);
-    }
+    struct crew_member *member = context;
+    (void)end; /* crew_reap() has seen it */
+    crew_check(member->crew);
 }
 
 /* --- Start and close -------------------------------------------------------------------------- */
 
-static int crew_start_member(struct crew *crew, struct rank_start *start, unsigned local_rank,
+static int crew_start_member(struct crew *crew, struct child_options *start, unsigned local_rank,
                              struct error *err)
 {
     const struct crew_options *options = &crew->options;
     struct crew_member *member = &crew->members[crew->count];
-    int output;
     rank_environment_set_rank(options->environment, options->assignment, options->place,
                               local_rank);
     start->environment = options->environment->entries;
-    int result = rank_spawn(start, &member->rank.pid, &output, err);
+    start->context = member;
+    int result = child_start(start, &member->child, err);
     if (result < 0)
         return result;
     member->crew = crew;
+    member->rank.pid = child_pid(member->child);
     member->rank.local_rank = local_rank;
     member->rank.rank = options->first_rank + local_rank;
     member->log = ranklog_open(options->log_folder, member->rank.rank, 0);
     crew->count++;
     crew->has_children = true;
-    uv_pipe_init(options->loop, &member->output, 0);
-    member->output.data = member;
-    member->is_open = true;
-    crew->handles++;
-    result = uv_pipe_open(&member->output, output);
-    if (result == 0)
-        result = uv_read_start((uv_stream_t *)&member->output, crew_read_start, crew_read_done);
-    if (result < 0)
-        return error_set(err, result, "cannot read a rank's output: %s", uv_strerror(result));
     return 0;
 }
 
@@ -433,11 +411,18 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     memory_kills_read("", &crew->memory_kills);
     if (assignment->workdir)
         environment_expand(options->environment, assignment->workdir, &workdir);
-    struct rank_start start = {
-        .script = script,
+    char *const arguments[] = {"bash", "-eu", "-o", "pipefail", script, NULL};
+    struct child_options start = {
+        .loop = options->loop,
+        .kind = CHILD_OF_AGENT,
+        .program = "/bin/bash",
+        .arguments = arguments,
         .workdir = assignment->workdir ? text_string(&workdir) : NULL,
         .umask = assignment->umask,
         .ignores_term = assignment->stop_signal != SIGTERM,
+        .out = {CHILD_BYTES, .found = crew_member_printed},
+        .err = {CHILD_JOINS},
+        .ended = crew_member_read,
     };
     for (unsigned i = 0; i < options->count && result == 0; i++)
         if (!options->is_over || !options->is_over(options->context, i))
@@ -528,7 +513,7 @@ void crew_close(struct crew *crew)
     if (!crew->is_gone)
         (void)processes_signal_all(SIGKILL);
     (void)steps_signal(crew->options.assignment->run_dir, SIGKILL);
-    crew->is_gone = crew->is_closing = true;
+    crew->is_gone = true;
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);
     uv_close((uv_handle_t *)&crew->ladder, crew_timer_closed);

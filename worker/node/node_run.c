@@ -1,6 +1,7 @@
 /* One run on one node: reports, its end, and what the owner asks. */
 #include "worker/node/node_run_state.h"
 
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
@@ -51,9 +52,7 @@ static json_t *node_run_find_failure(const struct node_run *run)
 {
     bool has_ranks = run->assignment->launch == ASSIGNMENT_LAUNCH_RANK;
     unsigned count = crew_count(run->crew);
-    struct failure_lines *ranks = calloc(count + 1, sizeof *ranks);
-    if (!ranks)
-        abort();
+    struct failure_lines *ranks = xcalloc(count + 1, sizeof *ranks);
     for (unsigned i = 0; i < count; i++) {
         ranks[i].lines = crew_recent(run->crew, i, &ranks[i].size);
         ranks[i].rank = has_ranks ? (int)crew_rank(run->crew, i)->rank : -1;

@@ -1,7 +1,7 @@
-/* Running phase-preflight. The agent reaps all of its children by itself, so libuv must not start
- * this one. */
+/* Running phase-preflight. */
 #include "worker/node/nodecheck.h"
 
+#include "lib/error.h"
 #include "lib/file.h"
 #include "lib/memory.h"
 #include "lib/place.h"
@@ -9,19 +9,15 @@
 #include "worker/protocol/assignment.h"
 #include "worker/clock.h"
 #include "worker/node/nodecheck_report.h"
+#include "worker/process/child.h"
 #include "worker/process/processes.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     NODECHECK_QUICK_MS = 30000, /* for all tries */
@@ -39,15 +35,11 @@ struct nodecheck {
     char *program;
     int64_t start_ms, limit_ms;
     unsigned tries;
-    pid_t pid; /* 0: none runs */
+    struct child *child; /* the newest try; NULL: none could be started */
     int status;
-    bool is_reading, is_late, is_closing;
-    char *failed; /* why it could not be started */
-    uv_pipe_t output;
+    bool is_late;
+    char *failed;     /* why it could not be started */
     uv_timer_t timer; /* the deadline, the pause before the next try, or the answer at once */
-    struct text text;
-    unsigned handles;
-    char buffer[4096];
 };
 
 /* Owns its words. */
@@ -59,20 +51,16 @@ struct nodecheck_command {
 static void nodecheck_closed(uv_handle_t *handle)
 {
     struct nodecheck *check = handle->data;
-    if (--check->handles || !check->is_closing)
-        return;
-    text_fini(&check->text);
     free(check->failed);
     free(check->program);
     free(check);
 }
 
-static void nodecheck_stop_reading(struct nodecheck *check)
+/* Kills what still runs. The agent, or its end, reaps it. */
+static void nodecheck_kill(struct nodecheck *check)
 {
-    if (!check->is_reading)
-        return;
-    check->is_reading = false;
-    uv_close((uv_handle_t *)&check->output, nodecheck_closed);
+    if (check->child && child_pid(check->child))
+        (void)processes_signal_group(child_pid(check->child), SIGKILL); /* it may have ended */
 }
 
 static void nodecheck_try(uv_timer_t *timer);
@@ -85,9 +73,11 @@ static int64_t nodecheck_left_ms(const struct nodecheck *check)
 
 static void nodecheck_tell(struct nodecheck *check)
 {
+    static const struct text nothing;
+    const struct text *text = check->child ? child_text(check->child) : &nothing;
     const struct nodecheck_end end = {
-        .output = text_string(&check->text),
-        .size = check->text.size,
+        .output = text_string(text),
+        .size = text->size,
         .status = check->status,
         .is_late = check->is_late,
         .failed = check->failed,
@@ -106,10 +96,11 @@ static void nodecheck_tell(struct nodecheck *check)
     check->options.done(check->options.context, report);
 }
 
-/* The program has ended and all that it printed is read. */
-static void nodecheck_look(struct nodecheck *check)
+static void nodecheck_ended(void *context, const struct child_end *end)
 {
-    if (!check->pid && !check->is_reading && !check->is_late)
+    struct nodecheck *check = context;
+    (void)end;
+    if (!check->is_late)
         nodecheck_tell(check);
 }
 
@@ -122,9 +113,7 @@ static void nodecheck_late(uv_timer_t *timer)
 {
     struct nodecheck *check = timer->data;
     check->is_late = true;
-    nodecheck_stop_reading(check);
-    if (check->pid)
-        (void)processes_signal_group(check->pid, SIGKILL); /* it may have ended just now */
+    nodecheck_kill(check);
     uv_timer_start(timer, nodecheck_give_up, NODECHECK_KILLED_MS, 0);
 }
 
@@ -133,30 +122,11 @@ void nodecheck_reap(struct nodecheck *check)
     int status;
     pid_t pid;
     while ((pid = processes_reap(&status)) > 0) {
-        if (pid != check->pid)
+        if (!check->child || pid != child_pid(check->child))
             continue; /* a child that the program has left behind */
-        check->pid = 0;
         check->status = status;
-        nodecheck_look(check);
+        child_reaped(check->child, status);
     }
-}
-
-static void nodecheck_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
-{
-    struct nodecheck *check = handle->data;
-    (void)suggested;
-    *ret_buffer = uv_buf_init(check->buffer, sizeof(check->buffer));
-}
-
-static void nodecheck_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    struct nodecheck *check = stream->data;
-    if (size > 0 && check->text.size + (size_t)size <= NODECHECK_OUTPUT_MAX)
-        text_add_bytes(&check->text, buffer->base, (size_t)size);
-    if (size >= 0)
-        return;
-    nodecheck_stop_reading(check);
-    nodecheck_look(check);
 }
 
 __attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck_command *command,
@@ -211,67 +181,39 @@ static void nodecheck_command(const struct nodecheck *check, struct nodecheck_co
         nodecheck_add_layout(check, command);
 }
 
-/* Returns 0 or an errno. `output` becomes its standard output. */
-static int nodecheck_spawn(struct nodecheck *check, int output)
+static int nodecheck_run(struct nodecheck *check, struct error *err)
 {
     struct nodecheck_command command = {0};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
     nodecheck_command(check, &command);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    int result =
-        posix_spawn(&check->pid, check->program, &files, &attributes, command.words, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
+    const struct child_options options = {
+        .loop = check->options.loop,
+        .kind = CHILD_OF_AGENT,
+        .program = check->program,
+        .arguments = command.words,
+        .umask = -1,
+        .out = {CHILD_TEXT, .size_max = NODECHECK_OUTPUT_MAX},
+        .err = {CHILD_INHERITS},
+        .ended = nodecheck_ended,
+        .context = check,
+    };
+    int result = child_start(&options, &check->child, err);
     for (size_t i = 0; i < command.count; i++)
         free(command.words[i]);
-    if (result != 0)
-        check->pid = 0;
     return result;
-}
-
-static int nodecheck_run(struct nodecheck *check)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return errno;
-    int result = nodecheck_spawn(check, ends[1]);
-    close(ends[1]);
-    if (result != 0) {
-        close(ends[0]);
-        return result;
-    }
-    uv_pipe_init(check->options.loop, &check->output, 0);
-    check->output.data = check;
-    check->is_reading = true;
-    check->handles++;
-    if (uv_pipe_open(&check->output, ends[0]) < 0 ||
-        uv_read_start((uv_stream_t *)&check->output, nodecheck_read_start, nodecheck_read_done) < 0)
-        nodecheck_stop_reading(check); /* what it says is lost: the same as none */
-    return 0;
 }
 
 static void nodecheck_try(uv_timer_t *timer)
 {
     struct nodecheck *check = timer->data;
+    struct error err;
     check->tries++;
-    text_clear(&check->text);
-    int result = nodecheck_run(check);
-    if (result == 0) {
+    child_close(check->child);
+    check->child = NULL;
+    if (nodecheck_run(check, &err) == 0) {
         uv_timer_start(timer, nodecheck_late, (uint64_t)nodecheck_left_ms(check), 0);
         return;
     }
-    check->failed = text_format("could not start %s: %s", check->program, strerror(result));
+    check->failed = text_format("%s", err.message);
     nodecheck_tell(check);
 }
 
@@ -285,7 +227,6 @@ struct nodecheck *nodecheck_start(const struct nodecheck_options *options)
     check->start_ms = clock_steady_ms();
     uv_timer_init(options->loop, &check->timer);
     check->timer.data = check;
-    check->handles = 1;
     uv_timer_start(&check->timer, nodecheck_try, 0, 0);
     return check;
 }
@@ -294,9 +235,7 @@ void nodecheck_close(struct nodecheck *check)
 {
     if (!check)
         return;
-    if (check->pid)
-        (void)processes_signal_group(check->pid, SIGKILL); /* the agent, or its end, reaps it */
-    check->is_closing = true;
-    nodecheck_stop_reading(check);
+    nodecheck_kill(check);
+    child_close(check->child);
     uv_close((uv_handle_t *)&check->timer, nodecheck_closed);
 }

@@ -5,26 +5,18 @@
 #include "lib/memory.h"
 #include "worker/clock.h"
 #include "worker/protocol/journal.h"
-#include "worker/lines.h"
+#include "worker/process/child.h"
 #include "worker/telemetry/means.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     WATCH_LINE_MAX = 65536,
     WATCH_MESSAGE_SIZE = 256,
-    WATCH_READ_SIZE = 16384,
     WATCH_LOOK_MS = 1000,
     WATCH_FIRST_MS = 90000, /* the driver may take long to wake eight GPUs up */
     WATCH_SILENCE_MS = 10000,
@@ -37,13 +29,9 @@ enum {
 
 struct watch {
     struct watch_options options;
-    uv_pipe_t output; /* the sampler's */
+    struct child *child; /* the sampler; it ends when its standard input does */
     uv_timer_t timer;
-    int input; /* the sampler's standard input: it ends when this is closed */
-    pid_t pid; /* its own; 0: not told yet */
-    unsigned handles;
-    struct lines lines;
-    char buffer[WATCH_READ_SIZE];
+    pid_t pid;                  /* the sampler's; 0: not told yet */
     int64_t began_ms, heard_ms; /* on the steady clock */
     bool has_second, is_silent, is_over;
     struct means means;
@@ -192,21 +180,10 @@ static void watch_line(void *context, const char *line, size_t size)
     json_decref(json);
 }
 
-static void watch_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
+static void watch_ended(void *context, const struct child_end *end)
 {
-    struct watch *watch = handle->data;
-    (void)suggested;
-    *ret_buffer = uv_buf_init(watch->buffer, sizeof watch->buffer);
-}
-
-static void watch_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    struct watch *watch = stream->data;
-    if (size > 0)
-        lines_feed(&watch->lines, buffer->base, (size_t)size, watch_line, watch);
-    if (size >= 0)
-        return;
-    uv_read_stop(stream);
+    struct watch *watch = context;
+    (void)end; /* the sampler is nobody's child: how it ended is not known */
     if (!watch->is_over)
         watch_warn(watch, "GPUs are not sampled any more: the process that did it ended");
     watch->is_over = true;
@@ -227,69 +204,36 @@ static void watch_look_done(uv_timer_t *timer)
 
 /* --- The process ------------------------------------------------------------------------------ */
 
-/* Starts the sampler, which detaches itself at once. */
-static int watch_spawn(const struct watch_options *options, int input, int output,
-                       struct error *err)
+static void watch_timer_closed(uv_handle_t *handle)
 {
-    char *const argv[] = {"phase-worker", "gpus", "--detach", NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = 0;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    /* What the process leaves would otherwise become this one's child. */
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-    int result = posix_spawn(&pid, options->program, &actions, NULL, argv, options->environment);
-    while (result == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* it could be set before */
-    posix_spawn_file_actions_destroy(&actions);
-    if (result != 0)
-        return error_set(err, -result, "could not start %s: %s", options->program,
-                         strerror(result));
-    return 0;
-}
-
-static void watch_handle_closed(uv_handle_t *handle)
-{
-    struct watch *watch = handle->data;
-    if (--watch->handles)
-        return;
-    lines_fini(&watch->lines);
-    free(watch);
+    free(handle->data);
 }
 
 int watch_open(const struct watch_options *options, struct watch **ret_watch, struct error *err)
 {
-    int input[2] = {-1, -1}, output[2] = {-1, -1};
-    if (pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0) {
-        int result = error_set(err, -errno, "could not make a pipe: %s", strerror(errno));
-        if (input[0] >= 0) {
-            close(input[0]);
-            close(input[1]);
-        }
-        return result;
-    }
-    int result = watch_spawn(options, input[0], output[1], err);
-    close(input[0]);
-    close(output[1]);
-    if (result < 0) {
-        close(input[1]);
-        close(output[0]);
-        return result;
-    }
+    char *const arguments[] = {"phase-worker", "gpus", "--detach", NULL};
     struct watch *watch = xcalloc(1, sizeof *watch);
+    const struct child_options child = {
+        .loop = options->loop,
+        .kind = CHILD_OF_NOBODY,
+        .program = options->program,
+        .arguments = arguments,
+        .environment = options->environment,
+        .has_input = true,
+        .out = {CHILD_LINES, .size_max = WATCH_LINE_MAX, .found = watch_line},
+        .err = {CHILD_INHERITS},
+        .ended = watch_ended,
+        .context = watch,
+    };
+    int result = child_start(&child, &watch->child, err);
+    if (result < 0) {
+        free(watch);
+        return result;
+    }
     watch->options = *options;
-    watch->input = input[1];
-    watch->lines.size_max = WATCH_LINE_MAX;
     watch->began_ms = watch->heard_ms = clock_steady_ms();
-    watch->handles = 2;
-    watch->output.data = watch->timer.data = watch;
-    uv_pipe_init(options->loop, &watch->output, 0);
+    watch->timer.data = watch;
     uv_timer_init(options->loop, &watch->timer);
-    (void)uv_pipe_open(&watch->output, output[0]); /* a pipe of our own: it cannot fail */
-    uv_read_start((uv_stream_t *)&watch->output, watch_read_start, watch_read_done);
     uv_timer_start(&watch->timer, watch_look_done, WATCH_LOOK_MS, WATCH_LOOK_MS);
     *ret_watch = watch;
     return 0;
@@ -309,7 +253,6 @@ void watch_close(struct watch *watch)
     /* Its pipe is open, so the number is still its own. In the kernel even this does not end it. */
     if (watch->is_silent && !watch->is_over && watch->pid > 0)
         (void)kill(watch->pid, SIGKILL);
-    close(watch->input);
-    uv_close((uv_handle_t *)&watch->output, watch_handle_closed);
-    uv_close((uv_handle_t *)&watch->timer, watch_handle_closed);
+    child_close(watch->child);
+    uv_close((uv_handle_t *)&watch->timer, watch_timer_closed);
 }

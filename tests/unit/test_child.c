@@ -1,0 +1,279 @@
+/* Children of the worker: real programs in a real loop. */
+#include "tests/unit/unit.h"
+
+#include "lib/error.h"
+#include "lib/text.h"
+#include "worker/process/child.h"
+#include "worker/process/processes.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 20000 };
+
+/* What was heard of one child. */
+struct heard {
+    struct child *child;
+    struct text lines, text; /* each line with '|' behind it */
+    struct child_end end;
+    unsigned ends;
+    bool closes_at_line;
+};
+
+static void heard_line(void *context, const char *line, size_t size)
+{
+    struct heard *heard = context;
+    text_add_bytes(&heard->lines, line, size);
+    text_add(&heard->lines, "|");
+    if (heard->closes_at_line)
+        child_close(heard->child);
+}
+
+static void heard_end(void *context, const struct child_end *end)
+{
+    struct heard *heard = context;
+    heard->ends++;
+    heard->end = *end;
+    text_add(&heard->text, text_string(child_text(heard->child)));
+    child_close(heard->child);
+}
+
+static void heard_fini(struct heard *heard)
+{
+    text_fini(&heard->lines);
+    text_fini(&heard->text);
+}
+
+/* Takes the ends of all children, as an agent does, until those are known that the test waits for.
+ */
+static void reap_done(uv_timer_t *timer)
+{
+    struct heard *heard = timer->data;
+    int status;
+    pid_t pid = processes_reap(&status);
+    if (pid > 0 && pid == child_pid(heard->child))
+        child_reaped(heard->child, status);
+    if (heard->ends)
+        uv_close((uv_handle_t *)timer, NULL);
+}
+
+/* Runs `script` until the loop has nothing left to do. */
+static void run_script(struct child_options options, const char *script, struct heard *heard)
+{
+    char *const arguments[] = {"sh", "-c", (char *)script, NULL};
+    uv_loop_t loop;
+    uv_timer_t reaper;
+    uv_loop_init(&loop);
+    options.loop = &loop;
+    options.program = "/bin/sh";
+    options.arguments = arguments;
+    options.umask = -1;
+    options.ended = heard_end;
+    options.context = heard;
+    assert_int_equal(child_start(&options, &heard->child, NULL), 0);
+    if (options.kind == CHILD_OF_AGENT) {
+        uv_timer_init(&loop, &reaper);
+        reaper.data = heard;
+        uv_timer_start(&reaper, reap_done, 0, 1);
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void the_end_is_told_once_when_all_is_read(void **state)
+{
+    static const struct {
+        enum child_kind kind;
+        const char *script;
+        int code, signal;
+    } rows[] = {
+        {CHILD_OF_LOOP, "echo one; echo two; exit 3", 3, 0},
+        {CHILD_OF_LOOP, "echo one; echo two; kill -9 $$", 0, SIGKILL},
+        {CHILD_OF_AGENT, "echo one; echo two; exit 3", 3, 0},
+        {CHILD_OF_AGENT, "echo one; echo two; kill -9 $$", 0, SIGKILL},
+        {CHILD_OF_NOBODY, "echo one; echo two; exit 3", -1, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct heard heard = {0};
+        const struct child_options options = {
+            .kind = rows[i].kind,
+            .out = {CHILD_LINES, .size_max = 100, .found = heard_line},
+            .deadline_ms = PATIENCE_MS,
+        };
+        run_script(options, rows[i].script, &heard);
+        assert_string_equal(text_string(&heard.lines), "one|two|");
+        assert_int_equal(heard.ends, 1);
+        assert_int_equal(heard.end.code, rows[i].code);
+        assert_int_equal(heard.end.signal, rows[i].signal);
+        assert_false(heard.end.is_late);
+        heard_fini(&heard);
+    }
+}
+
+static void what_is_too_long_is_dropped(void **state)
+{
+    struct heard heard = {0};
+    const struct child_options lines = {.out = {CHILD_LINES, .size_max = 4, .found = heard_line},
+                                        .deadline_ms = PATIENCE_MS};
+    const struct child_options text = {.err = {CHILD_TEXT, .size_max = 4},
+                                       .deadline_ms = PATIENCE_MS};
+    (void)state;
+    run_script(lines, "echo 123456; echo 12; printf 654321", &heard);
+    assert_string_equal(text_string(&heard.lines), "1234|12|6543|");
+    run_script(text, "echo 123456 >&2; echo nobody reads this; echo 78 >&2", &heard);
+    assert_string_equal(text_string(&heard.text), "1234");
+    heard_fini(&heard);
+}
+
+static void both_outputs_may_be_one(void **state)
+{
+    struct heard heard = {0};
+    const struct child_options options = {
+        .out = {CHILD_TEXT, .size_max = 100}, .err = {CHILD_JOINS}, .deadline_ms = PATIENCE_MS};
+    (void)state;
+    run_script(options, "echo out; echo err >&2; cat", &heard); /* standard input is empty */
+    assert_string_equal(text_string(&heard.text), "out\nerr\n");
+    heard_fini(&heard);
+}
+
+static void a_child_is_told_what_is_sent(void **state)
+{
+    char *const arguments[] = {"cat", NULL};
+    struct heard heard = {.closes_at_line = true};
+    uv_loop_t loop;
+    (void)state;
+    uv_loop_init(&loop);
+    const struct child_options options = {
+        .loop = &loop,
+        .program = "cat",
+        .arguments = arguments,
+        .has_input = true,
+        .out = {CHILD_LINES, .size_max = 100, .found = heard_line},
+        .ended = heard_end,
+        .context = &heard,
+    };
+    assert_int_equal(child_start(&options, &heard.child, NULL), 0);
+    child_send(heard.child, text_format("hello\nthere\n"));
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    assert_true(waitpid(-1, NULL, 0) > 0); /* its input has ended, and nobody else waits for it */
+    /* It was closed from within the first line. */
+    assert_string_equal(text_string(&heard.lines), "hello|");
+    assert_int_equal(heard.ends, 0);
+    heard_fini(&heard);
+}
+
+static void at_the_deadline_a_child_of_the_loop_is_killed(void **state)
+{
+    struct heard heard = {0};
+    const struct child_options options = {.out = {CHILD_TEXT, .size_max = 100}, .deadline_ms = 100};
+    (void)state;
+    run_script(options, "echo $$; exec sleep 1000", &heard);
+    assert_true(heard.end.is_late);
+    assert_int_equal(heard.end.code, -1);
+    pid_t pid = (pid_t)strtol(text_string(&heard.text), NULL, 10);
+    int status;
+    if (pid > 0) { /* it had come so far */
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    }
+    heard_fini(&heard);
+}
+
+static void what_cannot_be_started_is_told(void **state)
+{
+    static const struct {
+        enum child_kind kind;
+        const char *program, *workdir, *message, *where;
+    } rows[] = {
+        {CHILD_OF_LOOP, "/no/program", NULL, "cannot start /no/program: no such file or directory",
+         ""},
+        {CHILD_OF_AGENT, "/no/program", NULL,
+         "could not start /no/program: No such file or directory", ""},
+        {CHILD_OF_AGENT, "/bin/true", "/no/folder",
+         "cannot enter /no/folder: No such file or directory", "workdir"},
+        {CHILD_OF_NOBODY, "/no/program", NULL,
+         "could not start /no/program: No such file or directory", ""},
+    };
+    char *const arguments[] = {"program", NULL};
+    uv_loop_t loop;
+    (void)state;
+    uv_loop_init(&loop);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error err = {0};
+        struct heard heard = {0};
+        const struct child_options options = {
+            .loop = &loop,
+            .kind = rows[i].kind,
+            .program = rows[i].program,
+            .workdir = rows[i].workdir,
+            .arguments = arguments,
+            .umask = -1,
+            .ended = heard_end,
+            .context = &heard,
+        };
+        assert_int_equal(child_start(&options, &heard.child, &err), -ENOENT);
+        assert_string_equal(err.message, rows[i].message);
+        assert_string_equal(err.where, rows[i].where);
+        uv_run(&loop, UV_RUN_DEFAULT);
+        assert_int_equal(heard.ends, 0);
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
+        /* Or it counts as one that has ended, later. */
+        heard.child = child_try(&options);
+        assert_int_equal(heard.ends, 0);
+        uv_run(&loop, UV_RUN_DEFAULT);
+        assert_int_equal(heard.ends, 1);
+        assert_int_equal(heard.end.code, -1);
+        heard_fini(&heard);
+    }
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static void who_takes_the_end_decides_whose_child_it_is(void **state)
+{
+    static const struct {
+        enum child_kind kind;
+        bool is_ours, has_session;
+    } rows[] = {
+        {CHILD_OF_LOOP, true, false},
+        {CHILD_OF_AGENT, true, true},
+        {CHILD_OF_NOBODY, false, false},
+    };
+    (void)state;
+    assert_int_equal(processes_adopt(NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct heard heard = {0};
+        const struct child_options options = {
+            .kind = rows[i].kind,
+            .out = {CHILD_TEXT, .size_max = 100},
+            .deadline_ms = PATIENCE_MS,
+        };
+        run_script(options, "cut -d' ' -f4,6 /proc/$$/stat; echo $$", &heard);
+        int parent, session, pid;
+        assert_int_equal(sscanf(text_string(&heard.text), "%d %d\n%d", &parent, &session, &pid), 3);
+        assert_int_equal(parent == getpid(), rows[i].is_ours);
+        assert_int_equal(session == pid, rows[i].has_session);
+        heard_fini(&heard);
+    }
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_is_told_once_when_all_is_read),
+        cmocka_unit_test(what_is_too_long_is_dropped),
+        cmocka_unit_test(both_outputs_may_be_one),
+        cmocka_unit_test(a_child_is_told_what_is_sent),
+        cmocka_unit_test(at_the_deadline_a_child_of_the_loop_is_killed),
+        cmocka_unit_test(what_cannot_be_started_is_told),
+        cmocka_unit_test(who_takes_the_end_decides_whose_child_it_is),
+    };
+    return cmocka_run_group_tests_name("child", tests, NULL, NULL);
+}
