@@ -20,7 +20,14 @@ static void checkpoint_add_file(struct checkpoint_extent *extent, const struct s
         extent->newest_ns = time_ns;
 }
 
-static int checkpoint_measure_at(int folder, const char *name, int depth,
+/* How far a measure goes. */
+struct checkpoint_reach {
+    unsigned depth;
+    uint64_t files;
+};
+
+static int checkpoint_measure_at(int folder, const char *name, unsigned depth,
+                                 const struct checkpoint_reach *reach,
                                  struct checkpoint_extent *extent)
 {
     struct stat status;
@@ -35,11 +42,12 @@ static int checkpoint_measure_at(int folder, const char *name, int depth,
         result = -errno;
     else if (S_ISREG(status.st_mode))
         checkpoint_add_file(extent, &status);
-    else if (S_ISDIR(status.st_mode) && depth < CHECKPOINT_DEPTH_MAX && (entries = fdopendir(fd))) {
+    else if (S_ISDIR(status.st_mode) && depth < reach->depth && (entries = fdopendir(fd))) {
         struct dirent *entry;
-        while ((entry = readdir(entries)))
+        while (extent->files < reach->files && (entry = readdir(entries)))
             if (!text_equal(entry->d_name, ".") && !text_equal(entry->d_name, ".."))
-                (void)checkpoint_measure_at(dirfd(entries), entry->d_name, depth + 1, extent);
+                (void)checkpoint_measure_at(dirfd(entries), entry->d_name, depth + 1, reach,
+                                            extent);
         (void)closedir(entries); /* was only read; it closes `fd` */
         return 0;
     }
@@ -49,7 +57,14 @@ static int checkpoint_measure_at(int folder, const char *name, int depth,
 
 int checkpoint_measure(const char *path, struct checkpoint_extent *extent)
 {
-    return checkpoint_measure_at(AT_FDCWD, path, 0, extent);
+    const struct checkpoint_reach reach = {CHECKPOINT_DEPTH_MAX, UINT64_MAX};
+    return checkpoint_measure_at(AT_FDCWD, path, 0, &reach, extent);
+}
+
+void checkpoint_measure_near(const char *folder, struct checkpoint_extent *extent)
+{
+    const struct checkpoint_reach reach = {CHECKPOINT_NEAR_DEPTH, CHECKPOINT_NEAR_FILES};
+    (void)checkpoint_measure_at(AT_FDCWD, folder, 0, &reach, extent); /* else there is nothing */
 }
 
 bool checkpoint_extent_equal(const struct checkpoint_extent *a, const struct checkpoint_extent *b)

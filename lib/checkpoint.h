@@ -20,7 +20,14 @@ bool checkpoint_extent_equal(const struct checkpoint_extent *a, const struct che
  * counted, nor what lies more than 64 folders deep. -errno where `path` is not there. */
 int checkpoint_measure(const char *path, struct checkpoint_extent *extent);
 
-/* The same of a whole checkpoint, which is `paths` where it is several (else NULL). */
+enum { CHECKPOINT_NEAR_DEPTH = 2, CHECKPOINT_NEAR_FILES = 4096 };
+
+/* Adds the files in a folder and in the folders in it, not deeper, and some CHECKPOINT_NEAR_FILES
+ * at most. Whoever looks twice sees whether somebody writes a checkpoint there, under whatever
+ * name. */
+void checkpoint_measure_near(const char *folder, struct checkpoint_extent *extent);
+
+/* Adds the files of a whole checkpoint, which is `paths` where it is several (else NULL). */
 int checkpoint_measure_all(const char *path, const json_t *paths, struct checkpoint_extent *extent);
 
 /* Whether all of a checkpoint is there: `paths` where it is several (else NULL), and as many bytes

@@ -168,6 +168,24 @@ static void what_lies_deep_counts_also_when_it_is_looked_for_again(void **state)
     text_fini(&found);
 }
 
+static void a_look_at_what_is_near_sees_who_writes_but_not_deep_diaries(void **state)
+{
+    struct checkpoint_extent before = {0}, after = {0};
+    (void)state;
+    put("step_500/model.pt.part", 10);
+    put("step_500/deep/diary", 10);
+    checkpoint_measure_near(folder, &before);
+    assert_int_equal(before.bytes, 10);
+    put("step_500/deep/diary", 20);
+    checkpoint_measure_near(folder, &after);
+    assert_true(checkpoint_extent_equal(&before, &after));
+    after = (struct checkpoint_extent){0};
+    put("step_500/model.pt.part", 20);
+    checkpoint_measure_near(folder, &after);
+    assert_false(checkpoint_extent_equal(&before, &after));
+    assert_int_equal(after.bytes, 20);
+}
+
 static void what_was_there_before_is_told_only_when_it_changes(void **state)
 {
     (void)state;
@@ -493,6 +511,7 @@ int main(void)
         TEST(two_looks_that_agree_make_it_whole),
         TEST(a_folder_is_measured_with_all_in_it),
         TEST(what_lies_deep_counts_also_when_it_is_looked_for_again),
+        TEST(a_look_at_what_is_near_sees_who_writes_but_not_deep_diaries),
         TEST(what_was_there_before_is_told_only_when_it_changes),
         TEST(of_a_killed_writer_only_what_looks_whole_is_believed),
         TEST(what_the_agent_did_not_believe_nobody_takes_later),

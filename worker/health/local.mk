@@ -3,7 +3,6 @@ worker_libworker_a_SOURCES += \
 	worker/health/evidence.c worker/health/evidence.h \
 	worker/health/failure.c worker/health/failure.h \
 	worker/health/gpu_fault.c worker/health/gpu_fault.h \
-	worker/health/growth.c worker/health/growth.h \
 	worker/health/hang.c worker/health/hang.h \
 	worker/health/memory_kills.c worker/health/memory_kills.h \
 	worker/health/odd.c worker/health/odd.h \

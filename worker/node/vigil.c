@@ -1,11 +1,11 @@
 /* Watching for a hang. */
 #include "worker/node/vigil.h"
 
+#include "lib/checkpoint.h"
 #include "lib/memory.h"
 #include "worker/clock.h"
 #include "worker/node/crew.h"
 #include "worker/health/evidence.h"
-#include "worker/health/growth.h"
 #include "worker/health/hang.h"
 #include "worker/protocol/journal.h"
 #include "worker/node/observer.h"
@@ -34,7 +34,7 @@ struct vigil {
     struct quiet *quiet;    /* of several groups; else NULL */
     uint64_t printed, rows; /* how much of it there was at the look before */
     int64_t step;
-    uint64_t growth; /* of the folder, when half of the time was over */
+    struct checkpoint_extent growth; /* of the folder, when half of the time was over */
     bool has_growth;
     bool has_warned; /* of stopped processes */
     int64_t told_ms; /* when a silence was last told; 0: it is not too long */
@@ -80,10 +80,12 @@ static enum hang_sign vigil_sign(struct vigil *vigil)
 /* Whether files were written since half of the time was over. */
 static bool vigil_has_grown(struct vigil *vigil)
 {
+    struct checkpoint_extent growth = {0};
     if (!vigil->options.folder)
         return false;
-    uint64_t growth = growth_measure(vigil->options.folder);
-    bool has_grown = vigil->has_growth && growth != vigil->growth;
+    /* Programs keep diaries deeper in their folder, which go on while the programs hang. */
+    checkpoint_measure_near(vigil->options.folder, &growth);
+    bool has_grown = vigil->has_growth && !checkpoint_extent_equal(&growth, &vigil->growth);
     vigil->has_growth = true;
     vigil->growth = growth;
     return has_grown;
