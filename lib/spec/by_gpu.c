@@ -7,7 +7,6 @@
 #include "lib/spec/overlay.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
-#include "lib/spec/remedies.h"
 #include "lib/spec/trial.h"
 #include "lib/text.h"
 
@@ -151,7 +150,7 @@ static json_t *by_gpu_read_member(const struct trial *trial, const struct overri
     else
         difference = by_gpu_difference(trial, member, json, phase);
     if (difference)
-        remedies_try(&laid, node_get(entry.node, "remedies"), phase);
+        trial_remedies(&laid, node_get(entry.node, "remedies"), phase);
     free(problem);
     json_decref(phase);
     return difference ? json_pack("{s:s, s:o}", "match", member->key, "phase", difference) : NULL;

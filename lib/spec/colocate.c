@@ -1,7 +1,6 @@
-/* Which phases share allocations, and whether they can. */
+/* What a phase has from the phase beside it, and whether the two can share an allocation. */
 #include "lib/spec/colocate.h"
 
-#include "lib/memory.h"
 #include "lib/spec/node.h"
 #include "lib/spec/phases.h"
 #include "lib/spec/problems.h"
@@ -11,92 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- Which phases ----------------------------------------------------------------------------- */
-
-static bool colocate_waits_for(const struct phases_entry *entry, size_t index)
-{
-    for (size_t i = 0; i < entry->after_count; i++) {
-        if (entry->after[i] == index)
-            return true;
-    }
-    return false;
-}
-
-static bool colocate_is_same_after(const struct phases_entry *a, const struct phases_entry *b)
-{
-    for (size_t i = 0; i < a->after_count; i++) {
-        if (!colocate_waits_for(b, a->after[i]))
-            return false;
-    }
-    return a->after_count == b->after_count; /* no phase is there twice */
-}
-
-static void colocate_copy_after(struct phases_entry *entry, const struct phases_entry *other)
-{
-    free(entry->after);
-    entry->after = xcalloc(other->after_count + 1, sizeof *entry->after);
-    if (other->after_count)
-        memcpy(entry->after, other->after, other->after_count * sizeof *entry->after);
-    entry->after_count = other->after_count;
-    entry->lacks_before = other->lacks_before;
-}
-
-static void colocate_find_for(const struct phases *phases, struct phases_entry *entry,
-                              const struct node *node, struct spec_problems *problems)
-{
-    const struct phases_entry *other = phases_refer(phases, node, problems);
-    if (!other)
-        return;
-    size_t own = (size_t)(entry - phases->entries), index = (size_t)(other - phases->entries);
-    const struct node *chain = node_get(other->node, "colocate");
-    if (other == entry)
-        node_problem(problems, node, "a phase cannot stand beside itself");
-    else if (node_get(entry->node, "matrix") || entry->matrix || other->member_count > 0)
-        node_problem(problems, node, "a matrix shares its allocations with no other phase");
-    else if (chain && chain->kind == NODE_SCALAR)
-        node_problem(problems, node, "%.64s itself stands beside %.64s: name that one", other->name,
-                     chain->text);
-    else if (colocate_waits_for(entry, index))
-        node_problem(problems, node, "%.64s is before this phase: they cannot run side by side",
-                     other->name);
-    else if (colocate_waits_for(other, own))
-        node_problem(problems, node, "%.64s waits for this phase: they cannot run side by side",
-                     other->name);
-    else if (node_get(entry->node, "after") && !colocate_is_same_after(entry, other))
-        node_problem(problems, node_get(entry->node, "after"),
-                     "not the phases that %.64s waits for, beside which this one runs: they begin "
-                     "together (left out, it is the same)",
-                     other->name);
-    else
-        entry->beside = other;
-}
-
-void colocate_find(struct phases *phases, struct spec_problems *problems)
-{
-    for (size_t i = 0; i < phases->count; i++) {
-        struct phases_entry *entry = &phases->entries[i];
-        const struct node *node = node_get(entry->node, "colocate");
-        if (!node)
-            continue;
-        colocate_find_for(phases, entry, node, problems);
-        if (!entry->beside)
-            entry->lacks_base = true;
-        else if (!node_get(entry->node, "after"))
-            colocate_copy_after(entry, entry->beside);
-    }
-}
-
-void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
-                        struct sections *sections)
-{
-    bool has_resources = node_get(entry->node, "resources");
-    bool has_slurm = node_get(entry->written, "slurm") || node_get(entry->written, "extends");
-    sections->resources = has_resources ? NULL : json_object_get(beside, "resources");
-    sections->slurm = has_slurm ? NULL : json_object_get(beside, "slurm");
-}
-
-/* --- Whether they can ------------------------------------------------------------------------- */
 
 /* What the file calls a member of the resolved phase, where that differs. */
 static const struct {
@@ -183,6 +96,15 @@ static void colocate_check_choice(const struct phases_entry *entry, const json_t
     if (json_array_size(json_object_get(resources, "alternatives")) > 0)
         node_problem(problems, node_get(entry->node, "colocate"),
                      "phases in one job cannot have a choice of GPUs (|)");
+}
+
+void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
+                        struct sections *sections)
+{
+    bool has_resources = node_get(entry->node, "resources");
+    bool has_slurm = node_get(entry->written, "slurm") || node_get(entry->written, "extends");
+    sections->resources = has_resources ? NULL : json_object_get(beside, "resources");
+    sections->slurm = has_slurm ? NULL : json_object_get(beside, "slurm");
 }
 
 void colocate_settle(const struct phases_entry *entry, json_t *json, json_t *beside,

@@ -8,14 +8,9 @@
 
 #include <jansson.h>
 
-struct phases;
 struct phases_entry;
 struct sections;
 struct spec_problems;
-
-/* Finds the phase that each one stands beside, and gives it that one's `after` where it has none of
- * its own. Before the phases are put in order. */
-void colocate_find(struct phases *phases, struct spec_problems *problems);
 
 /* Has the sections of the phase that are not its own taken over from `beside`, the resolved phase
  * that it stands beside; NULL: there is none. */

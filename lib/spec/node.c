@@ -4,6 +4,8 @@
 #include "lib/memory.h"
 #include "lib/text.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +91,56 @@ struct node *node_get(const struct node *map, const char *key)
 {
     struct node *node = node_get_any(map, key);
     return node && node->kind != NODE_NULL ? node : NULL;
+}
+
+static size_t node_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* [-+]? (digits | digits . digits? | . digits) ([eE] [-+]? digits)? */
+static bool node_is_number(const char *text, bool *ret_is_whole)
+{
+    text += *text == '-' || *text == '+';
+    size_t whole = node_digits(text), fraction = 0;
+    bool has_leading_zero = text[0] == '0' && whole > 1;
+    text += whole;
+    *ret_is_whole = *text == '\0';
+    if (*text == '.') {
+        fraction = node_digits(++text);
+        text += fraction;
+    }
+    if (whole + fraction == 0 || has_leading_zero)
+        return false;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        text += *text == '-' || *text == '+';
+        size_t exponent = node_digits(text);
+        text += exponent;
+        return exponent && *text == '\0';
+    }
+    return *text == '\0';
+}
+
+json_t *node_plain_value(const char *text)
+{
+    bool is_whole;
+    if (text_equal(text, "true") || text_equal(text, "false"))
+        return json_boolean(text_equal(text, "true"));
+    if (!node_is_number(text, &is_whole))
+        return json_string(text);
+    errno = 0;
+    if (is_whole) {
+        long long number = strtoll(text, NULL, 10);
+        return errno ? json_string(text) : json_integer(number);
+    }
+    double number = strtod(text, NULL);
+    return isfinite(number) ? json_real(number) : json_string(text);
+}
+
+json_t *node_value(const struct node *node)
+{
+    return node->is_plain ? node_plain_value(node->text) : json_string(node->text);
 }
 
 /* What was set by `--set validate.depth=12` reads so. */

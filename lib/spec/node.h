@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 enum {
     NODE_DEPTH_MAX = 32,     /* maps and lists inside each other: bounds every recursion */
     NODE_ENTRIES_MAX = 1000, /* keys of one map: as many as a workflow may have phases */
@@ -65,6 +67,13 @@ void node_append(struct node_arena *arena, struct node *node, struct node *item)
 struct node *node_get(const struct node *map, const char *key);
 /* The same, nulls included. */
 struct node *node_get_any(const struct node *map, const char *key);
+
+/* The value of a text without quotes, the caller's: a number, true, false, or else a string. Texts
+ * that a program may want to see as they are written stay strings: `True`, `007`, `0x1f`, `1_000`,
+ * `yes`, a whole number of more than 64 bits. */
+json_t *node_plain_value(const char *text);
+/* The value of a scalar as it is written, references included; the caller's. */
+json_t *node_value(const struct node *node);
 
 /* Says what is wrong with the value of `node`; maps, lists and nulls are pointed at by their key.
  */

@@ -2,7 +2,6 @@
 #include "lib/spec/phases.h"
 
 #include "lib/memory.h"
-#include "lib/spec/colocate.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/scope.h"
@@ -214,7 +213,7 @@ static int phases_merge_all(struct phases *phases, struct node_arena *arena,
     return merge.is_too_large ? -EINVAL : 0;
 }
 
-/* --- Order ------------------------------------------------------------------------------------ */
+/* --- after ------------------------------------------------------------------------------------ */
 
 static void phases_add_after(struct phases *phases, struct phases_entry *entry,
                              const struct node *node, struct spec_problems *problems)
@@ -253,6 +252,84 @@ static void phases_read_after(struct phases *phases, struct phases_entry *entry,
     for (size_t i = 0; i < entry->member_count; i++) /* beyond after_count: an order, no edge */
         entry->after[entry->after_count + i] = entry->member_first + i;
 }
+
+/* --- Side by side ------------------------------------------------------------------------------
+ */
+
+static bool phases_waits_for(const struct phases_entry *entry, size_t index)
+{
+    for (size_t i = 0; i < entry->after_count; i++) {
+        if (entry->after[i] == index)
+            return true;
+    }
+    return false;
+}
+
+static bool phases_is_same_after(const struct phases_entry *a, const struct phases_entry *b)
+{
+    for (size_t i = 0; i < a->after_count; i++) {
+        if (!phases_waits_for(b, a->after[i]))
+            return false;
+    }
+    return a->after_count == b->after_count; /* no phase is there twice */
+}
+
+static void phases_copy_after(struct phases_entry *entry, const struct phases_entry *other)
+{
+    free(entry->after);
+    entry->after = phases_allocate(other->after_count, sizeof *entry->after);
+    if (other->after_count)
+        memcpy(entry->after, other->after, other->after_count * sizeof *entry->after);
+    entry->after_count = other->after_count;
+    entry->lacks_before = other->lacks_before;
+}
+
+static void phases_find_beside_for(const struct phases *phases, struct phases_entry *entry,
+                                   const struct node *node, struct spec_problems *problems)
+{
+    const struct phases_entry *other = phases_refer(phases, node, problems);
+    if (!other)
+        return;
+    size_t own = (size_t)(entry - phases->entries), index = (size_t)(other - phases->entries);
+    const struct node *chain = node_get(other->node, "colocate");
+    if (other == entry)
+        node_problem(problems, node, "a phase cannot stand beside itself");
+    else if (node_get(entry->node, "matrix") || entry->matrix || other->member_count > 0)
+        node_problem(problems, node, "a matrix shares its allocations with no other phase");
+    else if (chain && chain->kind == NODE_SCALAR)
+        node_problem(problems, node, "%.64s itself stands beside %.64s: name that one", other->name,
+                     chain->text);
+    else if (phases_waits_for(entry, index))
+        node_problem(problems, node, "%.64s is before this phase: they cannot run side by side",
+                     other->name);
+    else if (phases_waits_for(other, own))
+        node_problem(problems, node, "%.64s waits for this phase: they cannot run side by side",
+                     other->name);
+    else if (node_get(entry->node, "after") && !phases_is_same_after(entry, other))
+        node_problem(problems, node_get(entry->node, "after"),
+                     "not the phases that %.64s waits for, beside which this one runs: they begin "
+                     "together (left out, it is the same)",
+                     other->name);
+    else
+        entry->beside = other;
+}
+
+static void phases_find_beside(struct phases *phases, struct spec_problems *problems)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        struct phases_entry *entry = &phases->entries[i];
+        const struct node *node = node_get(entry->node, "colocate");
+        if (!node)
+            continue;
+        phases_find_beside_for(phases, entry, node, problems);
+        if (!entry->beside)
+            entry->lacks_base = true;
+        else if (!node_get(entry->node, "after"))
+            phases_copy_after(entry, entry->beside);
+    }
+}
+
+/* --- Order ------------------------------------------------------------------------------------ */
 
 /* What comes before it in the order: those that it waits for, and the members of a matrix. */
 static size_t phases_before_count(const struct phases_entry *entry)
@@ -351,7 +428,7 @@ int phases_init(struct phases *phases, struct node_arena *arena, const struct no
     matrix_expand(phases, arena, is_rehearsal, problems);
     for (size_t i = 0; i < phases->count; i++)
         phases_read_after(phases, &phases->entries[i], problems);
-    colocate_find(phases, problems);
+    phases_find_beside(phases, problems);
     phases_sort(phases, problems);
     return 0;
 }

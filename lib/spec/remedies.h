@@ -1,4 +1,4 @@
-/* Reading `remedies`: which params become what after which failure, and trying that out.
+/* Reading `remedies`: which params become what after which failure.
  *
  * A remedy goes by the cause of a run's failure or by the name of a guard or of a gate's check. Its
  * `set` gives params literal numbers, true or false, or else expressions (lib/expr) over the
@@ -11,7 +11,6 @@
 struct error;
 struct node;
 struct scope;
-struct trial;
 
 /* The causes that a remedy may go by; a check may have none of these names. */
 #define REMEDIES_CAUSES "oom", "nan", "hang", "preflight", "node_fail", "exit"
@@ -25,10 +24,5 @@ json_t *remedies_read(struct scope *scope, const struct node *map, const json_t 
  * expression has no usable value. */
 int remedies_compute(const json_t *params, const json_t *set, json_t **ret_values,
                      struct error *err);
-
-/* Takes all remedies of a phase in their order, as often as each may be taken, and resolves the
- * phase each time: what would be found out after a night is said now. `json` is the resolved phase,
- * `map` its remedies as written. */
-void remedies_try(const struct trial *trial, const struct node *map, const json_t *json);
 
 #endif

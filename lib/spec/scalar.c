@@ -7,57 +7,8 @@
 #include "lib/text.h"
 #include "lib/units.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-static size_t scalar_digits(const char *text)
-{
-    return strspn(text, "0123456789");
-}
-
-/* [-+]? (digits | digits . digits? | . digits) ([eE] [-+]? digits)? */
-static bool scalar_is_number(const char *text, bool *ret_is_whole)
-{
-    text += *text == '-' || *text == '+';
-    size_t whole = scalar_digits(text), fraction = 0;
-    bool has_leading_zero = text[0] == '0' && whole > 1;
-    text += whole;
-    *ret_is_whole = *text == '\0';
-    if (*text == '.') {
-        fraction = scalar_digits(++text);
-        text += fraction;
-    }
-    if (whole + fraction == 0 || has_leading_zero)
-        return false;
-    if (*text == 'e' || *text == 'E') {
-        text++;
-        text += *text == '-' || *text == '+';
-        size_t exponent = scalar_digits(text);
-        text += exponent;
-        return exponent && *text == '\0';
-    }
-    return *text == '\0';
-}
-
-json_t *scalar_from_text(const char *text)
-{
-    bool is_whole;
-    if (text_equal(text, "true") || text_equal(text, "false"))
-        return json_boolean(text_equal(text, "true"));
-    if (!scalar_is_number(text, &is_whole))
-        return json_string(text);
-    errno = 0;
-    if (is_whole) {
-        long long number = strtoll(text, NULL, 10);
-        return errno ? json_string(text) : json_integer(number);
-    }
-    double number = strtod(text, NULL);
-    return isfinite(number) ? json_real(number) : json_string(text);
-}
 
 /* The value of `node`, or NULL when it is no scalar (`what` says what it should be) or has had a
  * problem. */

@@ -9,15 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 struct node;
 struct scope;
-
-/* The value of a text without quotes, the caller's: a number, true, false, or else a string. What a
- * program may care to see as written stays a string: `True`, `007`, `0x1f`, `1_000`, `yes`, a whole
- * number of more than 64 bits. */
-json_t *scalar_from_text(const char *text);
 
 bool scalar_number(struct scope *scope, const struct node *node, double *ret_number);
 bool scalar_whole(struct scope *scope, const struct node *node, int64_t min, int64_t max,

@@ -5,7 +5,6 @@
 #include "lib/expr/expr.h"
 #include "lib/memory.h"
 #include "lib/spec/phase.h"
-#include "lib/spec/scalar.h"
 #include "lib/spec/script.h"
 #include "lib/spec/spec.h"
 #include "lib/spec/variables.h"
@@ -278,7 +277,7 @@ static json_t *scope_scalar(struct scope *scope, const struct node *node,
 {
     char name[SCOPE_NAME_MAX + 1];
     if (!strchr(node->text, '$'))
-        return node->is_plain ? scalar_from_text(node->text) : json_string(node->text);
+        return node_value(node);
     size_t size = scope_reference_size(node->text, name);
     if (size && !node->text[size] && !text_starts(name, "PHASED_")) {
         const json_t *value = scope_refer(scope, node, "$", name, asked_by);

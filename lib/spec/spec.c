@@ -16,7 +16,6 @@
 #include "lib/spec/phases.h"
 #include "lib/spec/probe.h"
 #include "lib/spec/rehearsal.h"
-#include "lib/spec/remedies.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
@@ -180,7 +179,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     bool is_tried = entry->member_count == 0 && entry->number <= SPEC_MEMBERS_TRIED_MAX;
     json_t *by_gpu = NULL;
     if (params && is_tried && reader->problems->error_count == error_count)
-        remedies_try(&trial, node_get(entry->node, "remedies"), json);
+        trial_remedies(&trial, node_get(entry->node, "remedies"), json);
     if (reader->problems->error_count == error_count)
         by_gpu = by_gpu_read(&trial, &reader->overrides, json);
     (void)json_object_set_new(json, "by_gpu", by_gpu ? by_gpu : json_array());

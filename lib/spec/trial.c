@@ -1,13 +1,19 @@
 /* Trying phases out. */
 #include "lib/spec/trial.h"
 
+#include "lib/error.h"
 #include "lib/spec/colocate.h"
 #include "lib/spec/node.h"
 #include "lib/spec/overrides.h"
 #include "lib/spec/phases.h"
+#include "lib/spec/remedies.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
 #include "lib/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 
 static const struct node *trial_params(const struct trial *trial, const json_t *changes)
 {
@@ -67,4 +73,88 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
     else
         *ret_phase = json;
     return !*ret_problem;
+}
+
+/* --- Remedies --------------------------------------------------------------------------------- */
+
+/* One remedy's place and what the params are by now. */
+struct trial_step {
+    const struct trial *trial;
+    const struct node *node; /* of the remedy */
+    json_t *changes;         /* of all remedies so far */
+    json_t *params;          /* with them */
+    int64_t time, times;     /* 1 of 2 */
+};
+
+/* A batch of 12 that is halved three times is 1.5, which no program takes. */
+static void trial_warn_of_fractions(const struct trial_step *step, const json_t *params)
+{
+    const char *name;
+    json_t *before;
+    json_object_foreach(step->params, name, before)
+    {
+        const json_t *after = json_object_get(params, name);
+        const struct node *set = node_get(node_get(step->node, "set"), name);
+        if (set && json_is_integer(before) && json_is_real(after) &&
+            json_real_value(after) != floor(json_real_value(after)))
+            node_key_warning(step->trial->problems, set,
+                             "%" JSON_INTEGER_FORMAT " becomes %.6g, which is not whole",
+                             json_integer_value(before), json_real_value(after));
+    }
+}
+
+/* False: nothing beyond it needs to be tried. */
+static bool trial_take_once(struct trial_step *step, const json_t *set)
+{
+    struct spec_problems *problems = step->trial->problems;
+    json_t *values = NULL, *phase = NULL;
+    char *problem = NULL;
+    struct error err;
+    if (remedies_compute(step->params, set, &values, &err) < 0) {
+        node_problem(problems, step->node, "cannot be taken (%" PRId64 " of %" PRId64 "): %s",
+                     step->time, step->times, err.message);
+        return false;
+    }
+    (void)json_object_update(step->changes, values);
+    json_decref(values);
+    if (!trial_run(step->trial, step->changes, &phase, &problem)) {
+        node_problem(problems, step->node,
+                     "impossible when it is taken (%" PRId64 " of %" PRId64 "): %.300s", step->time,
+                     step->times, problem);
+        free(problem);
+        return false;
+    }
+    json_t *params = json_incref(json_object_get(phase, "params"));
+    json_decref(phase);
+    trial_warn_of_fractions(step, params);
+    json_decref(step->params);
+    step->params = params;
+    return true;
+}
+
+static void trial_take_list(const struct trial *trial, const struct node *node, const json_t *list,
+                            json_t *params)
+{
+    struct trial_step step = {
+        .trial = trial, .changes = json_object(), .params = json_incref(params)};
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && i < json_array_size(list); i++) {
+        const json_t *remedy = json_array_get(list, i);
+        step.times = json_integer_value(json_object_get(remedy, "times"));
+        step.node = node->kind == NODE_LIST ? node->items[i] : node;
+        for (step.time = 1; goes_on && step.time <= step.times; step.time++)
+            goes_on = trial_take_once(&step, json_object_get(remedy, "set"));
+    }
+    json_decref(step.changes);
+    json_decref(step.params);
+}
+
+void trial_remedies(const struct trial *trial, const struct node *map, const json_t *json)
+{
+    const json_t *remedies = json_object_get(json, "remedies");
+    for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
+        const json_t *list = json_object_get(remedies, map->items[i]->key);
+        if (list)
+            trial_take_list(trial, map->items[i], list, json_object_get(json, "params"));
+    }
 }

@@ -37,4 +37,9 @@ struct trial {
 bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_phase,
                char **ret_problem);
 
+/* Takes all remedies of the phase in their order, as often as each may be taken, and resolves the
+ * phase each time, so that an impossible remedy is reported before the workflow is queued. `json`
+ * is the resolved phase, `map` its remedies as written. */
+void trial_remedies(const struct trial *trial, const struct node *map, const json_t *json);
+
 #endif
