@@ -2,13 +2,13 @@
 #include "lib/spec/layout.h"
 
 #include "lib/spec/keys.h"
-#include "lib/spec/launchers.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
 #include "lib/spec/sections.h"
 #include "lib/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@ enum {
     LAYOUT_SIZE_MAX = 100000,  /* of one dimension: the product of three fits into 64 bits */
     LAYOUT_GROUPS_MAX = 10000, /* processes of `launch: group` */
     LAYOUT_OUTPUTS_MAX = 1000,
+    LAYOUT_DIGITS_MAX = 9,
 };
 
 struct layout {
@@ -296,12 +297,109 @@ static json_t *layout_read_outputs(const struct sections *sections)
     return outputs;
 }
 
+/* --- torchrun --------------------------------------------------------------------------------- */
+
+/* What a process of `run` has. */
+struct layout_process {
+    bool is_rank; /* one of several, each for a GPU */
+    int64_t nodes, gpus;
+};
+
+/* Where the command that begins at `at` ends: lines may be continued. */
+static const char *layout_command_end(const char *at)
+{
+    while (*at && !strchr(";&|", *at) && (*at != '\n' || at[-1] == '\\'))
+        at++;
+    return at;
+}
+
+static bool layout_is_comment(const char *script, const char *at)
+{
+    while (at > script && at[-1] != '\n')
+        if (*--at == '#' && (at == script || isspace((unsigned char)at[-1])))
+            return true;
+    return false;
+}
+
+/* The next torchrun that is a command, at or after `at`; NULL when there is none. */
+static const char *layout_find_torchrun(const char *script, const char *at)
+{
+    static const char word[] = "torchrun";
+    for (; (at = strstr(at, word)); at++) {
+        bool begins = at == script || strchr(" \t\n;&|(/", at[-1]);
+        bool ends = isspace((unsigned char)at[sizeof(word) - 1]);
+        if (begins && ends && !layout_is_comment(script, at))
+            return at;
+    }
+    return NULL;
+}
+
+/* The place after an option within a command; in its name - and _ are the same. */
+static const char *layout_torchrun_option(const char *at, const char *end, const char *name)
+{
+    size_t size = strlen(name);
+    for (; at + size <= end; at++) {
+        size_t i = 0;
+        while (i < size && (at[i] == name[i] || (name[i] == '_' && at[i] == '-')))
+            i++;
+        if (i == size && isspace((unsigned char)at[-1]))
+            return at + size;
+    }
+    return NULL;
+}
+
+/* The whole number that stands after an option; -1 where that is something else. */
+static int64_t layout_option_number(const char *at)
+{
+    at += strspn(at, "= \t");
+    size_t digits = strspn(at, "0123456789");
+    bool is_number = digits && digits <= LAYOUT_DIGITS_MAX && strchr(" \t\n\\", at[digits]);
+    return is_number ? strtoll(at, NULL, 10) : -1;
+}
+
+/* Says what is wrong with the torchrun at `at`; false where nothing is. */
+static bool layout_judge_torchrun(struct spec_problems *problems, const struct node *run,
+                                  const char *at, const struct layout_process *place)
+{
+    const char *end = layout_command_end(at);
+    const char *count = layout_torchrun_option(at, end, "--nproc_per_node");
+    int64_t processes = count ? layout_option_number(count) : -1;
+    if (place->is_rank)
+        node_key_warning(problems, run,
+                         "torchrun starts a process for each GPU, and launch: rank starts it for "
+                         "each of %" PRId64 " on a node: launch: node starts it once",
+                         place->gpus);
+    else if (place->nodes > 1 && layout_torchrun_option(at, end, "--standalone"))
+        node_key_warning(problems, run,
+                         "with --standalone each of the %" PRId64
+                         " nodes trains for itself; without it torchrun spans all",
+                         place->nodes);
+    else if (processes >= 0 && processes != place->gpus)
+        node_key_warning(problems, run,
+                         "torchrun starts %" PRId64 " processes where there are %" PRId64 " GPUs",
+                         processes, place->gpus);
+    else
+        return false;
+    return true;
+}
+
+static void layout_check_torchrun(struct spec_problems *problems, const struct node *run,
+                                  const struct layout_process *place)
+{
+    bool has_warned = false;
+    if (place->gpus == 0)
+        return;
+    for (const char *at = layout_find_torchrun(run->text, run->text); at && !has_warned;
+         at = layout_find_torchrun(run->text, at + 1))
+        has_warned = layout_judge_torchrun(problems, run, at, place);
+}
+
 /* Compares launchers in the script with what a process of it has. */
 static void layout_check_launchers(const struct sections *sections, const char *launch,
                                    const json_t *parallel, const struct layout_nodes *nodes)
 {
     const struct node *run = node_get(sections->phase, "run");
-    struct launchers_place place = {
+    struct layout_process place = {
         .is_rank = text_equal(launch, "rank"), .nodes = nodes->nodes, .gpus = nodes->gpus};
     if (text_equal(launch, "group")) { /* a world of its own */
         place.nodes = 1;
@@ -309,7 +407,7 @@ static void layout_check_launchers(const struct sections *sections, const char *
                      json_integer_value(json_object_get(parallel, "pipeline"));
     }
     if (run && run->kind == NODE_SCALAR && !sections->lacks_base)
-        launchers_check(sections->scope->problems, run, &place);
+        layout_check_torchrun(sections->scope->problems, run, &place);
 }
 
 void layout_read(const struct sections *sections, json_t *phase)

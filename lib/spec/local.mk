@@ -4,12 +4,9 @@ lib_libphased_a_SOURCES += \
 	lib/spec/checks.c lib/spec/checks.h \
 	lib/spec/colocate.c lib/spec/colocate.h \
 	lib/spec/dependency.c lib/spec/dependency.h \
-	lib/spec/expect.c lib/spec/expect.h \
 	lib/spec/gpus.c lib/spec/gpus.h \
 	lib/spec/keys.c lib/spec/keys.h \
-	lib/spec/launchers.c lib/spec/launchers.h \
 	lib/spec/layout.c lib/spec/layout.h \
-	lib/spec/model_size.c lib/spec/model_size.h \
 	lib/spec/matrix.c lib/spec/matrix.h \
 	lib/spec/names.c lib/spec/names.h \
 	lib/spec/node.c lib/spec/node.h \
@@ -19,7 +16,6 @@ lib_libphased_a_SOURCES += \
 	lib/spec/overrides.c lib/spec/overrides.h \
 	lib/spec/phase.c lib/spec/phase.h \
 	lib/spec/phases.c lib/spec/phases.h \
-	lib/spec/preflight.c lib/spec/preflight.h \
 	lib/spec/probe.c lib/spec/probe.h \
 	lib/spec/problems.c lib/spec/problems.h \
 	lib/spec/queue_limits.c lib/spec/queue_limits.h \
@@ -34,5 +30,4 @@ lib_libphased_a_SOURCES += \
 	lib/spec/trial.c lib/spec/trial.h \
 	lib/spec/variables.c lib/spec/variables.h \
 	lib/spec/variants.c lib/spec/variants.h \
-	lib/spec/watch.c lib/spec/watch.h \
 	lib/spec/yaml.c lib/spec/yaml.h

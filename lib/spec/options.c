@@ -1,6 +1,7 @@
-/* Reading `slurm:`, `price:` and `budget:`. */
+/* Reading `slurm:`, `price:`, `budget:` and `expect:`. */
 #include "lib/spec/options.h"
 
+#include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 #include "lib/spec/dependency.h"
@@ -127,7 +128,7 @@ json_t *options_read(struct scope *scope, const struct node *node, const json_t 
     return options;
 }
 
-/* --- Price ------------------------------------------------------------------------------------ */
+/* --- price, budget, expect -------------------------------------------------------------------- */
 
 static json_t *options_amount(struct scope *scope, const struct node *node)
 {
@@ -210,6 +211,66 @@ json_t *options_read_budget(struct scope *scope, const struct node *node, const 
         node_key_problem(scope->problems, node_get(node, "usd"),
                          "there is no price to count by, such as price: {per_gpu_hour: 2.5}");
     return budget;
+}
+
+static bool options_expected_number(struct scope *scope, const struct node *node,
+                                    double *ret_number)
+{
+    double number;
+    if (!scalar_number(scope, node, &number))
+        return false;
+    if (number <= 0) {
+        node_problem(scope->problems, node, "not more than 0");
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
+/* `490`, or `[245, 490]`. */
+static json_t *options_expected_range(struct scope *scope, const struct node *node)
+{
+    double from, to;
+    bool is_range = node->kind == NODE_LIST && node->count == 2;
+    if (node->kind != NODE_SCALAR && !is_range) {
+        node_problem(scope->problems, node, "neither a number nor a range, such as [3, 5]");
+        return NULL;
+    }
+    const struct node *first = is_range ? node->items[0] : node;
+    const struct node *last = is_range ? node->items[1] : node;
+    if (!options_expected_number(scope, first, &from) || !options_expected_number(scope, last, &to))
+        return NULL;
+    if (from > to) {
+        node_problem(scope->problems, node, "ends before it begins");
+        return NULL;
+    }
+    return json_pack("[o, o]", scope_value(scope, first), scope_value(scope, last));
+}
+
+json_t *options_read_expect(struct scope *scope, const struct node *node, const json_t *price)
+{
+    if (!node)
+        return NULL;
+    if (node->kind != NODE_MAP || node->count == 0) {
+        node_problem(scope->problems, node,
+                     "not an expectation, such as {hours: [3, 5], usd: 490}");
+        return NULL;
+    }
+    keys_check(scope->problems, node, &keys_budget);
+    json_t *expect = json_object();
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
+        const struct node *item = node_get(node, amount_key(i));
+        json_t *range = item ? options_expected_range(scope, item) : NULL;
+        if (item && i == AMOUNT_USD && !price)
+            node_key_problem(scope->problems, item,
+                             "there is no price to count by, such as price: {per_gpu_hour: 2.5}");
+        if (range)
+            (void)json_object_set_new(expect, amount_key(i), range);
+    }
+    if (json_object_size(expect) > 0)
+        return expect;
+    json_decref(expect);
+    return NULL;
 }
 
 static void options_check_type(struct spec_problems *problems, const struct node *node,

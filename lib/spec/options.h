@@ -21,6 +21,11 @@ json_t *options_read_amounts(struct scope *scope, const struct node *node);
 /* Likewise; dollars need a price. */
 json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);
 
+/* What a phase or the workflow is expected to take: {hours: [3, 5], usd: 490} becomes {"hours": [3,
+ * 5], "usd": [490, 490]}; the caller's. NULL when `node` is NULL or empty, or after a problem.
+ * Dollars need the price of the workflow. */
+json_t *options_read_expect(struct scope *scope, const struct node *node, const json_t *price);
+
 /* Whether GPUs that a phase may get have a price: its `resources`, as they were read from `node`.
  * An error where dollars are counted, which would be none; else a warning. */
 void options_check_price(struct spec_problems *problems, const struct node *node,

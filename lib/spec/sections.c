@@ -7,15 +7,12 @@
 #include "lib/spec/gpus.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/layout.h"
-#include "lib/spec/model_size.h"
 #include "lib/spec/node.h"
 #include "lib/spec/notify.h"
 #include "lib/spec/options.h"
-#include "lib/spec/preflight.h"
 #include "lib/spec/remedies.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
-#include "lib/spec/watch.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -33,6 +30,7 @@ enum {
     SECTIONS_PATTERN_MAX = 8192,
     SECTIONS_SAVE_TIME_S = 60, /* when it is not said; half of `time` where that is less */
     SECTIONS_LINGER_S = 20,
+    SECTIONS_IDLE_S = 600,
 };
 
 static void sections_set(json_t *json, const char *key, json_t *value)
@@ -347,6 +345,114 @@ static void sections_read_checkpoint(const struct sections *sections, json_t *ph
     free(path);
 }
 
+/* --- hang, idle ------------------------------------------------------------------------------- */
+
+/* The seconds, 0 for off; JSON null where it is not given, or has had a problem. */
+static json_t *sections_watch_time(struct scope *scope, const struct node *phase, const char *key)
+{
+    const struct node *node = node_get(phase, key);
+    char *text = node ? scalar_string(scope, node) : NULL;
+    struct error err;
+    uint32_t seconds;
+    json_t *json = NULL;
+    if (text && text_equal(text, "off"))
+        json = json_integer(0);
+    else if (text && units_parse_duration(text, &seconds, &err) < 0)
+        node_problem(scope->problems, node, "%s, or off", err.message);
+    else if (text && seconds == 0)
+        node_problem(scope->problems, node, "not above 0: off switches it off");
+    else if (text)
+        json = json_integer(seconds);
+    free(text);
+    return json ? json : json_null();
+}
+
+static void sections_read_watch(struct scope *scope, const struct node *phase, json_t *json)
+{
+    json_t *idle = sections_watch_time(scope, phase, "idle");
+    (void)json_object_set_new(json, "hang_s", sections_watch_time(scope, phase, "hang"));
+    (void)json_object_set_new(json, "idle_s",
+                              json_is_null(idle) ? json_integer(SECTIONS_IDLE_S) : idle);
+}
+
+/* --- preflight -------------------------------------------------------------------------------- */
+
+/* Without GPUs there is little that a preflight could find. */
+static const char *sections_default_preflight(const json_t *phase)
+{
+    const json_t *resources = json_object_get(phase, "resources");
+    return json_integer_value(json_object_get(resources, "gpus")) > 0 ? "quick" : "off";
+}
+
+static void sections_read_preflight(struct scope *scope, const struct node *phase, json_t *json)
+{
+    static const char *const levels[] = {"off", "quick", "full"};
+    const struct node *node = node_get(phase, "preflight"), *level = node;
+    const char *word = NULL;
+    bool is_observed = false;
+    if (node && node->kind == NODE_MAP) {
+        const struct node *observe = node_get(node, "observe");
+        keys_check(scope->problems, node, &keys_preflight);
+        level = node_get(node, "level");
+        if (observe)
+            (void)scalar_boolean(scope, observe, &is_observed); /* told, and the phase is dropped */
+    }
+    if (level)
+        word = scalar_choice(scope, level, levels, sizeof levels / sizeof levels[0]);
+    (void)json_object_set_new(json, "preflight",
+                              json_string(word ? word : sections_default_preflight(json)));
+    (void)json_object_set_new(json, "preflight_observe", json_boolean(is_observed));
+}
+
+/* --- mfu -------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool is_needed;
+} sections_sizes[] = {
+    {"params", true}, {"layers", true}, {"width", true}, {"sequence", true}, {"peak_tflops", false},
+};
+
+static void sections_read_size(struct scope *scope, const struct node *map, size_t i, json_t *json)
+{
+    const char *name = sections_sizes[i].name;
+    const struct node *node = node_get(map, name);
+    double size = 0;
+    if (!node && sections_sizes[i].is_needed)
+        node_missing(scope->problems, map, name,
+                     "missing: MFU needs params, layers, width and sequence");
+    if (!node || !scalar_number(scope, node, &size))
+        return;
+    if (!(size >= 1 && size <= 1e15))
+        node_problem(scope->problems, node, "not a size from 1 to 1e15");
+    else if (json)
+        (void)json_object_set_new(json, name, json_real(size));
+}
+
+/* What `defaults` says is for the phases that can use it. */
+static bool sections_is_of_defaults(const struct node *map)
+{
+    return map->parent && map->parent->key && text_equal(map->parent->key, "defaults");
+}
+
+static void sections_read_mfu(struct scope *scope, const struct node *phase, json_t *json)
+{
+    const struct node *map = node_get(phase, "mfu");
+    const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
+    bool has_none = gpus && json_integer_value(gpus) == 0;
+    bool is_map = map && map->kind == NODE_MAP;
+    if (map && has_none && !sections_is_of_defaults(map))
+        node_key_problem(scope->problems, map, "a phase without GPUs has no MFU");
+    json_t *sizes = is_map && !has_none ? json_object() : NULL;
+    if (map && !is_map)
+        node_problem(scope->problems, map, "not a map of params, layers, width and sequence");
+    if (is_map)
+        keys_check(scope->problems, map, &keys_mfu);
+    for (size_t i = 0; is_map && i < sizeof sections_sizes / sizeof *sections_sizes; i++)
+        sections_read_size(scope, map, i, sizes);
+    (void)json_object_set_new(json, "mfu", sizes ? sizes : json_null());
+}
+
 /* --- All of a phase --------------------------------------------------------------------------- */
 
 static void sections_read_choice(const struct sections *sections, json_t *phase, const char *key,
@@ -404,9 +510,9 @@ void sections_read(const struct sections *sections, json_t *json)
     if (notify)
         sections_set(json, "notify", notify);
     sections_read_rest(sections, json);
-    watch_read(sections->scope, sections->phase, json);
-    preflight_read(sections->scope, sections->phase, json);
-    model_size_read(sections->scope, sections->phase, json);
+    sections_read_watch(sections->scope, sections->phase, json);
+    sections_read_preflight(sections->scope, sections->phase, json);
+    sections_read_mfu(sections->scope, sections->phase, json);
     sections_set(json, "remedies",
                  remedies_read(sections->scope, node_get(sections->phase, "remedies"), gate,
                                json_object_get(json, "guards")));

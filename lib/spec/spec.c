@@ -5,7 +5,6 @@
 #include "lib/memory.h"
 #include "lib/spec/by_gpu.h"
 #include "lib/spec/colocate.h"
-#include "lib/spec/expect.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/matrix.h"
 #include "lib/spec/names.h"
@@ -152,7 +151,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     sections_read(&sections, json);
     options_check_price(reader->problems, node_get(entry->node, "resources"),
                         json_object_get(json, "resources"), reader->price, reader->counts_dollars);
-    json_t *expect = expect_read(&scope, node_get(entry->node, "expect"), reader->price);
+    json_t *expect = options_read_expect(&scope, node_get(entry->node, "expect"), reader->price);
     if (expect)
         (void)json_object_set_new(json, "expect", expect);
     colocate_settle(entry, json, beside, reader->problems);
@@ -260,7 +259,7 @@ static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides
     json_t *name = spec_read_name(reader);
     json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
     json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
-    json_t *expect = expect_read(&outside, node_get(reader->root, "expect"), price);
+    json_t *expect = options_read_expect(&outside, node_get(reader->root, "expect"), price);
     bool is_frozen = spec_reads_snapshot(&outside, node_get(reader->root, "code"));
     json_t *notify = notify_read(&outside, node_get(reader->root, "notify"), false);
     scope_fini(&outside);
