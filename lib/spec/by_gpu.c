@@ -16,25 +16,17 @@
 
 enum { BY_GPU_NAME_MAX = 64 };
 
-/* What is read on the node, or judged after the run. In the file and in the resolved document. */
-static const char *const by_gpu_keys[] = {"params",   "run",  "workdir", "env",    "metrics",
-                                          "progress", "gate", "guards",  "nan_ok", "hang",
-                                          "idle",     "mfu",  "until",   "join",   "outputs"};
-static const char *const by_gpu_members[] = {
-    "params", "run",    "workdir", "env", "metrics", "progress", "gate", "guards",
-    "nan_ok", "hang_s", "idle_s",  "mfu", "until",   "shard",    "join", "outputs"};
-
-enum {
-    BY_GPU_KEY_COUNT = sizeof by_gpu_keys / sizeof by_gpu_keys[0],
-    BY_GPU_MEMBER_COUNT = sizeof by_gpu_members / sizeof by_gpu_members[0],
-};
-
-static bool by_gpu_is_among(const char *name, const char *const *names, size_t count)
+/* Whether the member of a resolved phase can differ. The file is split on the node, so the input of
+ * `shard` can differ by a param. */
+static bool by_gpu_can_differ(const char *member)
 {
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(name, names[i]))
+    for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
+         key = keys_next(KEYS_PHASE, key)) {
+        const char *unit = text_starts(member, key->name) ? member + strlen(key->name) : NULL;
+        if (key->merge == KEY_BY_GPU && unit && (!unit[0] || text_equal(unit, "_s")))
             return true;
-    return false;
+    }
+    return text_equal(member, "shard");
 }
 
 static bool by_gpu_is_name(const char *name)
@@ -67,13 +59,13 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
     }
     for (size_t i = 0; i < member->count; i++) {
         const struct node *node = member->items[i];
-        if (keys_has(&keys_phase, node->key) &&
-            !by_gpu_is_among(node->key, by_gpu_keys, BY_GPU_KEY_COUNT))
+        const struct key *key = keys_find(KEYS_PHASE, node->key);
+        if (key && key->merge != KEY_BY_GPU)
             node_key_problem(problems, node,
                              "cannot differ by GPU: it is settled before there is one");
     }
     if (problems->error_count == error_count)
-        keys_check(problems, member, &keys_phase);
+        keys_check(problems, member, KEYS_PHASE);
     return problems->error_count == error_count;
 }
 
@@ -87,7 +79,7 @@ static json_t *by_gpu_difference(const struct trial *trial, const struct node *m
     {
         if (json_equal(value, json_object_get(json, name)))
             continue;
-        if (by_gpu_is_among(name, by_gpu_members, BY_GPU_MEMBER_COUNT)) {
+        if (by_gpu_can_differ(name)) {
             (void)json_object_set(difference, name, value);
             continue;
         }

@@ -36,8 +36,6 @@ enum { CHECKS_BOUNDS = sizeof checks_bounds / sizeof checks_bounds[0] };
 static const char *const checks_causes[] = {"exit", "oom",       "nan",       "guard", "hang",
                                             "lost", "preflight", "node_fail", "launch"};
 
-static const char *const checks_else[] = {"fail", "warn"};
-
 static bool checks_is_cause(const char *name)
 {
     for (size_t i = 0; i < sizeof checks_causes / sizeof checks_causes[0]; i++) {
@@ -124,12 +122,10 @@ static void checks_read_window(struct scope *scope, const struct node *node, con
 
 static void checks_read_rest(struct scope *scope, const struct node *map, json_t *check)
 {
-    const struct node *otherwise = node_get(map, "else"), *advice = node_get(map, "advice");
+    const struct node *advice = node_get(map, "advice");
     checks_read_window(scope, node_get(map, "over"), "over", check);
     checks_read_window(scope, node_get(map, "skip"), "skip", check);
-    const char *word = otherwise ? scalar_choice(scope, otherwise, checks_else,
-                                                 sizeof checks_else / sizeof checks_else[0])
-                                 : NULL;
+    const char *word = scalar_key_choice(scope, map, KEYS_CHECK, "else");
     if (word)
         (void)json_object_set_new(check, "else", json_string(word));
     char *text = advice ? scalar_string(scope, advice) : NULL;
@@ -141,7 +137,7 @@ static void checks_read_rest(struct scope *scope, const struct node *map, json_t
 static bool checks_has_misspelt_bound(const struct node *map)
 {
     for (size_t i = 0; i < CHECKS_BOUNDS; i++) {
-        if (keys_is_misspelt(map, &keys_check_map, checks_bounds[i].key))
+        if (keys_is_misspelt(map, KEYS_CHECK, checks_bounds[i].key))
             return true;
     }
     return false;
@@ -154,7 +150,7 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
     const struct node *bound = NULL;
     for (size_t i = 0; i < CHECKS_BOUNDS && !bound; i++)
         bound = node_get(map, checks_bounds[i].key);
-    keys_check(scope->problems, map, &keys_check_map);
+    keys_check(scope->problems, map, KEYS_CHECK);
     checks_read_expression(scope, condition, "condition", check);
     checks_read_expression(scope, value, "value", check);
     checks_read_bounds(scope, map, check);
@@ -164,8 +160,8 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
                          "a check has a condition or a value, not both");
     else if (condition && bound)
         node_key_problem(scope->problems, bound, "bounds are for a value, not for a condition");
-    else if (!condition && !value && !keys_is_misspelt(map, &keys_check_map, "value") &&
-             !keys_is_misspelt(map, &keys_check_map, "condition"))
+    else if (!condition && !value && !keys_is_misspelt(map, KEYS_CHECK, "value") &&
+             !keys_is_misspelt(map, KEYS_CHECK, "condition"))
         node_missing(scope->problems, map, "value", "missing: a check has a value or a condition");
     else if (value && !bound && !checks_has_misspelt_bound(map))
         node_problem(scope->problems, map,

@@ -1,151 +1,108 @@
-/* The keys of every map of the spec. */
+/* The table of keys, and what is not in it. */
 #include "lib/spec/keys.h"
 
 #include "lib/spec/node.h"
 #include "lib/text.h"
 
+#include <assert.h>
+
 enum { KEYS_MAX = 64 }; /* more than any map has */
 
-static const char *const keys_workflow_names[] = {
-    "name",   "price",  "slurm",    "env",    "defaults", "phases",
-    "budget", "expect", "variants", "notify", "code",
-};
-
-/* As above, but what the file is called and the variants themselves. */
-static const char *const keys_variant_names[] = {
-    "price", "slurm", "env", "defaults", "phases", "budget", "expect", "notify", "code",
-};
-
-static const char *const keys_phase_names[] = {
-    "extends", "after",   "resources", "slurm",    "env",        "launch", "params",
-    "run",     "workdir", "metrics",   "progress", "checkpoint", "gate",   "guards",
-    "nan_ok",  "promote", "on_fail",   "linger",   "remedies",   "matrix", "best",
-    "pack",    "by_gpu",  "colocate",  "shard",    "join",       "until",  "preflight",
-    "hang",    "idle",    "mfu",       "parallel", "outputs",    "notify", "expect",
-};
-
-static const char *const keys_resources_names[] = {
-    "nodes", "gpus", "cpus", "cpus_per_gpu", "mem", "time",
-};
-
-static const char *const keys_budget_names[] = {
-    "usd",
-    "gpu_hours",
-    "hours",
-};
-
-static const char *const keys_notify_names[] = {
-    "on",
-    "command",
-    "webhook",
-};
-
-static const char *const keys_parallel_names[] = {
-    "tensor",
-    "pipeline",
-    "data",
-};
-
-static const char *const keys_shard_names[] = {
-    "input",
-    "by",
-};
-
-static const char *const keys_checkpoint_names[] = {
-    "path",
-    "stop_signal",
-    "save_time",
-    "keep",
-};
-
-static const char *const keys_progress_names[] = {
-    "step",
-    "total",
-    "samples",
-    "tokens",
-};
-
-static const char *const keys_preflight_names[] = {
-    "level",
-    "observe",
-};
-
-static const char *const keys_mfu_names[] = {
-    "params", "layers", "width", "sequence", "peak_tflops",
-};
-
-static const char *const keys_metrics_names[] = {
-    "pattern",
-    "file",
-};
-
-static const char *const keys_check_map_names[] = {
-    "condition", "value", "at_least", "at_most", "above", "below", "over", "skip", "else", "advice",
-};
-
-static const char *const keys_remedy_names[] = {
-    "set",
-    "times",
-    "resume",
-};
-
-static const char *const keys_pack_names[] = {
-    "serial",
-    "parallel",
-};
-
-static const char *const keys_best_names[] = {
-    "max", "min", "where", "rungs", "cut", "reuse",
-};
-
-#define KEYS_OF(map)                                                                               \
-    const struct keys map = {map##_names, sizeof map##_names / sizeof map##_names[0]}
-
-KEYS_OF(keys_workflow);
-KEYS_OF(keys_variant);
-KEYS_OF(keys_phase);
-KEYS_OF(keys_resources);
-KEYS_OF(keys_budget);
-KEYS_OF(keys_notify);
-KEYS_OF(keys_parallel);
-KEYS_OF(keys_shard);
-KEYS_OF(keys_checkpoint);
-KEYS_OF(keys_progress);
-KEYS_OF(keys_preflight);
-KEYS_OF(keys_mfu);
-KEYS_OF(keys_metrics);
-KEYS_OF(keys_check_map);
-KEYS_OF(keys_remedy);
-KEYS_OF(keys_pack);
-KEYS_OF(keys_best);
-
-bool keys_has(const struct keys *keys, const char *name)
-{
-    for (size_t i = 0; i < keys->count; i++) {
-        if (text_equal(keys->names[i], name))
-            return true;
+#define OF(name)                                                                                   \
+    {                                                                                              \
+        .form = #name                                                                              \
     }
-    return false;
+#define WHOLE(from, to)                                                                            \
+    {                                                                                              \
+        .least = from, .most = to                                                                  \
+    }
+#define CHOICE(...)                                                                                \
+    {                                                                                              \
+        .words = { __VA_ARGS__ }                                                                   \
+    }
+#define LITERAL_WHOLE(from, to)                                                                    \
+    {                                                                                              \
+        .is_literal = true, .least = from, .most = to                                              \
+    }
+#define LITERAL_CHOICE(...)                                                                        \
+    {                                                                                              \
+        .is_literal = true, .words = { __VA_ARGS__ }                                               \
+    }
+
+static const struct key keys[] = {
+#define WORKFLOW_KEY(name, type, merge, reader, help)                                              \
+    {KEYS_WORKFLOW, name, type, KEY_##merge, help},
+#define PHASE_KEY(name, type, merge, reader, help) {KEYS_PHASE, name, type, KEY_##merge, help},
+#define KEY(map, name, type, help)                 {KEYS_##map, name, type, KEY_INNER, help},
+#include "lib/spec/keys.def"
+};
+
+static const char *const keys_map_names[] = {
+#define MAP(symbol, name) name,
+#include "lib/spec/keys.def"
+};
+
+enum { KEYS_COUNT = sizeof keys / sizeof keys[0] };
+
+static bool keys_belongs(const struct key *key, enum keys_map map)
+{
+    if (map == KEYS_VARIANT)
+        return key->map == KEYS_WORKFLOW && key->merge != KEY_OF_FILE;
+    return key->map == map;
 }
 
-bool keys_is_misspelt(const struct node *map, const struct keys *keys, const char *name)
+const struct key *keys_next(enum keys_map map, const struct key *previous)
 {
-    /* A map of more keys than there are is no mistake in one of them. */
-    bool is_small = map->kind == NODE_MAP && map->count <= KEYS_MAX;
-    for (size_t i = 0; is_small && i < map->count; i++) {
-        const char *key = map->items[i]->key;
-        const char *nearest =
-            keys_has(keys, key) ? NULL : text_nearest(key, keys->names, keys->count);
+    for (const struct key *key = previous ? previous + 1 : keys; key < keys + KEYS_COUNT; key++) {
+        if (keys_belongs(key, map))
+            return key;
+    }
+    return NULL;
+}
+
+const struct key *keys_find(enum keys_map map, const char *name)
+{
+    const struct key *key = keys_next(map, NULL);
+    while (key && !text_equal(key->name, name))
+        key = keys_next(map, key);
+    return key;
+}
+
+const char *keys_map_name(enum keys_map map)
+{
+    assert(map < KEYS_MAPS);
+    return keys_map_names[map];
+}
+
+static size_t keys_list(enum keys_map map, const char *ret_names[KEYS_MAX])
+{
+    size_t count = 0;
+    for (const struct key *key = keys_next(map, NULL); key; key = keys_next(map, key)) {
+        assert(count < KEYS_MAX);
+        ret_names[count++] = key->name;
+    }
+    return count;
+}
+
+bool keys_is_misspelt(const struct node *node, enum keys_map map, const char *name)
+{
+    const char *names[KEYS_MAX];
+    size_t count = keys_list(map, names);
+    /* In a map with more keys than there are, this key is not the mistake. */
+    bool is_small = node->kind == NODE_MAP && node->count <= KEYS_MAX;
+    for (size_t i = 0; is_small && i < node->count; i++) {
+        const char *key = node->items[i]->key;
+        const char *nearest = keys_find(map, key) ? NULL : text_nearest(key, names, count);
         if (nearest && text_equal(nearest, name))
             return true;
     }
     return false;
 }
 
-static void keys_report(struct spec_problems *problems, const struct node *node,
-                        const struct keys *keys)
+static void keys_report(struct spec_problems *problems, const struct node *node, enum keys_map map)
 {
-    const char *nearest = spec_problems_nearest(problems, node->key, keys->names, keys->count);
+    const char *names[KEYS_MAX];
+    const char *nearest = spec_problems_nearest(problems, node->key, names, keys_list(map, names));
     if (text_equal(node->key, "<<"))
         node_key_problem(problems, node,
                          "merge keys are not supported: phases share by extends and defaults");
@@ -155,10 +112,10 @@ static void keys_report(struct spec_problems *problems, const struct node *node,
         node_key_problem(problems, node, "unknown key");
 }
 
-void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys)
+void keys_check(struct spec_problems *problems, const struct node *node, enum keys_map map)
 {
-    for (size_t i = 0; i < map->count; i++) {
-        if (!keys_has(keys, map->items[i]->key))
-            keys_report(problems, map->items[i], keys);
+    for (size_t i = 0; i < node->count; i++) {
+        if (!keys_find(map, node->items[i]->key))
+            keys_report(problems, node->items[i], map);
     }
 }

@@ -1,31 +1,66 @@
-/* Which keys a map may have, and for any other the nearest of them. */
+/* The keys of a workflow file: which keys each map may have, of what type they are, and how they
+ * merge. The table is lib/spec/keys.def. */
 #ifndef PHASED_LIB_SPEC_KEYS_H
 #define PHASED_LIB_SPEC_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct node;
 struct spec_problems;
 
-struct keys {
-    const char *const *names;
-    size_t count;
+enum keys_map {
+#define MAP(symbol, name) KEYS_##symbol,
+#include "lib/spec/keys.def"
+    KEYS_MAPS,
+    KEYS_VARIANT = KEYS_MAPS, /* the keys of the workflow that a variant may have */
 };
 
-extern const struct keys keys_workflow, keys_budget, keys_notify, keys_phase, keys_resources,
-    keys_parallel, keys_shard, keys_checkpoint, keys_progress, keys_preflight, keys_mfu,
-    keys_metrics, keys_check_map, keys_remedy;
-extern const struct keys keys_variant, keys_pack, keys_best;
+/* How a value meets another value of the same key. */
+enum key_merge {
+    KEY_INNER, /* a key of an inner map: as the map */
+    /* Of the workflow, when a variant is put over the file. */
+    KEY_OF_FILE,  /* a variant cannot have it */
+    KEY_REPLACED, /* replaces the value of the file, maps too */
+    KEY_MERGED,
+    KEY_COMMON, /* merges, and lies below `defaults` */
+    /* Of a phase. */
+    KEY_OWN,       /* neither defaults nor extends give it */
+    KEY_OF_MATRIX, /* the same, and the members of the matrix do not have it */
+    KEY_DEFAULTED, /* defaults give it; extends and the matrix do not */
+    KEY_INHERITED, /* defaults, extends and the matrix give it */
+    KEY_BY_GPU,    /* the same, and by_gpu can change it */
+};
 
-/* Reports the keys of `map` that it may not have. */
-void keys_check(struct spec_problems *problems, const struct node *map, const struct keys *keys);
+enum { KEY_WORDS_MAX = 4 };
 
-/* Whether there is such a key. */
-bool keys_has(const struct keys *keys, const char *name);
+struct key_type {
+    const char *form; /* a form of schema/forms.json; NULL: a whole number or a choice */
+    bool is_literal;  /* no $param can stand here */
+    int64_t least, most;
+    const char *words[KEY_WORDS_MAX + 1]; /* of a choice, the default first; ends with NULL */
+};
 
-/* Whether an unknown key of `map` is nearest to `name`: then that is what is wrong, and not that
- * `name` is missing. */
-bool keys_is_misspelt(const struct node *map, const struct keys *keys, const char *name);
+struct key {
+    enum keys_map map;
+    const char *name;
+    struct key_type type;
+    enum key_merge merge;
+    const char *help;
+};
+
+/* The next key of `map` in the order of the table, NULL at its end; the first after NULL. */
+const struct key *keys_next(enum keys_map map, const struct key *previous);
+/* The key of `map` with this name; NULL: there is none. */
+const struct key *keys_find(enum keys_map map, const char *name);
+const char *keys_map_name(enum keys_map map);
+
+/* Reports the keys of `node` that `map` does not have. */
+void keys_check(struct spec_problems *problems, const struct node *node, enum keys_map map);
+
+/* Whether an unknown key of `node` is nearest to `name`. Then that key is the mistake, and `name`
+ * is not missing. */
+bool keys_is_misspelt(const struct node *node, enum keys_map map, const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* Reading layouts, and the arithmetic of GPUs. */
 #include "lib/spec/layout.h"
 
+#include "lib/spec/gpus.h"
 #include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
@@ -14,7 +15,6 @@
 #include <string.h>
 
 enum {
-    LAYOUT_SIZE_MAX = 100000,  /* of one dimension: the product of three fits into 64 bits */
     LAYOUT_GROUPS_MAX = 10000, /* processes of `launch: group` */
     LAYOUT_OUTPUTS_MAX = 1000,
     LAYOUT_DIGITS_MAX = 9,
@@ -28,8 +28,6 @@ struct layout {
 struct layout_nodes {
     int64_t nodes, gpus; /* gpus of each */
 };
-
-static const char *const layout_launches[] = {"node", "rank", "group"};
 
 static int64_t layout_group(const struct layout *layout)
 {
@@ -46,9 +44,8 @@ static bool layout_parse(struct scope *scope, const struct node *map, struct lay
     } rows[] = {{"tensor", &layout.tensor}, {"pipeline", &layout.pipeline}, {"data", &layout.data}};
     bool is_good = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct node *node = node_get(map, rows[i].key);
-        if (node)
-            is_good = scalar_whole(scope, node, 1, LAYOUT_SIZE_MAX, rows[i].size) && is_good;
+        bool is_read = scalar_key_whole(scope, map, KEYS_PARALLEL, rows[i].key, rows[i].size);
+        is_good = is_good && (is_read || !node_get(map, rows[i].key));
     }
     if (is_good)
         *ret_layout = layout;
@@ -139,17 +136,28 @@ static bool layout_settle(const struct sections *sections, const struct node *ma
 
 /* --- launch ----------------------------------------------------------------------------------- */
 
-static const char *layout_read_launch(const struct sections *sections, const struct node *node,
-                                      const struct layout_nodes *nodes)
+static struct layout_nodes layout_nodes_of(const json_t *phase)
 {
-    const char *word = layout_launches[0];
-    if (node)
-        word = scalar_choice(sections->scope, node, layout_launches,
-                             sizeof layout_launches / sizeof layout_launches[0]);
-    if (word == layout_launches[1] && nodes->gpus == 0 && !sections->lacks_base)
+    const json_t *resources = json_object_get(phase, "resources");
+    return (struct layout_nodes){
+        .nodes = json_integer_value(json_object_get(resources, "nodes")),
+        .gpus = json_integer_value(json_object_get(resources, "gpus")),
+    };
+}
+
+static bool layout_launches(const json_t *phase, const char *launch)
+{
+    return text_equal(json_string_value(json_object_get(phase, "launch")), launch);
+}
+
+void layout_read_launch(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const struct node *node = node_get(sections->phase, key->name);
+    const char *word = scalar_key_choice(sections->scope, sections->phase, KEYS_PHASE, key->name);
+    (void)json_object_set_new(phase, key->name, json_string(word ? word : key->type.words[0]));
+    if (layout_launches(phase, "rank") && layout_nodes_of(phase).gpus == 0 && !sections->lacks_base)
         node_problem(sections->scope->problems, node,
                      "rank starts one process per GPU, and resources has no gpus");
-    return word ? word : layout_launches[0];
 }
 
 /* A group is one process, which sees GPUs of its own node only. */
@@ -178,12 +186,10 @@ static void layout_warn_of_crossing(const struct sections *sections, const struc
                          layout->tensor, nodes->gpus);
 }
 
-static json_t *layout_read_parallel(const struct sections *sections, const char *launch,
-                                    struct layout_nodes *nodes)
+static json_t *layout_resolve(const struct sections *sections, const struct node *map,
+                              bool is_group, struct layout_nodes *nodes)
 {
-    const struct node *map = node_get(sections->phase, "parallel");
     const struct node *launch_node = node_get(sections->phase, "launch");
-    bool is_group = text_equal(launch, "group");
     struct layout layout;
     if (!map && is_group && !sections->lacks_base)
         node_problem(sections->scope->problems, launch_node,
@@ -195,7 +201,7 @@ static json_t *layout_read_parallel(const struct sections *sections, const char 
         node_problem(sections->scope->problems, map, "not a map (such as {tensor: 4, data: 2})");
         return json_null();
     }
-    keys_check(sections->scope->problems, map, &keys_parallel);
+    keys_check(sections->scope->problems, map, KEYS_PARALLEL);
     if (!layout_settle(sections, map, &layout, nodes))
         return json_null();
     if (is_group)
@@ -204,97 +210,6 @@ static json_t *layout_read_parallel(const struct sections *sections, const char 
         layout_warn_of_crossing(sections, map, &layout, nodes);
     return json_pack("{sIsIsI}", "tensor", (json_int_t)layout.tensor, "pipeline",
                      (json_int_t)layout.pipeline, "data", (json_int_t)layout.data);
-}
-
-/* --- shard, join, outputs --------------------------------------------------------------------- */
-
-/* The entry at `key`, which only groups can have; NULL when there is none. */
-static const struct node *layout_of_groups(const struct sections *sections, const char *key,
-                                           const char *launch, const char *what)
-{
-    const struct node *node = node_get(sections->phase, key);
-    if (node && !text_equal(launch, "group") && !sections->lacks_base)
-        node_key_problem(sections->scope->problems, node, "%s: it needs launch: group", what);
-    return node;
-}
-
-static json_t *layout_read_shard(const struct sections *sections, const char *launch)
-{
-    static const char *const ways[] = {"lines"};
-    const struct node *map =
-        layout_of_groups(sections, "shard", launch, "splits the input among groups");
-    const struct node *input = node_get(map, "input"), *by = node_get(map, "by");
-    if (!map)
-        return json_null();
-    if (map->kind != NODE_MAP) {
-        node_problem(sections->scope->problems, map,
-                     "not a map (such as {input: prompts.txt, by: lines})");
-        return json_null();
-    }
-    keys_check(sections->scope->problems, map, &keys_shard);
-    if (!input && !sections->lacks_base && !keys_is_misspelt(map, &keys_shard, "input"))
-        node_missing(sections->scope->problems, map, "input", "missing: the file to be split");
-    const char *way = by ? scalar_choice(sections->scope, by, ways, 1) : ways[0];
-    char *path = input ? scalar_string(sections->scope, input) : NULL;
-    json_t *json = path && way ? json_pack("{ssss}", "input", path, "by", way) : json_null();
-    free(path);
-    return json;
-}
-
-static json_t *layout_read_join(const struct sections *sections, const char *launch)
-{
-    const struct node *node = layout_of_groups(sections, "join", launch, "runs once, after groups");
-    if (!node)
-        return json_null();
-    if (node->kind != NODE_SCALAR)
-        node_problem(sections->scope->problems, node, "not a text: a bash script (join: |)");
-    else if (!node->text[strspn(node->text, " \t\r\n")])
-        node_problem(sections->scope->problems, node, "empty");
-    else
-        scope_check_run(sections->scope, node);
-    return json_string(node->text);
-}
-
-/* Whether a path stays below the folder that it begins in. */
-static bool layout_is_below(const char *path)
-{
-    if (path[0] == '/' || path[0] == '$')
-        return false;
-    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
-        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
-            return false;
-    }
-    return true;
-}
-
-static void layout_add_output(const struct sections *sections, const struct node *node,
-                              json_t *outputs)
-{
-    char *name = scalar_string(sections->scope, node);
-    if (name && !layout_is_below(name))
-        node_problem(sections->scope->problems, node,
-                     "not a path below $PHASED_OUT (such as data.jsonl)");
-    else if (name && strpbrk(name, "*?["))
-        node_problem(sections->scope->problems, node,
-                     "a file is looked for by its name: *, ? and [ stand for nothing here");
-    else if (name)
-        (void)json_array_append_new(outputs, json_string(name));
-    free(name);
-}
-
-static json_t *layout_read_outputs(const struct sections *sections)
-{
-    const struct node *node = node_get(sections->phase, "outputs");
-    json_t *outputs = json_array();
-    if (node && node->kind == NODE_MAP)
-        node_problem(sections->scope->problems, node, "not a list of paths below $PHASED_OUT");
-    else if (node && node->kind == NODE_SCALAR)
-        layout_add_output(sections, node, outputs);
-    else if (node && node->count > LAYOUT_OUTPUTS_MAX)
-        node_problem(sections->scope->problems, node, "more than %d", LAYOUT_OUTPUTS_MAX);
-    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
-        layout_add_output(sections, node->items[i], outputs);
-    return outputs;
 }
 
 /* --- torchrun --------------------------------------------------------------------------------- */
@@ -395,36 +310,125 @@ static void layout_check_torchrun(struct spec_problems *problems, const struct n
 }
 
 /* Compares launchers in the script with what a process of it has. */
-static void layout_check_launchers(const struct sections *sections, const char *launch,
-                                   const json_t *parallel, const struct layout_nodes *nodes)
+static void layout_check_launchers(const struct sections *sections, const json_t *phase,
+                                   const struct layout_nodes *nodes)
 {
     const struct node *run = node_get(sections->phase, "run");
-    struct layout_process place = {
-        .is_rank = text_equal(launch, "rank"), .nodes = nodes->nodes, .gpus = nodes->gpus};
-    if (text_equal(launch, "group")) { /* a world of its own */
-        place.nodes = 1;
-        place.gpus = json_integer_value(json_object_get(parallel, "tensor")) *
-                     json_integer_value(json_object_get(parallel, "pipeline"));
+    const json_t *parallel = json_object_get(phase, "parallel");
+    struct layout_process process = {
+        .is_rank = layout_launches(phase, "rank"), .nodes = nodes->nodes, .gpus = nodes->gpus};
+    if (layout_launches(phase, "group")) { /* a world of its own */
+        process.nodes = 1;
+        process.gpus = json_integer_value(json_object_get(parallel, "tensor")) *
+                       json_integer_value(json_object_get(parallel, "pipeline"));
     }
     if (run && run->kind == NODE_SCALAR && !sections->lacks_base)
-        layout_check_torchrun(sections->scope->problems, run, &place);
+        layout_check_torchrun(sections->scope->problems, run, &process);
 }
 
-void layout_read(const struct sections *sections, json_t *phase)
+void layout_read_parallel(const struct sections *sections, const struct key *key, json_t *phase)
 {
     json_t *resources = json_object_get(phase, "resources");
-    struct layout_nodes nodes = {
-        .nodes = json_integer_value(json_object_get(resources, "nodes")),
-        .gpus = json_integer_value(json_object_get(resources, "gpus")),
-    };
-    const char *launch = layout_read_launch(sections, node_get(sections->phase, "launch"), &nodes);
-    json_t *parallel = layout_read_parallel(sections, launch, &nodes);
+    struct layout_nodes nodes = layout_nodes_of(phase);
+    const struct node *map = node_get(sections->phase, key->name);
+    bool is_group = layout_launches(phase, "group");
+    (void)json_object_set_new(phase, key->name, layout_resolve(sections, map, is_group, &nodes));
     (void)json_object_set_new(resources, "nodes", json_integer(nodes.nodes));
     (void)json_object_set_new(resources, "gpus", json_integer(nodes.gpus));
-    layout_check_launchers(sections, launch, parallel, &nodes);
-    (void)json_object_set_new(phase, "launch", json_string(launch));
-    (void)json_object_set_new(phase, "parallel", parallel);
-    (void)json_object_set_new(phase, "shard", layout_read_shard(sections, launch));
-    (void)json_object_set_new(phase, "join", layout_read_join(sections, launch));
-    (void)json_object_set_new(phase, "outputs", layout_read_outputs(sections));
+    gpus_follow(resources);
+    layout_check_launchers(sections, phase, &nodes);
+}
+
+/* --- shard, join, outputs --------------------------------------------------------------------- */
+
+/* The entry at `key`, which only groups can have; NULL when there is none. */
+static const struct node *layout_of_groups(const struct sections *sections, const struct key *key,
+                                           const json_t *phase, const char *what)
+{
+    const struct node *node = node_get(sections->phase, key->name);
+    if (node && !layout_launches(phase, "group") && !sections->lacks_base)
+        node_key_problem(sections->scope->problems, node, "%s: it needs launch: group", what);
+    return node;
+}
+
+static json_t *layout_shard(const struct sections *sections, const struct node *map)
+{
+    const struct node *input = node_get(map, "input");
+    const char *way = scalar_key_choice(sections->scope, map, KEYS_SHARD, "by");
+    if (map->kind != NODE_MAP) {
+        node_problem(sections->scope->problems, map,
+                     "not a map (such as {input: prompts.txt, by: lines})");
+        return json_null();
+    }
+    keys_check(sections->scope->problems, map, KEYS_SHARD);
+    if (!input && !sections->lacks_base && !keys_is_misspelt(map, KEYS_SHARD, "input"))
+        node_missing(sections->scope->problems, map, "input", "missing: the file to be split");
+    char *path = input ? scalar_string(sections->scope, input) : NULL;
+    json_t *json =
+        path ? json_pack("{ssss}", "input", path, "by", way ? way : "lines") : json_null();
+    free(path);
+    return json;
+}
+
+void layout_read_shard(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const struct node *map =
+        layout_of_groups(sections, key, phase, "splits the input among groups");
+    (void)json_object_set_new(phase, key->name, map ? layout_shard(sections, map) : json_null());
+}
+
+void layout_read_join(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const struct node *node = layout_of_groups(sections, key, phase, "runs once, after groups");
+    (void)json_object_set_new(phase, key->name, node ? json_string(node->text) : json_null());
+    if (!node)
+        return;
+    if (node->kind != NODE_SCALAR)
+        node_problem(sections->scope->problems, node, "not a text: a bash script (join: |)");
+    else if (!node->text[strspn(node->text, " \t\r\n")])
+        node_problem(sections->scope->problems, node, "empty");
+    else
+        scope_check_run(sections->scope, node);
+}
+
+/* Whether a path stays below the folder that it begins in. */
+static bool layout_is_below(const char *path)
+{
+    if (path[0] == '/' || path[0] == '$')
+        return false;
+    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL) {
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
+            return false;
+    }
+    return true;
+}
+
+static void layout_add_output(const struct sections *sections, const struct node *node,
+                              json_t *outputs)
+{
+    char *name = scalar_string(sections->scope, node);
+    if (name && !layout_is_below(name))
+        node_problem(sections->scope->problems, node,
+                     "not a path below $PHASED_OUT (such as data.jsonl)");
+    else if (name && strpbrk(name, "*?["))
+        node_problem(sections->scope->problems, node,
+                     "a file is looked for by its name: *, ? and [ stand for nothing here");
+    else if (name)
+        (void)json_array_append_new(outputs, json_string(name));
+    free(name);
+}
+
+void layout_read_outputs(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const struct node *node = node_get(sections->phase, key->name);
+    json_t *outputs = json_array();
+    if (node && node->kind == NODE_MAP)
+        node_problem(sections->scope->problems, node, "not a list of paths below $PHASED_OUT");
+    else if (node && node->kind == NODE_SCALAR)
+        layout_add_output(sections, node, outputs);
+    else if (node && node->count > LAYOUT_OUTPUTS_MAX)
+        node_problem(sections->scope->problems, node, "more than %d", LAYOUT_OUTPUTS_MAX);
+    for (size_t i = 0; node && node->kind == NODE_LIST && i < node->count; i++)
+        layout_add_output(sections, node->items[i], outputs);
+    (void)json_object_set_new(phase, key->name, outputs);
 }

@@ -9,9 +9,15 @@
 
 #include <jansson.h>
 
+struct key;
 struct sections;
 
-/* Reads them into `phase`, whose `resources` are read already and may be changed. */
-void layout_read(const struct sections *sections, json_t *phase);
+/* Readers of the keys of their names (lib/spec/keys.def), in this order. `resources` of `phase`
+ * have been read, and layout_read_parallel() may change their nodes and GPUs. */
+void layout_read_launch(const struct sections *sections, const struct key *key, json_t *phase);
+void layout_read_parallel(const struct sections *sections, const struct key *key, json_t *phase);
+void layout_read_shard(const struct sections *sections, const struct key *key, json_t *phase);
+void layout_read_join(const struct sections *sections, const struct key *key, json_t *phase);
+void layout_read_outputs(const struct sections *sections, const struct key *key, json_t *phase);
 
 #endif

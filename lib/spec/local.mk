@@ -5,7 +5,7 @@ lib_libphased_a_SOURCES += \
 	lib/spec/colocate.c lib/spec/colocate.h \
 	lib/spec/dependency.c lib/spec/dependency.h \
 	lib/spec/gpus.c lib/spec/gpus.h \
-	lib/spec/keys.c lib/spec/keys.h \
+	lib/spec/keys.c lib/spec/keys.def lib/spec/keys.h \
 	lib/spec/layout.c lib/spec/layout.h \
 	lib/spec/matrix.c lib/spec/matrix.h \
 	lib/spec/names.c lib/spec/names.h \

@@ -198,10 +198,18 @@ static struct node *matrix_no_preflight(struct node_arena *arena, const struct p
     return node;
 }
 
+static void matrix_remove(struct node *phase, enum key_merge merge)
+{
+    for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
+         key = keys_next(KEYS_PHASE, key)) {
+        if (key->merge == merge)
+            node_remove(phase, key->name);
+    }
+}
+
 static struct phases_entry matrix_member(struct node_arena *arena, const struct phases_entry *entry,
                                          struct node *axes, unsigned number)
 {
-    static const char *const own[] = {"matrix", "pack", "best", "promote", "expect"};
     char *name = text_format("%s.%u", entry->name, number);
     struct phases_entry member = {
         .name = node_text(arena, name, strlen(name)),
@@ -215,8 +223,8 @@ static struct phases_entry matrix_member(struct node_arena *arena, const struct 
         .axes = axes,
     };
     free(name);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        node_remove(member.node, own[i]);
+    matrix_remove(member.node, KEY_OF_MATRIX);
+    matrix_remove(member.node, KEY_DEFAULTED);
     matrix_lay(arena, &member);
     if (matrix_is_parallel(entry->node))
         node_replace(arena, member.node, matrix_no_preflight(arena, entry));
@@ -257,7 +265,6 @@ static void matrix_expand_one(struct phases *phases, size_t index, struct node_a
 static void matrix_take_first(struct phases_entry *entry, struct node_arena *arena,
                               struct spec_problems *problems)
 {
-    static const char *const own[] = {"matrix", "pack", "best"};
     const struct node *matrix = node_get(entry->node, "matrix"), *rungs = matrix_rungs(entry);
     struct matrix_cases cases = {0};
     if (!matrix)
@@ -271,8 +278,7 @@ static void matrix_take_first(struct phases_entry *entry, struct node_arena *are
     }
     entry->axes = entry->rung = NULL; /* params like others from now on */
     entry->node = node_copy_map(arena, entry->node);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        node_remove(entry->node, own[i]);
+    matrix_remove(entry->node, KEY_OF_MATRIX);
     if (is_parallel)
         node_replace(arena, entry->node, matrix_no_preflight(arena, entry));
     free(cases.items);
@@ -332,24 +338,23 @@ static json_t *matrix_pack(const char *kind, int64_t lanes)
 /* Null: a job each. */
 static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *entry)
 {
-    static const char *const words[] = {"serial", "parallel"};
-    const struct node *node = node_get(entry->node, "pack"), *number;
+    static const char *const words[] = {"serial", "parallel", NULL};
+    const struct node *node = node_get(entry->node, "pack");
     const char *kind = NULL;
     int64_t lanes = 0;
     if (!node)
         return json_null();
     if (node->kind == NODE_MAP) {
-        keys_check(scope->problems, node, &keys_pack);
-        for (size_t i = 0; i < 2; i++)
+        keys_check(scope->problems, node, KEYS_PACK);
+        for (size_t i = 0; words[i]; i++)
             kind = node_get(node, words[i]) ? words[i] : kind;
-        number = kind ? node_get(node, kind) : NULL;
         if (!kind || node->count != 1)
             node_problem(scope->problems, node,
                          "not {serial: how many jobs} or {parallel: how many at once}");
         else
-            (void)scalar_whole(scope, number, 1, MATRIX_LANES_MAX, &lanes); /* told */
+            (void)scalar_key_whole(scope, node, KEYS_PACK, kind, &lanes); /* told */
     } else {
-        kind = scalar_choice(scope, node, words, 2);
+        kind = scalar_choice(scope, node, words);
     }
     if (!kind)
         return json_null(); /* told */
@@ -454,7 +459,7 @@ static json_t *matrix_read_best(struct scope *scope, const struct node *phase, j
         node_problem(scope->problems, node, "not a map (such as {max: mean(tokens_per_s)})");
         return json_null();
     }
-    keys_check(scope->problems, node, &keys_best);
+    keys_check(scope->problems, node, KEYS_BEST);
     if (!max == !min) {
         node_problem(scope->problems, node, "wants one of max and min: an expression");
         return json_null();

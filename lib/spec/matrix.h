@@ -20,7 +20,6 @@ struct spec_problems;
 enum {
     MATRIX_MEMBERS_MAX = 500, /* of one matrix */
     MATRIX_RUNGS_MAX = 16,
-    MATRIX_LANES_MAX = 500,
 };
 
 /* Adds the members of each matrix to the phases, which are merged but not in order yet. In a

@@ -8,14 +8,14 @@
 #include "lib/text.h"
 
 /* Of a phase all but the last. */
-static const char *const notify_kinds[] = {"held", "failed", "succeeded", "budget"};
+static const char *const notify_kinds[] = {"held", "failed", "succeeded", "budget", NULL};
 
-enum { NOTIFY_KINDS = sizeof notify_kinds / sizeof notify_kinds[0] };
+enum { NOTIFY_KINDS = sizeof notify_kinds / sizeof notify_kinds[0] - 1 };
 
 static void notify_add_kind(struct scope *scope, const struct node *node, bool is_phase,
                             json_t *kinds)
 {
-    const char *kind = scalar_choice(scope, node, notify_kinds, NOTIFY_KINDS);
+    const char *kind = scalar_choice(scope, node, notify_kinds);
     if (kind && is_phase && text_equal(kind, "budget"))
         node_problem(scope->problems, node, "the workflow has the budget: its own notify tells");
     else if (kind)
@@ -73,7 +73,7 @@ json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase)
                      "not a map, such as {on: [held, failed], command: mail me@example.org}");
         return NULL;
     }
-    keys_check(scope->problems, node, &keys_notify);
+    keys_check(scope->problems, node, KEYS_NOTIFY);
     notify = json_object();
     (void)json_object_set_new(notify, "on",
                               notify_read_kinds(scope, node_get(node, "on"), is_phase));

@@ -191,7 +191,7 @@ json_t *options_read_amounts(struct scope *scope, const struct node *node)
         node_problem(scope->problems, node, "not a budget, such as {usd: 500, gpu_hours: 48}");
         return NULL;
     }
-    keys_check(scope->problems, node, &keys_budget);
+    keys_check(scope->problems, node, KEYS_BUDGET);
     amounts = json_object();
     for (size_t i = 0; i < node->count; i++) {
         const struct node *item = node->items[i];
@@ -256,7 +256,7 @@ json_t *options_read_expect(struct scope *scope, const struct node *node, const 
                      "not an expectation, such as {hours: [3, 5], usd: 490}");
         return NULL;
     }
-    keys_check(scope->problems, node, &keys_budget);
+    keys_check(scope->problems, node, KEYS_EXPECT);
     json_t *expect = json_object();
     for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
         const struct node *item = node_get(node, amount_key(i));

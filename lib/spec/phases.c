@@ -25,12 +25,6 @@ struct phases_merge {
     bool is_too_large;
 };
 
-/* A phase's own affair: not taken over by those that extend it. */
-static const char *const phases_not_inherited[] = {"extends", "after", "promote", "colocate",
-                                                   "matrix",  "pack",  "best",    "expect"};
-
-enum { PHASES_NOT_INHERITED = sizeof phases_not_inherited / sizeof phases_not_inherited[0] };
-
 void phases_fini(struct phases *phases)
 {
     for (size_t i = 0; i < phases->count; i++) {
@@ -77,7 +71,7 @@ static int phases_list(struct phases *phases, const struct node *root,
                        struct spec_problems *problems)
 {
     const struct node *node = node_get_any(root, "phases");
-    if (!node && keys_is_misspelt(root, &keys_workflow, "phases"))
+    if (!node && keys_is_misspelt(root, KEYS_WORKFLOW, "phases"))
         return -EINVAL;
     if (!node) {
         node_missing(problems, root, "phases", "missing");
@@ -107,11 +101,11 @@ static int phases_list(struct phases *phases, const struct node *root,
 static struct node *phases_common(struct node_arena *arena, const struct node *root,
                                   struct spec_problems *problems)
 {
-    static const char *const keys[] = {"slurm", "env"};
+    const struct key *key;
     struct node *common = node_new(arena, NODE_MAP);
     struct node *defaults = node_get(root, "defaults");
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        struct node *node = node_get_any(root, keys[i]);
+    for (key = keys_next(KEYS_WORKFLOW, NULL); key; key = keys_next(KEYS_WORKFLOW, key)) {
+        struct node *node = key->merge == KEY_COMMON ? node_get_any(root, key->name) : NULL;
         if (node)
             node_append(arena, common, node);
     }
@@ -123,14 +117,14 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         node_problem(problems, defaults, "not a map of what all phases share");
         return common;
     }
-    static const char *const own[] = {"extends", "after", "colocate", "matrix",
-                                      "pack",    "best",  "expect"};
     defaults = node_copy_map(arena, defaults);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        const struct node *node = node_get_any(defaults, own[i]);
+    for (key = keys_next(KEYS_PHASE, NULL); key; key = keys_next(KEYS_PHASE, key)) {
+        bool is_own = key->merge == KEY_OWN || key->merge == KEY_OF_MATRIX;
+        const struct node *node = is_own ? node_get_any(defaults, key->name) : NULL;
         if (node)
             node_key_problem(problems, node, "not for all phases: it belongs into a phase");
-        node_remove(defaults, own[i]);
+        if (is_own)
+            node_remove(defaults, key->name);
     }
     return node_merge(arena, common, defaults, problems);
 }
@@ -155,9 +149,12 @@ static void phases_report_extends_cycle(struct phases_merge *merge,
 static struct node *phases_inherit(struct phases_merge *merge, const struct phases_entry *base)
 {
     struct node *inherited = node_copy_map(merge->arena, base->node);
-    for (size_t i = 0; i < PHASES_NOT_INHERITED; i++) {
-        node_remove(inherited, phases_not_inherited[i]);
-        struct node *shared = node_get(merge->common, phases_not_inherited[i]);
+    for (const struct key *key = keys_next(KEYS_PHASE, NULL); key;
+         key = keys_next(KEYS_PHASE, key)) {
+        if (key->merge >= KEY_INHERITED)
+            continue;
+        node_remove(inherited, key->name);
+        struct node *shared = node_get(merge->common, key->name);
         if (shared)
             node_append(merge->arena, inherited, shared);
     }

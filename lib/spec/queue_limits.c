@@ -15,35 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUE_LIMIT_MAX = 1000000 };
-
-static const char *const queue_limits_names[] = {"jobs", "running_jobs", "gpus", "month"};
-static const struct keys queue_limits_keys = {queue_limits_names, sizeof queue_limits_names /
-                                                                      sizeof queue_limits_names[0]};
-
-static void queue_limits_whole(struct scope *scope, const struct node *root, const char *key,
-                               json_t *limits)
-{
-    const struct node *node = node_get(root, key);
-    int64_t number;
-    if (node && scalar_whole(scope, node, 1, QUEUE_LIMIT_MAX, &number))
-        (void)json_object_set_new(limits, key, json_integer(number));
-}
-
 static json_t *queue_limits_of(const struct node *root, struct spec_problems *problems)
 {
     struct scope scope;
     size_t expanded = 0;
+    int64_t number;
     json_t *limits = json_object();
     if (root->kind != NODE_MAP) {
         node_problem(problems, root, "not a map of limits: jobs, running_jobs, gpus and month");
         return limits;
     }
-    keys_check(problems, root, &queue_limits_keys);
+    keys_check(problems, root, KEYS_LIMITS);
     scope_init(&scope, problems, &expanded, NULL, NULL, 0);
-    queue_limits_whole(&scope, root, "jobs", limits);
-    queue_limits_whole(&scope, root, "running_jobs", limits);
-    queue_limits_whole(&scope, root, "gpus", limits);
+    for (const struct key *key = keys_next(KEYS_LIMITS, NULL); key;
+         key = keys_next(KEYS_LIMITS, key)) {
+        if (!key->type.form && scalar_key_whole(&scope, root, KEYS_LIMITS, key->name, &number))
+            (void)json_object_set_new(limits, key->name, json_integer(number));
+    }
     json_t *month = options_read_amounts(&scope, node_get(root, "month"));
     if (json_object_size(month))
         (void)json_object_set(limits, "month", month);

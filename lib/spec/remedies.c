@@ -16,15 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REMEDIES_TIMES_MAX = 100 };
-
 static const char *const remedies_causes[] = {REMEDIES_CAUSES};
-static const char *const remedies_resumes[] = {"checkpoint", "start", "previous"};
 
-enum {
-    REMEDIES_CAUSE_COUNT = sizeof remedies_causes / sizeof remedies_causes[0],
-    REMEDIES_RESUME_COUNT = sizeof remedies_resumes / sizeof remedies_resumes[0],
-};
+enum { REMEDIES_CAUSE_COUNT = sizeof remedies_causes / sizeof remedies_causes[0] };
 
 /* --- What they go by -------------------------------------------------------------------------- */
 
@@ -152,15 +146,15 @@ static json_t *remedies_read_one(struct scope *scope, const struct node *map)
                      "not a remedy (such as {set: {batch: batch / 2}, times: 2})");
         return json_object();
     }
-    keys_check(scope->problems, map, &keys_remedy);
-    if (!set && !resume && !keys_is_misspelt(map, &keys_remedy, "set"))
+    keys_check(scope->problems, map, KEYS_REMEDY);
+    if (!set && !resume && !keys_is_misspelt(map, KEYS_REMEDY, "set"))
         node_missing(scope->problems, map, "set", "missing: the params to change");
     if (times && remedies_is_fixed(scope, times))
-        (void)scalar_whole(scope, times, 1, REMEDIES_TIMES_MAX, &count); /* told */
+        (void)scalar_key_whole(scope, map, KEYS_REMEDY, "times", &count); /* told */
     if (resume && remedies_is_fixed(scope, resume))
-        word = scalar_choice(scope, resume, remedies_resumes, REMEDIES_RESUME_COUNT);
+        word = scalar_key_choice(scope, map, KEYS_REMEDY, "resume");
     return json_pack("{s:o, s:I, s:s}", "set", remedies_read_set(scope, set), "times",
-                     (json_int_t)count, "resume", word ? word : remedies_resumes[0]);
+                     (json_int_t)count, "resume", word ? word : "checkpoint");
 }
 
 static json_t *remedies_read_list(struct scope *scope, const struct node *node)

@@ -2,6 +2,7 @@
 #include "lib/spec/scalar.h"
 
 #include "lib/error.h"
+#include "lib/spec/keys.h"
 #include "lib/spec/node.h"
 #include "lib/spec/scope.h"
 #include "lib/text.h"
@@ -96,20 +97,35 @@ bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret
     return result == 0;
 }
 
-const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words,
-                          size_t count)
+const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words)
 {
     char *string = scalar_string(scope, node);
-    const char *found = NULL;
-    for (size_t i = 0; i < count && string && !found; i++)
-        found = text_equal(string, words[i]) ? words[i] : NULL;
-    if (string && !found) {
+    const char *const *found = words;
+    while (string && *found && !text_equal(string, *found))
+        found++;
+    if (string && !*found) {
         struct text list = {0};
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; words[i]; i++)
             text_addf(&list, "%s%s", i ? ", " : "", words[i]);
         node_problem(scope->problems, node, "not one of %s", text_string(&list));
         text_fini(&list);
     }
+    const char *word = string ? *found : NULL;
     free(string);
-    return found;
+    return word;
+}
+
+bool scalar_key_whole(struct scope *scope, const struct node *map, enum keys_map keys,
+                      const char *name, int64_t *ret_number)
+{
+    const struct key_type *type = &keys_find(keys, name)->type;
+    const struct node *node = node_get(map, name);
+    return node && scalar_whole(scope, node, type->least, type->most, ret_number);
+}
+
+const char *scalar_key_choice(struct scope *scope, const struct node *map, enum keys_map keys,
+                              const char *name)
+{
+    const struct node *node = node_get(map, name);
+    return node ? scalar_choice(scope, node, keys_find(keys, name)->type.words) : NULL;
 }

@@ -5,6 +5,8 @@
 #ifndef PHASED_LIB_SPEC_SCALAR_H
 #define PHASED_LIB_SPEC_SCALAR_H
 
+#include "lib/spec/keys.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +23,14 @@ bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret
 /* A text that is not empty, the caller's to free(). */
 char *scalar_string(struct scope *scope, const struct node *node);
 
-/* The one of the `count` words that it is; NULL with a problem when it is none. */
-const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words,
-                          size_t count);
+/* The one of `words`, which end with NULL, that it is; NULL with a problem when it is none. */
+const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words);
+
+/* The value of the key `name` of `map`, as the table of keys has its type. False (or NULL) without
+ * a problem when `map` is NULL or does not have the key. */
+bool scalar_key_whole(struct scope *scope, const struct node *map, enum keys_map keys,
+                      const char *name, int64_t *ret_number);
+const char *scalar_key_choice(struct scope *scope, const struct node *map, enum keys_map keys,
+                              const char *name);
 
 #endif

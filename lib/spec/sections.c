@@ -24,9 +24,6 @@
 #include <pcre2.h>
 
 enum {
-    SECTIONS_NODES_MAX = 10000,
-    SECTIONS_CPUS_MAX = 4096,
-    SECTIONS_KEEP_MAX = 1000000,
     SECTIONS_PATTERN_MAX = 8192,
     SECTIONS_SAVE_TIME_S = 60, /* when it is not said; half of `time` where that is less */
     SECTIONS_LINGER_S = 20,
@@ -44,17 +41,23 @@ static struct spec_problems *sections_problems(const struct sections *sections)
 }
 
 static void sections_missing(const struct sections *sections, const struct node *map,
-                             const struct keys *keys, const char *key, const char *message)
+                             enum keys_map keys, const char *key, const char *message)
 {
     if (!sections->lacks_base && !keys_is_misspelt(map, keys, key))
         node_missing(sections_problems(sections), map, key, "%s", message);
 }
 
-/* The map at `key` with its keys checked; NULL when there is none, or no map. */
-static const struct node *sections_map(const struct sections *sections, const char *key,
-                                       const struct keys *keys, const char *what)
+/* The value of a key of the phase; NULL: there is none. */
+static const struct node *sections_node(const struct sections *sections, const struct key *key)
 {
-    const struct node *map = node_get(sections->phase, key);
+    return node_get(sections->phase, key->name);
+}
+
+/* The map that is the value of `key`, with its keys checked; NULL when there is none, or no map. */
+static const struct node *sections_map(const struct sections *sections, const struct key *key,
+                                       enum keys_map keys, const char *what)
+{
+    const struct node *map = sections_node(sections, key);
     if (!map)
         return NULL;
     if (map->kind != NODE_MAP) {
@@ -65,15 +68,13 @@ static const struct node *sections_map(const struct sections *sections, const ch
     return map;
 }
 
-/* The whole number at `key` of `map`, or JSON null. */
+/* The whole number at the key `name` of `map`, or JSON null. */
 static json_t *sections_whole(const struct sections *sections, const struct node *map,
-                              const char *key, int64_t min, int64_t max)
+                              enum keys_map keys, const char *name)
 {
-    const struct node *node = node_get(map, key);
     int64_t number;
-    if (!node || !scalar_whole(sections->scope, node, min, max, &number))
-        return json_null();
-    return json_integer(number);
+    bool is_good = scalar_key_whole(sections->scope, map, keys, name, &number);
+    return is_good ? json_integer(number) : json_null();
 }
 
 /* --- resources -------------------------------------------------------------------------------- */
@@ -102,28 +103,33 @@ static void sections_read_time(const struct sections *sections, const struct nod
     const struct node *node = node_get(map, "time");
     uint32_t seconds = 0;
     if (!node && map)
-        sections_missing(sections, map, &keys_resources, "time",
+        sections_missing(sections, map, KEYS_RESOURCES, "time",
                          "missing: the longest that it may run, such as 4h");
     else if (!node && !node_get(sections->phase, "resources"))
-        sections_missing(sections, sections->phase, &keys_phase, "resources",
+        sections_missing(sections, sections->phase, KEYS_PHASE, "resources",
                          "missing: at least the time, such as {time: 4h}");
     else if (node && scalar_duration(sections->scope, node, &seconds) && seconds < 60)
         node_problem(sections_problems(sections), node, "less than 1m, which is Slurm's unit");
     sections_set(json, "time_s", json_integer(seconds));
 }
 
-static void sections_read_resources(const struct sections *sections, json_t *phase)
+static void sections_read_resources(const struct sections *sections, const struct key *key,
+                                    json_t *phase)
 {
-    const struct node *map = sections_map(sections, "resources", &keys_resources,
+    if (sections->resources) {
+        sections_set(phase, "resources", json_deep_copy(sections->resources));
+        return;
+    }
+    const struct node *map = sections_map(sections, key, KEYS_RESOURCES,
                                           "a map (such as {nodes: 1, gpus: h100:8, time: 4h})");
     const struct node *cpus_per_gpu = node_get(map, "cpus_per_gpu");
     json_t *json = json_object();
-    json_t *nodes = sections_whole(sections, map, "nodes", 1, SECTIONS_NODES_MAX);
+    json_t *nodes = sections_whole(sections, map, KEYS_RESOURCES, "nodes");
     sections_set(json, "nodes", json_is_null(nodes) ? json_integer(1) : nodes);
     gpus_read(sections->scope, node_get(map, "gpus"), json);
-    sections_set(json, "cpus", sections_whole(sections, map, "cpus", 1, SECTIONS_CPUS_MAX));
+    sections_set(json, "cpus", sections_whole(sections, map, KEYS_RESOURCES, "cpus"));
     sections_set(json, "cpus_per_gpu",
-                 sections_whole(sections, map, "cpus_per_gpu", 1, SECTIONS_CPUS_MAX));
+                 sections_whole(sections, map, KEYS_RESOURCES, "cpus_per_gpu"));
     sections_read_memory(sections, node_get(map, "mem"), json);
     sections_read_time(sections, map, json);
     if (cpus_per_gpu && node_get(map, "cpus"))
@@ -136,11 +142,11 @@ static void sections_read_resources(const struct sections *sections, json_t *pha
 
 /* --- run, workdir, env ------------------------------------------------------------------------ */
 
-static void sections_read_run(const struct sections *sections, json_t *phase)
+static void sections_read_run(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *node = node_get(sections->phase, "run");
+    const struct node *node = sections_node(sections, key);
     if (!node)
-        sections_missing(sections, sections->phase, &keys_phase, "run",
+        sections_missing(sections, sections->phase, KEYS_PHASE, "run",
                          "missing: what is to be started");
     else if (node->kind != NODE_SCALAR)
         node_problem(sections_problems(sections), node, "not a text: a bash script (run: |)");
@@ -151,9 +157,10 @@ static void sections_read_run(const struct sections *sections, json_t *phase)
     sections_set(phase, "run", json_string(node ? node->text : ""));
 }
 
-static void sections_read_workdir(const struct sections *sections, json_t *phase)
+static void sections_read_workdir(const struct sections *sections, const struct key *key,
+                                  json_t *phase)
 {
-    const struct node *node = node_get(sections->phase, "workdir");
+    const struct node *node = sections_node(sections, key);
     char *text = node ? scalar_string(sections->scope, node) : NULL;
     if (text && text[0] != '/' && !text_starts(text, "$PHASED_") && !text_starts(text, "${PHASED_"))
         node_problem(sections_problems(sections), node, "not an absolute path");
@@ -161,9 +168,9 @@ static void sections_read_workdir(const struct sections *sections, json_t *phase
     free(text);
 }
 
-static void sections_read_env(const struct sections *sections, json_t *phase)
+static void sections_read_env(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *map = node_get(sections->phase, "env");
+    const struct node *map = sections_node(sections, key);
     json_t *json = json_object();
     if (map && map->kind != NODE_MAP)
         node_problem(sections_problems(sections), map, "not a map of variables");
@@ -218,7 +225,7 @@ static bool sections_check_pattern(const struct sections *sections, const struct
 static json_t *sections_metrics_map(const struct sections *sections, const struct node *map)
 {
     const struct node *pattern = node_get(map, "pattern"), *file = node_get(map, "file");
-    keys_check(sections_problems(sections), map, &keys_metrics);
+    keys_check(sections_problems(sections), map, KEYS_METRICS);
     if (pattern && file) {
         node_key_problem(sections_problems(sections), file, "pattern is given too: one of the two");
     } else if (pattern && pattern->kind != NODE_SCALAR) {
@@ -236,9 +243,10 @@ static json_t *sections_metrics_map(const struct sections *sections, const struc
     return NULL;
 }
 
-static void sections_read_metrics(const struct sections *sections, json_t *phase)
+static void sections_read_metrics(const struct sections *sections, const struct key *key,
+                                  json_t *phase)
 {
-    const struct node *node = node_get(sections->phase, "metrics");
+    const struct node *node = sections_node(sections, key);
     json_t *json = NULL;
     if (node && node->kind == NODE_MAP)
         json = sections_metrics_map(sections, node);
@@ -262,11 +270,12 @@ static json_t *sections_progress_number(const struct sections *sections, const s
     return NULL;
 }
 
-static void sections_read_progress(const struct sections *sections, json_t *phase)
+static void sections_read_progress(const struct sections *sections, const struct key *key,
+                                   json_t *phase)
 {
     static const char *const sizes[] = {"samples", "tokens"}; /* of a step; absent unless given */
-    const struct node *map = sections_map(sections, "progress", &keys_progress,
-                                          "a map (such as {step: step, total: 1000})");
+    const struct node *map =
+        sections_map(sections, key, KEYS_PROGRESS, "a map (such as {step: step, total: 1000})");
     const struct node *step = node_get(map, "step");
     sections_set(phase, "progress", json_null());
     if (!map)
@@ -275,7 +284,7 @@ static void sections_read_progress(const struct sections *sections, json_t *phas
     if (name && !scope_is_name(name))
         node_problem(sections_problems(sections), step, "not the name of a metric");
     if (!node_get(map, "total"))
-        sections_missing(sections, map, &keys_progress, "total", "missing: the step at the end");
+        sections_missing(sections, map, KEYS_PROGRESS, "total", "missing: the step at the end");
     json_t *json = json_object();
     json_t *total = sections_progress_number(sections, map, "total");
     sections_set(json, "step", json_string(name ? name : ""));
@@ -292,7 +301,7 @@ static char *sections_checkpoint_path(const struct sections *sections, const str
 {
     const struct node *node = node_get(map, "path");
     if (!node) {
-        sections_missing(sections, map, &keys_checkpoint, "path",
+        sections_missing(sections, map, KEYS_CHECKPOINT, "path",
                          "missing: what the files are called, such as "
                          "\"$PHASED_OUT/model_{step}.pt\"");
         return NULL;
@@ -321,26 +330,23 @@ static int64_t sections_save_time(const struct sections *sections, const struct 
     return seconds;
 }
 
-static void sections_read_checkpoint(const struct sections *sections, json_t *phase)
+static void sections_read_checkpoint(const struct sections *sections, const struct key *key,
+                                     json_t *phase)
 {
-    static const char *const signals[] = {"TERM", "USR1", "USR2", "INT"};
-    const struct node *map = sections_map(sections, "checkpoint", &keys_checkpoint,
+    const struct node *map = sections_map(sections, key, KEYS_CHECKPOINT,
                                           "a map (such as {path: \"$PHASED_OUT/*_{step}*\"})");
-    const struct node *signal = node_get(map, "stop_signal");
     const json_t *time = json_object_get(json_object_get(phase, "resources"), "time_s");
     sections_set(phase, "checkpoint", json_null());
     if (!map)
         return;
     char *path = sections_checkpoint_path(sections, map);
-    const char *word =
-        signal ? scalar_choice(sections->scope, signal, signals, sizeof signals / sizeof signals[0])
-               : signals[0];
+    const char *word = scalar_key_choice(sections->scope, map, KEYS_CHECKPOINT, "stop_signal");
     int64_t save_time_s = sections_save_time(sections, map, json_integer_value(time));
-    json_t *keep = sections_whole(sections, map, "keep", 1, SECTIONS_KEEP_MAX);
+    json_t *keep = sections_whole(sections, map, KEYS_CHECKPOINT, "keep");
     if (json_is_null(keep))
         keep = json_integer(0);
     sections_set(phase, "checkpoint",
-                 json_pack("{ss*sssIso}", "path", path, "stop_signal", word ? word : signals[0],
+                 json_pack("{ss*sssIso}", "path", path, "stop_signal", word ? word : "TERM",
                            "save_time_s", (json_int_t)save_time_s, "keep", keep));
     free(path);
 }
@@ -348,9 +354,8 @@ static void sections_read_checkpoint(const struct sections *sections, json_t *ph
 /* --- hang, idle ------------------------------------------------------------------------------- */
 
 /* The seconds, 0 for off; JSON null where it is not given, or has had a problem. */
-static json_t *sections_watch_time(struct scope *scope, const struct node *phase, const char *key)
+static json_t *sections_watch_time(struct scope *scope, const struct node *node)
 {
-    const struct node *node = node_get(phase, key);
     char *text = node ? scalar_string(scope, node) : NULL;
     struct error err;
     uint32_t seconds;
@@ -367,12 +372,18 @@ static json_t *sections_watch_time(struct scope *scope, const struct node *phase
     return json ? json : json_null();
 }
 
-static void sections_read_watch(struct scope *scope, const struct node *phase, json_t *json)
+static void sections_read_hang(const struct sections *sections, const struct key *key,
+                               json_t *phase)
 {
-    json_t *idle = sections_watch_time(scope, phase, "idle");
-    (void)json_object_set_new(json, "hang_s", sections_watch_time(scope, phase, "hang"));
-    (void)json_object_set_new(json, "idle_s",
-                              json_is_null(idle) ? json_integer(SECTIONS_IDLE_S) : idle);
+    sections_set(phase, "hang_s",
+                 sections_watch_time(sections->scope, sections_node(sections, key)));
+}
+
+static void sections_read_idle(const struct sections *sections, const struct key *key,
+                               json_t *phase)
+{
+    json_t *idle = sections_watch_time(sections->scope, sections_node(sections, key));
+    sections_set(phase, "idle_s", json_is_null(idle) ? json_integer(SECTIONS_IDLE_S) : idle);
 }
 
 /* --- preflight -------------------------------------------------------------------------------- */
@@ -384,49 +395,41 @@ static const char *sections_default_preflight(const json_t *phase)
     return json_integer_value(json_object_get(resources, "gpus")) > 0 ? "quick" : "off";
 }
 
-static void sections_read_preflight(struct scope *scope, const struct node *phase, json_t *json)
+static void sections_read_preflight(const struct sections *sections, const struct key *key,
+                                    json_t *phase)
 {
-    static const char *const levels[] = {"off", "quick", "full"};
-    const struct node *node = node_get(phase, "preflight"), *level = node;
+    const struct key *level = keys_find(KEYS_PREFLIGHT, "level");
+    const struct node *node = sections_node(sections, key), *observe = node_get(node, "observe");
     const char *word = NULL;
     bool is_observed = false;
     if (node && node->kind == NODE_MAP) {
-        const struct node *observe = node_get(node, "observe");
-        keys_check(scope->problems, node, &keys_preflight);
-        level = node_get(node, "level");
-        if (observe)
-            (void)scalar_boolean(scope, observe, &is_observed); /* told, and the phase is dropped */
+        keys_check(sections_problems(sections), node, KEYS_PREFLIGHT);
+        node = node_get(node, level->name);
     }
-    if (level)
-        word = scalar_choice(scope, level, levels, sizeof levels / sizeof levels[0]);
-    (void)json_object_set_new(json, "preflight",
-                              json_string(word ? word : sections_default_preflight(json)));
-    (void)json_object_set_new(json, "preflight_observe", json_boolean(is_observed));
+    if (observe) /* a problem is reported, and the phase is dropped */
+        (void)scalar_boolean(sections->scope, observe, &is_observed);
+    if (node)
+        word = scalar_choice(sections->scope, node, level->type.words);
+    sections_set(phase, "preflight", json_string(word ? word : sections_default_preflight(phase)));
+    sections_set(phase, "preflight_observe", json_boolean(is_observed));
 }
 
 /* --- mfu -------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    bool is_needed;
-} sections_sizes[] = {
-    {"params", true}, {"layers", true}, {"width", true}, {"sequence", true}, {"peak_tflops", false},
-};
-
-static void sections_read_size(struct scope *scope, const struct node *map, size_t i, json_t *json)
+static void sections_read_size(struct scope *scope, const struct node *map, const struct key *key,
+                               json_t *json)
 {
-    const char *name = sections_sizes[i].name;
-    const struct node *node = node_get(map, name);
+    const struct node *node = node_get(map, key->name);
     double size = 0;
-    if (!node && sections_sizes[i].is_needed)
-        node_missing(scope->problems, map, name,
+    if (!node && !text_equal(key->name, "peak_tflops"))
+        node_missing(scope->problems, map, key->name,
                      "missing: MFU needs params, layers, width and sequence");
     if (!node || !scalar_number(scope, node, &size))
         return;
     if (!(size >= 1 && size <= 1e15))
         node_problem(scope->problems, node, "not a size from 1 to 1e15");
     else if (json)
-        (void)json_object_set_new(json, name, json_real(size));
+        (void)json_object_set_new(json, key->name, json_real(size));
 }
 
 /* What `defaults` says is for the phases that can use it. */
@@ -435,85 +438,122 @@ static bool sections_is_of_defaults(const struct node *map)
     return map->parent && map->parent->key && text_equal(map->parent->key, "defaults");
 }
 
-static void sections_read_mfu(struct scope *scope, const struct node *phase, json_t *json)
+static void sections_read_mfu(const struct sections *sections, const struct key *key, json_t *phase)
 {
-    const struct node *map = node_get(phase, "mfu");
-    const json_t *gpus = json_object_get(json_object_get(json, "resources"), "gpus");
+    const struct node *map = sections_node(sections, key);
+    struct spec_problems *problems = sections_problems(sections);
+    const json_t *gpus = json_object_get(json_object_get(phase, "resources"), "gpus");
     bool has_none = gpus && json_integer_value(gpus) == 0;
     bool is_map = map && map->kind == NODE_MAP;
     if (map && has_none && !sections_is_of_defaults(map))
-        node_key_problem(scope->problems, map, "a phase without GPUs has no MFU");
+        node_key_problem(problems, map, "a phase without GPUs has no MFU");
     json_t *sizes = is_map && !has_none ? json_object() : NULL;
     if (map && !is_map)
-        node_problem(scope->problems, map, "not a map of params, layers, width and sequence");
+        node_problem(problems, map, "not a map of params, layers, width and sequence");
     if (is_map)
-        keys_check(scope->problems, map, &keys_mfu);
-    for (size_t i = 0; is_map && i < sizeof sections_sizes / sizeof *sections_sizes; i++)
-        sections_read_size(scope, map, i, sizes);
-    (void)json_object_set_new(json, "mfu", sizes ? sizes : json_null());
+        keys_check(problems, map, KEYS_MFU);
+    const struct key *size = is_map ? keys_next(KEYS_MFU, NULL) : NULL;
+    for (; size; size = keys_next(KEYS_MFU, size))
+        sections_read_size(sections->scope, map, size, sizes);
+    sections_set(phase, "mfu", sizes ? sizes : json_null());
+}
+
+/* --- Readers of few lines --------------------------------------------------------------------- */
+
+static void sections_read_slurm(const struct sections *sections, const struct key *key,
+                                json_t *phase)
+{
+    const json_t *resources = json_object_get(phase, "resources");
+    sections_set(phase, key->name,
+                 sections->slurm
+                     ? json_deep_copy(sections->slurm)
+                     : options_read(sections->scope, sections_node(sections, key), resources));
+}
+
+static void sections_read_gate(const struct sections *sections, const struct key *key,
+                               json_t *phase)
+{
+    sections_set(phase, key->name,
+                 checks_read(sections->scope, sections_node(sections, key), NULL));
+}
+
+static void sections_read_guards(const struct sections *sections, const struct key *key,
+                                 json_t *phase)
+{
+    sections_set(
+        phase, key->name,
+        checks_read(sections->scope, sections_node(sections, key), json_object_get(phase, "gate")));
+}
+
+static void sections_read_until(const struct sections *sections, const struct key *key,
+                                json_t *phase)
+{
+    json_t *until = checks_read_until(sections->scope, sections->phase);
+    if (until)
+        sections_set(phase, key->name, until);
+}
+
+static void sections_read_notify(const struct sections *sections, const struct key *key,
+                                 json_t *phase)
+{
+    json_t *notify = notify_read(sections->scope, sections_node(sections, key), true);
+    if (notify)
+        sections_set(phase, key->name, notify);
+}
+
+static void sections_read_remedies(const struct sections *sections, const struct key *key,
+                                   json_t *phase)
+{
+    sections_set(phase, key->name,
+                 remedies_read(sections->scope, sections_node(sections, key),
+                               json_object_get(phase, "gate"), json_object_get(phase, "guards")));
+}
+
+/* true or false; false without the key. A problem is reported, and the phase is dropped. */
+static void sections_read_truth(const struct sections *sections, const struct key *key,
+                                json_t *phase)
+{
+    const struct node *node = sections_node(sections, key);
+    bool is_true = false;
+    if (node)
+        (void)scalar_boolean(sections->scope, node, &is_true);
+    sections_set(phase, key->name, json_boolean(is_true));
+}
+
+/* A word of the key's type; its first word without the key. */
+static void sections_read_choice(const struct sections *sections, const struct key *key,
+                                 json_t *phase)
+{
+    const char *word = scalar_key_choice(sections->scope, sections->phase, KEYS_PHASE, key->name);
+    sections_set(phase, key->name, json_string(word ? word : key->type.words[0]));
+}
+
+static void sections_read_linger(const struct sections *sections, const struct key *key,
+                                 json_t *phase)
+{
+    const struct node *node = sections_node(sections, key);
+    uint32_t linger_s = SECTIONS_LINGER_S;
+    if (node) /* a problem is reported, and the phase is dropped */
+        (void)scalar_duration(sections->scope, node, &linger_s);
+    sections_set(phase, "linger_s", json_integer(linger_s));
 }
 
 /* --- All of a phase --------------------------------------------------------------------------- */
 
-static void sections_read_choice(const struct sections *sections, json_t *phase, const char *key,
-                                 const char *const words[2])
-{
-    const struct node *node = node_get(sections->phase, key);
-    const char *word = node ? scalar_choice(sections->scope, node, words, 2) : words[0];
-    sections_set(phase, key, json_string(word ? word : words[0]));
-}
-
-static void sections_read_rest(const struct sections *sections, json_t *phase)
-{
-    static const char *const promote[] = {"auto", "manual"}, *const on_fail[] = {"hold", "fail"};
-    const struct node *nan_ok = node_get(sections->phase, "nan_ok");
-    const struct node *linger = node_get(sections->phase, "linger");
-    bool is_ok = false;
-    uint32_t linger_s = SECTIONS_LINGER_S;
-    if (nan_ok)
-        (void)scalar_boolean(sections->scope, nan_ok, &is_ok); /* told, and the phase is dropped */
-    if (linger)
-        (void)scalar_duration(sections->scope, linger, &linger_s); /* the same */
-    sections_set(phase, "nan_ok", json_boolean(is_ok));
-    sections_read_choice(sections, phase, "promote", promote);
-    sections_read_choice(sections, phase, "on_fail", on_fail);
-    sections_set(phase, "linger_s", json_integer(linger_s));
-}
+static const struct {
+    const char *name;
+    void (*read)(const struct sections *sections, const struct key *key, json_t *phase);
+} sections_readers[] = {
+#define PHASE_KEY(name, type, merge, reader, help) {name, reader},
+#include "lib/spec/keys.def"
+};
 
 void sections_read(const struct sections *sections, json_t *json)
 {
-    keys_check(sections_problems(sections), sections->phase, &keys_phase);
-    if (sections->resources)
-        sections_set(json, "resources", json_deep_copy(sections->resources));
-    else
-        sections_read_resources(sections, json);
-    sections_set(json, "slurm",
-                 sections->slurm ? json_deep_copy(sections->slurm)
-                                 : options_read(sections->scope, node_get(sections->phase, "slurm"),
-                                                json_object_get(json, "resources")));
-    layout_read(sections, json);
-    gpus_follow(json_object_get(json, "resources"));
-    sections_read_run(sections, json);
-    sections_read_workdir(sections, json);
-    sections_read_env(sections, json);
-    sections_read_metrics(sections, json);
-    sections_read_progress(sections, json);
-    sections_read_checkpoint(sections, json);
-    json_t *gate = checks_read(sections->scope, node_get(sections->phase, "gate"), NULL);
-    sections_set(json, "gate", gate);
-    sections_set(json, "guards",
-                 checks_read(sections->scope, node_get(sections->phase, "guards"), gate));
-    json_t *until = checks_read_until(sections->scope, sections->phase);
-    if (until)
-        sections_set(json, "until", until);
-    json_t *notify = notify_read(sections->scope, node_get(sections->phase, "notify"), true);
-    if (notify)
-        sections_set(json, "notify", notify);
-    sections_read_rest(sections, json);
-    sections_read_watch(sections->scope, sections->phase, json);
-    sections_read_preflight(sections->scope, sections->phase, json);
-    sections_read_mfu(sections->scope, sections->phase, json);
-    sections_set(json, "remedies",
-                 remedies_read(sections->scope, node_get(sections->phase, "remedies"), gate,
-                               json_object_get(json, "guards")));
+    const struct key *key = keys_next(KEYS_PHASE, NULL);
+    keys_check(sections_problems(sections), sections->phase, KEYS_PHASE);
+    for (size_t i = 0; key; i++, key = keys_next(KEYS_PHASE, key)) {
+        if (sections_readers[i].read)
+            sections_readers[i].read(sections, key, json);
+    }
 }

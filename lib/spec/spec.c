@@ -42,9 +42,11 @@ struct spec_reader {
     const struct node *variants; /* or NULL */
     size_t variants_errors;      /* that they have as such, which hide nothing of the others */
     struct phases phases;
-    const json_t *price;            /* or NULL */
-    bool counts_dollars;            /* there is a budget of them */
-    const struct spec_probe *probe; /* or NULL */
+    struct scope outside;               /* of the file as a whole, where there are no params */
+    const struct spec_overrides *given; /* or NULL */
+    const json_t *price;                /* or NULL */
+    bool counts_dollars;                /* there is a budget of them */
+    const struct spec_probe *probe;     /* or NULL */
     struct overrides overrides;
     const struct node **params; /* of each phase, with --set applied */
     json_t **resolved;          /* of each phase, or NULL */
@@ -64,32 +66,80 @@ static bool spec_is_workflow_name(const char *name)
     return true;
 }
 
-static json_t *spec_read_name(struct spec_reader *reader)
+/* --- Keys of the workflow ----------------------------------------------------------------------
+ */
+
+static void spec_set(json_t *workflow, const char *key, json_t *value)
 {
-    const struct node *node = node_get(reader->root, "name");
-    if (!node && keys_is_misspelt(reader->root, &keys_workflow, "name"))
-        return NULL;
-    if (!node) {
+    if (value)
+        (void)json_object_set_new(workflow, key, value);
+}
+
+static void spec_read_name(struct spec_reader *reader, const struct node *node, json_t *workflow)
+{
+    if (!node && !keys_is_misspelt(reader->root, KEYS_WORKFLOW, "name"))
         node_missing(reader->problems, reader->root, "name",
                      "missing: what the workflow is called");
-        return NULL;
-    }
-    if (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)) {
+    else if (node && (node->kind != NODE_SCALAR || !spec_is_workflow_name(node->text)))
         node_problem(reader->problems, node,
                      "not a name: letters, digits, _, - and . make one, of at most %d",
                      SPEC_NAME_MAX);
-        return NULL;
-    }
-    return json_string(node->text);
+    else if (node)
+        spec_set(workflow, "name", json_string(node->text));
 }
 
-/* Whether a copy of the code is run. */
-static bool spec_reads_snapshot(struct scope *outside, const struct node *node)
+static void spec_read_price(struct spec_reader *reader, const struct node *node, json_t *workflow)
 {
-    static const char *const words[] = {"live", "snapshot"};
-    const char *word = node ? scalar_choice(outside, node, words, 2) : NULL;
-    return word && text_equal(word, "snapshot");
+    spec_set(workflow, "price", options_read_price(&reader->outside, node));
 }
+
+static void spec_read_notify(struct spec_reader *reader, const struct node *node, json_t *workflow)
+{
+    spec_set(workflow, "notify", notify_read(&reader->outside, node, false));
+}
+
+static void spec_read_expect(struct spec_reader *reader, const struct node *node, json_t *workflow)
+{
+    const json_t *price = json_object_get(workflow, "price");
+    spec_set(workflow, "expect", options_read_expect(&reader->outside, node, price));
+}
+
+static void spec_read_budget(struct spec_reader *reader, const struct node *node, json_t *workflow)
+{
+    const json_t *price = json_object_get(workflow, "price");
+    json_t *budget = options_read_budget(&reader->outside, node, price);
+    if (json_object_size(budget))
+        spec_set(workflow, "budget", json_incref(budget));
+    json_decref(budget);
+}
+
+/* The variants have been put over the file; the document keeps their names. */
+static void spec_read_variants(struct spec_reader *reader, const struct node *node,
+                               json_t *workflow)
+{
+    json_t *variants = reader->given ? reader->given->variants : NULL;
+    (void)node;
+    if (json_array_size(variants))
+        spec_set(workflow, "variants", json_incref(variants));
+}
+
+static void spec_read_code(struct spec_reader *reader, const struct node *node, json_t *workflow)
+{
+    const struct key *key = keys_find(KEYS_WORKFLOW, "code");
+    const char *word = node ? scalar_choice(&reader->outside, node, key->type.words) : NULL;
+    if (word && !text_equal(word, key->type.words[0]))
+        spec_set(workflow, "code", json_string(word));
+}
+
+static const struct {
+    const char *name;
+    void (*read)(struct spec_reader *reader, const struct node *node, json_t *workflow);
+} spec_readers[] = {
+#define WORKFLOW_KEY(name, type, merge, reader, help) {name, reader},
+#include "lib/spec/keys.def"
+};
+
+/* --- Phases ------------------------------------------------------------------------------------ */
 
 /* The phases before the given one; the array is the caller's to free(). */
 static struct scope_before *spec_list_before(const struct spec_reader *reader, size_t index,
@@ -240,47 +290,30 @@ static void spec_reader_fini(struct spec_reader *reader)
 }
 
 /* Returns the document, which is complete only when there were no problems. */
-static json_t *spec_read(struct spec_reader *reader, const struct spec_overrides *overrides)
+static json_t *spec_read(struct spec_reader *reader)
 {
-    struct scope outside; /* of the file as a whole, where there are no params */
+    const struct spec_overrides *overrides = reader->given;
     if (reader->root->kind != NODE_MAP) {
         spec_problems_add(reader->problems, SPEC_ERROR, reader->root->line, reader->root->column,
                           "", "not a map: a workflow has a name and phases");
         return NULL;
     }
-    keys_check(reader->problems, reader->root, &keys_workflow);
+    keys_check(reader->problems, reader->root, KEYS_WORKFLOW);
     reader->variants = node_get(reader->root, "variants");
     size_t error_count = reader->problems->error_count;
     reader->root = variants_apply(&reader->arena, reader->root,
                                   overrides ? overrides->variants : NULL, reader->problems);
     reader->variants_errors = reader->problems->error_count - error_count;
     json_t *workflow = json_object(), *phases = json_array();
-    scope_init(&outside, reader->problems, &reader->expanded, NULL, NULL, 0);
-    json_t *name = spec_read_name(reader);
-    json_t *price = options_read_price(&outside, node_get(reader->root, "price"));
-    json_t *budget = options_read_budget(&outside, node_get(reader->root, "budget"), price);
-    json_t *expect = options_read_expect(&outside, node_get(reader->root, "expect"), price);
-    bool is_frozen = spec_reads_snapshot(&outside, node_get(reader->root, "code"));
-    json_t *notify = notify_read(&outside, node_get(reader->root, "notify"), false);
-    scope_fini(&outside);
-    if (name)
-        (void)json_object_set_new(workflow, "name", name);
-    if (price)
-        (void)json_object_set_new(workflow, "price", price);
-    if (notify)
-        (void)json_object_set_new(workflow, "notify", notify);
-    if (expect)
-        (void)json_object_set_new(workflow, "expect", expect);
-    if (json_object_size(budget))
-        (void)json_object_set(workflow, "budget", budget);
-    if (overrides && json_array_size(overrides->variants))
-        (void)json_object_set(workflow, "variants", overrides->variants);
-    if (is_frozen)
-        (void)json_object_set_new(workflow, "code", json_string("snapshot"));
+    scope_init(&reader->outside, reader->problems, &reader->expanded, NULL, NULL, 0);
+    for (size_t i = 0; i < sizeof spec_readers / sizeof spec_readers[0]; i++) {
+        if (spec_readers[i].read)
+            spec_readers[i].read(reader, node_get(reader->root, spec_readers[i].name), workflow);
+    }
+    scope_fini(&reader->outside);
     (void)json_object_set_new(workflow, "phases", phases);
-    reader->price = price;
-    reader->counts_dollars = json_object_get(budget, "usd") != NULL;
-    json_decref(budget);
+    reader->price = json_object_get(workflow, "price");
+    reader->counts_dollars = json_object_get(json_object_get(workflow, "budget"), "usd") != NULL;
     if (phases_init(&reader->phases, &reader->arena, reader->root,
                     overrides && overrides->rehearsal_steps, reader->problems) < 0)
         return workflow;
@@ -339,15 +372,15 @@ int spec_parse(const char *file, const char *data, size_t size,
     unsigned rehearsal_steps = overrides ? overrides->rehearsal_steps : 0;
     if (rehearsal_steps && spec_check_rehearsed(file, data, size, overrides, problems) < 0)
         return -EINVAL;
-    struct spec_reader reader = {.problems = problems,
-                                 .probe = overrides ? overrides->probe : NULL};
+    struct spec_reader reader = {
+        .problems = problems, .given = overrides, .probe = overrides ? overrides->probe : NULL};
     json_t *workflow = NULL;
     free(problems->file);
     problems->file = xstrdup(file);
     if (size > SPEC_SIZE_MAX)
         spec_problems_add(problems, SPEC_ERROR, 0, 0, "", "larger than %d bytes", SPEC_SIZE_MAX);
     else if (yaml_read(&reader.arena, data, size, problems, &reader.root) == 0)
-        workflow = spec_read(&reader, overrides);
+        workflow = spec_read(&reader);
     if (workflow && problems->error_count == reader.variants_errors && overrides &&
         overrides->try_variants)
         spec_try_variants(&reader, data, size);

@@ -27,7 +27,7 @@ static void variants_check(const struct node *variants, struct spec_problems *pr
         if (variant->kind != NODE_MAP)
             node_problem(problems, variant, "not a map of what this variant changes in the file");
         else
-            keys_check(problems, variant, &keys_variant);
+            keys_check(problems, variant, KEYS_VARIANT);
     }
 }
 
@@ -83,12 +83,13 @@ static struct node *variants_merge(struct node_arena *arena, struct node *base,
         enum variants_map inner = VARIANTS_INNER;
         if (map == VARIANTS_ROOT && text_equal(item->key, "phases"))
             inner = VARIANTS_PHASES;
-        bool is_price = map == VARIANTS_ROOT && text_equal(item->key, "price"); /* of one kind */
+        const struct key *key = map == VARIANTS_ROOT ? keys_find(KEYS_VARIANT, item->key) : NULL;
         const struct node *any =
             node_get_any(base, item->key); /* what a variant took away before */
         if (item->kind == NODE_NULL && any && (old || any->takes_away))
             item = variants_null(arena, item);
-        else if (item->kind == NODE_MAP && old && old->kind == NODE_MAP && !is_price)
+        else if (item->kind == NODE_MAP && old && old->kind == NODE_MAP &&
+                 !(key && key->merge == KEY_REPLACED))
             item = variants_merge(arena, old, item, inner, problems);
         node_replace(arena, merged, item);
     }

@@ -91,7 +91,7 @@ report 'phase-worker(1) has every verb and option' \
             lacks phase-worker.1 '^\.It Fl -%s( |$)'
     })"
 report 'phased-spec(5) has every key' \
-    "$(sed -n '/_names\[\] = {/,/};/p' "$SRC/lib/spec/keys.c" | grep -oE '"[a-z_]+"' | tr -d '"' | sort -u |
+    "$(grep -oE 'KEY\(([A-Z]+, )?"[a-z_]+"' "$SRC/lib/spec/keys.def" | grep -v LIMITS | cut -d'"' -f2 | sort -u |
         lacks phased-spec.5 '(^|[^a-z_])%s([^a-z_]|$)')"
 report 'the pages are well formed' \
     "$(command -v groff >/dev/null && for page in "$man"/*; do
