@@ -142,3 +142,20 @@ schema/queries.c: schema/embed.awk schema/local.mk $(MIGRATIONS) $(QUERIES)
 	mv "$(abs_builddir)/$@.new" "$(abs_builddir)/$@"
 # schema: what editors and the record need to know of the data.
 dist_noinst_DATA += schema/workflow.schema.json
+
+# What is made of the table of keys is committed, so that editors find the schema in the sources, and
+# tests/specs/test_keys.sh compares. After a change of the table: make keys
+dist_noinst_DATA += schema/forms.json
+EXTRA_DIST += schema/splice.awk
+check_PROGRAMS += schema/write_keys
+schema_write_keys_SOURCES = schema/write_keys.c
+schema_write_keys_LDADD = lib/libphased.a $(FYAML_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) -lm
+
+keys: schema/write_keys
+	cd $(srcdir) && \
+	"$(abs_builddir)/schema/write_keys" schema schema/forms.json > schema/workflow.schema.json && \
+	"$(abs_builddir)/schema/write_keys" manual schema/forms.json | \
+		$(AWK) -f schema/splice.awk - doc/man/phased-spec.5 > "$(abs_builddir)/phased-spec.5" && \
+	cat "$(abs_builddir)/phased-spec.5" > doc/man/phased-spec.5 && \
+	rm "$(abs_builddir)/phased-spec.5"
+.PHONY: keys

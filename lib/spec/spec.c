@@ -139,7 +139,7 @@ static const struct {
 #include "lib/spec/keys.def"
 };
 
-/* --- Phases ------------------------------------------------------------------------------------ */
+/* --- Phases ----------------------------------------------------------------------------------- */
 
 /* The phases before the given one; the array is the caller's to free(). */
 static struct scope_before *spec_list_before(const struct spec_reader *reader, size_t index,

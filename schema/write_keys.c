@@ -1,0 +1,262 @@
+/* Writes what is made of the table of keys (lib/spec/keys.def): the JSON schema of workflow files,
+ * or the list of keys for the manual.
+ *
+ *   write_keys schema forms.json     the forms of values are written by hand; the maps of keys are
+ *                                    added to the forms of the same names
+ *   write_keys manual forms.json     a list for phased-spec(5), in mdoc */
+#include "lib/spec/keys.h"
+#include "lib/spec/slurm_options.h"
+#include "lib/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+enum { COLUMNS = 100 };
+
+static const char *const option_forms[] = {
+    [SLURM_VALUE_STRING] = "text", [SLURM_VALUE_INTEGER] = "whole", [SLURM_VALUE_MEMORY] = "text",
+    [SLURM_VALUE_FLAG] = "truth",  [SLURM_VALUE_DURATION] = "text", [SLURM_VALUE_TIME] = "text",
+};
+
+static json_t *reference_to(const char *path)
+{
+    return json_pack("{s:o}", "$ref", json_sprintf("#/%s", path));
+}
+
+static json_t *form(const char *name)
+{
+    return json_pack("{s:o}", "$ref", json_sprintf("#/$defs/%s", name));
+}
+
+static json_t *null_form(void)
+{
+    return json_pack("{s:s}", "type", "null");
+}
+
+/* --- The schema ------------------------------------------------------------------------------- */
+
+/* The forms that a value of this type can have. */
+static json_t *type_forms(const struct key_type *type)
+{
+    json_t *list = json_array(), *words = json_array();
+    for (size_t i = 0; type->words[i]; i++)
+        (void)json_array_append_new(words, json_string(type->words[i]));
+    if (type->form)
+        (void)json_array_append_new(list, form(type->form));
+    else if (json_array_size(words))
+        (void)json_array_append_new(list, json_pack("{s:O}", "enum", words));
+    else
+        (void)json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum",
+                                                    (json_int_t)type->least, "maximum",
+                                                    (json_int_t)type->most));
+    if (!type->form && !type->is_literal)
+        (void)json_array_append_new(list, form("reference"));
+    json_decref(words);
+    return list;
+}
+
+static bool is_required(const json_t *map, const char *name)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(json_object_get(map, "required"), i, item)
+    {
+        if (text_equal(json_string_value(item), name))
+            return true;
+    }
+    return false;
+}
+
+/* Adds a property, unless it is written by hand. */
+static void add_property(json_t *map, const char *name, json_t *property)
+{
+    json_t *properties = json_object_get(map, "properties");
+    if (json_object_get(properties, name))
+        json_decref(property);
+    else
+        (void)json_object_set_new(properties, name, property);
+}
+
+/* The form called `name`, as a map of nothing but its properties. */
+static json_t *open_map(json_t *forms, const char *name)
+{
+    json_t *map = json_object_get(forms, name);
+    if (!map)
+        (void)json_object_set_new(forms, name, map = json_object());
+    (void)json_object_set_new(map, "type", json_string("object"));
+    (void)json_object_set_new(map, "additionalProperties", json_false());
+    if (!json_object_get(map, "properties"))
+        (void)json_object_set_new(map, "properties", json_object());
+    return map;
+}
+
+static void add_map(json_t *forms, enum keys_map keys)
+{
+    json_t *map = open_map(forms, keys_map_name(keys));
+    for (const struct key *key = keys_next(keys, NULL); key; key = keys_next(keys, key)) {
+        json_t *list = type_forms(&key->type);
+        if (!is_required(map, key->name))
+            (void)json_array_append_new(list, null_form());
+        add_property(map, key->name,
+                     json_pack("{s:s, s:o}", "description", key->help, "anyOf", list));
+    }
+}
+
+/* Adds a map with those keys of another that merge by `merge` or a later rule. */
+static void add_part(json_t *forms, const char *name, enum keys_map keys, enum key_merge merge,
+                     const char *path)
+{
+    json_t *map = open_map(forms, name);
+    for (const struct key *key = keys_next(keys, NULL); key; key = keys_next(keys, key)) {
+        char *place = text_format("%s/%s", path, key->name);
+        if (key->merge >= merge)
+            add_property(map, key->name, reference_to(place));
+        free(place);
+    }
+}
+
+/* sbatch spells its options with - and phased with _; both are taken. */
+static void add_options(json_t *forms)
+{
+    json_t *map = open_map(forms, "slurm"), *patterns = json_object();
+    for (int i = 0; i < SLURM_OPTION_COUNT; i++) {
+        const char *name = slurm_option_name((enum slurm_option)i);
+        const char *type = option_forms[slurm_option_type((enum slurm_option)i)];
+        struct text option = {0}, pattern = {0};
+        for (const char *at = name; *at; at++) {
+            text_add_bytes(&option, *at == '_' ? "-" : at, 1);
+            text_add_bytes(&pattern, *at == '_' ? "[-_]" : at, *at == '_' ? 4 : 1);
+        }
+        json_t *value = json_pack("[o, o]", form(type), null_form());
+        if (strchr(name, '_'))
+            (void)json_object_set_new(patterns, text_string(&pattern),
+                                      json_pack("{s:O}", "anyOf", value));
+        add_property(map, name,
+                     json_pack("{s:o, s:o}", "description",
+                               json_sprintf("--%s", text_string(&option)), "anyOf", value));
+        text_fini(&option);
+        text_fini(&pattern);
+    }
+    (void)json_object_set_new(map, "patternProperties", patterns);
+}
+
+/* Prints with as much on a line as there is room for; `used` is what stands before and after. */
+static void print_json(const json_t *value, int indent, size_t used)
+{
+    char *line = json_dumps(value, JSON_ENCODE_ANY);
+    const char *key, *separator = "";
+    json_t *item;
+    size_t i;
+    if (strlen(line) + used + (size_t)indent < COLUMNS || json_is_string(value)) {
+        printf("%s", line);
+    } else if (json_is_array(value)) {
+        printf("[");
+        json_array_foreach(value, i, item)
+        {
+            printf("%s\n%*s", separator, indent + 2, "");
+            print_json(item, indent + 2, 0);
+            separator = ",";
+        }
+        printf("\n%*s]", indent, "");
+    } else {
+        printf("{");
+        json_object_foreach((json_t *)value, key, item)
+        {
+            printf("%s\n%*s\"%s\": ", separator, indent + 2, "", key);
+            print_json(item, indent + 2, strlen(key) + 4);
+            separator = ",";
+        }
+        printf("\n%*s}", indent, "");
+    }
+    free(line);
+}
+
+static void write_schema(json_t *forms)
+{
+    for (enum keys_map map = 0; map < KEYS_LIMITS; map++)
+        add_map(forms, map);
+    add_part(forms, "variant", KEYS_VARIANT, KEY_REPLACED, "properties");
+    add_part(forms, "defaults", KEYS_PHASE, KEY_DEFAULTED, "$defs/phase/properties");
+    add_part(forms, "overlay", KEYS_PHASE, KEY_BY_GPU, "$defs/phase/properties");
+    add_options(forms);
+    json_t *schema = json_incref(json_object_get(forms, "workflow"));
+    (void)json_object_del(forms, "workflow");
+    (void)json_object_set(schema, "$defs", forms);
+    print_json(schema, 0, 0);
+    printf("\n");
+    json_decref(schema);
+}
+
+/* --- The manual ------------------------------------------------------------------------------- */
+
+static const char *const merge_notes[] = {
+    [KEY_INNER] = "",          [KEY_OF_FILE] = "; not in a variant",
+    [KEY_REPLACED] = "",       [KEY_MERGED] = "",
+    [KEY_COMMON] = "",         [KEY_OWN] = "; own",
+    [KEY_OF_MATRIX] = "; own", [KEY_DEFAULTED] = "; not by extends",
+    [KEY_INHERITED] = "",      [KEY_BY_GPU] = "; by GPU",
+};
+
+static void print_type(const json_t *forms, const struct key_type *type)
+{
+    const char *title =
+        type->form ? json_string_value(json_object_get(json_object_get(forms, type->form), "title"))
+                   : NULL;
+    if (type->form)
+        printf("%s", title ? title : "map");
+    else if (!type->words[0])
+        printf("whole number, %" PRId64 " to %" PRId64, type->least, type->most);
+    for (size_t i = 0; type->words[i]; i++)
+        printf("%s%s", i ? " | " : "", type->words[i]);
+}
+
+/* A sentence a line, as the manual has them. */
+static void print_help(const char *help)
+{
+    for (const char *at = help; *at; at++) {
+        if (*at == '\\')
+            printf("\\e");
+        else if (*at == ' ' && at > help && at[-1] == '.')
+            printf("\n");
+        else
+            printf("%c", *at);
+    }
+    printf("\n");
+}
+
+static void write_manual(const json_t *forms)
+{
+    for (enum keys_map map = 0; map < KEYS_LIMITS; map++) {
+        const char *name = keys_map_name(map);
+        size_t size = strcspn(name, "_");
+        printf(".It Sy %.*s\n.Bl -tag -width Ds -compact\n", (int)size, name);
+        for (const struct key *key = keys_next(map, NULL); key; key = keys_next(map, key)) {
+            printf(".It Cm %s No \"(", key->name);
+            print_type(forms, &key->type);
+            printf("%s)\"\n", merge_notes[key->merge]);
+            print_help(key->help);
+        }
+        printf(".El\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    json_error_t err;
+    json_t *forms = argc == 3 ? json_load_file(argv[2], 0, &err) : NULL;
+    if (!forms) {
+        fprintf(stderr, "write_keys: %s\n",
+                argc == 3 ? err.text : "usage: write_keys schema|manual forms.json");
+        return 1;
+    }
+    if (text_equal(argv[1], "schema"))
+        write_schema(forms);
+    else
+        write_manual(forms);
+    json_decref(forms);
+    return 0;
+}
