@@ -2,7 +2,7 @@
 #ifndef PHASED_CLI_PROBE_H
 #define PHASED_CLI_PROBE_H
 
-#include "lib/spec/probe.h"
+#include "lib/spec/spec.h"
 
 struct source;
 struct spec_overrides;

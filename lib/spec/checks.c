@@ -8,6 +8,7 @@
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
+#include "lib/spec/sections.h"
 #include "lib/text.h"
 #include "lib/units.h"
 
@@ -265,25 +266,26 @@ json_t *checks_read_alone(struct scope *scope, const struct node *node, const ch
     return expression;
 }
 
-json_t *checks_read_until(struct scope *scope, const struct node *phase)
+void checks_read_until(const struct sections *sections, const struct key *key, json_t *phase)
 {
     static const char *const others[] = {"else", "advice"};
     static const char *const parts[] = {"shard", "join"};
-    const struct node *node = node_get(phase, "until");
+    struct spec_problems *problems = sections->scope->problems;
+    const struct node *node = node_get(sections->phase, key->name);
     if (!node)
-        return NULL;
+        return;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (node_get(node, others[i]))
-            node_key_problem(scope->problems, node_get(node, others[i]),
+            node_key_problem(problems, node_get(node, others[i]),
                              "until is no check that can fail: it has no %s", others[i]);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (node_get(phase, parts[i]))
-            node_key_problem(scope->problems, node, "does not go with %s: parts would be missing",
+        if (node_get(sections->phase, parts[i]))
+            node_key_problem(problems, node, "does not go with %s: parts would be missing",
                              parts[i]);
-    return checks_read_one(scope, node, "until");
+    (void)json_object_set_new(phase, key->name, checks_read_one(sections->scope, node, "until"));
 }
 
-json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others)
+static json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others)
 {
     json_t *checks = json_object();
     if (map && map->kind != NODE_MAP)
@@ -302,4 +304,17 @@ json_t *checks_read(struct scope *scope, const struct node *map, const json_t *o
                                   checks_read_one(scope, node, others ? "a guard" : NULL));
     }
     return checks;
+}
+
+void checks_read_gate(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const struct node *map = node_get(sections->phase, key->name);
+    (void)json_object_set_new(phase, key->name, checks_read(sections->scope, map, NULL));
+}
+
+void checks_read_guards(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const struct node *map = node_get(sections->phase, key->name);
+    const json_t *gate = json_object_get(phase, "gate");
+    (void)json_object_set_new(phase, key->name, checks_read(sections->scope, map, gate));
 }

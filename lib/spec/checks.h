@@ -5,19 +5,19 @@
 
 #include <jansson.h>
 
+struct key;
 struct node;
 struct scope;
+struct sections;
 
-/* All checks of `map` (NULL: none) by name, the caller's. What has a problem lacks in it. `others`
- * is NULL for a gate. For guards it is the phase's gate, whose names are taken; guards may not name
- * other phases. */
-json_t *checks_read(struct scope *scope, const struct node *map, const json_t *others);
+/* Readers of the keys of their names (lib/spec/keys.def), in this order. A guard cannot have the
+ * name of a check of the gate. Guards and `until` cannot name other phases. */
+void checks_read_gate(const struct sections *sections, const struct key *key, json_t *phase);
+void checks_read_guards(const struct sections *sections, const struct key *key, json_t *phase);
+void checks_read_until(const struct sections *sections, const struct key *key, json_t *phase);
 
-/* What stands alone of the same: a condition, or a value when `key` says so; as text, the caller's.
- * NULL after a problem. It may not name other phases. */
+/* Reads one expression of a check: a condition, or a value when `key` is "value". Returns it as
+ * text, the caller's; NULL after a problem. It cannot name other phases. */
 json_t *checks_read_alone(struct scope *scope, const struct node *node, const char *key);
-
-/* What `until` of the merged phase says, in the form of one check, the caller's; NULL: nothing. */
-json_t *checks_read_until(struct scope *scope, const struct node *phase);
 
 #endif

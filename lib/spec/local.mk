@@ -16,7 +16,6 @@ lib_libphased_a_SOURCES += \
 	lib/spec/overrides.c lib/spec/overrides.h \
 	lib/spec/phase.c lib/spec/phase.h \
 	lib/spec/phases.c lib/spec/phases.h \
-	lib/spec/probe.c lib/spec/probe.h \
 	lib/spec/problems.c lib/spec/problems.h \
 	lib/spec/queue_limits.c lib/spec/queue_limits.h \
 	lib/spec/rehearsal.c lib/spec/rehearsal.h \

@@ -10,6 +10,7 @@
 #include "lib/spec/phase.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
+#include "lib/spec/sections.h"
 #include "lib/spec/slurm_options.h"
 #include "lib/text.h"
 
@@ -104,7 +105,7 @@ static json_t *options_value(struct scope *scope, const struct node *node, enum 
     return value;
 }
 
-json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources)
+static json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources)
 {
     json_t *options = json_object();
     if (node && node->kind != NODE_MAP)
@@ -126,6 +127,15 @@ json_t *options_read(struct scope *scope, const struct node *node, const json_t 
             (void)json_object_set_new(options, name, value);
     }
     return options;
+}
+
+void options_read_slurm(const struct sections *sections, const struct key *key, json_t *phase)
+{
+    const json_t *resources = json_object_get(phase, "resources");
+    const struct node *node = node_get(sections->phase, key->name);
+    (void)json_object_set_new(phase, key->name,
+                              sections->slurm ? json_deep_copy(sections->slurm)
+                                              : options_read(sections->scope, node, resources));
 }
 
 /* --- price, budget, expect -------------------------------------------------------------------- */

@@ -5,13 +5,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+struct key;
 struct node;
 struct scope;
+struct sections;
 struct spec_problems;
 
-/* The options of the map `node` (NULL: none) under the names of lib/spec/slurm_options.h, the
- * caller's. `resources` has been read. */
-json_t *options_read(struct scope *scope, const struct node *node, const json_t *resources);
+/* Reads the key `slurm`, after `resources`: the options under the names of
+ * lib/spec/slurm_options.h. */
+void options_read_slurm(const struct sections *sections, const struct key *key, json_t *phase);
 
 /* The workflow's price, or NULL when it has none or there was a problem; the caller's. */
 json_t *options_read_price(struct scope *scope, const struct node *node);

@@ -8,6 +8,7 @@
 #include "lib/spec/node.h"
 #include "lib/spec/scalar.h"
 #include "lib/spec/scope.h"
+#include "lib/spec/sections.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -169,20 +170,22 @@ static json_t *remedies_read_list(struct scope *scope, const struct node *node)
     return list;
 }
 
-json_t *remedies_read(struct scope *scope, const struct node *map, const json_t *gate,
-                      const json_t *guards)
+void remedies_read(const struct sections *sections, const struct key *key, json_t *phase)
 {
+    struct spec_problems *problems = sections->scope->problems;
+    const struct node *map = node_get(sections->phase, key->name);
     json_t *remedies = json_object();
     if (map && map->kind != NODE_MAP)
-        node_problem(scope->problems, map, "not a map of remedies by cause or check");
+        node_problem(problems, map, "not a map of remedies by cause or check");
     for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++) {
         const struct node *node = map->items[i];
         if (node->kind == NODE_NULL)
             continue;
-        remedies_check_key(scope, node, gate, guards);
-        (void)json_object_set_new(remedies, node->key, remedies_read_list(scope, node));
+        remedies_check_key(sections->scope, node, json_object_get(phase, "gate"),
+                           json_object_get(phase, "guards"));
+        (void)json_object_set_new(remedies, node->key, remedies_read_list(sections->scope, node));
     }
-    return remedies;
+    (void)json_object_set_new(phase, key->name, remedies);
 }
 
 /* --- Computing -------------------------------------------------------------------------------- */

@@ -9,16 +9,15 @@
 #include <jansson.h>
 
 struct error;
-struct node;
-struct scope;
+struct key;
+struct sections;
 
 /* The causes that a remedy may go by; a check may have none of these names. */
 #define REMEDIES_CAUSES "oom", "nan", "hang", "preflight", "node_fail", "exit"
 
-/* {"oom": [{"set": {...}, "times": 2, "resume": "checkpoint"}]}, the caller's. `map` may be NULL;
- * `gate` and `guards` are the phase's, resolved. */
-json_t *remedies_read(struct scope *scope, const struct node *map, const json_t *gate,
-                      const json_t *guards);
+/* Reads the key `remedies`, after gate and guards: {"oom": [{"set": {...}, "times": 2, "resume":
+ * "checkpoint"}]}. */
+void remedies_read(const struct sections *sections, const struct key *key, json_t *phase);
 
 /* What `set` makes of `params`: an object of those that it sets, the caller's. -EINVAL where an
  * expression has no usable value. */

@@ -460,53 +460,12 @@ static void sections_read_mfu(const struct sections *sections, const struct key 
 
 /* --- Readers of few lines --------------------------------------------------------------------- */
 
-static void sections_read_slurm(const struct sections *sections, const struct key *key,
-                                json_t *phase)
-{
-    const json_t *resources = json_object_get(phase, "resources");
-    sections_set(phase, key->name,
-                 sections->slurm
-                     ? json_deep_copy(sections->slurm)
-                     : options_read(sections->scope, sections_node(sections, key), resources));
-}
-
-static void sections_read_gate(const struct sections *sections, const struct key *key,
-                               json_t *phase)
-{
-    sections_set(phase, key->name,
-                 checks_read(sections->scope, sections_node(sections, key), NULL));
-}
-
-static void sections_read_guards(const struct sections *sections, const struct key *key,
-                                 json_t *phase)
-{
-    sections_set(
-        phase, key->name,
-        checks_read(sections->scope, sections_node(sections, key), json_object_get(phase, "gate")));
-}
-
-static void sections_read_until(const struct sections *sections, const struct key *key,
-                                json_t *phase)
-{
-    json_t *until = checks_read_until(sections->scope, sections->phase);
-    if (until)
-        sections_set(phase, key->name, until);
-}
-
 static void sections_read_notify(const struct sections *sections, const struct key *key,
                                  json_t *phase)
 {
     json_t *notify = notify_read(sections->scope, sections_node(sections, key), true);
     if (notify)
         sections_set(phase, key->name, notify);
-}
-
-static void sections_read_remedies(const struct sections *sections, const struct key *key,
-                                   json_t *phase)
-{
-    sections_set(phase, key->name,
-                 remedies_read(sections->scope, sections_node(sections, key),
-                               json_object_get(phase, "gate"), json_object_get(phase, "guards")));
 }
 
 /* true or false; false without the key. A problem is reported, and the phase is dropped. */

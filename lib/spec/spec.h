@@ -21,7 +21,16 @@ enum {
     SPEC_RESOLVED_SIZE_MAX = 16 << 20, /* bytes of text that `extends` may make of it */
 };
 
-struct spec_probe;
+/* What only the machine on which a file is checked can tell: whether bash accepts the scripts, and
+ * whether the paths exist. The parser asks nobody by itself; phasectl asks, the daemon does not. */
+struct spec_probe {
+    /* What bash says of the script's grammar, the caller's, and the line, from 1. NULL: nothing is
+     * wrong, or there is no bash. */
+    char *(*script)(void *context, const char *script, unsigned *ret_line);
+    /* Why the path cannot be used on this machine, borrowed; NULL: it can. */
+    const char *(*path)(void *context, const char *path, bool is_folder);
+    void *context;
+};
 
 /* What is put over the file. Later ones win. */
 struct spec_overrides {
@@ -39,7 +48,7 @@ struct spec_overrides {
     /* Not 0: a rehearsal with so many steps of each phase is made of it (lib/spec/rehearsal.h). It
      * has no remedies and no matrices, so it is never resolved with `changes`. */
     unsigned rehearsal_steps;
-    /* What tells of the machine (lib/spec/probe.h); NULL: nothing is asked. */
+    /* NULL: the machine is not asked. */
     const struct spec_probe *probe;
 };
 
