@@ -40,7 +40,7 @@ static bool by_gpu_is_name(const char *name)
     return true;
 }
 
-/* Whether there is something to lay over the phase. */
+/* Checks one entry of by_gpu. Returns false when there is nothing to put over the phase. */
 static bool by_gpu_check(struct spec_problems *problems, const struct node *member)
 {
     size_t error_count = problems->error_count;
@@ -69,7 +69,7 @@ static bool by_gpu_check(struct spec_problems *problems, const struct node *memb
     return problems->error_count == error_count;
 }
 
-/* The members of `phase` that are not as in `json`; NULL after a problem. */
+/* The members of `phase` that differ from those of `json`; NULL after a problem. */
 static json_t *by_gpu_difference(const struct trial *trial, const struct node *member,
                                  const json_t *json, const json_t *phase)
 {
@@ -91,7 +91,7 @@ static json_t *by_gpu_difference(const struct trial *trial, const struct node *m
     return difference;
 }
 
-/* As for the params of the phase: a name that nothing uses is a misspelt one. */
+/* A param that nothing uses is probably misspelt, as among the params of the phase. */
 static void by_gpu_warn_of_unused(const struct trial *trial, const struct node *member,
                                   const json_t *json)
 {
@@ -104,7 +104,7 @@ static void by_gpu_warn_of_unused(const struct trial *trial, const struct node *
     }
 }
 
-/* What a matrix goes through goes over it. */
+/* Puts the params of the matrix over those of the entry. */
 static void by_gpu_keep_axes(const struct trial *trial, struct phases_entry *entry)
 {
     struct node *params = node_get(entry->node, "params");
@@ -159,7 +159,7 @@ json_t *by_gpu_read(const struct trial *trial, const struct overrides *overrides
         node_problem(trial->problems, map, "not a map by GPU, such as {h100: {params: ...}}");
         return list;
     }
-    /* Those of `defaults` are for the phases that have any. */
+    /* An entry of `defaults` is ignored by phases without GPUs. */
     bool has_gpus = json_integer_value(gpus) > 0;
     if (own && !has_gpus)
         node_key_problem(trial->problems, own, "there are no gpus");

@@ -1,8 +1,8 @@
-/* Reading `by_gpu`: what of a phase differs by the GPU that its run gets.
+/* Reading `by_gpu`: what differs in a phase with the GPU that its run gets.
  *
- * Each member is laid over the phase as it stands in the file, and the phase is resolved once more
- * with it: `--set` and remedies go over it as over the rest. What was settled before a job has a
- * GPU (resources, launch, checkpoint, ...) cannot differ, not even through a param. */
+ * Each entry is put over the phase as it is in the file, and the phase is resolved again; `--set`
+ * and remedies come after it. What is settled before a job has a GPU (resources, launch,
+ * checkpoint, ...) cannot differ, not even through a param. */
 #ifndef PHASED_LIB_SPEC_BY_GPU_H
 #define PHASED_LIB_SPEC_BY_GPU_H
 
@@ -12,13 +12,13 @@ struct overrides;
 struct trial;
 
 /* A list of {"match": "h100", "phase": {only the members that differ}}, in the order of the file;
- * the caller's. `trial` is what the phase was resolved from, without problems, to `json`. Tries its
- * remedies out too, for each GPU. */
+ * the caller's. `trial` is what the phase was resolved from, and `json` is the result, which had no
+ * problems. The remedies are tried for each GPU too. */
 json_t *by_gpu_read(const struct trial *trial, const struct overrides *overrides,
                     const json_t *json);
 
-/* The names of the params that are not the same on every GPU, as members of an object: phases after
- * this one cannot take them over, since nobody knows yet where it will run. The caller's. */
+/* The names of the params that differ between GPUs, as keys of an object, the caller's. Phases
+ * after this one cannot use them, because the GPU is not known yet. */
 json_t *by_gpu_varying_params(const json_t *phase);
 
 #endif

@@ -33,7 +33,7 @@ static const struct {
 
 enum { CHECKS_BOUNDS = sizeof checks_bounds / sizeof checks_bounds[0] };
 
-/* Remedies go by cause or by check, so no check may be called like a cause. */
+/* A remedy names a cause or a check, so no check can have the name of a cause. */
 static const char *const checks_causes[] = {"exit", "oom",       "nan",       "guard", "hang",
                                             "lost", "preflight", "node_fail", "launch"};
 
@@ -170,8 +170,8 @@ static json_t *checks_read_map(struct scope *scope, const struct node *map)
     return check;
 }
 
-/* Guards are judged on the nodes of the run, which know nothing of other phases: there such a name
- * would be that of a metric that never comes, and the guard would never stop anything. */
+/* Guards are judged on the nodes of the run, which know no other phase. There, the name of another
+ * phase would mean a metric that never comes, and the guard would never stop a run. */
 static void checks_refuse_phases(struct scope *scope, const struct node *node, const char *who)
 {
     struct expr_name *names = NULL;
@@ -194,7 +194,8 @@ static void checks_refuse_phases(struct scope *scope, const struct node *node, c
     free(names);
 }
 
-/* Whether all of the check was read: what refers to a param with a problem fails quietly. */
+/* Whether all of the check was read. A value that refers to a param with a problem fails without a
+ * message. */
 static bool checks_is_whole(const struct node *node, const json_t *json)
 {
     size_t given = node->kind == NODE_MAP ? 0 : 1;
@@ -203,8 +204,8 @@ static bool checks_is_whole(const struct node *node, const json_t *json)
     return json_object_size(json) == given;
 }
 
-/* Tries a check that is well formed on made-up rows: a condition that is a number is found now
- * rather than when the phase ends. */
+/* Tries a well-formed check on made-up rows. A condition that is a number is then found now, and
+ * not when the phase ends. */
 static void checks_try(struct scope *scope, const struct node *node, const json_t *json)
 {
     struct check check;
@@ -224,7 +225,7 @@ static void checks_try(struct scope *scope, const struct node *node, const json_
     check_fini(&check);
 }
 
-/* One check, the caller's. `who` has it judged on the nodes; NULL: a gate's. */
+/* Reads one check, the caller's. `who` is judged on the nodes; NULL: the check is one of a gate. */
 static json_t *checks_read_one(struct scope *scope, const struct node *node, const char *who)
 {
     json_t *check = NULL;
@@ -257,7 +258,8 @@ json_t *checks_read_alone(struct scope *scope, const struct node *node, const ch
     if (scope->problems->error_count == error_count)
         checks_refuse_phases(scope, node, node->key);
     if (is_value)
-        (void)json_object_set_new(check, "at_least", json_integer(0)); /* any bound: it is tried */
+        (void)json_object_set_new(check, "at_least",
+                                  json_integer(0)); /* any bound, to try the value */
     if (scope->problems->error_count == error_count && json_object_get(check, key))
         checks_try(scope, node, check);
     if (scope->problems->error_count == error_count)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the file calls a member of the resolved phase, where that differs. */
+/* The keys in the file of those members of a resolved phase that have another name there. */
 static const struct {
     const char *name, *key, *unit;
 } colocate_keys[] = {
@@ -88,7 +88,7 @@ static void colocate_drop_preflight(const struct phases_entry *entry, json_t *js
     (void)json_object_set_new(json, "preflight", json_string("off"));
 }
 
-/* Each alternative would be a job of its own. */
+/* Each alternative would be a separate job. */
 static void colocate_check_choice(const struct phases_entry *entry, const json_t *json,
                                   struct spec_problems *problems)
 {

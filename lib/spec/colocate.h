@@ -1,8 +1,8 @@
 /* `colocate: PHASE`: two phases side by side in one allocation.
  *
- * Whoever shares an allocation asks for the same one and may begin at the same time. So the phases
- * wait for the same ones, and want the same resources and Slurm options; what the phase that says
- * `colocate` leaves out is taken over from the one that it names. */
+ * Both phases begin together and ask for the same allocation. So they wait for the same phases, and
+ * have the same resources and Slurm options. The phase with `colocate` takes what it leaves out
+ * from the other phase. */
 #ifndef PHASED_LIB_SPEC_COLOCATE_H
 #define PHASED_LIB_SPEC_COLOCATE_H
 
@@ -12,13 +12,13 @@ struct phases_entry;
 struct sections;
 struct spec_problems;
 
-/* Has the sections of the phase that are not its own taken over from `beside`, the resolved phase
- * that it stands beside; NULL: there is none. */
+/* Makes `sections` take the resources and Slurm options that the phase leaves out from `beside`,
+ * the resolved phase beside it; NULL: there is none. */
 void colocate_take_over(const struct phases_entry *entry, const json_t *beside,
                         struct sections *sections);
 
-/* Reports what a resolved phase asks for otherwise than the one it stands beside. Neither of the
- * two has a preflight from then on: it would take the other's programs for a stranger's. */
+/* Reports what a resolved phase asks for differently from the phase beside it. Switches preflight
+ * off in both, because it would report the programs of the other phase. */
 void colocate_settle(const struct phases_entry *entry, json_t *json, json_t *beside,
                      struct spec_problems *problems);
 

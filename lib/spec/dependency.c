@@ -9,7 +9,7 @@
 
 static const char ends[] = ":,?";
 
-/* A kind that is too long is none, cut or not. */
+/* A kind that is too long is unknown, even after it is cut. */
 static void set_kind(struct dependency_part *part, const char *word, size_t size)
 {
     size_t kept = size < sizeof part->kind ? size : sizeof part->kind - 1;
@@ -24,10 +24,11 @@ bool dependency_next(struct dependency_part *part)
     if (!is_first && *part->at == '\0')
         return false;
     if (is_first || *part->at != ':') {
-        const char *word = part->at + !is_first; /* behind the comma */
+        const char *word = part->at + !is_first; /* after the comma */
         size_t size = strcspn(word, ends);
         bool has_jobs = word[size] == ':';
-        set_kind(part, word, has_jobs ? size + !size : 0); /* of ":7" it is ':', which is none */
+        set_kind(part, word,
+                 has_jobs ? size + !size : 0); /* in ":7" the kind is ':', which is unknown */
         part->at = word + size;
         part->word = word;
         part->size = size;
@@ -73,7 +74,7 @@ bool dependency_is_job(const struct dependency_part *part)
             return false;
         at += 1 + size;
     }
-    if (*at == '+') { /* so many minutes later */
+    if (*at == '+') { /* a number of minutes later */
         if (!count_digits(at + 1))
             return false;
         at += 1 + count_digits(at + 1);

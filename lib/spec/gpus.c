@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GPUS_ALTERNATIVES_MAX = 4 }; /* each is a job that waits */
+enum { GPUS_ALTERNATIVES_MAX = 4 }; /* each is a waiting job */
 
 struct gpus {
     char type[UNITS_GPU_TYPE_SIZE];
     uint32_t count;
 };
 
-/* Whether this alternative can stand beside those before it, which `list` has. */
+/* Whether this alternative fits the alternatives before it, which are in `list`. */
 static bool gpus_check(struct scope *scope, const struct node *node, const struct gpus *gpus,
                        const json_t *list)
 {
@@ -49,7 +49,7 @@ static bool gpus_check(struct scope *scope, const struct node *node, const struc
     return json_array_size(list) < GPUS_ALTERNATIVES_MAX;
 }
 
-/* One of the parts between |, without the spaces around it. */
+/* A copy of one part between |, without the spaces around it. */
 static char *gpus_part(const char *text, size_t size)
 {
     while (size && isspace((unsigned char)text[0])) {

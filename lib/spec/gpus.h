@@ -1,5 +1,4 @@
-/* Reading `resources: {gpus: ...}`: how many on each node, of which type, or of which of several.
- */
+/* Reading `resources: {gpus: ...}`: how many GPUs each node has, and of which type or types. */
 #ifndef PHASED_LIB_SPEC_GPUS_H
 #define PHASED_LIB_SPEC_GPUS_H
 
@@ -8,11 +7,11 @@
 struct node;
 struct scope;
 
-/* Sets `gpus`, `gpu_type` (those of the first alternative) and `alternatives` of `resources`: a
- * list of {"gpus", "gpu_type"}, empty where there is no choice. `node` may be NULL: none. */
+/* Sets `gpus` and `gpu_type` of `resources` (of the first alternative), and `alternatives`: a list
+ * of {"gpus", "gpu_type"}, empty without a choice. `node` is NULL when there are no GPUs. */
 void gpus_read(struct scope *scope, const struct node *node, json_t *resources);
 
-/* The layout has changed how many there are on a node. */
+/* Changes the alternatives after the layout has changed the GPUs of a node. */
 void gpus_follow(json_t *resources);
 
 #endif

@@ -22,7 +22,7 @@ enum {
 
 struct layout {
     int64_t tensor, pipeline;
-    int64_t data; /* 0: not said, so it follows from the GPUs */
+    int64_t data; /* 0: not given, so it follows from the GPUs */
 };
 
 struct layout_nodes {
@@ -34,7 +34,7 @@ static int64_t layout_group(const struct layout *layout)
     return layout->tensor * layout->pipeline;
 }
 
-/* Reports in `problems`, which need not be those of the file. */
+/* Reports to the problems of `scope`. */
 static bool layout_parse(struct scope *scope, const struct node *map, struct layout *ret_layout)
 {
     struct layout layout = {.tensor = 1, .pipeline = 1};
@@ -52,7 +52,7 @@ static bool layout_parse(struct scope *scope, const struct node *map, struct lay
     return is_good;
 }
 
-/* Whether the GPUs are just what the layout needs; finds `data` where it was not said. */
+/* Whether the layout needs exactly these GPUs. Sets `data` if it was not given. */
 static bool layout_fits(struct layout *layout, const struct layout_nodes *nodes)
 {
     int64_t total = nodes->nodes * nodes->gpus, group = layout_group(layout);
@@ -61,9 +61,9 @@ static bool layout_fits(struct layout *layout, const struct layout_nodes *nodes)
     return layout->data && group * layout->data == total;
 }
 
-/* Nodes for a layout that a change of params has made of `written`, which `nodes` fits. A group
- * that stood on one node stays on one, so the GPUs of a node grow to it and nodes make up the
- * rest. */
+/* Changes `nodes`, which fit `written`, so that they fit `layout`, which a change of params has
+ * made of it. A group that was on one node stays on one node, so a node gets at least as many GPUs
+ * as a group has. */
 static bool layout_follow(const struct layout *written, struct layout *layout,
                           struct layout_nodes *nodes)
 {
@@ -101,7 +101,8 @@ static void layout_report(const struct sections *sections, const struct node *ma
     free(have);
 }
 
-/* What the file says without --set and remedies, where those change it. */
+/* The layout without --set and remedies. Returns false when they do not change a param of the
+ * phase, or when that layout does not fit the nodes. */
 static bool layout_as_written(const struct sections *sections, const struct node *map,
                               const struct layout_nodes *nodes, struct layout *ret_written)
 {
@@ -160,7 +161,7 @@ void layout_read_launch(const struct sections *sections, const struct key *key, 
                      "rank starts one process per GPU, and resources has no gpus");
 }
 
-/* A group is one process, which sees GPUs of its own node only. */
+/* A group is one process, and a process sees only the GPUs of its node. */
 static void layout_check_group(const struct sections *sections, const struct node *launch,
                                const struct node *map, const struct layout *layout,
                                const struct layout_nodes *nodes)
@@ -216,11 +217,11 @@ static json_t *layout_resolve(const struct sections *sections, const struct node
 
 /* What a process of `run` has. */
 struct layout_process {
-    bool is_rank; /* one of several, each for a GPU */
+    bool is_rank; /* one of several processes, each for one GPU */
     int64_t nodes, gpus;
 };
 
-/* Where the command that begins at `at` ends: lines may be continued. */
+/* The end of the command that begins at `at`. The command may continue on the next line. */
 static const char *layout_command_end(const char *at)
 {
     while (*at && !strchr(";&|", *at) && (*at != '\n' || at[-1] == '\\'))
@@ -236,7 +237,7 @@ static bool layout_is_comment(const char *script, const char *at)
     return false;
 }
 
-/* The next torchrun that is a command, at or after `at`; NULL when there is none. */
+/* The next command torchrun at or after `at`; NULL when there is none. */
 static const char *layout_find_torchrun(const char *script, const char *at)
 {
     static const char word[] = "torchrun";
@@ -263,7 +264,7 @@ static const char *layout_torchrun_option(const char *at, const char *end, const
     return NULL;
 }
 
-/* The whole number that stands after an option; -1 where that is something else. */
+/* The whole number after an option; -1 when something else stands there. */
 static int64_t layout_option_number(const char *at)
 {
     at += strspn(at, "= \t");
@@ -272,7 +273,7 @@ static int64_t layout_option_number(const char *at)
     return is_number ? strtoll(at, NULL, 10) : -1;
 }
 
-/* Says what is wrong with the torchrun at `at`; false where nothing is. */
+/* Warns if the torchrun at `at` does not fit the process. Returns whether it has warned. */
 static bool layout_judge_torchrun(struct spec_problems *problems, const struct node *run,
                                   const char *at, const struct layout_process *place)
 {
@@ -317,7 +318,7 @@ static void layout_check_launchers(const struct sections *sections, const json_t
     const json_t *parallel = json_object_get(phase, "parallel");
     struct layout_process process = {
         .is_rank = layout_launches(phase, "rank"), .nodes = nodes->nodes, .gpus = nodes->gpus};
-    if (layout_launches(phase, "group")) { /* a world of its own */
+    if (layout_launches(phase, "group")) { /* each group is a separate world */
         process.nodes = 1;
         process.gpus = json_integer_value(json_object_get(parallel, "tensor")) *
                        json_integer_value(json_object_get(parallel, "pipeline"));
@@ -341,7 +342,7 @@ void layout_read_parallel(const struct sections *sections, const struct key *key
 
 /* --- shard, join, outputs --------------------------------------------------------------------- */
 
-/* The entry at `key`, which only groups can have; NULL when there is none. */
+/* The value of `key`, which needs launch: group; NULL when there is none. */
 static const struct node *layout_of_groups(const struct sections *sections, const struct key *key,
                                            const json_t *phase, const char *what)
 {

@@ -1,9 +1,8 @@
-/* How a phase is laid out on its GPUs: `launch`, `parallel`, and what goes with groups: `shard`,
+/* How a phase is laid out on its GPUs: `launch`, `parallel`, and the keys for groups: `shard`,
  * `join`, `outputs`.
  *
- * A layout is tensor x pipeline x data GPUs, and that product is what the nodes have. The file must
- * say so consistently; where --set or a remedy then changes a param that `parallel` refers to, the
- * GPUs asked for follow. */
+ * A layout has tensor x pipeline x data GPUs, and the nodes have as many. In the file, the two must
+ * agree. If --set or a remedy changes a param of `parallel`, the requested GPUs follow. */
 #ifndef PHASED_LIB_SPEC_LAYOUT_H
 #define PHASED_LIB_SPEC_LAYOUT_H
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a matrix goes through: one map of params for each member. */
+/* One map of params for each member of a matrix. */
 struct matrix_cases {
     struct node **items;
     size_t count;
@@ -91,7 +91,7 @@ static void matrix_multiply(struct node_arena *arena, const struct node *map,
     }
 }
 
-/* Members read alike whoever of them is the best: all cases have the same params. */
+/* All cases need the same params, because any of them may be the best. */
 static bool matrix_check_case(struct spec_problems *problems, const struct node *item,
                               const struct node *first)
 {
@@ -123,7 +123,7 @@ static void matrix_allocate(struct matrix_cases *cases, size_t count)
     cases->count = count;
 }
 
-/* Without cases after a problem. */
+/* Leaves `cases` empty after a problem. */
 static void matrix_read_cases(struct node_arena *arena, const struct node *matrix,
                               struct matrix_cases *cases, struct spec_problems *problems)
 {
@@ -261,7 +261,7 @@ static void matrix_expand_one(struct phases *phases, size_t index, struct node_a
     free(cases.items);
 }
 
-/* Makes of a matrix a phase like others, with the params of its first member. */
+/* Turns a matrix into an ordinary phase with the params of its first member. */
 static void matrix_take_first(struct phases_entry *entry, struct node_arena *arena,
                               struct spec_problems *problems)
 {
@@ -276,7 +276,7 @@ static void matrix_take_first(struct phases_entry *entry, struct node_arena *are
         entry->rung = rungs ? matrix_param(arena, rungs->items[0], rungs) : NULL;
         matrix_lay(arena, entry);
     }
-    entry->axes = entry->rung = NULL; /* params like others from now on */
+    entry->axes = entry->rung = NULL; /* from now on they are ordinary params */
     entry->node = node_copy_map(arena, entry->node);
     matrix_remove(entry->node, KEY_OF_MATRIX);
     if (is_parallel)
@@ -310,8 +310,8 @@ bool matrix_sets(const struct phases_entry *entry, const char *param)
 
 /* --- Packing ---------------------------------------------------------------------------------- */
 
-/* Programs beside each other would be strangers to each other's preflight, and memory in Slurm's
- * words cannot be multiplied. */
+/* A preflight would report the programs of the other members, and phased cannot multiply a size of
+ * memory that is written for Slurm. */
 static void matrix_check_parallel(struct scope *scope, const struct node *phase)
 {
     const struct node *gpus = node_get(node_get(phase, "resources"), "gpus");
@@ -335,7 +335,7 @@ static json_t *matrix_pack(const char *kind, int64_t lanes)
     return json_pack("{s:s, s:I}", "kind", kind, "lanes", (json_int_t)lanes);
 }
 
-/* Null: a job each. */
+/* Returns JSON null if each member has a job of its own. */
 static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *entry)
 {
     static const char *const words[] = {"serial", "parallel", NULL};
@@ -352,12 +352,13 @@ static json_t *matrix_read_pack(struct scope *scope, const struct phases_entry *
             node_problem(scope->problems, node,
                          "not {serial: how many jobs} or {parallel: how many at once}");
         else
-            (void)scalar_key_whole(scope, node, KEYS_PACK, kind, &lanes); /* told */
+            (void)scalar_key_whole(scope, node, KEYS_PACK, kind,
+                                   &lanes); /* a problem is reported */
     } else {
         kind = scalar_choice(scope, node, words);
     }
     if (!kind)
-        return json_null(); /* told */
+        return json_null(); /* a problem is reported */
     bool is_parallel = text_equal(kind, "parallel");
     int64_t count = (int64_t)entry->member_count;
     if (is_parallel)
@@ -375,7 +376,7 @@ static json_t *matrix_expression(struct scope *scope, const struct node *node, c
     return expression ? expression : json_null();
 }
 
-/* The share that is left out after a rung, such as 1/2 or 0.5. */
+/* The part that does not go on to the next rung, such as 1/2 or 0.5. */
 static json_t *matrix_read_cut(struct scope *scope, const struct node *best)
 {
     const struct node *node = node_get(best, "cut");
@@ -415,7 +416,7 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
         return json_null();
     }
     json_t *values = json_array();
-    (void)matrix_check_name(scope->problems, list); /* told */
+    (void)matrix_check_name(scope->problems, list); /* a problem is reported */
     for (size_t i = 0; i < list->count; i++) {
         if (!matrix_check_value(scope->problems, list->items[i]) ||
             !scalar_number(scope, list->items[i], &value))
@@ -431,8 +432,8 @@ static json_t *matrix_read_rungs(struct scope *scope, const struct node *best)
                      matrix_read_cut(scope, best));
 }
 
-/* Null where results of earlier workflows are not wanted. What phases before a member leave would
- * not be in them. */
+/* Returns JSON null if results of earlier workflows are not wanted. Such results do not know what
+ * the phases before the member have left in this workflow, so the matrix cannot have `after`. */
 static json_t *matrix_read_reuse(struct scope *scope, const struct node *phase)
 {
     const struct node *best = node_get(phase, "best"), *node = node_get(best, "reuse");
@@ -485,7 +486,7 @@ static json_t *matrix_values(const struct node *axes, const json_t *params)
     return values;
 }
 
-/* A member that became another one would make the comparison pointless. */
+/* A remedy that sets a param of the matrix would turn the member into another member. */
 static void matrix_check_remedies(struct scope *scope, const struct phases_entry *entry,
                                   const json_t *remedies)
 {
@@ -509,8 +510,8 @@ static void matrix_check_remedies(struct scope *scope, const struct phases_entry
     }
 }
 
-/* The expressions by which the matrix will compare its members, so that a metric that does not come
- * is told of while the first of them runs. */
+/* The expressions by which the matrix compares its members. With them, a run of the first member
+ * warns of a metric that does not come. */
 static json_t *matrix_wants(const struct phases *phases, const struct phases_entry *member)
 {
     static const char *const keys[] = {"max", "min", "where"};

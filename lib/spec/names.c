@@ -1,4 +1,4 @@
-/* Comparing names with those that a phase will have. */
+/* Comparing the names in checks with the metrics that a phase will have. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "lib/spec/names.h"
 
@@ -13,7 +13,7 @@
 
 #include <pcre2.h>
 
-/* What a run has without printing it: worker/telemetry's, and the facts. */
+/* Metrics that a run has without printing them: those of worker/telemetry, and the facts. */
 static const char *const names_measured[] = {
     "gpu_util",     "gpu_util_min",  "gpu_mem_gb", "gpu_power_w", "mfu",
     "tokens_per_s", "samples_per_s", "elapsed",    "step",
@@ -25,7 +25,7 @@ struct names {
     struct spec_problems *problems;
     const json_t *params;
     bool has_gpus, has_pattern;
-    json_t *groups; /* of the pattern: an object with these names */
+    json_t *groups; /* the named groups of the pattern, as keys of an object */
     const char **known;
     size_t known_count;
 };
@@ -42,11 +42,12 @@ static json_t *names_of_groups(const char *pattern)
     pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
                                          PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
     if (!compiled)
-        return groups;                                                /* told where it was read */
-    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMECOUNT, &count); /* none of them can fail */
+        return groups; /* the reader of the pattern has reported it */
+    (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMECOUNT,
+                             &count); /* none of the three can fail */
     (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMEENTRYSIZE, &size);
     (void)pcre2_pattern_info(compiled, PCRE2_INFO_NAMETABLE, &table);
-    for (uint32_t i = 0; i < count; i++) /* the name stands behind its number */
+    for (uint32_t i = 0; i < count; i++) /* the name follows its number */
         (void)json_object_set_new(groups, (const char *)table + (size_t)i * size + 2, json_true());
     pcre2_code_free(compiled);
     return groups;

@@ -1,9 +1,9 @@
-/* Whether the names in a phase's gate, guards, until and best can be those of metrics.
+/* Whether the names in the gate, guards, until and best of a phase can be names of metrics.
  *
- * Of a pattern all names are known, so that one which is nearly one of them is misspelt; what else
- * there may be only the program can tell, which may send metrics by itself (phase-worker metric).
- * Where metrics are read by `auto` or from a file any name may come, and only those that are nearly
- * called as what phased measures are doubtful. */
+ * All names of a pattern are known, so a name that is nearly one of them is misspelt. Other names
+ * are only doubtful, because a program may send metrics itself (phase-worker metric). With `auto`
+ * or a file, any name may come. Then a name is doubtful only if it is nearly the name of a metric
+ * that phased measures. */
 #ifndef PHASED_LIB_SPEC_NAMES_H
 #define PHASED_LIB_SPEC_NAMES_H
 

@@ -12,7 +12,7 @@
 
 enum {
     NODE_CHUNK_SIZE = 64 * 1024 - 64,
-    NODE_KEY_SHOWN = 80, /* bytes of a key in a path; one of more is no key of ours */
+    NODE_KEY_SHOWN = 80, /* bytes of a key in a path; no key of the table is longer */
 };
 
 struct node_chunk {
@@ -143,7 +143,7 @@ json_t *node_value(const struct node *node)
     return node->is_plain ? node_plain_value(node->text) : json_string(node->text);
 }
 
-/* What was set by `--set validate.depth=12` reads so. */
+/* `--set validate.depth=12` has the path "--set validate.depth". */
 static const char *node_separator(const struct text *path)
 {
     if (!path->size)
@@ -188,7 +188,7 @@ void node_problem(struct spec_problems *problems, const struct node *node, const
     va_end(args);
 }
 
-/* The node as if it began at byte `offset` of its text, where that can be told. */
+/* The node as if it began at byte `offset` of its text, if the place of that byte is known. */
 static struct node node_at(const struct node *node, size_t offset)
 {
     struct node place = *node;
@@ -200,7 +200,7 @@ static struct node node_at(const struct node *node, size_t offset)
         if (is_end)
             place.column = node->indent + 1;
         else
-            place.column += ((unsigned char)node->text[i] & 0xc0) != 0x80; /* of characters */
+            place.column += ((unsigned char)node->text[i] & 0xc0) != 0x80; /* counts characters */
     }
     return place;
 }
@@ -279,8 +279,8 @@ void node_remove(struct node *map, const char *key)
     for (size_t i = 0; i < map->count; i++) {
         if (!text_equal(map->items[i]->key, key))
             continue;
-        /* A lower count may stand at a power of two again: node_append() then makes a new array,
-         * which wastes a little of the arena and is right. */
+        /* The lower count may be a power of two. Then node_append() makes a new array, which is
+         * correct and wastes a little of the arena. */
         memmove(&map->items[i], &map->items[i + 1], (map->count - i - 1) * sizeof(struct node *));
         map->count--;
         return;
@@ -322,7 +322,7 @@ struct node *node_merge(struct node_arena *arena, struct node *base, struct node
     for (size_t i = 0; i < overlay->count; i++) {
         struct node *item = overlay->items[i];
         struct node *old = node_get(base, item->key);
-        const struct node *any = node_get_any(base, item->key); /* a variant may have been first */
+        const struct node *any = node_get_any(base, item->key); /* a variant may have removed it */
         if (item->kind == NODE_NULL && !old && !item->takes_away && !(any && any->takes_away))
             node_problem(problems, item,
                          "no value (null takes away what extends or defaults give, and they give "

@@ -1,8 +1,8 @@
-/* The tree that a workflow file is, with the place of everything in it.
+/* The tree of a workflow file, with the position of each node.
  *
- * Nodes are made in an arena and live as long as it does. They are not changed once read, so merged
- * trees share what they did not change: a node tells where it was *written* (position, key,
- * parent), wherever it takes effect. That is what problems are reported with. */
+ * Nodes live as long as the arena in which they are made. They do not change after reading, so a
+ * merged tree shares the nodes that it did not change. A node knows where it was *written*
+ * (position, key, parent), and problems are reported there. */
 #ifndef PHASED_LIB_SPEC_NODE_H
 #define PHASED_LIB_SPEC_NODE_H
 
@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 enum {
-    NODE_DEPTH_MAX = 32,     /* maps and lists inside each other: bounds every recursion */
+    NODE_DEPTH_MAX = 32,     /* maps and lists inside each other; bounds every recursion */
     NODE_ENTRIES_MAX = 1000, /* keys of one map: as many as a workflow may have phases */
     NODE_COUNT_MAX = 100000, /* nodes of a file, and of all phases after merging */
 };
@@ -31,9 +31,9 @@ struct node {
     bool is_plain;   /* a scalar without quotes: its text tells its type */
     bool is_flow;    /* a list in [ ] or a map in { } */
     bool is_exact;   /* a plain scalar on one line: its text stands in the file as it is */
-    bool is_block;   /* a text of `|`, whose lines are those of the file, behind `indent` spaces */
-    bool is_cut;     /* a scalar that a comma ended too early, which has been told */
-    bool takes_away; /* a null that has taken away what a variant was put over */
+    bool is_block;   /* a text of `|`: its lines are those of the file, without `indent` spaces */
+    bool is_cut;     /* a scalar that a comma ended too early; this has been reported */
+    bool takes_away; /* a null of a variant that has removed a value */
     bool is_used;    /* a param that something refers to; set by lib/spec/scope.c */
     unsigned indent;
     unsigned line, column;
@@ -65,7 +65,7 @@ void node_append(struct node_arena *arena, struct node *node, struct node *item)
 /* The entry of `map` named `key`; NULL when there is none or it is null, or when `map` is NULL or
  * no map. */
 struct node *node_get(const struct node *map, const char *key);
-/* The same, nulls included. */
+/* The same, but nulls are returned too. */
 struct node *node_get_any(const struct node *map, const char *key);
 
 /* The value of a text without quotes, the caller's: a number, true, false, or else a string. Texts
@@ -75,36 +75,36 @@ json_t *node_plain_value(const char *text);
 /* The value of a scalar as it is written, references included; the caller's. */
 json_t *node_value(const struct node *node);
 
-/* Says what is wrong with the value of `node`; maps, lists and nulls are pointed at by their key.
- */
+/* Reports a problem with the value of `node`. For maps, lists and nulls, it has the position of
+ * their key. */
 void node_problem(struct spec_problems *problems, const struct node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same, pointing at byte `offset` of the text where that can be told. */
+/* The same, with the position of byte `offset` of the text, if it is known. */
 void node_problem_at(struct spec_problems *problems, const struct node *node, size_t offset,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 void node_warning_at(struct spec_problems *problems, const struct node *node, size_t offset,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same, pointing at the key. */
+/* The same, with the position of the key. */
 void node_key_problem(struct spec_problems *problems, const struct node *node, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 void node_key_warning(struct spec_problems *problems, const struct node *node, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
-/* Says that `map` lacks `key`, or what is wrong with its absence. */
+/* Reports that `map` lacks `key`. */
 void node_missing(struct spec_problems *problems, const struct node *map, const char *key,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* `overlay` over `base` (either may be NULL): maps merge by key, all else replaces. A null takes
- * away what `base` has and stays as a null; one with nothing to take away is a problem, since a
- * forgotten value (a check without its condition) looks like that. The result shares nodes with
- * both. */
+/* Puts `overlay` over `base`; either may be NULL. Maps merge by key, everything else replaces. A
+ * null removes the value of `base` and stays as a null. A null without a value to remove is a
+ * problem, because a forgotten value (a check without its condition) looks the same. The result
+ * shares nodes with both. */
 struct node *node_merge(struct node_arena *arena, struct node *base, struct node *overlay,
                         struct spec_problems *problems);
 
-/* A copy of the map `node`, whose entries are shared, for changing its list of entries. */
+/* A copy of the map `node` with the same entries, so that entries can be added and removed. */
 struct node *node_copy_map(struct node_arena *arena, const struct node *node);
-/* Puts `item` in the place of the entry with its key, or at the end. */
+/* Replaces the entry with the key of `item`, or adds `item` at the end. */
 void node_replace(struct node_arena *arena, struct node *map, struct node *item);
-/* Takes the entry named `key` out, if there is one. */
+/* Removes the entry named `key`, if there is one. */
 void node_remove(struct node *map, const char *key);
 
 /* Adds the nodes and the bytes of text of a tree. */

@@ -7,7 +7,7 @@
 #include "lib/spec/scope.h"
 #include "lib/text.h"
 
-/* Of a phase all but the last. */
+/* A phase has all but the last. */
 static const char *const notify_kinds[] = {"held", "failed", "succeeded", "budget", NULL};
 
 enum { NOTIFY_KINDS = sizeof notify_kinds / sizeof notify_kinds[0] - 1 };
@@ -22,7 +22,7 @@ static void notify_add_kind(struct scope *scope, const struct node *node, bool i
         (void)json_array_append_new(kinds, json_string(kind));
 }
 
-/* One or several; all when nothing is said. */
+/* One word or a list; without the key, all. */
 static json_t *notify_read_kinds(struct scope *scope, const struct node *node, bool is_phase)
 {
     json_t *kinds = json_array();
@@ -39,7 +39,7 @@ static json_t *notify_read_kinds(struct scope *scope, const struct node *node, b
     return kinds;
 }
 
-/* As it is written: variables in it are the shell's. */
+/* The text stays as it is written: its variables are those of the shell. */
 static void notify_read_text(struct scope *scope, const struct node *map, const char *key,
                              json_t *notify)
 {

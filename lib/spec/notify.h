@@ -1,4 +1,4 @@
-/* `notify:` of a workflow, or of a phase: who is told what. */
+/* `notify:` of a workflow or of a phase: whom phased notifies, and of what. */
 #ifndef PHASED_LIB_SPEC_NOTIFY_H
 #define PHASED_LIB_SPEC_NOTIFY_H
 
@@ -9,13 +9,13 @@
 struct node;
 struct scope;
 
-/* {"on": ["held", ...], "command": text, "webhook": address}, of the last two one at least; the
- * caller's. NULL when there is none, or a problem. */
+/* {"on": ["held", ...], "command": text, "webhook": address}, with at least one of the last two;
+ * the caller's. NULL without the key or after a problem. */
 json_t *notify_read(struct scope *scope, const struct node *node, bool is_phase);
 
 /* Whether curl may post to such an address: http or https, and no control character. */
 bool notify_is_webhook(const char *text);
-/* Whether the shell may run it: no control characters but tabs and ends of lines. */
+/* Whether the shell may run it: no control characters except tabs and ends of lines. */
 bool notify_is_command(const char *text);
 
 #endif

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options of sbatch that the spec says elsewhere, or that are the daemon's own affair. */
+/* Options of sbatch that have a key of their own in the spec, or that only the daemon sets. */
 static const struct {
     const char *name, *instead;
 } options_elsewhere[] = {
@@ -51,7 +51,7 @@ enum { OPTIONS_NAME_SIZE = 64 };
 /* sbatch's `-` and our `_` are the same. */
 static void options_spell(const char *key, char spelled[OPTIONS_NAME_SIZE])
 {
-    (void)snprintf(spelled, OPTIONS_NAME_SIZE, "%s", key); /* a longer one is unknown anyway */
+    (void)snprintf(spelled, OPTIONS_NAME_SIZE, "%s", key); /* a longer name is unknown anyway */
     for (char *at = spelled; *at; at++)
         *at = *at == '-' ? '_' : *at;
 }
@@ -74,8 +74,8 @@ static int options_find(struct spec_problems *problems, const struct node *node)
     return option < 0 ? -1 : option;
 }
 
-/* The option's value, or NULL after a problem. Relative times start from any moment here: the form
- * is all that can be checked before the submission. */
+/* The option's value, or NULL after a problem. Only the form of a relative time can be checked
+ * before the submission, so it starts from any moment here. */
 static json_t *options_value(struct scope *scope, const struct node *node, enum slurm_option option)
 {
     struct error err;

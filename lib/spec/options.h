@@ -1,4 +1,4 @@
-/* What a spec tells Slurm and the bookkeeper: the `slurm:` map and the price. */
+/* Reading `slurm`, `price`, `budget` and `expect`. */
 #ifndef PHASED_LIB_SPEC_OPTIONS_H
 #define PHASED_LIB_SPEC_OPTIONS_H
 
@@ -15,12 +15,13 @@ struct spec_problems;
  * lib/spec/slurm_options.h. */
 void options_read_slurm(const struct sections *sections, const struct key *key, json_t *phase);
 
-/* The workflow's price, or NULL when it has none or there was a problem; the caller's. */
+/* The price of the workflow, the caller's. NULL without the key or after a problem. */
 json_t *options_read_price(struct scope *scope, const struct node *node);
 
-/* What the workflow may cost: {"usd", "gpu_hours", "hours"}, those that are said; NULL as above. */
+/* The amounts of a budget: {"usd", "gpu_hours", "hours"}, without those that are left out. NULL as
+ * above. */
 json_t *options_read_amounts(struct scope *scope, const struct node *node);
-/* Likewise; dollars need a price. */
+/* The same; dollars need a price. */
 json_t *options_read_budget(struct scope *scope, const struct node *node, const json_t *price);
 
 /* What a phase or the workflow is expected to take: {hours: [3, 5], usd: 490} becomes {"hours": [3,
@@ -28,8 +29,8 @@ json_t *options_read_budget(struct scope *scope, const struct node *node, const 
  * Dollars need the price of the workflow. */
 json_t *options_read_expect(struct scope *scope, const struct node *node, const json_t *price);
 
-/* Whether GPUs that a phase may get have a price: its `resources`, as they were read from `node`.
- * An error where dollars are counted, which would be none; else a warning. */
+/* Checks that the GPUs in `resources`, which were read from `node`, have a price. A missing price
+ * is an error when dollars are counted, and otherwise a warning. */
 void options_check_price(struct spec_problems *problems, const struct node *node,
                          const json_t *resources, const json_t *price, bool counts_dollars);
 

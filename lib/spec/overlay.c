@@ -10,8 +10,8 @@
 
 enum { OVERLAY_MEMORY_MAX = 100000 };
 
-/* A card that is sold as 80 GB tells 79.6 GiB; one with ECC in the same memory loses a sixteenth,
- * 22.5 of 24. */
+/* A card that is sold as 80 GB reports 79.6 GiB. ECC in the same memory takes a sixteenth: 22.5 of
+ * 24 GiB are left. */
 static const double overlay_least = 0.93, overlay_most = 1.02;
 
 unsigned overlay_memory(const char *name)
@@ -70,7 +70,7 @@ bool overlay_is_for(const char *name, const struct overlay_gpu *gpu)
     if (memory && gpu->memory_gib > 0)
         return gpu->memory_gib >= overlay_least * memory &&
                gpu->memory_gib <= overlay_most * memory;
-    /* A model may say its memory: nvidia_a100_80gb_pcie. */
+    /* The name of a model may contain its memory: nvidia_a100_80gb_pcie. */
     return gpu->model && overlay_has_words(gpu->model, name);
 }
 

@@ -1,10 +1,8 @@
-/* What of a phase differs by GPU: choosing among the members of a resolved phase's `by_gpu`, and
- * putting the chosen one over the phase.
+/* Choosing an entry of `by_gpu` of a resolved phase, and putting it over the phase.
  *
- * The first one that fits is taken, in the order of the file; where none does, the phase stands as
- * it is. Who is on the node with the GPU chooses, once for a run, and tells the name of what it has
- * chosen; all others apply that name, so that they never judge another phase than the one that
- * ran. */
+ * The first entry that fits is used, in the order of the file. If no entry fits, the phase stays as
+ * it is. The worker on the node with the GPU chooses, once for a run, and reports the name of the
+ * entry. Everybody else applies that name, so that they judge the phase that ran. */
 #ifndef PHASED_LIB_SPEC_OVERLAY_H
 #define PHASED_LIB_SPEC_OVERLAY_H
 
@@ -12,25 +10,25 @@
 
 #include <jansson.h>
 
-/* A GPU as the driver tells of it, or as Slurm does, which knows its type alone. */
+/* A GPU as the driver describes it, or as Slurm does, which knows only its type. */
 struct overlay_gpu {
     const char *model; /* "NVIDIA H100 80GB HBM3", or a type such as "h100"; NULL: not known */
-    double memory_gib; /* that it has; 0: not known */
+    double memory_gib; /* 0: not known */
 };
 
-/* Whether `name`, a key of by_gpu, is one for this GPU: an amount of memory (80GB), or the words of
- * a model (h100, "H100 PCIe") as they stand in its name, in any case. */
+/* Whether `name`, a key of by_gpu, fits this GPU. It is an amount of memory (80GB), or words of the
+ * model's name (h100, "H100 PCIe") in any case. */
 bool overlay_is_for(const char *name, const struct overlay_gpu *gpu);
 
-/* Whether the phase differs by GPU at all. */
+/* Whether the phase has entries in by_gpu. */
 bool overlay_is_needed(const json_t *phase);
-/* The key of the first member that is for this GPU, borrowed from `phase`; NULL: none is. */
+/* The key of the first entry that fits this GPU, borrowed from `phase`; NULL: no entry fits. */
 const char *overlay_choose(const json_t *phase, const struct overlay_gpu *gpu);
-/* The phase as it is with this member over it; NULL, or a name that there is not: as it stands. A
- * new reference. */
+/* The phase with the entry `name` over it; a new reference. When `name` is NULL or no entry has it,
+ * the phase as it is. */
 json_t *overlay_apply(const json_t *phase, const char *name);
 
-/* The amount in a key such as 80GB or 141GB, in GB; 0: it is none. */
+/* The amount in a key such as 80GB or 141GB, in GB; 0: the key is no amount. */
 unsigned overlay_memory(const char *name);
 
 #endif

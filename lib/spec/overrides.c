@@ -15,7 +15,7 @@
 struct overrides_item {
     const char *phase; /* NULL: all */
     struct node *param;
-    bool is_exact; /* not for the members of this matrix too */
+    bool is_exact; /* not for the members of the matrix `phase` */
 };
 
 static struct node *overrides_params(const struct phases_entry *phase)
@@ -44,7 +44,7 @@ static bool overrides_has_phase(const struct overrides_item *item, const struct 
     return false;
 }
 
-/* Says that no phase has the param, and which is near. */
+/* Reports that no phase has the param, and suggests the nearest one. */
 static void overrides_report(const struct overrides_item *item, const struct phases *phases,
                              struct spec_problems *problems)
 {
@@ -86,7 +86,7 @@ struct node *overrides_param(struct node_arena *arena, const char *name, const j
     phase_value_text(value, &text);
     param->is_plain = !json_is_string(value);
     param->key = node_text(arena, name, strlen(name));
-    if (json_is_string(value)) { /* no reference */
+    if (json_is_string(value)) { /* a $ in the value is no reference */
         char *plain = text_steal(&text);
         for (const char *at = plain; *at; at++)
             text_add_bytes(&text, *at == '$' ? "$$" : at, *at == '$' ? 2 : 1);
@@ -97,7 +97,8 @@ struct node *overrides_param(struct node_arena *arena, const char *name, const j
     return param;
 }
 
-/* Whether it would make all members of a matrix alike, which is then told. */
+/* Whether the param is one of a matrix, all of whose members would then be alike. If so, reports
+ * it. */
 static bool overrides_is_axis(const struct overrides_item *item, const struct phases *phases,
                               struct spec_problems *problems)
 {
@@ -112,7 +113,7 @@ static bool overrides_is_axis(const struct overrides_item *item, const struct ph
     return false;
 }
 
-/* Takes the param in, if there is such; `origin` says where it was given. */
+/* Adds the param, if a phase has it. `origin_name` says where it was given. */
 static void overrides_add(struct overrides *overrides, struct node_arena *arena,
                           const char *origin_name, const char *phase, bool is_exact,
                           struct node *param, const struct phases *phases,

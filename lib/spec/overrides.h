@@ -1,5 +1,5 @@
-/* What `--set` gave and remedies have changed: params put over those of the file, the last thing
- * before they are computed. */
+/* The params that `--set` and remedies have changed. They are put over those of the file just
+ * before params are computed. */
 #ifndef PHASED_LIB_SPEC_OVERRIDES_H
 #define PHASED_LIB_SPEC_OVERRIDES_H
 
@@ -20,17 +20,17 @@ struct overrides {
     size_t count;
 };
 
-/* Takes `given` (NULL: none) apart; it is borrowed. Reports what is not `param=value` or names what
- * is not there. */
+/* Reads `given` (NULL: none), which is borrowed. Reports what is not `param=value`, and phases and
+ * params that do not exist. */
 void overrides_init(struct overrides *overrides, struct node_arena *arena,
                     const struct spec_overrides *given, const struct phases *phases,
                     struct spec_problems *problems);
 void overrides_fini(struct overrides *overrides);
 
-/* A param with this value, as it would be written: a new node without a place. */
+/* A new node, without a position, for a param with this value. */
 struct node *overrides_param(struct node_arena *arena, const char *name, const json_t *value);
 
-/* The params of a phase, with what was set over them; NULL when it has none. */
+/* The params of a phase with the overrides; NULL when it has no params. */
 const struct node *overrides_apply(const struct overrides *overrides, struct node_arena *arena,
                                    const struct phases_entry *phase);
 

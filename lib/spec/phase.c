@@ -1,5 +1,5 @@
-/* Loading one resolved phase. It was checked when it was written, so this checks no more than what
- * keeps a damaged file from doing harm: types and ranges. */
+/* Loading one resolved phase. The phase was checked when it was written, so only types and ranges
+ * are checked here: a damaged file must do no harm. */
 #include "lib/spec/phase.h"
 
 #include "lib/error.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Remembers the first member that is not as it should be, so that loading reads straight on. */
+/* Remembers the first damaged member, so that no reader has to check for failure. */
 struct phase_loader {
     const char *bad;
 };
@@ -183,7 +183,8 @@ int phase_spec_init(struct phase_spec *phase, json_t *json, struct error *err)
     phase_load_checkpoint(&loader, phase);
     phase->gate = phase_member(&loader, json, "gate", JSON_OBJECT);
     phase->guards = phase_member(&loader, json, "guards", JSON_OBJECT);
-    phase->remedies = json_object_get(json, "remedies"); /* absent from what older ones wrote */
+    phase->remedies =
+        json_object_get(json, "remedies"); /* workflows of an earlier version have none */
     phase->promote = (enum phase_promote)phase_word(&loader, json, "promote", promote, 2);
     phase->on_fail = (enum phase_on_fail)phase_word(&loader, json, "on_fail", on_fail, 2);
     phase->linger_s = phase_whole_32(&loader, json, "linger_s", 0);
@@ -217,7 +218,7 @@ static void phase_real_text(double number, struct text *text)
             break;
     }
     text_add(text, digits);
-    if (!strpbrk(digits, ".eni")) /* 5 would be another type in many a program */
+    if (!strpbrk(digits, ".eni")) /* many programs read 5 as another type */
         text_add(text, ".0");
 }
 

@@ -49,7 +49,7 @@ struct phases_entry *phases_refer(const struct phases *phases, const struct node
         node_problem(problems, node, "not the name of a phase");
         return NULL;
     }
-    size_t count = phases->written_count; /* members are their matrix's affair */
+    size_t count = phases->written_count; /* no key can name a member of a matrix */
     for (size_t i = 0; i < count; i++) {
         if (text_equal(phases->entries[i].name, node->text))
             return &phases->entries[i];
@@ -109,7 +109,7 @@ static struct node *phases_common(struct node_arena *arena, const struct node *r
         if (node)
             node_append(arena, common, node);
     }
-    /* The file's own slurm and env have nothing below them. */
+    /* The slurm and env of the file have nothing below them. */
     common = node_merge(arena, node_new(arena, NODE_MAP), common, problems);
     if (!defaults)
         return common;
@@ -145,7 +145,7 @@ static void phases_report_extends_cycle(struct phases_merge *merge,
     text_fini(&chain);
 }
 
-/* What a phase takes over from the one that it extends. */
+/* The keys that a phase takes from the phase that it extends. */
 static struct node *phases_inherit(struct phases_merge *merge, const struct phases_entry *base)
 {
     struct node *inherited = node_copy_map(merge->arena, base->node);
@@ -161,7 +161,8 @@ static struct node *phases_inherit(struct phases_merge *merge, const struct phas
     return inherited;
 }
 
-/* Small files can make large workflows, each phase extending one that grows: that is bounded. */
+/* A small file can make a large workflow when each phase extends the phase before, so the size is
+ * bounded. */
 static void phases_measure(struct phases_merge *merge, const struct phases_entry *entry)
 {
     node_measure(entry->node, &merge->nodes, &merge->bytes);
@@ -246,7 +247,8 @@ static void phases_read_after(struct phases *phases, struct phases_entry *entry,
         phases_add_after(phases, entry, after->items[i], problems);
     if (after && !is_list)
         phases_add_after(phases, entry, after, problems);
-    for (size_t i = 0; i < entry->member_count; i++) /* beyond after_count: an order, no edge */
+    for (size_t i = 0; i < entry->member_count;
+         i++) /* beyond after_count: they give an order, but are no edges */
         entry->after[entry->after_count + i] = entry->member_first + i;
 }
 
@@ -328,13 +330,15 @@ static void phases_find_beside(struct phases *phases, struct spec_problems *prob
 
 /* --- Order ------------------------------------------------------------------------------------ */
 
-/* What comes before it in the order: those that it waits for, and the members of a matrix. */
+/* How many phases come before it in the order: the phases that it waits for, and the members of a
+ * matrix. */
 static size_t phases_before_count(const struct phases_entry *entry)
 {
     return entry->after_count + entry->member_count;
 }
 
-/* Takes over what is before the phases that it waits for, which have been placed. */
+/* Puts a phase at its place in the order. The phases that it waits for have their places, so it
+ * also comes after all that is before them. */
 static void phases_place(struct phases *phases, size_t index, size_t place)
 {
     struct phases_entry *entry = &phases->entries[index];
@@ -357,8 +361,8 @@ static bool phases_is_ready(const struct phases *phases, size_t index, const boo
     return !entry->beside || is_placed[entry->beside - phases->entries];
 }
 
-/* Walks back from a phase that could not be placed, always to another such, until one comes twice:
- * that one lies on a cycle. */
+/* Walks back from a phase that could not be placed, always to another phase that could not be
+ * placed. The first phase that comes twice is part of a cycle. */
 static void phases_report_after_cycle(const struct phases *phases, const bool *is_placed,
                                       struct spec_problems *problems)
 {
@@ -370,7 +374,7 @@ static void phases_report_after_cycle(const struct phases *phases, const bool *i
     const struct phases_entry *first = NULL;
     for (;;) {
         const struct phases_entry *entry = &phases->entries[at];
-        if (is_seen[at] && !first) { /* the second time around is the one to tell */
+        if (is_seen[at] && !first) { /* the second round is reported */
             first = entry;
             text_add(&chain, entry->name);
         } else if (first && chain.size < 400) {

@@ -1,7 +1,8 @@
-/* The phases of a workflow as a graph: what each extends, merged; which each waits for, in order.
+/* The phases of a workflow as a graph: merges each phase with the phase that it extends, and puts
+ * the phases in order.
  *
- * Reports phases that are not there, cycles, and growth beyond bounds. What a phase misses because
- * of such a problem is no problem of its own. */
+ * Reports phases that do not exist, cycles, and growth beyond bounds. Keys that a phase lacks
+ * because of such a problem are not reported. */
 #ifndef PHASED_LIB_SPEC_PHASES_H
 #define PHASED_LIB_SPEC_PHASES_H
 
@@ -36,14 +37,14 @@ struct phases {
     size_t *order;        /* indices, each after those it waits for and the one it stands beside */
 };
 
-/* Reads `root`'s defaults and phases. Returns -EINVAL when there is nothing to go on with; then,
- * too, `phases` is to be ended. `phases` borrows from the arena. `is_rehearsal`: as
- * matrix_expand() says. */
+/* Reads the defaults and phases of `root`. Returns -EINVAL when parsing cannot continue;
+ * phases_fini() is needed then too. `phases` borrows from the arena. For `is_rehearsal`, see
+ * matrix_expand(). */
 int phases_init(struct phases *phases, struct node_arena *arena, const struct node *root,
                 bool is_rehearsal, struct spec_problems *problems);
 void phases_fini(struct phases *phases);
 
-/* The phase called as the scalar `node` says; NULL, after a problem, when there is none. */
+/* The phase that the scalar `node` names; NULL after a problem. */
 struct phases_entry *phases_refer(const struct phases *phases, const struct node *node,
                                   struct spec_problems *problems);
 

@@ -21,8 +21,9 @@ void spec_problems_fini(struct spec_problems *problems)
     *problems = (struct spec_problems){0};
 }
 
-/* One place has one problem: what follows from the first (half an expression, cut by a comma, is no
- * expression) would only hide it. Where there is no position, the message tells two apart. */
+/* Each place has only one problem, because a second one mostly follows from the first: half of an
+ * expression that a comma has cut is no expression. Without a position, problems with different
+ * messages are different. */
 static bool spec_problems_has(const struct spec_problems *problems, unsigned line, unsigned column,
                               const char *path, const char *message)
 {
@@ -40,7 +41,8 @@ void spec_problems_addv(struct spec_problems *problems, enum spec_severity sever
 {
     struct text message = {0};
     text_addv(&message, format, args);
-    /* Counted even when there is no room: the verdict does not depend on the order. */
+    /* Errors are counted even when there is no room, so that the result does not depend on the
+     * order. */
     bool is_new = problems->count < SPEC_PROBLEMS_MAX &&
                   !spec_problems_has(problems, line, column, path, text_string(&message));
     if (severity == SPEC_ERROR && (is_new || problems->count >= SPEC_PROBLEMS_MAX))

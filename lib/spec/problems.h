@@ -1,8 +1,8 @@
-/* What is wrong with a workflow file: all of it, in the order of the file.
+/* All problems of a workflow file, in the order of the file.
  *
- * A problem names the place (line and column, the path of keys) and says what is the matter. Errors
- * keep a workflow from being submitted; warnings are shown and nothing more. The strings belong to
- * the list. Zero-initialised is a valid empty list. */
+ * A problem has a place (line, column and path of keys) and a message. A workflow with errors is
+ * not submitted; warnings are only shown. The strings belong to the list. Zero-initialised is a
+ * valid empty list. */
 #ifndef PHASED_LIB_SPEC_PROBLEMS_H
 #define PHASED_LIB_SPEC_PROBLEMS_H
 
@@ -15,7 +15,7 @@ enum spec_severity { SPEC_ERROR, SPEC_WARNING };
 
 struct spec_problem {
     enum spec_severity severity;
-    unsigned line, column; /* from 1; 0: no position, as for --set or a file that is not there */
+    unsigned line, column; /* from 1; 0: no position, as for --set or a missing file */
     char *path;            /* `phases.validate.gate`; empty for the file as a whole */
     char *message;
 };
@@ -28,15 +28,15 @@ struct spec_problems {
 };
 
 enum {
-    /* The most that are kept of one file: enough for any honest mistake, a bound for others. */
+    /* The most problems that are kept of one file. */
     SPEC_PROBLEMS_MAX = 1000,
-    /* Names compared for suggestions; after them none are made. */
+    /* How many names are compared for suggestions in one file. */
     SPEC_PROBLEMS_COMPARED_MAX = 50000,
 };
 
 void spec_problems_fini(struct spec_problems *problems);
 
-/* Adds one, unless the same was said of the same place before. An empty `path` is the file. */
+/* Adds a problem, unless the place has a problem already. An empty `path` is the file. */
 void spec_problems_add(struct spec_problems *problems, enum spec_severity severity, unsigned line,
                        unsigned column, const char *path, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
@@ -44,7 +44,7 @@ void spec_problems_addv(struct spec_problems *problems, enum spec_severity sever
                         unsigned column, const char *path, const char *format, va_list args)
     __attribute__((format(printf, 6, 0)));
 
-/* As text_nearest(), for what is about to be said; NULL also when enough was compared. */
+/* As text_nearest(), but also NULL after SPEC_PROBLEMS_COMPARED_MAX names. */
 const char *spec_problems_nearest(struct spec_problems *problems, const char *name,
                                   const char *const *names, size_t count);
 

@@ -1,13 +1,13 @@
-/* limits.yaml of a home: how much of the cluster its workflows may have together.
+/* limits.yaml in a home: how much of the cluster all workflows together may use.
  *
  *   jobs: 12                            # in Slurm at the same time, waiting or running
  *   running_jobs: 4                     # that may run at the same time
- *   gpus: 64                            # that these may have
- *   month: {usd: 5000, gpu_hours: 2000} # of runs that began in this month
+ *   gpus: 64                            # that these jobs may have
+ *   month: {usd: 5000, gpu_hours: 2000} # for runs that began in this month
  *
- * Whoever waits in Slurm may run at any moment, so that only what is not there yet is sure not to
- * run. Hence the second bounds what is in Slurm, too; they differ for phases that leave Slurm the
- * choice between GPUs, of whose jobs only one will run. */
+ * A job that waits in Slurm may start at any moment, so `running_jobs` also bounds the waiting
+ * jobs. The first two differ for phases with a choice of GPUs: such a phase has several jobs in
+ * Slurm, and only one of them runs. */
 #ifndef PHASED_LIB_SPEC_QUEUE_LIMITS_H
 #define PHASED_LIB_SPEC_QUEUE_LIMITS_H
 
@@ -19,11 +19,11 @@
 
 enum { QUEUE_LIMITS_FILE_MAX = 64 * 1024 };
 
-/* The members that are said, the caller's; empty when there are none. NULL with problems when
- * something is wrong: limits that cannot be read must not be taken for none. */
+/* The limits of the file, the caller's; empty when there are none. NULL with problems when the file
+ * cannot be read: that does not mean that there are no limits. */
 json_t *queue_limits_read(const char *data, size_t size, struct spec_problems *problems);
 
-/* The same of the file at `path`; one that is not there has no limits. */
+/* The same of the file at `path`. A missing file has no limits. */
 json_t *queue_limits_load(const char *path, struct spec_problems *problems);
 
 #endif

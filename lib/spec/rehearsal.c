@@ -20,7 +20,7 @@ static const json_t *rehearsal_find(const json_t *phases, const char *name)
     return NULL;
 }
 
-/* What such a phase is for is there only at its end. */
+/* Whether the results of a phase exist only at its end. */
 static bool rehearsal_is_whole(const json_t *phase)
 {
     return json_is_object(json_object_get(phase, "shard")) ||
@@ -33,19 +33,19 @@ static bool rehearsal_counts_steps(const json_t *phase)
     return json_is_object(json_object_get(phase, "progress"));
 }
 
-/* Whether a second run shall show that the checkpoint of the first is one. What runs whole is not
- * run twice. */
+/* Whether a second run tests the checkpoint of the first. A phase that runs whole is not run twice.
+ */
 static bool rehearsal_resumes(const json_t *phase)
 {
     return json_is_object(json_object_get(phase, "checkpoint")) && !rehearsal_is_whole(phase);
 }
 
-/* The steps at which its first run ends, and the run that goes on. */
+/* The steps at which the first run of a phase ends, and the run that resumes it. */
 struct rehearsal_steps {
     json_int_t first, last;
 };
 
-/* Phases stand after those that they wait for, which have theirs. */
+/* The phases that a phase waits for stand before it, so `others` has their steps. */
 static struct rehearsal_steps rehearsal_count(const json_t *phases, const json_t *phase,
                                               unsigned steps, const struct rehearsal_steps *others)
 {
@@ -87,7 +87,7 @@ static void rehearsal_end_early(json_t *phase, const struct rehearsal_steps *ste
     free(condition);
 }
 
-/* The phase whose allocation it has: another one, or itself. */
+/* The phase whose allocation `phase` uses: another phase, or itself. */
 static const json_t *rehearsal_owner(const json_t *phases, const json_t *phase)
 {
     const char *name = json_string_value(json_object_get(phase, "colocate"));
@@ -95,7 +95,7 @@ static const json_t *rehearsal_owner(const json_t *phases, const json_t *phase)
     return owner ? owner : phase;
 }
 
-/* Whether it, or one on the same GPUs, needs all of its time. */
+/* Whether the phase, or another phase in the same allocation, needs all of its time. */
 static bool rehearsal_needs_time(const json_t *phases, const json_t *phase)
 {
     const json_t *owner = rehearsal_owner(phases, phase), *other;
@@ -149,7 +149,7 @@ void rehearsal_apply(json_t *workflow, unsigned steps, struct spec_problems *pro
     {
         counts[i] = rehearsal_count(phases, phase, steps, counts);
         rehearsal_let_pass(phase);
-        (void)json_object_del(phase, "expect"); /* of the real thing */
+        (void)json_object_del(phase, "expect"); /* it is about the real workflow */
         if (!rehearsal_needs_time(phases, phase))
             rehearsal_cut_time(phase);
         if (!rehearsal_is_whole(phase)) {

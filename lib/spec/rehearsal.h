@@ -1,18 +1,17 @@
-/* A rehearsal: the whole workflow, each phase for a few steps, on the allocations that the real one
- * will get. Made of the resolved workflow, so that it is what the real one would be but for these
- * differences:
+/* A rehearsal: the whole workflow on the allocations of the real workflow, with a few steps of each
+ * phase. It is made of the resolved workflow, with these differences:
  *
- *   - a phase that counts steps is ended well, by `until`, after its share of steps: `steps` of its
- *     own, and as many for each phase before it, as it may go on with that one's count; or after
- *     REHEARSAL_STEPS_S. One that counts none is ended after REHEARSAL_BLIND_S.
- *   - a phase with a checkpoint is run once more from it, for REHEARSAL_RESUMED_STEPS: whoever ends
- *     well by `until` goes on, where there is `until_resumed`, which ends such a run. That counts
- *     steps from the checkpoint, as nobody knows how far the first run got while it was stopped.
- *   - a phase with `outputs`, `shard` or `join` runs whole, with a warning: who needs its results
- *     needs all of them.
- *   - a matrix is a phase like others, with the params of its first member (lib/spec/matrix.h).
- *   - checks of gates warn, and every phase promotes: a few steps prove nothing.
- *   - no remedies; what fails has failed. `time` is cut to REHEARSAL_TIME_S.
+ *   - A phase that counts steps ends early by `until`: after `steps` steps, and as many for each
+ *     phase before it, because it may continue their count; or after REHEARSAL_STEPS_S. A phase
+ *     that counts no steps ends after REHEARSAL_BLIND_S.
+ *   - A phase with a checkpoint is run again from it, for REHEARSAL_RESUMED_STEPS. `until_resumed`
+ *     ends that run. It counts steps from the checkpoint, because the first run may have gone on
+ *     while it was being stopped.
+ *   - A phase with `outputs`, `shard` or `join` runs whole, with a warning: phases that need its
+ *     results may need all of them.
+ *   - A matrix is an ordinary phase with the params of its first member (lib/spec/matrix.h).
+ *   - Checks of gates only warn, and every phase promotes: a few steps prove nothing.
+ *   - There are no remedies; what fails has failed. `time` is at most REHEARSAL_TIME_S.
  */
 #ifndef PHASED_LIB_SPEC_REHEARSAL_H
 #define PHASED_LIB_SPEC_REHEARSAL_H

@@ -75,7 +75,8 @@ static void remedies_check_key(struct scope *scope, const struct node *node, con
 
 /* --- One remedy ------------------------------------------------------------------------------- */
 
-/* Whether the text is an expression that can be computed; `slow` alone most likely is none. */
+/* Whether the text is an expression that can be computed. A single word such as `slow` is probably
+ * a text without its quotes. */
 static bool remedies_is_expression(struct scope *scope, const struct node *node)
 {
     if (node->text[0] == '=') {
@@ -91,7 +92,7 @@ static bool remedies_is_expression(struct scope *scope, const struct node *node)
     return scope_check_params(scope, node);
 }
 
-/* The value of a param to be: a number, true, false, or an expression as text; the caller's. NULL
+/* The new value of a param: a number, true, false, or an expression as text; the caller's. NULL
  * after a problem. */
 static json_t *remedies_read_value(struct scope *scope, const struct node *node)
 {
@@ -104,7 +105,7 @@ static json_t *remedies_read_value(struct scope *scope, const struct node *node)
         return NULL;
     }
     if (node->is_cut)
-        return NULL; /* told by lib/spec/yaml.c */
+        return NULL; /* lib/spec/yaml.c has reported it */
     json_t *value = node_value(node);
     bool is_number = node->is_plain && !json_is_string(value);
     if (is_number || remedies_is_expression(scope, node))
@@ -127,7 +128,7 @@ static json_t *remedies_read_set(struct scope *scope, const struct node *map)
     return set;
 }
 
-/* Params may not say how often they may be changed. */
+/* A param cannot say how often it may be changed. */
 static bool remedies_is_fixed(struct scope *scope, const struct node *node)
 {
     bool refers = node->kind == NODE_SCALAR && strchr(node->text, '$');
@@ -151,7 +152,8 @@ static json_t *remedies_read_one(struct scope *scope, const struct node *map)
     if (!set && !resume && !keys_is_misspelt(map, KEYS_REMEDY, "set"))
         node_missing(scope->problems, map, "set", "missing: the params to change");
     if (times && remedies_is_fixed(scope, times))
-        (void)scalar_key_whole(scope, map, KEYS_REMEDY, "times", &count); /* told */
+        (void)scalar_key_whole(scope, map, KEYS_REMEDY, "times",
+                               &count); /* a problem is reported */
     if (resume && remedies_is_fixed(scope, resume))
         word = scalar_key_choice(scope, map, KEYS_REMEDY, "resume");
     return json_pack("{s:o, s:I, s:s}", "set", remedies_read_set(scope, set), "times",

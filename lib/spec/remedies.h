@@ -12,7 +12,7 @@ struct error;
 struct key;
 struct sections;
 
-/* The causes that a remedy may go by; a check may have none of these names. */
+/* The causes for which there can be a remedy. No check can have these names. */
 #define REMEDIES_CAUSES "oom", "nan", "hang", "preflight", "node_fail", "exit"
 
 /* Reads the key `remedies`, after gate and guards: {"oom": [{"set": {...}, "times": 2, "resume":

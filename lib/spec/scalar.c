@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The value of `node`, or NULL when it is no scalar (`what` says what it should be) or has had a
+/* The value of `node`. NULL when it is no scalar (`what` says what it should be) or after a
  * problem. */
 static json_t *scalar_value(struct scope *scope, const struct node *node, const char *what)
 {

@@ -1,7 +1,7 @@
-/* Typed values out of scalars: numbers, durations, words of a choice.
+/* Reading scalars as typed values: numbers, durations, words of a choice.
  *
- * Each reader replaces references first (lib/spec/scope.h), so that any field may say `$param`;
- * reports what is wrong and then returns false (or NULL). Its outputs are set on success only. */
+ * Each reader first replaces references (lib/spec/scope.h), so any value may be `$param`. After a
+ * problem it returns false (or NULL). Outputs are set only on success. */
 #ifndef PHASED_LIB_SPEC_SCALAR_H
 #define PHASED_LIB_SPEC_SCALAR_H
 
@@ -23,11 +23,11 @@ bool scalar_duration(struct scope *scope, const struct node *node, uint32_t *ret
 /* A text that is not empty, the caller's to free(). */
 char *scalar_string(struct scope *scope, const struct node *node);
 
-/* The one of `words`, which end with NULL, that it is; NULL with a problem when it is none. */
+/* The word of `words` that the scalar is; `words` ends with NULL. NULL after a problem. */
 const char *scalar_choice(struct scope *scope, const struct node *node, const char *const *words);
 
-/* The value of the key `name` of `map`, as the table of keys has its type. False (or NULL) without
- * a problem when `map` is NULL or does not have the key. */
+/* The value of the key `name` of `map`, with the bounds or words of the table of keys. False (or
+ * NULL) without a problem when `map` is NULL or lacks the key. */
 bool scalar_key_whole(struct scope *scope, const struct node *map, enum keys_map keys,
                       const char *name, int64_t *ret_number);
 const char *scalar_key_choice(struct scope *scope, const struct node *map, enum keys_map keys,

@@ -17,8 +17,7 @@
 
 enum {
     SCOPE_NAME_MAX = 64,
-    /* What is looked into for warnings: far above any script by hand, and bounded for all others.
-     */
+    /* How much of a script is searched for warnings: far more than anybody writes by hand. */
     SCOPE_SCRIPT_MAX = 64 << 10, /* bytes */
     SCOPE_REFERENCES_MAX = 200,  /* names */
 };
@@ -28,7 +27,7 @@ enum scope_state { SCOPE_NEW, SCOPE_COMPUTING, SCOPE_DONE, SCOPE_FAILED };
 struct scope_param {
     struct node *node;
     enum scope_state state;
-    struct scope_param *asked_by; /* the param whose computing led here */
+    struct scope_param *asked_by; /* the param that needs this one */
     json_t *value;
 };
 
@@ -146,7 +145,7 @@ static void scope_unknown(struct scope *scope, const struct node *node, const ch
     free(names);
 }
 
-/* The phase before this one, of which `node` wants to know something; NULL, which is told. */
+/* The phase before this one to which `node` refers; NULL after a problem. */
 static const struct scope_before *scope_ask_before(struct scope *scope, const struct node *node,
                                                    const char *phase)
 {
@@ -162,7 +161,7 @@ static const struct scope_before *scope_ask_before(struct scope *scope, const st
 
 /* --- References in strings -------------------------------------------------------------------- */
 
-/* Whether the worker will know the variable PHASED_...; when not, says so. */
+/* Whether the worker will set the variable PHASED_...; if not, reports it. */
 static bool scope_check_variable(struct scope *scope, const struct node *node, const char *name)
 {
     const char *phase = variables_phase(name);
@@ -205,7 +204,7 @@ static size_t scope_reference_size(const char *text, char ret_name[SCOPE_NAME_MA
 static bool scope_compute(struct scope *scope, struct scope_param *param,
                           struct scope_param *asked_by);
 
-/* The value of the param `name`, borrowed; NULL when there is none, which has then been told. */
+/* The value of the param `name`, borrowed; NULL after a problem. */
 static const json_t *scope_refer(struct scope *scope, const struct node *node, const char *sign,
                                  const char *name, struct scope_param *asked_by)
 {
@@ -218,7 +217,7 @@ static const json_t *scope_refer(struct scope *scope, const struct node *node, c
     return scope_compute(scope, param, asked_by) ? param->value : NULL;
 }
 
-/* Counts what a reference brought into `text`. Texts that refer twice to each other would double at
+/* Counts the bytes that a reference has added. Texts that refer to each other twice would double at
  * each step. */
 static bool scope_count(struct scope *scope, const struct node *node, size_t size, size_t added)
 {
@@ -307,7 +306,7 @@ json_t *scope_value(struct scope *scope, const struct node *node)
 static void scope_report_cycle(struct scope *scope, const struct scope_param *param,
                                const struct scope_param *asked_by)
 {
-    /* The chain is walked from its end, so it is put together from behind. */
+    /* The walk begins at the end of the chain, so names are added in front. */
     struct text chain = {0};
     text_add(&chain, param->node->key);
     for (const struct scope_param *at = asked_by; at; at = at == param ? NULL : at->asked_by) {
@@ -351,8 +350,9 @@ struct expr_scope scope_expr(const struct scope *scope)
                                .before_count = scope->before_count};
 }
 
-/* Evaluates with all that is computed by now. Whole results of whole params are whole; where a real
- * takes part, the result is a real too: a learning rate of 1.0 must not turn into the integer 1. */
+/* Evaluates the expression with the params that are computed by now. A whole result of whole params
+ * is whole. If a real param takes part, the result is real: a learning rate of 1.0 must not become
+ * the integer 1. */
 static json_t *scope_evaluate(struct scope *scope, const struct node *node, const char *expression,
                               bool has_real)
 {
@@ -403,7 +403,7 @@ static bool scope_compute(struct scope *scope, struct scope_param *param,
     if (param->node->kind != NODE_SCALAR)
         node_problem(scope->problems, param->node, "a param is a number, a text, true or false");
     else if (param->node->is_cut)
-        param->value = NULL; /* told by lib/spec/yaml.c */
+        param->value = NULL; /* lib/spec/yaml.c has reported it */
     else if (param->node->text[0] == '=')
         param->value = scope_derive(scope, param);
     else
@@ -432,7 +432,7 @@ bool scope_check_expression(struct scope *scope, const struct node *node)
     struct expr_name *names = NULL;
     struct error err;
     if (node->is_cut)
-        return false; /* told by lib/spec/yaml.c */
+        return false; /* lib/spec/yaml.c has reported it */
     int count = expr_list_names(node->text, &names, &err);
     if (count < 0) {
         node_problem_at(scope->problems, node, err.column ? err.column - 1 : 0, "%s", err.message);
@@ -496,8 +496,8 @@ void scope_report_param(struct scope *scope, const struct node *node)
     free(names);
 }
 
-/* Variables that the worker gives: nothing else has names that begin so, but for what the script
- * sets itself. One that has another value in that case (`${NAME:-...}`) serves several phases. */
+/* Only the worker, or the script itself, sets variables whose names begin with PHASED_. A variable
+ * with a default (`${NAME:-...}`) may be missing, because several phases may share a script. */
 static void scope_check_run_variable(struct scope *scope, const struct node *run, const char *name,
                                      const char *rest)
 {
@@ -525,7 +525,8 @@ static void scope_check_run_variable(struct scope *scope, const struct node *run
         node_warning_at(scope->problems, run, offset, "phased gives no $%s to programs", name);
 }
 
-/* Warns of `$names` that are nearly a param's. Anything is near to one or two letters. */
+/* Warns of `$names` that are nearly the name of a param. Names of one or two letters are near to
+ * everything. */
 static void scope_check_references(struct scope *scope, const struct node *run)
 {
     char name[SCRIPT_NAME_MAX + 1];

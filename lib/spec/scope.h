@@ -1,9 +1,9 @@
-/* What `$name` in strings and names in expressions mean in one phase: its params, those of the
- * phases before it, and the PHASED_ variables that the worker fills in.
+/* What `$name` in strings and names in expressions mean in one phase: params of the phase, params
+ * of the phases before it, and the PHASED_ variables that the worker sets.
  *
- * Params are computed when they are first asked for, so they may stand in any order; asking for one
- * that is being computed is a cycle, and a problem. A param that has a problem is reported once;
- * what refers to it fails quietly. */
+ * A param is computed when it is first used, so params may stand in any order. If a param is used
+ * while it is being computed, there is a cycle. A param with a problem is reported once; a value
+ * that refers to it fails without a message. */
 #ifndef PHASED_LIB_SPEC_SCOPE_H
 #define PHASED_LIB_SPEC_SCOPE_H
 
@@ -23,11 +23,11 @@ enum { SCOPE_TEXT_MAX = 64 << 10 }; /* bytes of one text whose references are re
 /* A phase before this one. */
 struct scope_before {
     const char *phase;
-    const struct node *params_node; /* or NULL; its entries are marked when they are used */
+    const struct node *params_node; /* or NULL; entries are marked when they are used */
     const json_t *params;           /* computed */
-    const json_t *varying;          /* names of those that depend on the GPU it gets */
-    bool lacks_checkpoint;          /* nothing says what its checkpoints are called */
-    bool lacks_best;                /* a matrix: none of its members is more than the others */
+    const json_t *varying;          /* names of the params that depend on the GPU */
+    bool lacks_checkpoint;          /* the phase has no checkpoints */
+    bool lacks_best;                /* the phase is a matrix without `best` */
 };
 
 struct scope_param;
@@ -41,39 +41,40 @@ struct scope {
     size_t before_count;
     struct expr_names *expr_before; /* the same for lib/expr */
     json_t *values;                 /* of the params that are computed by now */
-    bool lacks_before;              /* there may be more: names of phases before are not judged */
+    bool lacks_before; /* `after` had problems: names of other phases are not checked */
 };
 
 /* `params_node` is the phase's map of params or NULL; `before` must outlive the scope. Reports
- * what is wrong with the names of params. `expanded` starts at 0 and is shared by all scopes of a
- * file: small texts that refer to each other can grow without end, so what they make is bounded by
- * SPEC_RESOLVED_SIZE_MAX in all. */
+ * wrong names of params. `expanded` starts at 0 and is shared by all scopes of a file. It bounds
+ * the bytes that references add to SPEC_RESOLVED_SIZE_MAX, because small texts that refer to each
+ * other could grow without end. */
 void scope_init(struct scope *scope, struct spec_problems *problems, size_t *expanded,
                 const struct node *params_node, const struct scope_before *before,
                 size_t before_count);
 void scope_fini(struct scope *scope);
 
-/* All params with their values, in the order written, the caller's. Those with a problem lack. */
+/* All params with their values, in the order of the file; the caller's. Params with a problem are
+ * left out. */
 json_t *scope_params(struct scope *scope);
 
-/* The text of a scalar with references replaced, appended to `ret_text`. Returns false when there
- * was a problem. */
+/* Appends the text of a scalar to `ret_text`, with references replaced. Returns false after a
+ * problem. */
 bool scope_text(struct scope *scope, const struct node *node, struct text *ret_text);
 
-/* The value of a scalar: a number, true or false when it is written as one (without quotes) or
- * refers to one (`$iterations`), else a string; the caller's. NULL when there was a problem. */
+/* The value of a scalar, the caller's: a number, true or false when it is written so without quotes
+ * or refers to such a param (`$iterations`), otherwise a string. NULL after a problem. */
 json_t *scope_value(struct scope *scope, const struct node *node);
 
-/* Checks the expression that the scalar `node` holds, and marks the params that it uses. Names that
- * are nothing known are metrics; those of phases must be of phases before. */
+/* Checks the expression in the scalar `node`, and marks the params that it uses. Unknown names are
+ * metrics. Names of other phases must be those of phases before this one. */
 bool scope_check_expression(struct scope *scope, const struct node *node);
 
-/* The same for one in which only the phase's own params may stand. */
+/* The same for an expression that may use only params of the phase. */
 bool scope_check_params(struct scope *scope, const struct node *node);
 
 /* Whether the phase has a param of this name. */
 bool scope_has_param(const struct scope *scope, const char *name);
-/* Says that there is no param called as the key of `node`. */
+/* Reports that there is no param with the name of the key of `node`. */
 void scope_report_param(struct scope *scope, const struct node *node);
 
 /* Whether `name` is a param of `phase`, which comes before. */
@@ -86,7 +87,7 @@ struct expr_scope scope_expr(const struct scope *scope);
  * than 64. */
 bool scope_is_name(const char *name);
 
-/* The params as an array of names, for suggestions; the array is the caller's to free(). */
+/* The names of the params, for suggestions. The array is the caller's to free(). */
 const char **scope_names(const struct scope *scope);
 
 /* Marks the params that the bash script `run` uses, and warns of `$names` that are nearly one. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    SCRIPT_LOOK_BACK = 200, /* bytes before a word that may tell what it is there for */
+    SCRIPT_LOOK_BACK = 200, /* how many bytes before a word may belong to its command */
     SCRIPT_WORDS_MAX = 200, /* places of one word that are looked at */
 };
 

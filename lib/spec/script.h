@@ -1,5 +1,5 @@
-/* Which variables a bash script refers to, told from its text: for warnings, never for errors,
- * since only bash can truly know. */
+/* Which variables a bash script refers to, guessed from its text. This is good enough for warnings,
+ * but not for errors, because only bash knows for sure. */
 #ifndef PHASED_LIB_SPEC_SCRIPT_H
 #define PHASED_LIB_SPEC_SCRIPT_H
 
@@ -9,8 +9,8 @@
 enum { SCRIPT_NAME_MAX = 64 };
 
 /* Whether `script` uses the variable: as `$name` or `${name...}`, bare in `$((...))`, or in quotes
- * as other languages name environment variables. `--depth=12` is no use of `depth`: that it is
- * written out there is just the mistake to be found. */
+ * as other languages name environment variables. `--depth=12` does not use `depth`: such a number
+ * in place of a param is the mistake to be found. */
 bool script_uses(const char *script, const char *name);
 
 /* Finds the next `$name` or `${name` at or after `*at`, puts the name into `ret_name` and moves

@@ -25,14 +25,15 @@
 
 enum {
     SECTIONS_PATTERN_MAX = 8192,
-    SECTIONS_SAVE_TIME_S = 60, /* when it is not said; half of `time` where that is less */
+    SECTIONS_SAVE_TIME_S = 60, /* the default; half of `time` if that is less */
     SECTIONS_LINGER_S = 20,
     SECTIONS_IDLE_S = 600,
 };
 
 static void sections_set(json_t *json, const char *key, json_t *value)
 {
-    (void)json_object_set_new(json, key, value); /* fails only for want of memory or a NULL */
+    (void)json_object_set_new(json, key,
+                              value); /* fails only without memory, or when the value is NULL */
 }
 
 static struct spec_problems *sections_problems(const struct sections *sections)
@@ -194,7 +195,7 @@ static void sections_read_env(const struct sections *sections, const struct key 
 
 /* --- metrics, progress, checkpoint ------------------------------------------------------------ */
 
-/* Whether the worker will be able to use the pattern. It compiles it alike. */
+/* Whether the worker can use the pattern. The worker compiles it in the same way. */
 static bool sections_check_pattern(const struct sections *sections, const struct node *node)
 {
     int code;
@@ -209,7 +210,8 @@ static bool sections_check_pattern(const struct sections *sections, const struct
                                         PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
     if (!pattern) {
         PCRE2_UCHAR message[200] = "";
-        (void)pcre2_get_error_message(code, message, sizeof message); /* cut is fine */
+        (void)pcre2_get_error_message(code, message,
+                                      sizeof message); /* a shorter message is good enough */
         node_problem(sections_problems(sections), node, "not a PCRE2 pattern: %s at offset %zu",
                      (const char *)message, (size_t)offset);
         return false;
@@ -273,7 +275,8 @@ static json_t *sections_progress_number(const struct sections *sections, const s
 static void sections_read_progress(const struct sections *sections, const struct key *key,
                                    json_t *phase)
 {
-    static const char *const sizes[] = {"samples", "tokens"}; /* of a step; absent unless given */
+    static const char *const sizes[] = {"samples",
+                                        "tokens"}; /* of a step; absent unless the file has them */
     const struct node *map =
         sections_map(sections, key, KEYS_PROGRESS, "a map (such as {step: step, total: 1000})");
     const struct node *step = node_get(map, "step");
@@ -353,7 +356,7 @@ static void sections_read_checkpoint(const struct sections *sections, const stru
 
 /* --- hang, idle ------------------------------------------------------------------------------- */
 
-/* The seconds, 0 for off; JSON null where it is not given, or has had a problem. */
+/* The seconds, 0 for off; JSON null without a value or after a problem. */
 static json_t *sections_watch_time(struct scope *scope, const struct node *node)
 {
     char *text = node ? scalar_string(scope, node) : NULL;
@@ -388,7 +391,7 @@ static void sections_read_idle(const struct sections *sections, const struct key
 
 /* --- preflight -------------------------------------------------------------------------------- */
 
-/* Without GPUs there is little that a preflight could find. */
+/* Without GPUs a preflight finds little. */
 static const char *sections_default_preflight(const json_t *phase)
 {
     const json_t *resources = json_object_get(phase, "resources");
@@ -432,7 +435,7 @@ static void sections_read_size(struct scope *scope, const struct node *map, cons
         (void)json_object_set_new(json, key->name, json_real(size));
 }
 
-/* What `defaults` says is for the phases that can use it. */
+/* A map in `defaults` is ignored by phases that cannot use it. */
 static bool sections_is_of_defaults(const struct node *map)
 {
     return map->parent && map->parent->key && text_equal(map->parent->key, "defaults");

@@ -1,5 +1,4 @@
-/* The sections of a phase (resources, checkpoint, ...): from the merged map to the members of the
- * resolved phase. */
+/* Reading a phase: from the merged map of its keys to the members of the resolved phase. */
 #ifndef PHASED_LIB_SPEC_SECTIONS_H
 #define PHASED_LIB_SPEC_SECTIONS_H
 
@@ -15,12 +14,13 @@ struct sections {
     struct scope *scope;
     struct scope *written;    /* without --set; NULL where that changes no param of the phase */
     const struct node *phase; /* merged */
-    bool lacks_base;          /* what is missing is no problem */
-    /* Resolved, from a phase that shares its allocation with this one; NULL: read from this one. */
+    bool lacks_base;          /* keys that are missing are not reported */
+    /* Resolved members of the phase beside this one; NULL: this phase has its own. */
     const json_t *resources, *slurm;
 };
 
-/* Reads all of the phase but its params into `json`, which has `name`, `after` and `params`. */
+/* Calls the readers of lib/spec/keys.def in the order of the table. `json` has `name`, `after` and
+ * `params`. */
 void sections_read(const struct sections *sections, json_t *json);
 
 #endif

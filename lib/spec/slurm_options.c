@@ -47,8 +47,8 @@ static int integer_read(const char *text, int64_t *ret_number, struct error *err
     return 0;
 }
 
-/* A bare number is MiB, as in sbatch, and units may be of small letters (16g, 512mb); --mem=0 asks
- * for all that a node has. */
+/* A bare number is MiB, as in sbatch. Units may be in small letters (16g, 512mb). 0 asks for all
+ * memory of a node. */
 static int memory_read(const char *text, int64_t *ret_mb, struct error *err)
 {
     uint64_t mb;
@@ -143,7 +143,7 @@ static bool relative_time_read(const char *text, int64_t now, int64_t *ret_time)
     return false;
 }
 
-/* A date with or without a time of day, or the next time that the clock shows this. */
+/* A date with or without a time of day, or a time of day, which means its next occurrence. */
 static bool clock_time_read(const char *text, int64_t now, int64_t *ret_time)
 {
     static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d",

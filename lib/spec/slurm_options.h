@@ -1,8 +1,9 @@
-/* The options of sbatch that a spec's `slurm:` map may hold, under sbatch's long names. This is
- * the only list of them; daemon/slurm puts each into a job's description.
+/* The options of sbatch that the map `slurm:` of a spec may have, under sbatch's long names.
+ * daemon/slurm puts each into the description of a job.
  *
- * Names are written with '_'; sbatch's own spelling with '-' is taken too. Those that the spec says
- * elsewhere (nodes, gpus, time, output, requeue, signal ...) are not here and thus are unknown. */
+ * Names are written with '_'; sbatch's spelling with '-' is accepted too. Options that have a key
+ * of their own in the spec (nodes, gpus, time, output, requeue, signal ...) are not in this list.
+ */
 #ifndef PHASED_LIB_SPEC_SLURM_OPTIONS_H
 #define PHASED_LIB_SPEC_SLURM_OPTIONS_H
 
@@ -69,9 +70,9 @@ const char *slurm_option_name(enum slurm_option option);
 enum slurm_option_type slurm_option_type(enum slurm_option option);
 /* The option called `name`, or -ENOENT with the nearest name in `err`. */
 int slurm_option_find(const char *name, struct error *err);
-/* Reads `value` as the option's type wants it. `now` is what relative times start from. The number
- * (in the unit named above; 0 for strings) goes to `ret_number`, which may be NULL. -EINVAL when
- * the value does not suit. */
+/* Reads `value` by the type of the option. Relative times start from `now`. `ret_number`, which may
+ * be NULL, gets the number in the unit named above; 0 for strings. Returns -EINVAL when the value
+ * is wrong. */
 int slurm_option_read(enum slurm_option option, const char *value, int64_t now, int64_t *ret_number,
                       struct error *err);
 

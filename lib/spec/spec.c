@@ -1,4 +1,4 @@
-/* From the text of a workflow to its resolved document: who is asked in which order. */
+/* From the text of a workflow to its resolved document: calls the readers in their order. */
 #include "lib/spec/spec.h"
 
 #include "lib/error.h"
@@ -29,27 +29,27 @@
 
 enum {
     SPEC_NAME_MAX = 64,
-    SPEC_MEMBERS_TRIED_MAX = 8, /* of a matrix, with their remedies: they are much alike */
+    SPEC_MEMBERS_TRIED_MAX = 8, /* of a matrix, with their remedies, because members are alike */
 };
 
-/* What is known while a file is read. */
+/* The state of one parse. */
 struct spec_reader {
     struct spec_problems *problems;
     struct node_arena arena;
     size_t expanded;             /* see scope_init() */
     struct node *root;           /* with the variants that are wanted */
     const struct node *variants; /* or NULL */
-    size_t variants_errors;      /* that they have as such, which hide nothing of the others */
+    size_t variants_errors;      /* in the variants themselves; they do not hide other errors */
     struct phases phases;
     struct scope outside;               /* of the file as a whole, where there are no params */
     const struct spec_overrides *given; /* or NULL */
     const json_t *price;                /* or NULL */
-    bool counts_dollars;                /* there is a budget of them */
+    bool counts_dollars;                /* there is a budget in dollars */
     const struct spec_probe *probe;     /* or NULL */
     struct overrides overrides;
-    const struct node **params; /* of each phase, with --set applied */
-    json_t **resolved;          /* of each phase, or NULL */
-    json_t **varying;           /* of each, the names of its params that depend on the GPU */
+    const struct node **params; /* the params of each phase, with --set */
+    json_t **resolved;          /* each phase, or NULL */
+    json_t **varying;           /* for each phase, the names of its params that depend on the GPU */
     size_t tried;               /* see struct trial */
 };
 
@@ -140,7 +140,7 @@ static const struct {
 
 /* --- What the machine tells ------------------------------------------------------------------- */
 
-/* Where line `number` of the text has its first character that is no space. */
+/* The offset of the first character of line `number` that is no space. */
 static size_t spec_line_offset(const char *text, unsigned number)
 {
     const char *at = text;
@@ -229,9 +229,9 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     size_t before_count, error_count = reader->problems->error_count;
     struct scope_before *before = spec_list_before(reader, index, &before_count);
     struct scope scope, written;
-    struct spec_problems unheard = {0}; /* of params that --set replaces */
+    struct spec_problems ignored = {0}; /* problems of params that --set replaces */
     scope_init(&scope, reader->problems, &reader->expanded, params, before, before_count);
-    scope_init(&written, &unheard, &reader->expanded, params ? written_params : NULL, before,
+    scope_init(&written, &ignored, &reader->expanded, params ? written_params : NULL, before,
                before_count);
     scope.lacks_before = entry->lacks_before;
     json_t *after = json_array(), *json = json_object();
@@ -266,7 +266,7 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     reader->resolved[index] = json;
     scope_fini(&scope);
     scope_fini(&written);
-    spec_problems_fini(&unheard);
+    spec_problems_fini(&ignored);
     const struct trial trial = {.arena = &reader->arena,
                                 .problems = reader->problems,
                                 .expanded = &reader->expanded,
@@ -288,8 +288,8 @@ static void spec_read_phase(struct spec_reader *reader, size_t index)
     free(before);
 }
 
-/* A variant that replaces `run` (by a stand-in, say) does not make the params of the rest mistakes.
- */
+/* Whether a variant replaces `run`, for example by a test program. Then the params of the file may
+ * be unused. */
 static bool spec_is_replaced(const struct phases_entry *entry, const struct node *param)
 {
     const struct node *run = node_get(entry->node, "run");
@@ -341,7 +341,7 @@ static void spec_reader_fini(struct spec_reader *reader)
     node_arena_fini(&reader->arena);
 }
 
-/* Returns the document, which is complete only when there were no problems. */
+/* Returns the document, which is complete only if there are no errors. */
 static json_t *spec_read(struct spec_reader *reader)
 {
     const struct spec_overrides *overrides = reader->given;
@@ -399,8 +399,8 @@ static void spec_try_variants(const struct spec_reader *reader, const char *data
     }
 }
 
-/* What is rehearsed is good as a whole: what is wrong with matrices and remedies is told as well,
- * and each warning once. */
+/* A workflow that is rehearsed must be correct as a whole, so errors in matrices and remedies are
+ * reported too. Warnings come from the second parse, so that each is reported once. */
 static int spec_check_rehearsed(const char *file, const char *data, size_t size,
                                 const struct spec_overrides *overrides,
                                 struct spec_problems *problems)

@@ -32,15 +32,15 @@ struct spec_probe {
     void *context;
 };
 
-/* What is put over the file. Later ones win. */
+/* What is put over the file. Later members win. */
 struct spec_overrides {
-    /* The names of its variants that are wanted (`--with`): an array of texts; or NULL. */
+    /* The names of the variants to apply (`--with`): an array of texts; or NULL. */
     json_t *variants;
-    /* Whether all of its variants are resolved as well, each alone and without `--set`, so that
-     * their problems are told before they are wanted. */
+    /* Whether to resolve the file with each variant too, alone and without `--set`, so that its
+     * problems are reported before somebody uses it. */
     bool try_variants;
-    /* What `--set` gave: texts `validate.iterations=10`, or `iterations=10` for every phase that
-     * has this param. */
+    /* The arguments of `--set`: `validate.iterations=10`, or `iterations=10` for every phase with
+     * this param. */
     const char *const *texts;
     size_t count;
     /* Above them, what remedies have changed: a list of {"phase", "param", "value"}; or NULL. */

@@ -1,4 +1,4 @@
-/* Trying phases out. */
+/* Resolving a phase again with other params. */
 #include "lib/spec/trial.h"
 
 #include "lib/error.h"
@@ -50,12 +50,12 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
         *ret_problem = text_format("too much to try out in one file");
         return false;
     }
-    struct spec_problems problems = {0}, unheard = {0}; /* of params that are replaced */
+    struct spec_problems problems = {0}, ignored = {0}; /* problems of params that are replaced */
     struct scope scope, written;
     json_t *json = json_object();
     scope_init(&scope, &problems, trial->expanded, trial_params(trial, changes), trial->before,
                trial->before_count);
-    scope_init(&written, &unheard, trial->expanded, trial->written, trial->before,
+    scope_init(&written, &ignored, trial->expanded, trial->written, trial->before,
                trial->before_count);
     (void)json_object_set_new(json, "name", json_string(trial->entry->name));
     (void)json_object_set_new(json, "params", scope_params(&scope));
@@ -65,7 +65,7 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
     colocate_settle(trial->entry, json, trial->beside, &problems);
     scope_fini(&scope);
     scope_fini(&written);
-    spec_problems_fini(&unheard);
+    spec_problems_fini(&ignored);
     *ret_problem = trial_first_problem(&problems);
     spec_problems_fini(&problems);
     if (*ret_problem)
@@ -77,16 +77,16 @@ bool trial_run(const struct trial *trial, const json_t *changes, json_t **ret_ph
 
 /* --- Remedies --------------------------------------------------------------------------------- */
 
-/* One remedy's place and what the params are by now. */
+/* One remedy, and the params as the remedies before it have left them. */
 struct trial_step {
     const struct trial *trial;
     const struct node *node; /* of the remedy */
     json_t *changes;         /* of all remedies so far */
     json_t *params;          /* with them */
-    int64_t time, times;     /* 1 of 2 */
+    int64_t time, times;     /* the first of two times */
 };
 
-/* A batch of 12 that is halved three times is 1.5, which no program takes. */
+/* A batch of 12 that is halved three times is 1.5, which no program accepts. */
 static void trial_warn_of_fractions(const struct trial_step *step, const json_t *params)
 {
     const char *name;
@@ -103,7 +103,7 @@ static void trial_warn_of_fractions(const struct trial_step *step, const json_t 
     }
 }
 
-/* False: nothing beyond it needs to be tried. */
+/* Takes a remedy once. Returns false after a problem: then the remedies after it are not tried. */
 static bool trial_take_once(struct trial_step *step, const json_t *set)
 {
     struct spec_problems *problems = step->trial->problems;

@@ -1,6 +1,6 @@
 /* Resolving one phase again with some of its params changed, to see whether that is possible.
  *
- * The work is bounded for the whole file (TRIAL_NODES_MAX); what goes beyond is a problem. */
+ * TRIAL_NODES_MAX bounds the work for the whole file; a trial beyond it is a problem. */
 #ifndef PHASED_LIB_SPEC_TRIAL_H
 #define PHASED_LIB_SPEC_TRIAL_H
 
@@ -20,7 +20,7 @@ enum { TRIAL_NODES_MAX = 200000 }; /* nodes of the phases that are tried, each t
 /* What a phase is resolved from; all borrowed. */
 struct trial {
     struct node_arena *arena;
-    struct spec_problems *problems; /* where the one who tries reports */
+    struct spec_problems *problems; /* the caller of trial_run() reports here */
     size_t *expanded;               /* as of scope_init() */
     size_t *nodes;                  /* tried so far in this file */
     const struct phases_entry *entry;

@@ -1,4 +1,4 @@
-/* The names of what programs get. */
+/* The names of the variables that programs get. */
 #include "lib/spec/variables.h"
 
 #include "lib/spec/problems.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Those that texts may have come first. PHASED_HOME is of the shell that submitted. */
+/* Variables that can stand in texts come first. PHASED_HOME comes from the shell that submitted. */
 static const char *const variables_names[] = {
     "PHASED_OUT",    "PHASED_RESUME",  "PHASED_RESUME_STEP", "PHASED_PHASE",
     "PHASED_PARAMS", "PHASED_ADDRESS", "PHASED_CHANNEL",     "PHASED_RUN_DIR",

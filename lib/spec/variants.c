@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which map is merged: in that of the phases a null takes a whole phase away. */
+/* Which map is merged. In the map of phases, null removes a whole phase. */
 enum variants_map { VARIANTS_ROOT, VARIANTS_PHASES, VARIANTS_INNER };
 
-/* All variants of the file are looked at, whichever are asked for. */
+/* Checks all variants of the file, including those that are not asked for. */
 static void variants_check(const struct node *variants, struct spec_problems *problems)
 {
     if (variants->kind != NODE_MAP) {
@@ -31,8 +31,8 @@ static void variants_check(const struct node *variants, struct spec_problems *pr
     }
 }
 
-/* A null that stands for what it has taken away, so that it is not taken for a forgotten value when
- * the phase is merged with its base. */
+/* Marks a null that has removed a value. Otherwise it would look like a forgotten value when the
+ * phase is merged with its base. */
 static struct node *variants_null(struct node_arena *arena, const struct node *null)
 {
     struct node *copy = node_new(arena, NODE_NULL);
@@ -41,8 +41,8 @@ static struct node *variants_null(struct node_arena *arena, const struct node *n
     return copy;
 }
 
-/* Whether what a variant says of a phase that the file does not have makes no phase either: then
- * its name is misspelt. */
+/* Whether the name of a phase in a variant is misspelt: the file does not have the phase, and the
+ * variant does not make a complete phase of it. */
 static bool variants_is_misspelt(const struct node *phases, const struct node *item)
 {
     const struct node *defaults = node_get(phases->parent, "defaults");
@@ -85,7 +85,7 @@ static struct node *variants_merge(struct node_arena *arena, struct node *base,
             inner = VARIANTS_PHASES;
         const struct key *key = map == VARIANTS_ROOT ? keys_find(KEYS_VARIANT, item->key) : NULL;
         const struct node *any =
-            node_get_any(base, item->key); /* what a variant took away before */
+            node_get_any(base, item->key); /* an earlier variant may have removed it */
         if (item->kind == NODE_NULL && any && (old || any->takes_away))
             item = variants_null(arena, item);
         else if (item->kind == NODE_MAP && old && old->kind == NODE_MAP &&

@@ -19,16 +19,16 @@ struct yaml_reader {
     const char *data;
     size_t size;
     struct node *root;
-    struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that we are in */
+    struct node *open[NODE_DEPTH_MAX]; /* the maps and lists that are not closed yet */
     size_t depth;
-    const char *key; /* read and waiting for its value */
+    const char *key; /* a key whose value comes next */
     unsigned key_line, key_column;
     unsigned document_count;
-    unsigned line, column; /* of the newest event that has a place */
+    unsigned line, column; /* of the newest event with a position */
 };
 
-/* The length of the UTF-8 character at `bytes`, 0 when it is none or not one of text. A carriage
- * return alone would be an end of line to YAML and to nobody else. */
+/* The length of the UTF-8 character at `bytes`; 0 when it is not one, or cannot stand in a text. A
+ * carriage return alone is refused, because only YAML takes it for an end of line. */
 static size_t yaml_character_size(const unsigned char *bytes, size_t size)
 {
     static const unsigned char leads[] = {0x00, 0x00, 0xc0, 0xe0, 0xf0};
@@ -51,7 +51,8 @@ static size_t yaml_character_size(const unsigned char *bytes, size_t size)
     return is_short || is_outside ? 0 : length;
 }
 
-/* Looked at before the parser does, since "not text" says more than a syntax error somewhere. */
+/* This check comes before the parser, because "not text" is a better message than a syntax error.
+ */
 static int yaml_check_text(const char *data, size_t size, struct spec_problems *problems)
 {
     unsigned line = 1, column = 1, blank_lines = 0;
@@ -88,8 +89,7 @@ static const struct node *yaml_duplicate(const struct yaml_reader *reader, const
     return reader->key ? node_get_any(map, reader->key) : NULL;
 }
 
-/* Puts a read node where it belongs. One whose key was there before is read, but belongs nowhere.
- */
+/* Adds a node to the map or list that is open. A node whose key is already there is dropped. */
 static int yaml_place(struct yaml_reader *reader, struct node *node)
 {
     node->line = reader->line;
@@ -154,8 +154,8 @@ static const char *yaml_text(struct yaml_reader *reader, struct fy_token *token)
     return copy;
 }
 
-/* Notes how far the lines of a text of `|` are indented in the file: its first line that is not
- * empty stands there with as many spaces more. `begin` is where its first line begins. */
+/* Sets how many spaces stand before the lines of a block (`|`) in the file: as many as before its
+ * first line that is not empty. `begin` is the start of its first line. */
 static void yaml_measure_block(const struct yaml_reader *reader, size_t begin, struct node *node)
 {
     const char *text = node->text;
@@ -267,7 +267,7 @@ static void yaml_close(struct yaml_reader *reader)
 static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
-    if (mark) { /* a value that is not there has none */
+    if (mark) { /* a value that is left out has no position */
         reader->line = (unsigned)mark->line + 1;
         reader->column = (unsigned)mark->column + 1;
     }
@@ -297,7 +297,7 @@ static int yaml_event(struct yaml_reader *reader, struct fy_event *event)
     }
 }
 
-/* Passes on what libfyaml says, in our form. */
+/* Reports a problem that libfyaml has found. */
 static void yaml_add_syntax_errors(const struct yaml_reader *reader, struct fy_diag *diag)
 {
     void *at = NULL;
