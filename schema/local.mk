@@ -2,7 +2,7 @@
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
 	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql \
 	schema/007_begin_step.sql schema/008_seal.sql schema/009_lease.sql \
-	schema/010_migration.sql schema/011_gap_step.sql
+	schema/010_migration.sql schema/011_gap_step.sql schema/012_seat.sql
 QUERIES = \
 	schema/queries/job_find_token.sql \
 	schema/queries/notice_retry.sql \
@@ -41,6 +41,8 @@ QUERIES = \
 	schema/queries/guard_checks.sql \
 	schema/queries/job_load.sql \
 	schema/queries/job_save.sql \
+	schema/queries/seat_load.sql \
+	schema/queries/seat_save.sql \
 	schema/queries/journal_gap_put.sql \
 	schema/queries/journal_gaps.sql \
 	schema/queries/metric_told.sql \

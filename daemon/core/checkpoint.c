@@ -39,8 +39,9 @@ struct run *core_run_before(const struct run *run)
     return NULL;
 }
 
-void checkpoint_on_saved(struct step *step, struct run *run)
+void checkpoint_on_saved(struct step *step, const struct fact *fact)
 {
+    struct run *run = fact->run;
     struct phase *phase = run->phase;
     const struct core_event *event = step->event;
     bool is_late = run->state == RUN_ENDED;
@@ -64,8 +65,9 @@ void checkpoint_on_saved(struct step *step, struct run *run)
 
 /* The phase goes back to what it had before the guard broke: of this run, or what that began with.
  */
-void checkpoint_on_suspect(struct step *step, struct run *run)
+void checkpoint_on_suspect(struct step *step, const struct fact *fact)
 {
+    struct run *run = fact->run;
     struct phase *phase = run->phase;
     const struct core_event *event = step->event;
     if (run->suspect_step < 0 || event->since < run->suspect_step)

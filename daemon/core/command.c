@@ -317,6 +317,8 @@ static void command_stop(struct step *step, struct phase *phase, enum core_comma
     }
 }
 
+static void command_carry_out(struct step *step, struct phase *phase);
+
 /* Carries the event's command out on the members that it is meant for: a retry runs those again
  * that were stopped; those that failed only where nothing else is to be done. False: it is about
  * the matrix itself, too. */
@@ -337,7 +339,7 @@ static bool matrix_command(struct step *step, struct phase *matrix)
     return command != COMMAND_CANCEL && !(command == COMMAND_RELEASE && was_held);
 }
 
-void command_carry_out(struct step *step, struct phase *phase)
+static void command_carry_out(struct step *step, struct phase *phase)
 {
     const struct core_event *event = step->event;
     char text[REASON_MAX];
@@ -375,4 +377,9 @@ void command_carry_out(struct step *step, struct phase *phase)
     case COMMAND_COUNT:
         assert(false && "a command of the table");
     }
+}
+
+void command_on_fact(struct step *step, const struct fact *fact)
+{
+    command_carry_out(step, fact->phase);
 }

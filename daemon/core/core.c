@@ -94,12 +94,12 @@ struct run *core_run(const struct core *core, uint64_t id)
     return NULL;
 }
 
-struct job *core_job(const struct core *core, uint64_t id)
+struct allocation *core_allocation(const struct core *core, uint64_t id)
 {
     for (size_t i = core->count; i-- > 0;)
-        for (size_t j = 0; j < core->workflows[i]->job_count; j++)
-            if (core->workflows[i]->jobs[j]->id == id)
-                return core->workflows[i]->jobs[j];
+        for (size_t j = 0; j < core->workflows[i]->allocation_count; j++)
+            if (core->workflows[i]->allocations[j]->id == id)
+                return core->workflows[i]->allocations[j];
     return NULL;
 }
 
@@ -126,8 +126,9 @@ static bool matrix_is_reused(const struct phase *matrix)
     return matrix->is_matrix;
 }
 
-static void core_on_added(struct step *step, struct workflow *workflow)
+static void core_on_added(struct step *step, const struct fact *fact)
 {
+    struct workflow *workflow = fact->workflow;
     workflow->submitted_ms = step->now_ms;
     step_save_workflow(step, workflow);
     for (size_t i = 0; i < workflow->phase_count; i++) {
@@ -174,12 +175,14 @@ static bool core_move_times(const struct step *step, int64_t *const *times_ms, s
     return has_moved;
 }
 
-static void core_move_job(struct step *step, struct run *run, struct job *job)
+static void core_move_allocation(struct step *step, struct workflow *workflow,
+                                 struct allocation *allocation)
 {
-    int64_t *const times_ms[] = {&job->submitted_ms,    &job->started_ms,     &job->ended_ms,
-                                 &job->absent_since_ms, &job->absent_seen_ms, &job->end_seen_ms};
+    int64_t *const times_ms[] = {&allocation->submitted_ms,   &allocation->started_ms,
+                                 &allocation->ended_ms,       &allocation->absent_since_ms,
+                                 &allocation->absent_seen_ms, &allocation->end_seen_ms};
     if (core_move_times(step, times_ms, sizeof times_ms / sizeof *times_ms))
-        step_save_job(step, run, job);
+        step_save_job(step, workflow, allocation);
 }
 
 static void core_move_run(struct step *step, struct run *run)
@@ -190,29 +193,31 @@ static void core_move_run(struct step *step, struct run *run)
         step_save_run(step, run);
 }
 
-/* Whether the job waits or goes on. A job that has ended goes on if one of its runs does. */
-static bool job_is_moved(const struct workflow *workflow, struct job *job)
+/* Whether the allocation waits or goes on. One that has ended goes on if one of its runs does. */
+static bool allocation_is_moved(const struct workflow *workflow,
+                                const struct allocation *allocation)
 {
-    return !job->ended || !job_is_idle(workflow, job_host(job));
+    return !allocation->ended || !allocation_is_idle(workflow, allocation);
 }
 
 /* Whether the run goes on, or has ended and keeps its allocation for the run that follows. */
 static bool run_is_moved(const struct workflow *workflow, const struct run *run)
 {
-    return run->state != RUN_ENDED || (!run->job->ended && job_run(workflow, run->job) == run);
+    return run->state != RUN_ENDED ||
+           (!run->seat->allocation->ended && seat_run(workflow, run->seat) == run);
 }
 
-/* Moves the times of jobs and runs that go on, so that none lasts longer or shorter when the clock
- * is set. Jobs and runs that have ended are history, and keep their times. */
+/* Moves the times of allocations and runs that go on, so that none lasts longer or shorter when the
+ * clock is set. Those that have ended are history, and keep their times. */
 static void core_on_clock(struct step *step, const struct core *core)
 {
     for (size_t i = 0; i < core->count; i++) {
         struct workflow *workflow = core->workflows[i];
         if (workflow_is_final(workflow))
             continue;
-        for (size_t j = 0; j < workflow->job_count; j++)
-            if (job_is_moved(workflow, workflow->jobs[j]))
-                core_move_job(step, job_run(workflow, workflow->jobs[j]), workflow->jobs[j]);
+        for (size_t j = 0; j < workflow->allocation_count; j++)
+            if (allocation_is_moved(workflow, workflow->allocations[j]))
+                core_move_allocation(step, workflow, workflow->allocations[j]);
         for (size_t j = 0; j < workflow->run_count; j++)
             if (run_is_moved(workflow, workflow->runs[j]))
                 core_move_run(step, workflow->runs[j]);
@@ -220,49 +225,55 @@ static void core_on_clock(struct step *step, const struct core *core)
 }
 
 /* What a gate or the members of a matrix came to. */
-static void core_on_judged(struct step *step, struct phase *phase)
+static void core_on_judged(struct step *step, const struct fact *fact)
 {
-    struct core_effect *done = step_add(step, FX_JUDGE, phase->workflow);
-    done->phase = phase;
+    const struct phase *phase = fact->phase;
+    struct core_effect *done = step_add(step, FX_JUDGE, fact->workflow);
+    done->phase = fact->phase;
     done->is_done = true;
     if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
         return;
     if (phase->is_matrix)
-        matrix_on_judged(step, phase);
+        matrix_on_judged(step, fact);
     else
-        phase_on_judged(step, phase);
+        phase_on_fact(step, fact);
 }
 
-typedef void job_handler(struct step *step, struct workflow *workflow, struct job *job);
-typedef void run_handler(struct step *step, struct run *run);
-typedef void phase_handler(struct step *step, struct phase *phase);
-
-/* What an event is about, and who decides. */
-static const struct {
-    job_handler *job;
-    run_handler *run;
-    phase_handler *phase;
-} handlers[EV_COUNT] = {
-    [EV_SUBMITTED] = {.job = job_on_submitted},    [EV_REFUSED] = {.job = job_on_refused},
-    [EV_LIMITED] = {.job = job_on_limited},        [EV_UNSURE] = {.job = job_on_unsure},
-    [EV_UNKNOWN] = {.job = job_on_unknown},        [EV_JOB_SEEN] = {.job = job_on_seen},
-    [EV_JOB_ABSENT] = {.job = job_on_absent},      [EV_RUN_STARTED] = {.run = run_on_started},
-    [EV_RUN_STOPPING] = {.run = run_on_stopping},  [EV_RUN_ENDED] = {.run = run_on_ended},
-    [EV_RUN_SILENT] = {.run = run_on_silent},      [EV_CHECKPOINT] = {.run = checkpoint_on_saved},
-    [EV_SUSPECT] = {.run = checkpoint_on_suspect}, [EV_PROGRESS] = {.run = run_on_progress},
-    [EV_JUDGED] = {.phase = core_on_judged},       [EV_REMEDIED] = {.phase = phase_on_remedied},
-    [EV_COMMAND] = {.phase = command_carry_out},   [EV_SEALED] = {.run = run_on_sealed},
-};
-
-/* Who is told what has happened below. */
+/* Who is told what has happened. */
 static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact *fact) = {
-    [FACT_JOB_KNOWN] = run_on_job_known,         [FACT_JOB_RUNS] = run_on_job_runs,
-    [FACT_JOB_MISSED] = run_on_job_missed,       [FACT_JOB_RESTARTED] = run_on_job_restarted,
-    [FACT_JOB_REFUSED] = run_on_job_refused,     [FACT_JOB_GIVEN_UP] = run_on_job_given_up,
-    [FACT_JOB_STUCK] = run_on_job_stuck,         [FACT_JOB_BACK] = run_on_job_back,
-    [FACT_JOB_ENDED] = run_on_job_ended,         [FACT_RUN_BEGAN] = phase_on_run_began,
-    [FACT_RUN_ENDED] = phase_on_run_ended,       [FACT_RUN_REQUEUED] = phase_on_run_requeued,
-    [FACT_PHASE_SUCCEEDED] = graph_on_succeeded, [FACT_PHASE_LOST] = graph_on_lost,
+    [EV_ADDED] = core_on_added,
+    [EV_SUBMITTED] = allocation_on_fact,
+    [EV_REFUSED] = allocation_on_fact,
+    [EV_LIMITED] = allocation_on_fact,
+    [EV_UNSURE] = allocation_on_fact,
+    [EV_UNKNOWN] = allocation_on_fact,
+    [EV_JOB_SEEN] = allocation_on_fact,
+    [EV_JOB_ABSENT] = allocation_on_fact,
+    [FACT_JOB_KNOWN] = run_on_job_fact,
+    [FACT_JOB_RUNS] = run_on_job_fact,
+    [FACT_JOB_MISSED] = run_on_job_fact,
+    [FACT_JOB_RESTARTED] = run_on_job_fact,
+    [FACT_JOB_REFUSED] = run_on_job_fact,
+    [FACT_JOB_GIVEN_UP] = run_on_job_fact,
+    [FACT_JOB_STUCK] = run_on_job_fact,
+    [FACT_JOB_BACK] = run_on_job_fact,
+    [FACT_JOB_ENDED] = run_on_job_fact,
+    [EV_RUN_STARTED] = run_on_fact,
+    [EV_RUN_STOPPING] = run_on_fact,
+    [EV_RUN_ENDED] = run_on_fact,
+    [EV_RUN_SILENT] = run_on_fact,
+    [EV_SEALED] = run_on_fact,
+    [EV_PROGRESS] = run_on_fact,
+    [EV_CHECKPOINT] = checkpoint_on_saved,
+    [EV_SUSPECT] = checkpoint_on_suspect,
+    [FACT_RUN_BEGAN] = phase_on_fact,
+    [FACT_RUN_ENDED] = phase_on_fact,
+    [FACT_RUN_REQUEUED] = phase_on_fact,
+    [EV_JUDGED] = core_on_judged,
+    [EV_REMEDIED] = phase_on_fact,
+    [FACT_PHASE_SUCCEEDED] = graph_on_succeeded,
+    [FACT_PHASE_LOST] = graph_on_lost,
+    [EV_COMMAND] = command_on_fact,
 };
 
 /* Passes facts on, in the order in which they came about, until there are none. */
@@ -277,7 +288,7 @@ static void core_drain(struct step *step)
 static void core_settle(struct step *step, struct workflow *workflow)
 {
     static void (*const settlers[])(struct step * step, struct workflow * workflow) = {
-        job_settle, rival_settle, matrix_settle, workflow_settle};
+        allocation_settle, matrix_settle, workflow_settle};
     core_drain(step);
     for (size_t i = 0; i < sizeof settlers / sizeof *settlers; i++) {
         settlers[i](step, workflow);
@@ -288,27 +299,21 @@ static void core_settle(struct step *step, struct workflow *workflow)
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)
 {
     struct step step = {&core->config, &core->facts, event, effects, event->now_ms};
-    struct workflow *workflow = event->workflow;
+    struct fact fact = {.kind = event->kind,
+                        .workflow = event->workflow,
+                        .phase = event->phase,
+                        .run = event->run,
+                        .allocation = event->allocation};
     assert(event->kind < EV_COUNT);
     if (event->kind == EV_TIME || event->kind == EV_CLOCK) {
         (event->kind == EV_TIME ? core_on_time : core_on_clock)(&step, core);
         core_drain(&step);
         return;
     }
-    assert(workflow);
-    if (event->kind == EV_ADDED) {
-        core_on_added(&step, workflow);
-    } else if (handlers[event->kind].job) {
-        assert(event->job);
-        handlers[event->kind].job(&step, workflow, event->job);
-    } else if (handlers[event->kind].run) {
-        assert(event->run && event->run->phase->workflow == workflow);
-        handlers[event->kind].run(&step, event->run);
-    } else {
-        assert(event->phase && event->phase->workflow == workflow);
-        handlers[event->kind].phase(&step, event->phase);
-    }
-    core_settle(&step, workflow);
+    assert(event->workflow && (!event->run || event->run->phase->workflow == event->workflow) &&
+           (!event->phase || event->phase->workflow == event->workflow));
+    listeners[event->kind](&step, &fact);
+    core_settle(&step, event->workflow);
 }
 
 int64_t core_deadline(const struct core *core)
@@ -332,7 +337,7 @@ bool core_is_busy(const struct core *core, int64_t now_ms)
         for (size_t j = 0; j < workflow->run_count; j++)
             if (run_is_busy(workflow->runs[j], now_ms))
                 return true;
-        if (rival_is_going(workflow))
+        if (allocation_is_going(workflow))
             return true;
     }
     return false;

@@ -92,7 +92,7 @@ struct core_event {
     struct workflow *workflow;
     struct phase *phase;
     struct run *run;
-    struct job *job;
+    struct allocation *allocation;
     uint32_t slurm_id;
     /* JOB_SEEN: */
     struct {
@@ -147,6 +147,7 @@ struct core_event {
     X(SAVE_WORKFLOW, "save-workflow", false, WORKFLOW, false)                                      \
     X(SAVE_PHASE, "save-phase", false, PHASE, false)                                               \
     X(SAVE_RUN, "save-run", false, RUN, false)                                                     \
+    X(SAVE_SEAT, "save-seat", false, RUN, false) /* that the run is in */                          \
     X(SAVE_JOB, "save-job", false, JOB, false)                                                     \
     /* A line of history about the phase, or about a run of it: from, to, message. */              \
     X(HISTORY, "history", false, PHASE, false)                                                     \
@@ -182,7 +183,7 @@ struct core_effect {
     struct workflow *workflow;
     struct phase *phase;
     struct run *run;
-    struct job *job;
+    struct allocation *allocation;
     bool is_done;          /* of a kept kind: take it out of the outbox; nothing is carried out */
     int64_t due_ms;        /* SUBMIT, LOOKUP: not before (back-off); 0: at once */
     const char *from, *to; /* HISTORY: state names, static; may be NULL */
@@ -216,7 +217,7 @@ struct core_config {
     void (*token)(void *arg, char ret_token[TOKEN_LENGTH + 1]);
     void *arg;
     /* The highest ids in the record; new ones follow. */
-    uint64_t last_workflow, last_phase, last_run, last_job;
+    uint64_t last_workflow, last_phase, last_run, last_seat, last_job;
 };
 
 struct core *core_new(const struct core_config *config);
@@ -231,9 +232,9 @@ void core_drop(struct core *core, struct workflow *workflow);
 /* Decides. Appends to `effects`. The same core and the same events give the same effects. */
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects);
 
-/* Whether a job that was not submitted, as far as is known, need not be any more: EV_LIMITED ends
- * what waits for it. `run` is the one that it is submitted for. */
-bool core_job_is_vain(const struct run *run, const struct job *job);
+/* Whether an allocation that was not submitted, as far as is known, need not be any more:
+ * EV_LIMITED ends what waits for it. */
+bool core_allocation_is_vain(const struct workflow *workflow, const struct allocation *allocation);
 
 /* The run that this one, which has not begun, follows: it may have saved a checkpoint after its end
  * that this one shall go on from. NULL: there is none, or from where it begins was chosen. */
@@ -255,7 +256,7 @@ bool core_is_busy(const struct core *core, int64_t now_ms);
 
 struct workflow *core_workflow(const struct core *core, uint64_t id); /* NULL: not in memory */
 struct run *core_run(const struct core *core, uint64_t id);
-struct job *core_job(const struct core *core, uint64_t id);
+struct allocation *core_allocation(const struct core *core, uint64_t id);
 size_t core_workflow_count(const struct core *core);
 struct workflow *core_workflow_at(const struct core *core, size_t index); /* oldest first */
 

@@ -68,16 +68,18 @@ static bool phase_takes(const struct phase *phase, const char *type)
 }
 
 static bool phase_has_shape(const struct phase *phase, const struct phase *from,
-                            const struct job *job)
+                            const struct allocation *allocation)
 {
-    if (phase->nodes != job->node_count || phase->gpus_per_node != job->gpus_per_node ||
+    if (phase->nodes != allocation->node_count ||
+        phase->gpus_per_node != allocation->gpus_per_node ||
         phase->cpus_per_node > from->cpus_per_node ||
         !text_equal(phase->slurm_options, from->slurm_options))
         return false;
-    return phase_takes(phase, job_gpu_type(job, from));
+    return phase_takes(phase, allocation_gpu_type(allocation, from));
 }
 
-static bool phase_has_time(const struct phase *phase, const struct job *job, int64_t now_ms)
+static bool phase_has_time(const struct phase *phase, const struct allocation *allocation,
+                           int64_t now_ms)
 {
     bool is_packed = phase->matrix && phase->matrix->lanes > 0; /* the time is for all of them */
     int64_t needed_s = is_packed ? member_needs_s(phase) : phase->time_s;
@@ -87,7 +89,7 @@ static bool phase_has_time(const struct phase *phase, const struct job *job, int
         if (needed_s < 2 * (int64_t)phase->stop_s)
             needed_s = 2 * (int64_t)phase->stop_s;
     }
-    return job->started_ms + 1000 * (int64_t)job->time_s - now_ms >= 1000 * needed_s;
+    return allocation->started_ms + 1000 * (int64_t)allocation->time_s - now_ms >= 1000 * needed_s;
 }
 
 /* Equal shape, since more would waste what is not used. Allocations that are shared are left to
@@ -95,15 +97,15 @@ static bool phase_has_time(const struct phase *phase, const struct job *job, int
 bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms)
 {
     const struct phase *from = donor->phase;
-    const struct job *job = donor->job;
+    const struct allocation *allocation = donor->seat->allocation;
     int64_t leaves_ms = donor->ended_ms + 1000 * (int64_t)from->linger_s - NEXT_MARGIN_MS;
-    if (!donor->has_begun || donor->is_let_go || job->ended || now_ms >= leaves_ms ||
-        !job->started_ms || job_host(donor->job)->is_closed)
+    if (!donor->has_begun || donor->is_let_go || allocation->ended || now_ms >= leaves_ms ||
+        !allocation->started_ms || allocation->is_closed)
         return false;
     bool are_members = phase->matrix && phase->matrix == from->matrix;
     if (!are_members && (phase_shares(phase) || phase_shares(from)))
         return false;
-    return phase_has_shape(phase, from, job) && phase_has_time(phase, job, now_ms);
+    return phase_has_shape(phase, from, allocation) && phase_has_time(phase, allocation, now_ms);
 }
 
 /* --- Sharing ---------------------------------------------------------------------------------- */
@@ -115,50 +117,31 @@ static const struct phase *phase_anchor(const struct phase *phase)
 
 /* Whether this run keeps its allocation long enough for another to join it. In one that has begun
  * only a run that trains is worth joining: all others may be at their end. */
-static bool run_holds_open(const struct run *run, const struct job *host)
+static bool run_holds_open(const struct run *run, const struct allocation *allocation)
 {
     if (run->state == RUN_ENDED || run->wish != WISH_NONE)
         return false;
-    return !host->started_ms || run->state == RUN_RUNNING;
+    return !allocation->started_ms || run->state == RUN_RUNNING;
 }
 
-static bool job_is_open(const struct step *step, const struct job *host, const struct run *run,
-                        const struct phase *phase)
+static bool allocation_is_open(const struct step *step, const struct allocation *allocation,
+                               const struct run *run, const struct phase *phase)
 {
-    if (host->ended || host->is_closed || run->phase == phase ||
-        phase_anchor(run->phase) != phase_anchor(phase) || !run_holds_open(run, host))
+    if (allocation->ended || allocation->is_closed || run->phase == phase ||
+        phase_anchor(run->phase) != phase_anchor(phase) || !run_holds_open(run, allocation))
         return false;
-    return phase_has_shape(phase, run->phase, host) &&
-           (!host->started_ms || phase_has_time(phase, host, step->now_ms));
+    return phase_has_shape(phase, run->phase, allocation) &&
+           (!allocation->started_ms || phase_has_time(phase, allocation, step->now_ms));
 }
 
-struct job *job_to_join(const struct step *step, const struct phase *phase)
+struct allocation *phase_to_join(const struct step *step, const struct phase *phase)
 {
     const struct workflow *workflow = phase->workflow;
     for (size_t i = workflow->run_count; i-- > 0;) {
         const struct run *run = workflow->runs[i];
-        struct job *host = job_host(run->job);
-        if (job_is_open(step, host, run, phase))
-            return host;
+        struct allocation *allocation = run->seat->allocation;
+        if (allocation_is_open(step, allocation, run, phase))
+            return allocation;
     }
     return NULL;
-}
-
-static bool job_slot_is_taken(const struct workflow *workflow, const struct job *host,
-                              unsigned slot)
-{
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (run->state != RUN_ENDED && job_host(run->job) == host && run->job->slot == slot)
-            return true;
-    }
-    return false;
-}
-
-unsigned job_free_slot(const struct workflow *workflow, const struct job *host)
-{
-    unsigned slot = 0;
-    while (job_slot_is_taken(workflow, host, slot))
-        slot++;
-    return slot;
 }

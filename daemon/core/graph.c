@@ -52,7 +52,7 @@ void graph_on_succeeded(struct step *step, const struct fact *fact)
         if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
             continue;
         if (donor && !begun && phase_fits(next, donor, step->now_ms))
-            begun = phase_start_in_job(step, next, donor, RUN_STARTING, "in place");
+            begun = phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
         else
             phase_start(step, next, "submitted");
         struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);

@@ -13,6 +13,5 @@ daemon_core_libcore_a_SOURCES = \
 	daemon/core/checkpoint.c \
 	daemon/core/fit.c \
 	daemon/core/run.c \
-	daemon/core/beside.c \
-	daemon/core/job.c \
-	daemon/core/rival.c
+	daemon/core/allocation.c \
+	daemon/core/seat.c

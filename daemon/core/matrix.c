@@ -38,7 +38,7 @@ bool matrix_hand_over(struct step *step, struct phase *member)
     next = matrix_next(matrix);
     if (!next || !phase_fits(next, member->run, step->now_ms))
         return false;
-    (void)phase_start_in_job(step, next, member->run, RUN_STARTING, "in place");
+    (void)phase_start_in_seat(step, next, member->run, RUN_STARTING, "in place");
     return true;
 }
 
@@ -63,8 +63,8 @@ struct run *matrix_donor(const struct phase *matrix)
     for (size_t i = 0; is_serial && i < matrix->index; i++) {
         const struct phase *member = &workflow->phases[i];
         struct run *run = phase_is_member(member, matrix) ? member->run : NULL;
-        if (run && run->state == RUN_ENDED && !run->is_let_go && !run->job->ended &&
-            job_run(workflow, run->job) == run && (!donor || run->ended_ms > donor->ended_ms))
+        if (run && run->state == RUN_ENDED && !run->is_let_go && !run->seat->allocation->ended &&
+            seat_run(workflow, run->seat) == run && (!donor || run->ended_ms > donor->ended_ms))
             donor = run;
     }
     return donor;
@@ -187,13 +187,14 @@ static void matrix_climb(struct step *step, struct phase *matrix, const struct c
     struct run *donor = matrix_donor(matrix);
     struct phase *next = matrix_next(matrix);
     if (donor && next && phase_fits(next, donor, step->now_ms))
-        (void)phase_start_in_job(step, next, donor, RUN_STARTING, "in place");
+        (void)phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
     else
         matrix_let_go(step, matrix);
 }
 
-void matrix_on_judged(struct step *step, struct phase *matrix)
+void matrix_on_judged(struct step *step, const struct fact *fact)
 {
+    struct phase *matrix = fact->phase;
     const struct core_event *event = step->event;
     const struct core_choice *choice = event->choice;
     const char *message = event->message ? event->message : "";

@@ -79,12 +79,21 @@ struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)
     return run;
 }
 
-struct job *workflow_add_job(struct workflow *workflow)
+struct allocation *workflow_add_allocation(struct workflow *workflow)
 {
-    void **jobs = (void **)workflow->jobs;
-    struct job *job = array_add(&jobs, &workflow->job_count, sizeof *job);
-    workflow->jobs = (struct job **)jobs;
-    return job;
+    void **allocations = (void **)workflow->allocations;
+    struct allocation *allocation =
+        array_add(&allocations, &workflow->allocation_count, sizeof *allocation);
+    workflow->allocations = (struct allocation **)allocations;
+    return allocation;
+}
+
+struct seat *workflow_add_seat(struct workflow *workflow)
+{
+    void **seats = (void **)workflow->seats;
+    struct seat *seat = array_add(&seats, &workflow->seat_count, sizeof *seat);
+    workflow->seats = (struct seat **)seats;
+    return seat;
 }
 
 bool workflow_is_final(const struct workflow *workflow)
@@ -131,55 +140,72 @@ unsigned phase_parts(const struct phase *phase)
     return phase->matrix && phase->matrix->is_parallel ? phase->matrix->lanes : 1;
 }
 
-struct job *job_host(struct job *job)
+bool allocation_is_candidate(const struct allocation *allocation)
 {
-    return job->host ? job->host : job;
+    return allocation->gpu_type[0] != '\0';
+}
+
+struct run *seat_run(const struct workflow *workflow, const struct seat *seat)
+{
+    for (size_t i = workflow->run_count; i-- > 0;)
+        if (workflow->runs[i]->seat == seat)
+            return workflow->runs[i];
+    assert(false && "a seat without a run");
+    return NULL;
+}
+
+struct run *allocation_run(const struct workflow *workflow, const struct allocation *allocation)
+{
+    return seat_run(workflow, allocation->seat);
+}
+
+bool seat_is_joined(const struct seat *seat)
+{
+    return seat->allocation->seat != seat;
+}
+
+bool seat_is_open(const struct run *run)
+{
+    return allocation_is_candidate(run->seat->allocation) && !run->in_place && !run->has_begun &&
+           run->state != RUN_ENDED;
+}
+
+bool run_is_in(const struct run *run, const struct allocation *allocation)
+{
+    return run->seat->allocation == allocation ||
+           (allocation->seat == run->seat && seat_is_open(run));
+}
+
+bool allocation_is_idle(const struct workflow *workflow, const struct allocation *allocation)
+{
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->state != RUN_ENDED && run_is_in(workflow->runs[i], allocation))
+            return false;
+    return true;
 }
 
 bool run_is_served_by(const struct run *run, const char *token)
 {
     const struct workflow *workflow = run->phase->workflow;
-    const struct job *host = job_host(run->job);
-    bool is_served = text_equal(run->job->token, token) || text_equal(host->token, token);
-    for (size_t i = 0; host->first && i < workflow->job_count; i++)
-        is_served |=
-            workflow->jobs[i]->first == host->first && text_equal(workflow->jobs[i]->token, token);
-    return is_served;
+    const struct seat *seat = run->seat;
+    if (text_equal(seat->token, token) || text_equal(seat->allocation->token, token))
+        return true;
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        if (workflow->allocations[i]->seat == seat &&
+            text_equal(workflow->allocations[i]->token, token))
+            return true;
+    return false;
 }
 
-const char *job_gpu_type(const struct job *job, const struct phase *phase)
+const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase)
 {
-    return job->gpu_type[0] ? job->gpu_type : phase->gpu_type;
+    return allocation_is_candidate(allocation) ? allocation->gpu_type : phase->gpu_type;
 }
 
-int64_t job_quiet_since_ms(const struct job *job)
+int64_t allocation_quiet_since_ms(const struct allocation *allocation)
 {
-    return job->end_seen_ms > job->ended_ms ? job->end_seen_ms : job->ended_ms;
-}
-
-const struct job *job_folder(const struct job *job)
-{
-    return job->first ? job->first : job;
-}
-
-struct run *job_run(const struct workflow *workflow, const struct job *job)
-{
-    for (size_t i = workflow->run_count; i-- > 0;)
-        if (workflow->runs[i]->job == job)
-            return workflow->runs[i];
-    for (size_t i = 0; job->first && i < workflow->run_count; i++)
-        if (workflow->runs[i]->job->first == job->first)
-            return workflow->runs[i];
-    assert(false && "a job without a run");
-    return NULL;
-}
-
-bool job_is_idle(const struct workflow *workflow, const struct job *job)
-{
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (job_host(workflow->runs[i]->job) == job && workflow->runs[i]->state != RUN_ENDED)
-            return false;
-    return true;
+    return allocation->end_seen_ms > allocation->ended_ms ? allocation->end_seen_ms
+                                                          : allocation->ended_ms;
 }
 
 void workflow_free(struct workflow *workflow)
@@ -192,11 +218,14 @@ void workflow_free(struct workflow *workflow)
         free(workflow->runs[i]->resume_path);
         free(workflow->runs[i]);
     }
-    for (size_t i = 0; i < workflow->job_count; i++)
-        free(workflow->jobs[i]);
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        free(workflow->allocations[i]);
+    for (size_t i = 0; i < workflow->seat_count; i++)
+        free(workflow->seats[i]);
     free(workflow->phases);
     free(workflow->runs);
-    free(workflow->jobs);
+    free(workflow->allocations);
+    free(workflow->seats);
     free(workflow->name);
     free(workflow);
 }

@@ -1,4 +1,4 @@
-/* What the core knows: workflows, their phases, runs and jobs, as plain data.
+/* What the core knows: workflows, their phases, runs, seats and allocations, as plain data.
  *
  * Only daemon/core changes these, only in core_step(), and a state only through phase_move() and
  * run_move(). The store writes the rows that an effect names and reads them back at start; the API
@@ -20,31 +20,25 @@ enum {
     GPU_TYPE_MAX = 64,
 };
 
-/* One Slurm job: an intent to submit, and what became of it. It may serve several runs, one after
- * another. Identity is the token; the id is not, since a controller gives ids out again.
+/* What Slurm grants: an intent to submit a job, and what became of it. Identity is the token; the
+ * job's id is not, since a controller gives ids out again.
  *
- * Phases that run side by side share an allocation. Each has a job here, with a folder and a lead
- * of its own, but only one of them, the host, is submitted: the others go its way, and Slurm does
- * not know their tokens.
- *
- * Where a phase leaves Slurm the choice between GPUs, its run has a job for each of them: rivals,
- * which share the folder of the first one. Whose lead claims that folder serves the run; the others
- * are cancelled, and one that starts nevertheless ends at the claim. */
-struct job {
+ * Where a phase leaves Slurm the choice between GPUs, an allocation is asked for with each of them:
+ * candidates for one seat. Whose lead claims the folder of the seat serves it; the others are
+ * cancelled, and one that starts nevertheless ends at the claim. */
+struct allocation {
     uint64_t id; /* ours */
     char token[TOKEN_LENGTH + 1];
-    struct job *host;  /* in whose allocation it is; NULL: its own */
-    struct job *first; /* of the rivals, itself too; NULL: it has none */
+    struct seat *seat; /* that it is asked for; others may join it */
     uint32_t slurm_id; /* 0: not known to exist */
     bool ended;        /* Slurm says that it is over, or it was absent too long */
     char state[24];    /* Slurm's, as cluster_job_state_name() has it; empty: never seen */
     char reason[REASON_MAX];
     char nodes[NODES_MAX];
     unsigned node_count, gpus_per_node; /* as asked for */
-    char gpu_type[GPU_TYPE_MAX];        /* likewise; empty: any, or as its phase */
-    unsigned slot; /* which part of the GPUs is its: of members of a matrix side by side; from 0 */
-    unsigned time_s;   /* the limit: as asked for, then as Slurm has it */
-    unsigned restarts; /* as Slurm counts requeues */
+    char gpu_type[GPU_TYPE_MAX]; /* of a candidate; empty: it is none, and has those of its phase */
+    unsigned time_s;             /* the limit: as asked for, then as Slurm has it */
+    unsigned restarts;           /* as Slurm counts requeues */
     int64_t submitted_ms, started_ms, ended_ms;
     int64_t absent_since_ms; /* continuously, from a controller that answers */
     /* Not stored: */
@@ -52,9 +46,20 @@ struct job {
     bool is_asked;          /* a submission or look-up is under way or will be */
     int64_t absent_seen_ms; /* when it was last found absent */
     int64_t end_seen_ms;    /* when Slurm told that it is over */
-    bool is_requeued;       /* the run that has just ended had its lead requeue the job */
     bool is_closed;         /* it was asked to be cancelled: nobody joins it any more */
     bool is_back;           /* it has ended, and Slurm has it again */
+};
+
+/* One place in an allocation, with a folder and a lead of its own. Runs take it one after another:
+ * one that is promoted in place, and the one after a requeue, are new runs in the same seat. Phases
+ * that run side by side have a seat each in one allocation. */
+struct seat {
+    uint64_t id;
+    char token[TOKEN_LENGTH + 1];  /* names its folder: that of the first allocation that it had, */
+                                   /* and its own where it joined one */
+    struct allocation *allocation; /* of several candidates one that may still come, until a lead
+                                      has claimed the folder */
+    unsigned slot; /* which part of the GPUs is its: of members side by side; from 0 */
 };
 
 /* One attempt at a phase. */
@@ -67,13 +72,12 @@ struct run {
     enum run_outcome outcome; /* of an ended run */
     enum run_cause cause;     /* of a failed run */
     char message[REASON_MAX];
-    struct job *job;  /* always there; shared after a promotion in place; any of several rivals
-                         until it has begun, one that may still come where there is one */
-    bool in_place;    /* goes on in the job of the run before: promoted, or requeued */
-    bool has_begun;   /* its lead has reported */
-    bool requeues;    /* ended, and its lead had the job requeued; not stored */
-    bool is_let_go;   /* ended, and its lead was told to leave; not stored */
-    bool is_remedied; /* its failure was answered by other params: it was no checkpoint's fault */
+    struct seat *seat; /* always there */
+    bool in_place;     /* goes on in the seat of the run before: promoted, or requeued */
+    bool has_begun;    /* its lead has reported */
+    bool requeues;     /* ended, and its lead had the job requeued; not stored */
+    bool is_let_go;    /* ended, and its lead was told to leave; not stored */
+    bool is_remedied;  /* its failure was answered by other params: it was no checkpoint's fault */
     /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;
     char *resume_path; /* the checkpoint it starts from; NULL: from the start */
@@ -156,11 +160,11 @@ struct workflow {
                                       * at any time */
     size_t phase_count;
     struct phase *phases; /* in topological order */
-    /* Runs and jobs in order of creation; those of earlier attempts stay until the workflow goes.
-     */
-    size_t run_count, job_count;
+    /* In order of creation; those of earlier attempts stay until the workflow goes. */
+    size_t run_count, allocation_count, seat_count;
     struct run **runs;
-    struct job **jobs;
+    struct allocation **allocations;
+    struct seat **seats;
 };
 
 /* Derived from the phases: running, held (some phase is, and none moves), succeeded, failed,
@@ -173,22 +177,27 @@ bool phase_shares(const struct phase *phase);
 /* In how many parts its allocations are divided: a part is what a member of a matrix asks for whose
  * members run side by side; 1: it has the whole. */
 unsigned phase_parts(const struct phase *phase);
-/* The job that Slurm knows: the job itself, or its host. */
-struct job *job_host(struct job *job);
-/* Whether the job with this token may serve the run: its own, the host of that, or a rival. */
+/* Whether Slurm has the choice between this allocation and others. */
+bool allocation_is_candidate(const struct allocation *allocation);
+/* The newest run in the seat, and in the seat that the allocation was asked for. */
+struct run *seat_run(const struct workflow *workflow, const struct seat *seat);
+struct run *allocation_run(const struct workflow *workflow, const struct allocation *allocation);
+/* Whether all runs in it have ended. */
+bool allocation_is_idle(const struct workflow *workflow, const struct allocation *allocation);
+/* The type of its GPUs, asked for by this phase; NULL: any. */
+const char *allocation_gpu_type(const struct allocation *allocation, const struct phase *phase);
+/* Since when nothing in an allocation that has ended can write: since Slurm's end, or since the
+ * daemon saw the end, whichever is later. Slurm dates the end before the last processes are gone.
+ */
+int64_t allocation_quiet_since_ms(const struct allocation *allocation);
+/* Whether the seat has joined an allocation that was asked for another one. */
+bool seat_is_joined(const struct seat *seat);
+/* Whether it is still open which of several candidates serves the run: no lead has reported. */
+bool seat_is_open(const struct run *run);
+/* Whether what becomes of the allocation is what becomes of the run, or may be. */
+bool run_is_in(const struct run *run, const struct allocation *allocation);
+/* Whether this token, of a seat or of an allocation, may be that of the run's lead. */
 bool run_is_served_by(const struct run *run, const char *token);
-/* The type of the GPUs that a job of this phase has; NULL: any. */
-const char *job_gpu_type(const struct job *job, const struct phase *phase);
-/* Since when nothing of a job that has ended can write: since Slurm's end, or since the daemon saw
- * the end, whichever is later. Slurm dates the end before the last processes are gone. */
-int64_t job_quiet_since_ms(const struct job *job);
-/* The job in whose folder the job has its place: itself, or the first of the rivals. */
-const struct job *job_folder(const struct job *job);
-/* The run that the job serves or will serve: the newest of its runs, or, of a rival that has none,
- * the one that it was to serve; never NULL. */
-struct run *job_run(const struct workflow *workflow, const struct job *job);
-/* Whether all runs in the allocation have ended. */
-bool job_is_idle(const struct workflow *workflow, const struct job *job);
 /* Takes over what the spec says from `plan`, the same phase with other params. What cannot change
  * by params (its name, what it waits for, its remedies) stays. */
 void phase_adopt(struct phase *phase, const struct phase *plan);
@@ -199,8 +208,9 @@ void phase_count_remedies(const struct phase *phase, const char *cause, unsigned
 /* Frees a workflow with all it owns; NULL is fine. */
 void workflow_free(struct workflow *workflow);
 
-/* Adds an empty run or job to the workflow, which owns it. The store uses these when it loads. */
+/* Adds an empty one to the workflow, which owns it. The store uses these when it loads. */
 struct run *workflow_add_run(struct workflow *workflow, struct phase *phase);
-struct job *workflow_add_job(struct workflow *workflow);
+struct allocation *workflow_add_allocation(struct workflow *workflow);
+struct seat *workflow_add_seat(struct workflow *workflow);
 
 #endif

@@ -13,7 +13,7 @@
 static struct run *phase_add_run(struct step *step, struct phase *phase)
 {
     struct run *run = workflow_add_run(phase->workflow, phase);
-    run->id = step_next_run(step);
+    run->id = ++step->config->last_run;
     run->attempt = ++phase->attempts;
     run->rung = phase->rung;
     run->submitted_ms = step->now_ms;
@@ -35,31 +35,20 @@ static void phase_queue(struct step *step, struct phase *phase, const char *reas
 static void phase_start_at(struct step *step, struct phase *phase, const char *reason,
                            int64_t due_ms)
 {
-    struct job *host = job_to_join(step, phase);
-    unsigned slot = host ? job_free_slot(phase->workflow, host) : 0;
+    struct allocation *shared = phase_to_join(step, phase);
     struct run *run = phase_add_run(step, phase);
-    struct job *job = workflow_add_job(phase->workflow);
-    job->id = step_next_job(step, job->token);
-    job->node_count = phase->nodes;
-    job->gpus_per_node = phase->gpus_per_node;
-    job->time_s = phase->time_s;
-    job->host = host;
-    job->slot = slot;
-    if (due_ms > step->now_ms && !host)
-        (void)snprintf(job->reason, sizeof job->reason, "a pause of %lld s after the failure",
-                       (long long)(due_ms - step->now_ms) / 1000);
-    run->job = job;
     run->state = RUN_SUBMITTING;
+    run->seat = seat_new(step, phase->workflow);
+    if (shared)
+        seat_join(step, run, shared);
     phase_queue(step, phase, reason);
-    step_save_job(step, run, job);
+    step_save_seat(step, run);
     step_save_run(step, run);
-    if (host) {
+    if (shared) {
         step_do(step, FX_TELL_NEXT, run)->due_ms = due_ms;
-        job_join(step, run, host);
-    } else if (phase->alternatives) {
-        rival_add(step, run, due_ms);
+        run_catch_up(step, run);
     } else {
-        job_ask(step, FX_SUBMIT, run, job, due_ms);
+        allocation_new(step, run, due_ms);
     }
 }
 
@@ -75,18 +64,19 @@ static void phase_start_later(struct step *step, struct phase *phase, const char
     phase_start_at(step, phase, reason, step->now_ms + delay_ms);
 }
 
-struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
-                               enum run_state state, const char *reason)
+struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct run *donor,
+                                enum run_state state, const char *reason)
 {
     struct run *run = phase_add_run(step, phase);
-    run->job = donor->job;
+    run->seat = donor->seat;
     run->in_place = true;
     run->state = state;
     run->told_ms = step->now_ms;
     phase_queue(step, phase, reason);
     step_save_run(step, run);
     (void)step_do(step, FX_TELL_NEXT, run); /* at once */
-    if (donor->job->ended) { /* a lead that was alone may have made this run, and its folder tell */
+    /* A lead that was alone may have made this run, and its folder tell. */
+    if (donor->seat->allocation->ended) {
         run->silent_since_ms = step->now_ms;
         (void)step_do(step, FX_READ_OUTCOME, run);
     }
@@ -96,8 +86,8 @@ struct run *phase_start_in_job(struct step *step, struct phase *phase, struct ru
 void phase_let_go(struct step *step, struct phase *phase)
 {
     struct run *run = phase->run;
-    if (run && run->state == RUN_ENDED && run->has_begun && !run->job->ended &&
-        job_run(phase->workflow, run->job) == run) {
+    if (run && run->state == RUN_ENDED && run->has_begun && !run->seat->allocation->ended &&
+        seat_run(phase->workflow, run->seat) == run) {
         run->is_let_go = true;
         (void)step_do(step, FX_TELL_END, run); /* at once */
     }
@@ -109,7 +99,7 @@ static void phase_go_on(struct step *step, struct phase *phase, const char *reas
     char asked[REASON_MAX]; /* who wants it to stop */
     memcpy(asked, phase->reason, sizeof asked);
     phase->stalls = 0;
-    struct run *run = phase_start_in_job(step, phase, before, RUN_PENDING, reason);
+    struct run *run = phase_start_in_seat(step, phase, before, RUN_PENDING, reason);
     if (before->wish != WISH_NONE)
         run_stop(step, run, before->wish, asked);
 }
@@ -197,7 +187,7 @@ static void phase_follow(struct step *step, struct phase *phase, bool can_stay, 
                          const char *reason)
 {
     if (can_stay && phase_fits(phase, phase->run, step->now_ms)) {
-        (void)phase_start_in_job(step, phase, phase->run, RUN_STARTING, reason);
+        (void)phase_start_in_seat(step, phase, phase->run, RUN_STARTING, reason);
         return;
     }
     phase_let_go(step, phase);
@@ -264,18 +254,14 @@ void phase_adopt_plan(struct step *step, struct phase *phase, const struct workf
 
 /* --- What is told of its run ------------------------------------------------------------------ */
 
-void phase_on_run_began(struct step *step, const struct fact *fact)
+static void phase_on_run_began(struct step *step, struct phase *phase, struct run *run)
 {
-    const struct run *run = fact->run;
-    struct phase *phase = run->phase;
-    if (phase->state == PHASE_QUEUED)
-        phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
+    phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
-void phase_on_run_requeued(struct step *step, const struct fact *fact)
+static void phase_on_run_requeued(struct step *step, struct phase *phase, struct run *run)
 {
-    struct phase *phase = fact->run->phase;
-    if (phase->run == fact->run && phase->state == PHASE_HELD && phase->hold == HOLD_FAILURE)
+    if (phase->run == run && phase->hold == HOLD_FAILURE)
         phase_go_on(step, phase, "Slurm has requeued its job");
 }
 
@@ -294,7 +280,7 @@ static void phase_retry(struct step *step, struct run *run)
     bool died_on_resume = run->cause == CAUSE_EXIT && run->resume_path && run->has_begun &&
                           run->last_step <= run->resume_step;
     bool is_refused = step->event->kind == EV_REFUSED;
-    bool is_given = run->in_place || run->job->host;
+    bool is_given = run->in_place || seat_is_joined(run->seat);
     if (is_given && !run->has_begun && !is_refused) { /* only the allocation failed to come about */
         phase_again(step, phase, run->message);
         return;
@@ -331,10 +317,8 @@ static bool run_must_resume(const struct run *run)
            run->wish == WISH_NONE && text_starts(run->message, "until ");
 }
 
-void phase_on_run_ended(struct step *step, const struct fact *fact)
+static void phase_on_run_ended(struct step *step, struct phase *phase, struct run *run)
 {
-    struct run *run = fact->run;
-    struct phase *phase = run->phase;
     char reason[REASON_MAX];
     if (run->requeues) {
         phase_go_on(step, phase, run_outcome_name(run->outcome));
@@ -382,8 +366,9 @@ void phase_on_run_ended(struct step *step, const struct fact *fact)
 
 /* --- What was worked out ---------------------------------------------------------------------- */
 
-void phase_on_judged(struct step *step, struct phase *phase)
+static void phase_on_judged(struct step *step, struct phase *phase, struct run *run)
 {
+    (void)run;
     const struct core_event *event = step->event;
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
@@ -440,15 +425,15 @@ static void phase_choose_place(struct phase *phase, enum remedy_resume resume,
     }
 }
 
-void phase_on_remedied(struct step *step, struct phase *phase)
+static void phase_on_remedied(struct step *step, struct phase *phase, struct run *run)
 {
     const struct core_event *event = step->event;
     const struct remedy *remedy = phase->remedy;
-    struct run *run = phase->run;
     char reason[REASON_MAX];
     unsigned used, times;
     if (!remedy) /* cancelled meanwhile */
         return;
+    run = phase->run;
     bool was_judged = run->outcome == OUTCOME_SUCCEEDED;
     phase_count_remedies(phase, remedy->cause, &used, &times);
     (void)snprintf(reason, sizeof reason, "remedy %.64s %u of %u%s%.160s", remedy->cause, used,
@@ -468,4 +453,23 @@ void phase_on_remedied(struct step *step, struct phase *phase)
     phase_adopt_plan(step, phase, event->plan);
     phase_choose_place(phase, remedy->resume, event);
     phase_follow(step, phase, can_stay, is_by_node ? FAILURE_FIRST_MS : 0, reason);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+typedef void phase_handler(struct step *step, struct phase *phase, struct run *run);
+
+/* A row a state. An empty cell: it is no news, or comes too late. */
+static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
+    [PHASE_QUEUED] = {[FACT_RUN_BEGAN] = phase_on_run_began, [FACT_RUN_ENDED] = phase_on_run_ended},
+    [PHASE_ACTIVE] = {[FACT_RUN_ENDED] = phase_on_run_ended},
+    [PHASE_DECIDING] = {[EV_JUDGED] = phase_on_judged, [EV_REMEDIED] = phase_on_remedied},
+    [PHASE_HELD] = {[FACT_RUN_REQUEUED] = phase_on_run_requeued},
+};
+
+void phase_on_fact(struct step *step, const struct fact *fact)
+{
+    phase_handler *handler = phase_table[fact->phase->state][fact->kind];
+    if (handler)
+        handler(step, fact->phase, fact->run);
 }

@@ -26,8 +26,8 @@ void run_stop(struct step *step, struct run *run, enum run_wish wish, const char
         run_move(step, run, RUN_STOPPING, wish == WISH_HOLD ? "hold" : "cancel");
     if (run->has_begun)
         (void)step_do(step, FX_TELL_STOP, run); /* at once */
-    else if (run->state != RUN_SUBMITTING && !rival_is_open(run, run->job))
-        job_withdraw(step, run); /* else when the submission's answer has come */
+    else if (run->state != RUN_SUBMITTING && !seat_is_open(run))
+        allocation_withdraw(step, run); /* else when the submission's answer has come */
 }
 
 static void run_blame(struct step *step, struct run *run, const char *node, size_t size)
@@ -42,7 +42,7 @@ static void run_blame(struct step *step, struct run *run, const char *node, size
 static void run_blame_node(struct step *step, struct run *run)
 {
     bool is_told = step->event->kind == EV_RUN_ENDED;
-    const char *node = is_told ? step->event->node : run->job->nodes;
+    const char *node = is_told ? step->event->node : run->seat->allocation->nodes;
     bool is_by_node = run->cause == CAUSE_NODE_FAIL || run->cause == CAUSE_LAUNCH ||
                       run->cause == CAUSE_PREFLIGHT;
     bool may_be_several = is_told && run->cause == CAUSE_PREFLIGHT;
@@ -61,9 +61,10 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
     assert(outcome != OUTCOME_NONE && (outcome == OUTCOME_FAILED) == (cause != CAUSE_NONE));
     run->outcome = outcome;
     run->cause = cause;
-    bool is_with_job = run->job->ended && run->job->ended_ms > run->submitted_ms;
+    const struct allocation *allocation = run->seat->allocation;
+    bool is_with_job = allocation->ended && allocation->ended_ms > run->submitted_ms;
     if (!run->ended_ms)
-        run->ended_ms = is_with_job ? run->job->ended_ms : step->now_ms;
+        run->ended_ms = is_with_job ? allocation->ended_ms : step->now_ms;
     run_set_message(run, message);
     char text[REASON_MAX];
     (void)snprintf(text, sizeof text, "%s%s%s%s%.150s", run_outcome_name(outcome),
@@ -79,7 +80,7 @@ static void run_end(struct step *step, struct run *run, enum run_outcome outcome
     step_done(step, FX_READ_OUTCOME, run);
     step_done(step, FX_TELL_STOP, run);
     step_done(step, FX_TELL_NEXT, run);
-    step_tell(step, FACT_RUN_ENDED, run, run->job);
+    step_tell_run(step, FACT_RUN_ENDED, run);
 }
 
 void run_set_resume(struct run *run, const char *path, int64_t at)
@@ -90,14 +91,15 @@ void run_set_resume(struct run *run, const char *path, int64_t at)
     run->resume_step = copy ? at : -1;
 }
 
-void run_on_started(struct step *step, struct run *run)
+typedef void run_handler(struct step *step, struct run *run, const struct fact *fact);
+
+static void run_on_started(struct step *step, struct run *run, const struct fact *fact)
 {
     const struct core_event *event = step->event;
-    if (run->state == RUN_ENDED || run->has_begun)
-        return;
-    rival_decide(run, event->token, event->slurm_id);
-    struct job *job = run->job;
-    if (job->first && job->ended && !run->silent_since_ms)
+    (void)fact;
+    seat_decide(run, event->token, event->slurm_id);
+    const struct allocation *allocation = run->seat->allocation;
+    if (allocation_is_candidate(allocation) && allocation->ended && !run->silent_since_ms)
         run->silent_since_ms = step->now_ms;
     run->has_begun = true;
     run->phase->is_chosen = false;
@@ -107,34 +109,25 @@ void run_on_started(struct step *step, struct run *run)
     run->started_ms = event->started_ms ? event->started_ms : step->now_ms;
     if (event->path)
         run_set_resume(run, event->path, event->step);
-    if (event->slurm_id)
-        job->slurm_id = job_host(job)->slurm_id = event->slurm_id;
-    if (!job_host(job)->started_ms)
-        job_host(job)->started_ms = run->started_ms;
-    if (job->host)
-        step_save_job(step, run, job->host);
-    job->started_ms = job_host(job)->started_ms;
-    step_save_job(step, run, job);
     step_done(step, FX_TELL_NEXT, run);
     run_move(step, run, RUN_RUNNING, event->message ? event->message : "");
+    allocation_reported(step, run);
     if (run->wish != WISH_NONE)
         run_stop(step, run, run->wish, run->phase->reason);
 }
 
-void run_on_stopping(struct step *step, struct run *run)
+static void run_on_stopping(struct step *step, struct run *run, const struct fact *fact)
 {
-    if (run->state != RUN_RUNNING)
-        return;
+    (void)fact;
     run->told_ms = step->now_ms;
     run_move(step, run, RUN_STOPPING, step->event->message ? step->event->message : "");
 }
 
-void run_on_ended(struct step *step, struct run *run)
+static void run_on_ended(struct step *step, struct run *run, const struct fact *fact)
 {
     const struct core_event *event = step->event;
-    if (run->state == RUN_ENDED)
-        return;
-    rival_decide(run, event->token, event->slurm_id);
+    (void)fact;
+    seat_decide(run, event->token, event->slurm_id);
     run->has_begun = true;
     run->exit_code = event->exit_code;
     run->signal = event->signal;
@@ -147,7 +140,7 @@ void run_on_ended(struct step *step, struct run *run)
     run->requeues = event->requeues &&
                     (event->outcome == OUTCOME_PREEMPTED || event->outcome == OUTCOME_TIMED_OUT);
     if (run->requeues)
-        run->job->started_ms = job_host(run->job)->started_ms = 0; /* its time begins anew */
+        run->seat->allocation->started_ms = 0; /* its time begins anew */
     run_end(step, run, event->outcome, event->cause, event->message);
 }
 
@@ -168,7 +161,7 @@ static void run_end_by_job(struct step *step, struct run *run)
         {"deadline", OUTCOME_FAILED, CAUSE_LAUNCH, "Slurm could not start it by its deadline"},
         {"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},
     };
-    const struct job *job = run->job;
+    const struct allocation *job = run->seat->allocation;
     if (step->event->outcome == OUTCOME_SUCCEEDED) { /* only the lead did not live to tell of it */
         run->has_begun = true;
         run_end(step, run, OUTCOME_SUCCEEDED, CAUSE_NONE, "");
@@ -186,8 +179,9 @@ static void run_end_by_job(struct step *step, struct run *run)
     } else if (!run->has_begun) {
         const char *said = step->event->message ? step->event->message : "";
         (void)snprintf(message, sizeof message, "%s%s%.100s; Slurm: %s, %.50s",
-                       run->in_place || job->host ? "its allocation was gone before it could go on"
-                                                  : "its job ended before the worker had started",
+                       run->in_place || seat_is_joined(run->seat)
+                           ? "its allocation was gone before it could go on"
+                           : "its job ended before the worker had started",
                        said[0] ? ": " : "", said, job->state, job->reason);
         run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
     } else {
@@ -197,32 +191,36 @@ static void run_end_by_job(struct step *step, struct run *run)
     }
 }
 
-void run_on_silent(struct step *step, struct run *run)
+static void run_on_silent(struct step *step, struct run *run, const struct fact *fact)
 {
+    const struct allocation *allocation = run->seat->allocation;
+    (void)fact;
     step_done(step, FX_READ_OUTCOME, run);
-    if (rival_goes_on(step, run))
-        return;
-    if (run->state == RUN_SUBMITTING && !run->job->slurm_id &&
-        !run->job->ended) { /* there never was a job */
-        if (!run->job->host && !run->job->is_asked && !job_gives_up(step, run))
-            job_ask(step, FX_SUBMIT, run, run->job, 0);
-        return;
-    }
-    if (run->state == RUN_ENDED || !run->job->ended)
+    if (allocation_may_come(step, run) || !allocation->ended)
         return;
     bool was_stopped_early = run->wish != WISH_NONE && !run->has_begun;
-    if (was_stopped_early || step->now_ms - job_quiet_since_ms(run->job) >= OUTCOME_GRACE_MS)
+    if (was_stopped_early ||
+        step->now_ms - allocation_quiet_since_ms(allocation) >= OUTCOME_GRACE_MS)
         run_end_by_job(step, run);
 }
 
-void run_on_sealed(struct step *step, struct run *run)
+/* It has ended, and what its folder says changes nothing. */
+static void run_on_read(struct step *step, struct run *run, const struct fact *fact)
 {
+    (void)fact;
+    step_done(step, FX_READ_OUTCOME, run);
+}
+
+static void run_on_sealed(struct step *step, struct run *run, const struct fact *fact)
+{
+    (void)fact;
     step_done(step, FX_SEAL, run);
 }
 
-void run_on_progress(struct step *step, struct run *run)
+static void run_on_progress(struct step *step, struct run *run, const struct fact *fact)
 {
-    if (step->event->step <= run->last_step || run->state == RUN_ENDED)
+    (void)fact;
+    if (step->event->step <= run->last_step)
         return;
     if (run->last_step < 0)
         run->begin_step = step->event->begin_step;
@@ -230,18 +228,141 @@ void run_on_progress(struct step *step, struct run *run)
     step_save_run(step, run);
 }
 
+/* --- What is told of its allocation ----------------------------------------------------------- */
+
+static void run_on_job_known(struct step *step, struct run *run, const struct fact *fact)
+{
+    run_move(step, run, RUN_PENDING, "");
+    if (run->wish != WISH_NONE && !allocation_is_candidate(fact->allocation))
+        allocation_withdraw(step, run);
+}
+
+static void run_on_job_runs(struct step *step, struct run *run, const struct fact *fact)
+{
+    run_move(step, run, RUN_STARTING, fact->allocation->nodes);
+}
+
+static void run_on_job_missed(struct step *step, struct run *run, const struct fact *fact)
+{
+    (void)fact;
+    (void)step_do(step, FX_READ_OUTCOME, run);
+}
+
+/* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed it. */
+static void run_on_job_requeued(struct step *step, struct run *run, const struct fact *fact)
+{
+    (void)fact;
+    if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
+        step_tell_run(step, FACT_RUN_REQUEUED, run);
+}
+
+static void run_on_job_refused(struct step *step, struct run *run, const struct fact *fact)
+{
+    char message[REASON_MAX];
+    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", fact->allocation->reason);
+    run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+}
+
+static void run_on_job_given_up(struct step *step, struct run *run, const struct fact *fact)
+{
+    (void)fact;
+    run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
+}
+
+static void run_on_job_stuck(struct step *step, struct run *run, const struct fact *fact)
+{
+    char message[REASON_MAX];
+    (void)snprintf(message, sizeof message, "held by Slurm: %.200s", fact->allocation->reason);
+    run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
+}
+
+/* A wish to stop the run still holds: Slurm may have forgotten the cancellation. */
+static void run_on_job_back(struct step *step, struct run *run, const struct fact *fact)
+{
+    (void)fact;
+    run->silent_since_ms = 0;
+    step_save_run(step, run);
+    if (run->wish != WISH_NONE)
+        run_stop(step, run, run->wish, run->phase->reason);
+}
+
+/* The run may have left its outcome in a file. */
+static void run_on_job_ended(struct step *step, struct run *run, const struct fact *fact)
+{
+    (void)fact;
+    if (!run->silent_since_ms)
+        run->silent_since_ms = step->now_ms;
+    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
+}
+
+void run_catch_up(struct step *step, struct run *run)
+{
+    const struct allocation *allocation = run->seat->allocation;
+    if (allocation->slurm_id)
+        run_move(step, run, RUN_PENDING, "");
+    if (run->state == RUN_PENDING && allocation->started_ms)
+        run_move(step, run, RUN_STARTING, allocation->nodes);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* What may happen to any run that has not ended. */
+#define RUN_LIVES                                                                                  \
+    [EV_RUN_ENDED] = run_on_ended, [EV_RUN_SILENT] = run_on_silent, [EV_SEALED] = run_on_sealed,   \
+    [EV_PROGRESS] = run_on_progress, [FACT_JOB_MISSED] = run_on_job_missed,                        \
+    [FACT_JOB_RESTARTED] = run_on_job_missed, [FACT_JOB_REFUSED] = run_on_job_refused,             \
+    [FACT_JOB_GIVEN_UP] = run_on_job_given_up, [FACT_JOB_STUCK] = run_on_job_stuck,                \
+    [FACT_JOB_BACK] = run_on_job_back, [FACT_JOB_ENDED] = run_on_job_ended
+
+/* A row a state. An empty cell: it is no news, or comes too late. */
+static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
+    [RUN_SUBMITTING] =
+        {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_KNOWN] = run_on_job_known},
+    [RUN_PENDING] =
+        {RUN_LIVES, [EV_RUN_STARTED] = run_on_started, [FACT_JOB_RUNS] = run_on_job_runs},
+    [RUN_STARTING] = {RUN_LIVES, [EV_RUN_STARTED] = run_on_started},
+    [RUN_RUNNING] = {RUN_LIVES, [EV_RUN_STOPPING] = run_on_stopping},
+    [RUN_STOPPING] = {RUN_LIVES},
+    [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,
+                   [EV_SEALED] = run_on_sealed,
+                   [FACT_JOB_RESTARTED] = run_on_job_requeued},
+};
+
+static void run_take(struct step *step, struct run *run, const struct fact *fact)
+{
+    run_handler *handler = run_table[run->state][fact->kind];
+    if (handler)
+        handler(step, run, fact);
+}
+
+void run_on_fact(struct step *step, const struct fact *fact)
+{
+    run_take(step, fact->run, fact);
+}
+
+void run_on_job_fact(struct step *step, const struct fact *fact)
+{
+    const struct workflow *workflow = fact->workflow;
+    size_t count = workflow->run_count; /* those that follow are not in it */
+    for (size_t i = 0; i < count; i++)
+        if (run_is_in(workflow->runs[i], fact->allocation))
+            run_take(step, workflow->runs[i], fact);
+}
+
+/* --- Time ------------------------------------------------------------------------------------- */
+
 /* When a job whose run does not stop is cancelled; INT64_MAX: that is not wanted. */
 static int64_t run_cancel_time(const struct run *run)
 {
-    if (run->state != RUN_STOPPING || run->wish == WISH_NONE || run->job->ended ||
-        job_is_wanted(run))
+    if (run->state != RUN_STOPPING || run->wish == WISH_NONE || run->seat->allocation->ended ||
+        allocation_is_wanted_by_others(run))
         return INT64_MAX;
     return run_patience(run);
 }
 
 static int64_t run_silence_time(const struct run *run)
 {
-    if (run->state == RUN_ENDED || !run->silent_since_ms || !run->job->ended)
+    if (run->state == RUN_ENDED || !run->silent_since_ms || !run->seat->allocation->ended)
         return INT64_MAX;
     return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
@@ -252,24 +373,25 @@ static int64_t run_silence_time(const struct run *run)
 static int64_t run_leave_time(const struct run *run)
 {
     const struct workflow *workflow = run->phase->workflow;
-    if (run->state != RUN_ENDED || run->job->ended || run->job->host ||
-        !text_equal(run->job->state, "running") || job_run(workflow, run->job) != run ||
-        !job_is_idle(workflow, run->job))
+    const struct allocation *allocation = run->seat->allocation;
+    if (run->state != RUN_ENDED || allocation->ended || !text_equal(allocation->state, "running") ||
+        allocation_run(workflow, allocation) != run || !allocation_is_idle(workflow, allocation))
         return INT64_MAX;
     return run->idle_ms ? run->idle_ms + 1000 * (int64_t)run->phase->linger_s + LEAVE_MS : 0;
 }
 
 static void run_leave(struct step *step, struct run *run)
 {
-    if (run->idle_ms && !run->job->is_closed) {
+    if (run->idle_ms && !run->seat->allocation->is_closed) {
         struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
         warning->run = run;
         (void)snprintf(warning->message, sizeof warning->message,
                        "Slurm shows job %u as running %lld s after its last run: it is cancelled",
-                       run->job->slurm_id, (long long)(step->now_ms - run->idle_ms) / 1000);
+                       run->seat->allocation->slurm_id,
+                       (long long)(step->now_ms - run->idle_ms) / 1000);
     }
     if (run->idle_ms)
-        job_cancel(step, run);
+        allocation_cancel(step, run);
     run->idle_ms = step->now_ms; /* and again after as long, should that fail */
 }
 
@@ -280,93 +402,13 @@ void run_on_time(struct step *step, struct run *run)
     if (step->now_ms >= run_cancel_time(run)) {
         run->told_ms = step->now_ms; /* and again after as long, should that fail */
         step_save_run(step, run);
-        job_cancel(step, run);
+        allocation_cancel(step, run);
     }
     if (step->now_ms >= run_silence_time(run)) {
         run->silent_since_ms = step->now_ms;
         (void)step_do(step, FX_READ_OUTCOME, run);
     }
 }
-
-/* --- What is told of its job ------------------------------------------------------------------ */
-
-void run_on_job_known(struct step *step, const struct fact *fact)
-{
-    struct run *run = fact->run;
-    if (run->state == RUN_SUBMITTING)
-        run_move(step, run, RUN_PENDING, "");
-    if (run->state != RUN_ENDED && run->wish != WISH_NONE && !run->has_begun && !fact->job->first)
-        job_withdraw(step, run);
-}
-
-void run_on_job_runs(struct step *step, const struct fact *fact)
-{
-    if (fact->run->state == RUN_PENDING)
-        run_move(step, fact->run, RUN_STARTING, fact->job->nodes);
-}
-
-void run_on_job_missed(struct step *step, const struct fact *fact)
-{
-    if (fact->run->state != RUN_ENDED)
-        (void)step_do(step, FX_READ_OUTCOME, fact->run);
-}
-
-/* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed it. */
-void run_on_job_restarted(struct step *step, const struct fact *fact)
-{
-    struct run *run = fact->run;
-    if (run->state != RUN_ENDED)
-        (void)step_do(step, FX_READ_OUTCOME, run);
-    else if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
-        step_tell(step, FACT_RUN_REQUEUED, run, fact->job);
-}
-
-void run_on_job_refused(struct step *step, const struct fact *fact)
-{
-    char message[REASON_MAX];
-    if (fact->run->state == RUN_ENDED)
-        return;
-    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", fact->job->reason);
-    run_end(step, fact->run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
-}
-
-void run_on_job_given_up(struct step *step, const struct fact *fact)
-{
-    if (fact->run->state != RUN_ENDED)
-        run_end(step, fact->run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
-}
-
-void run_on_job_stuck(struct step *step, const struct fact *fact)
-{
-    char message[REASON_MAX];
-    if (fact->run->state == RUN_ENDED)
-        return;
-    (void)snprintf(message, sizeof message, "held by Slurm: %.200s", fact->job->reason);
-    run_end(step, fact->run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
-}
-
-/* A wish to stop the run still holds: Slurm may have forgotten the cancellation. */
-void run_on_job_back(struct step *step, const struct fact *fact)
-{
-    struct run *run = fact->run;
-    run->silent_since_ms = 0;
-    step_save_run(step, run);
-    if (run->wish != WISH_NONE)
-        run_stop(step, run, run->wish, run->phase->reason);
-}
-
-/* The run may have left its outcome in a file. */
-void run_on_job_ended(struct step *step, const struct fact *fact)
-{
-    struct run *run = fact->run;
-    if (run->state == RUN_ENDED)
-        return;
-    if (!run->silent_since_ms)
-        run->silent_since_ms = step->now_ms;
-    (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
-}
-
-/* --- Time ------------------------------------------------------------------------------------- */
 
 int64_t run_deadline(const struct run *run)
 {
@@ -378,7 +420,8 @@ int64_t run_deadline(const struct run *run)
 bool run_is_busy(const struct run *run, int64_t now_ms)
 {
     if (run->state == RUN_ENDED) /* even if another one has begun in a job of its own */
-        return !run->job->ended && now_ms - run->ended_ms < 60 * 1000 && !job_is_wanted(run);
+        return !run->seat->allocation->ended && now_ms - run->ended_ms < 60 * 1000 &&
+               !allocation_is_wanted_by_others(run);
     return run->state == RUN_STARTING || run->state == RUN_STOPPING || run->silent_since_ms ||
            (run->state == RUN_PENDING &&
             now_ms - run->submitted_ms < (run->in_place ? 300 : 60) * 1000);

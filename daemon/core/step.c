@@ -71,7 +71,7 @@ uint64_t core_effect_target(const struct core_effect *effect)
     case ABOUT_RUN:
         return effect->run->id;
     case ABOUT_JOB:
-        return effect->job->id;
+        return effect->allocation->id;
     case ABOUT_WORKFLOW:
         break;
     }
@@ -108,12 +108,9 @@ void step_save_run(struct step *step, struct run *run)
     effect->run = run;
 }
 
-void step_save_job(struct step *step, struct run *run, struct job *job)
+void step_save_seat(struct step *step, struct run *run)
 {
-    struct core_effect *effect = step_add(step, FX_SAVE_JOB, run->phase->workflow);
-    effect->phase = run->phase;
-    effect->run = run;
-    effect->job = job;
+    step_add(step, FX_SAVE_SEAT, run->phase->workflow)->run = run;
 }
 
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run)
@@ -121,7 +118,7 @@ struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struc
     struct core_effect *effect = step_add(step, kind, run->phase->workflow);
     effect->phase = run->phase;
     effect->run = run;
-    effect->job = run->job;
+    effect->allocation = run->seat->allocation;
     return effect;
 }
 
@@ -130,65 +127,60 @@ void step_done(struct step *step, enum core_effect_kind kind, struct run *run)
     step_do(step, kind, run)->is_done = true;
 }
 
-struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind, struct run *run,
-                                struct job *job)
+struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
+                                struct workflow *workflow, struct allocation *allocation)
 {
-    struct core_effect *effect = step_do(step, kind, run);
-    effect->job = job;
+    struct core_effect *effect = step_do(step, kind, allocation_run(workflow, allocation));
+    effect->allocation = allocation;
     return effect;
 }
 
-void step_done_job(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job)
+void step_done_job(struct step *step, enum core_effect_kind kind, struct workflow *workflow,
+                   struct allocation *allocation)
 {
-    step_do_job(step, kind, run, job)->is_done = true;
+    step_do_job(step, kind, workflow, allocation)->is_done = true;
 }
 
-void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job,
-             int64_t due_ms)
+void step_save_job(struct step *step, struct workflow *workflow, struct allocation *allocation)
 {
-    assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
-    job->is_asked = true;
-    step_do_job(step, kind, run, job)->due_ms = due_ms;
+    (void)step_do_job(step, FX_SAVE_JOB, workflow, allocation); /* nothing to add to it */
 }
 
-uint64_t step_next_run(struct step *step)
-{
-    return ++step->config->last_run;
-}
-
-uint64_t step_next_job(struct step *step, char ret_token[TOKEN_LENGTH + 1])
+void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1])
 {
     step->config->token(step->config->arg, ret_token);
-    return ++step->config->last_job;
 }
 
 /* --- Facts ------------------------------------------------------------------------------------ */
 
-static struct fact *step_add_fact(struct step *step, enum fact_kind kind)
+static void step_add_fact(struct step *step, const struct fact *fact)
 {
     struct facts *facts = step->facts;
     if (facts->count == facts->capacity) {
         facts->capacity = facts->capacity ? 2 * facts->capacity : 16;
         facts->items = xrealloc(facts->items, facts->capacity * sizeof *facts->items);
     }
-    struct fact *fact = &facts->items[facts->count++];
-    *fact = (struct fact){.kind = kind};
-    return fact;
+    facts->items[facts->count++] = *fact;
 }
 
-void step_tell(struct step *step, enum fact_kind kind, struct run *run, struct job *job)
+void step_tell_job(struct step *step, enum fact_kind kind, struct workflow *workflow,
+                   struct allocation *allocation)
 {
-    struct fact *fact = step_add_fact(step, kind);
-    fact->phase = run->phase;
-    fact->run = run;
-    fact->job = job;
+    step_add_fact(step,
+                  &(struct fact){.kind = kind, .workflow = workflow, .allocation = allocation});
+}
+
+void step_tell_run(struct step *step, enum fact_kind kind, struct run *run)
+{
+    step_add_fact(
+        step, &(struct fact){
+                  .kind = kind, .workflow = run->phase->workflow, .phase = run->phase, .run = run});
 }
 
 void step_tell_phase(struct step *step, enum fact_kind kind, struct phase *phase, const char *who)
 {
-    struct fact *fact = step_add_fact(step, kind);
-    fact->phase = phase;
-    fact->who = who;
+    step_add_fact(step, &(struct fact){
+                            .kind = kind, .workflow = phase->workflow, .phase = phase, .who = who});
 }
 
 bool step_take(struct step *step, struct fact *ret_fact)
@@ -248,5 +240,5 @@ void run_move(struct step *step, struct run *run, enum run_state to, const char 
     step_save_run(step, run);
     step_history(step, run->phase, run, from, run_state_name(to), message);
     if (to == RUN_STARTING || to == RUN_RUNNING)
-        step_tell(step, FACT_RUN_BEGAN, run, run->job);
+        step_tell_run(step, FACT_RUN_BEGAN, run);
 }

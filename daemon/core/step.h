@@ -9,30 +9,32 @@
 
 /* What has happened in one layer and another one has to know, which calls it and is not called by
  * it. Facts wait in the step until the decision that they came from is complete; then core_step()
- * passes them on in order. A fact about a job or a run is told with the run. */
+ * passes them on in order. The event of the step is the first of them: so the kinds go on from
+ * those of events. A fact about an allocation is told to all runs in it. */
 enum fact_kind {
-    FACT_JOB_KNOWN,       /* Slurm has it */
-    FACT_JOB_RUNS,        /* Slurm says so */
-    FACT_JOB_MISSED,      /* Slurm did not know it: the end of its run may have been missed */
-    FACT_JOB_RESTARTED,   /* Slurm has requeued it: by its lead, or by itself after it killed it */
-    FACT_JOB_REFUSED,     /* by Slurm; its reason says why */
-    FACT_JOB_GIVEN_UP,    /* it was not submitted, and need not be any more */
-    FACT_JOB_STUCK,       /* Slurm will never start it; its reason says why */
-    FACT_JOB_BACK,        /* it was over, and Slurm has it again */
-    FACT_JOB_ENDED,       /* it serves nobody any more */
-    FACT_RUN_BEGAN,       /* it has an allocation */
-    FACT_RUN_ENDED,       /* with an outcome */
-    FACT_RUN_REQUEUED,    /* it was taken for cancelled while Slurm requeued its job */
-    FACT_PHASE_SUCCEEDED, /* `who`: the person that promoted it; empty: nobody */
-    FACT_PHASE_LOST,      /* it has failed, or was cancelled */
+    FACT_JOB_KNOWN = EV_COUNT, /* an allocation: Slurm has it */
+    FACT_JOB_RUNS,             /* Slurm says so */
+    FACT_JOB_MISSED,           /* the end of its runs may have been missed */
+    FACT_JOB_RESTARTED,        /* Slurm has requeued it: by its lead, or by itself */
+    FACT_JOB_REFUSED,          /* by Slurm; its reason says why */
+    FACT_JOB_GIVEN_UP,         /* it was not submitted, and need not be any more */
+    FACT_JOB_STUCK,            /* Slurm will never start it; its reason says why */
+    FACT_JOB_BACK,             /* it was over, and Slurm has it again */
+    FACT_JOB_ENDED,            /* it serves nobody any more */
+    FACT_RUN_BEGAN,            /* a run: it has an allocation */
+    FACT_RUN_ENDED,            /* with an outcome */
+    FACT_RUN_REQUEUED,         /* it was taken for cancelled while Slurm requeued its job */
+    FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: nobody */
+    FACT_PHASE_LOST,           /* it has failed, or was cancelled */
     FACT_COUNT,
 };
 
 struct fact {
-    enum fact_kind kind;
+    unsigned kind; /* of a fact, or of an event */
+    struct workflow *workflow;
     struct phase *phase;
     struct run *run;
-    struct job *job;
+    struct allocation *allocation;
     const char *who; /* borrowed from the event */
 };
 
@@ -40,6 +42,16 @@ struct facts {
     struct fact *items;
     size_t count, taken, capacity;
 };
+
+/* Where an allocation is, for the table in allocation.c. */
+enum allocation_state {
+    ALLOCATION_INTENDED, /* a job may or may not exist */
+    ALLOCATION_KNOWN,    /* Slurm has it */
+    ALLOCATION_ENDED,
+    ALLOCATION_STATE_COUNT,
+};
+
+enum { ALLOCATION_EVENT_COUNT = EV_JOB_ABSENT + 1 };
 
 struct step {
     struct core_config *config; /* with the last ids */
@@ -65,7 +77,7 @@ enum {
 
 /* --- command.c: what a person wants ----------------------------------------------------------- */
 
-void command_carry_out(struct step *step, struct phase *phase);
+void command_on_fact(struct step *step, const struct fact *fact);
 
 /* --- graph.c: what follows for other phases --------------------------------------------------- */
 
@@ -92,16 +104,16 @@ struct run *matrix_donor(const struct phase *matrix);
 void matrix_let_go(struct step *step, struct phase *matrix);
 /* Begins members that may, and lets matrices decide whose members are through. */
 void matrix_settle(struct step *step, struct workflow *workflow);
-void matrix_on_judged(struct step *step, struct phase *matrix);
+void matrix_on_judged(struct step *step, const struct fact *fact);
 
 /* --- phase.c ---------------------------------------------------------------------------------- */
 
-/* Gives the phase a new run in a new job. */
+/* Gives the phase a new run in a new allocation, or in one that it can join. */
 void phase_start(struct step *step, struct phase *phase, const char *reason);
-/* A new run in the job of one that has ended: promoted, and its lead waits; or requeued, and the
+/* A new run in the seat of one that has ended: promoted, and its lead waits; or requeued, and the
  * job will start again. */
-struct run *phase_start_in_job(struct step *step, struct phase *phase, struct run *donor,
-                               enum run_state state, const char *reason);
+struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct run *donor,
+                                enum run_state state, const char *reason);
 /* The allocation that the phase's ended run keeps is not needed any more. */
 void phase_let_go(struct step *step, struct phase *phase);
 /* A person is asked, or the phase fails for good, as its spec says. */
@@ -112,11 +124,7 @@ void phase_promote(struct step *step, struct phase *phase, const char *who);
 /* Takes over what the plan says of the phase, and of those later that have not run yet: they may
  * have taken params over from it. */
 void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan);
-void phase_on_run_began(struct step *step, const struct fact *fact);
-void phase_on_run_ended(struct step *step, const struct fact *fact);
-void phase_on_run_requeued(struct step *step, const struct fact *fact);
-void phase_on_judged(struct step *step, struct phase *phase);
-void phase_on_remedied(struct step *step, struct phase *phase);
+void phase_on_fact(struct step *step, const struct fact *fact);
 
 /* --- remedy.c --------------------------------------------------------------------------------- */
 
@@ -134,8 +142,8 @@ void remedy_forget(struct step *step, struct phase *phase);
 
 /* The checkpoint that the next run begins from; an empty path: the start. */
 void phase_choose_checkpoint(struct phase *phase, const char *path, int64_t at);
-void checkpoint_on_saved(struct step *step, struct run *run);
-void checkpoint_on_suspect(struct step *step, struct run *run);
+void checkpoint_on_saved(struct step *step, const struct fact *fact);
+void checkpoint_on_suspect(struct step *step, const struct fact *fact);
 
 /* --- fit.c: questions ------------------------------------------------------------------------- */
 
@@ -143,10 +151,8 @@ void checkpoint_on_suspect(struct step *step, struct run *run);
 bool phase_is_ready(const struct phase *phase);
 /* Whether the phase can go on in the allocation that this ended run still keeps. */
 bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms);
-/* The job whose allocation the phase can share from now on; NULL: there is none. */
-struct job *job_to_join(const struct step *step, const struct phase *phase);
-/* The first part of the host's allocation in which nothing runs. */
-unsigned job_free_slot(const struct workflow *workflow, const struct job *host);
+/* The allocation that the phase can share from now on; NULL: there is none. */
+struct allocation *phase_to_join(const struct step *step, const struct phase *phase);
 
 /* --- run.c ------------------------------------------------------------------------------------ */
 
@@ -155,83 +161,54 @@ unsigned job_free_slot(const struct workflow *workflow, const struct job *host);
 void run_stop(struct step *step, struct run *run, enum run_wish wish, const char *reason);
 /* From where it really began; an empty path: the start. */
 void run_set_resume(struct run *run, const char *path, int64_t at);
-void run_on_started(struct step *step, struct run *run);
-void run_on_stopping(struct step *step, struct run *run);
-void run_on_ended(struct step *step, struct run *run);
-void run_on_silent(struct step *step, struct run *run);
-void run_on_sealed(struct step *step, struct run *run);
-void run_on_progress(struct step *step, struct run *run);
-void run_on_job_known(struct step *step, const struct fact *fact);
-void run_on_job_runs(struct step *step, const struct fact *fact);
-void run_on_job_missed(struct step *step, const struct fact *fact);
-void run_on_job_restarted(struct step *step, const struct fact *fact);
-void run_on_job_refused(struct step *step, const struct fact *fact);
-void run_on_job_given_up(struct step *step, const struct fact *fact);
-void run_on_job_stuck(struct step *step, const struct fact *fact);
-void run_on_job_back(struct step *step, const struct fact *fact);
-void run_on_job_ended(struct step *step, const struct fact *fact);
+/* An event about the run, and a fact about an allocation for all runs in it. */
+void run_on_fact(struct step *step, const struct fact *fact);
+void run_on_job_fact(struct step *step, const struct fact *fact);
+/* Lets a run in a seat that has just joined an allocation come as far as that has. */
+void run_catch_up(struct step *step, struct run *run);
 void run_on_time(struct step *step, struct run *run);
 int64_t run_deadline(const struct run *run);
 bool run_is_busy(const struct run *run, int64_t now_ms);
 
-/* --- beside.c: jobs that share an allocation -------------------------------------------------- */
+/* --- allocation.c ----------------------------------------------------------------------------- */
 
-/* Makes the new job of a run a guest of the host, as far as that has come. */
-void job_join(struct step *step, struct run *run, struct job *host);
-/* Lets all guests go the way of their hosts, after every event. */
-void job_settle(struct step *step, struct workflow *workflow);
-
-/* --- job.c: what Slurm tells ------------------------------------------------------------------ */
-
-/* Forgets the job of a run that was not submitted and need not be any more; false: it still has to
- * be. */
-bool job_gives_up(struct step *step, struct run *run);
-/* Slurm has this job of the run, by this id. */
-void job_adopt(struct step *step, struct run *run, struct job *job, uint32_t slurm_id);
-/* The job serves nobody any more. */
-void job_end(struct step *step, struct workflow *workflow, struct job *job);
+/* Asks Slurm for an allocation for the seat of the run, or for one with each type of GPUs that the
+ * phase leaves the choice between; not before `due_ms`. */
+void allocation_new(struct step *step, struct run *run, int64_t due_ms);
+/* The folder of the run has no word of it. What Slurm does not know of its allocations is submitted
+ * again, or given up. False: nothing more can come of them. */
+bool allocation_may_come(struct step *step, struct run *run);
+/* The run's lead has reported, in this allocation. */
+void allocation_reported(struct step *step, struct run *run);
 /* When a run that was told to stop has had its time for it. */
 int64_t run_patience(const struct run *run);
-/* Whether an allocation is wanted by another run than this one, which shall stop. */
-bool job_is_wanted(const struct run *run);
-/* Cancels the job that Slurm knows. */
-void job_cancel(struct step *step, struct run *run);
-/* Takes a run that has not begun out of its job: cancels that, unless others want it. Then its lead
- * is told as soon as it asks. */
-void job_withdraw(struct step *step, struct run *run);
-void job_on_submitted(struct step *step, struct workflow *workflow, struct job *job);
-void job_on_refused(struct step *step, struct workflow *workflow, struct job *job);
-void job_on_limited(struct step *step, struct workflow *workflow, struct job *job);
-void job_on_unsure(struct step *step, struct workflow *workflow, struct job *job);
-void job_on_unknown(struct step *step, struct workflow *workflow, struct job *job);
-void job_on_seen(struct step *step, struct workflow *workflow, struct job *job);
-void job_on_absent(struct step *step, struct workflow *workflow, struct job *job);
+/* Whether the run's allocation is wanted by another run than this one, which shall stop. */
+bool allocation_is_wanted_by_others(const struct run *run);
+/* Cancels the run's allocation. */
+void allocation_cancel(struct step *step, struct run *run);
+/* Takes a run that has not begun out of its allocation: cancels that, unless others want it. Then
+ * its lead is told as soon as it asks. */
+void allocation_withdraw(struct step *step, struct run *run);
+enum allocation_state allocation_state(const struct allocation *allocation);
+void allocation_on_fact(struct step *step, const struct fact *fact);
+/* Cancels and forgets candidates that are in vain, after every event. */
+void allocation_settle(struct step *step, struct workflow *workflow);
+/* Whether a candidate that was cancelled, or a job that came back, is still to be seen to go. */
+bool allocation_is_going(const struct workflow *workflow);
 
-/* --- rival.c: several jobs for one run -------------------------------------------------------- */
+/* --- seat.c ----------------------------------------------------------------------------------- */
 
-/* Whether a rival that was cancelled, or a job that came back, is still to be seen to go. */
-bool rival_is_going(const struct workflow *workflow);
-/* Gives a new run, whose job is the first, a rival for each other alternative of its phase. */
-void rival_add(struct step *step, struct run *run, int64_t due_ms);
-/* Whether it is still open which of the rivals serves the run; false too where there are none. */
-bool rival_is_open(const struct run *run, const struct job *job);
-/* Whether the run has no use for this rival. */
-bool rival_is_vain(const struct run *run, const struct job *job);
-/* A rival is out of it: it ended, was refused, or is not submitted any more. False: it was the last
- * that the run could hope for, and is its job now. */
-bool rival_drop(struct step *step, struct run *run, struct job *job);
+/* A new seat, still without an allocation. */
+struct seat *seat_new(struct step *step, struct workflow *workflow);
+/* Gives the run's new seat a place in the allocation of others. */
+void seat_join(struct step *step, struct run *run, struct allocation *allocation);
+/* A candidate that may still come to serve the seat; NULL: there is none. */
+struct allocation *seat_left(const struct workflow *workflow, const struct seat *seat);
+/* The run's seat will not have this allocation, which is over. False: another candidate may serve
+ * it. */
+bool seat_loses(struct step *step, struct run *run, const struct allocation *allocation);
 /* The run's lead has reported: from the job with this token, or this id where that is not known. */
-void rival_decide(struct run *run, const char *token, uint32_t slurm_id);
-/* Forgets a rival that does not exist in Slurm, if it is in vain; with the last one the run ends.
- */
-bool rival_gives_up(struct step *step, struct run *run, struct job *job);
-/* The run's folder has no word of it: rivals that Slurm does not know are submitted. False: nothing
- * can come of any of them any more. */
-bool rival_goes_on(struct step *step, struct run *run);
-/* Slurm will never start this rival. */
-void rival_withdraw(struct step *step, struct run *run, struct job *job);
-/* Cancels and forgets what is in vain, after every event. */
-void rival_settle(struct step *step, struct workflow *workflow);
+void seat_decide(struct run *run, const char *token, uint32_t slurm_id);
 
 /* --- step.c: effects, facts, and the only places that assign a state -------------------------- */
 
@@ -240,24 +217,22 @@ struct core_effect *step_add(struct step *step, enum core_effect_kind kind,
 void step_save_workflow(struct step *step, struct workflow *workflow);
 void step_save_phase(struct step *step, struct phase *phase);
 void step_save_run(struct step *step, struct run *run);
-void step_save_job(struct step *step, struct run *run, struct job *job);
-/* Effects on a run and its job; `done` takes them out of the outbox again. */
+void step_save_seat(struct step *step, struct run *run);
+void step_save_job(struct step *step, struct workflow *workflow, struct allocation *allocation);
+/* Effects on a run and its allocation; `done` takes them out of the outbox again. */
 struct core_effect *step_do(struct step *step, enum core_effect_kind kind, struct run *run);
 void step_done(struct step *step, enum core_effect_kind kind, struct run *run);
-/* The same on a job that may not be the run's own. */
-struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind, struct run *run,
-                                struct job *job);
-void step_done_job(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job);
-
-/* Asks for FX_SUBMIT or FX_LOOKUP of the job, not before `due_ms`. */
-void job_ask(struct step *step, enum core_effect_kind kind, struct run *run, struct job *job,
-             int64_t due_ms);
-/* The ids of what is new. */
-uint64_t step_next_run(struct step *step);
-uint64_t step_next_job(struct step *step, char ret_token[TOKEN_LENGTH + 1]);
+/* The same on any allocation. */
+struct core_effect *step_do_job(struct step *step, enum core_effect_kind kind,
+                                struct workflow *workflow, struct allocation *allocation);
+void step_done_job(struct step *step, enum core_effect_kind kind, struct workflow *workflow,
+                   struct allocation *allocation);
+void step_new_token(struct step *step, char ret_token[TOKEN_LENGTH + 1]);
 
 /* Tells whoever listens to it. `who` is borrowed from the event. */
-void step_tell(struct step *step, enum fact_kind kind, struct run *run, struct job *job);
+void step_tell_job(struct step *step, enum fact_kind kind, struct workflow *workflow,
+                   struct allocation *allocation);
+void step_tell_run(struct step *step, enum fact_kind kind, struct run *run);
 void step_tell_phase(struct step *step, enum fact_kind kind, struct phase *phase, const char *who);
 /* Takes the oldest fact; false: there is none. */
 bool step_take(struct step *step, struct fact *ret_fact);

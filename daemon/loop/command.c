@@ -18,7 +18,8 @@ static bool is_next(const struct loop *loop, const struct run *run)
 struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsigned after)
 {
     const struct run *run = loop_run(loop, run_id);
-    if (!run || (run->state == RUN_ENDED && run->job->ended)) { /* nobody should be there */
+    if (!run ||
+        (run->state == RUN_ENDED && run->seat->allocation->ended)) { /* nobody should be there */
         if (after < 1)
             return (struct loop_command){.number = 1, .verb = LOOP_STOP, .why = "over"};
         return (struct loop_command){.number = after < 2 ? 2 : 0, .verb = LOOP_END};
@@ -26,7 +27,7 @@ struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsig
     const struct workflow *workflow = run->phase->workflow;
     for (size_t i = workflow->run_count; after < 2 && i-- > 0;) {
         const struct run *next = workflow->runs[i];
-        if (next->id > run->id && next->job == run->job && is_next(loop, next))
+        if (next->id > run->id && next->seat == run->seat && is_next(loop, next))
             return (struct loop_command){.number = 2, .verb = LOOP_NEXT, .to = next};
     }
     if (after < 2 && is_told(loop, FX_TELL_END, run))

@@ -52,10 +52,10 @@ static void log_move(const struct core_effect *effect)
              effect->message[0] ? " (" : "", effect->message, effect->message[0] ? ")" : "");
 }
 
-static void hasten_vain(struct loop *loop, const struct job *job)
+static void hasten_vain(struct loop *loop, const struct allocation *job)
 {
     struct duty *duty = outbox_find(&loop->outbox, FX_SUBMIT, job->id);
-    if (duty && duty->state == DUTY_WAITING && core_job_is_vain(duty->effect.run, job))
+    if (duty && duty->state == DUTY_WAITING && core_allocation_is_vain(duty->effect.workflow, job))
         outbox_hasten(&loop->outbox, duty);
 }
 
@@ -66,9 +66,9 @@ static void hasten_end(struct loop *loop, const struct run *run)
     const struct workflow *workflow = run->phase->workflow;
     if (run->wish == WISH_NONE || run->state == RUN_ENDED || run->has_begun)
         return;
-    for (size_t i = 0; i < workflow->job_count; i++) {
-        struct job *job = workflow->jobs[i];
-        if (job == job_host(run->job) || (job->first && job->first == run->job->first))
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        struct allocation *job = workflow->allocations[i];
+        if (run_is_in(run, job))
             hasten_vain(loop, job);
     }
 }
@@ -91,7 +91,7 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
         loop->has_history = true;
         break;
     case FX_SAVE_JOB:
-        loop_index_job(loop, effect->workflow, effect->job);
+        loop_index_job(loop, effect->workflow, effect->allocation);
         break;
     case FX_SAVE_RUN:
         map_put(&loop->runs, effect->run->id, effect->run);
@@ -120,7 +120,7 @@ static void post_job(struct loop *loop, enum core_event_kind kind, const struct 
 {
     struct core_event event = {.kind = kind,
                                .workflow = duty->effect.workflow,
-                               .job = duty->effect.job,
+                               .allocation = duty->effect.allocation,
                                .message = err->message};
     loop_post(loop, &event);
 }
@@ -167,11 +167,11 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
 static int wait_for_turn(struct loop *loop, const struct duty *duty, const char *reason)
 {
     int64_t again_ms = queue_look_again_ms(loop);
-    if (text_equal(reason, duty->effect.job->reason))
+    if (text_equal(reason, duty->effect.allocation->reason))
         return CARRIED_LATER_MS + (int)(again_ms - loop->queued.now_ms);
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = duty->effect.workflow,
-                               .job = duty->effect.job,
+                               .allocation = duty->effect.allocation,
                                .retry_ms = again_ms,
                                .message = reason};
     loop_post(loop, &event);
@@ -181,12 +181,12 @@ static int wait_for_turn(struct loop *loop, const struct duty *duty, const char 
 static int carry_submit(struct loop *loop, struct duty *duty)
 {
     const struct run *run = duty->effect.run;
-    const struct job *job = duty->effect.job;
+    const struct allocation *job = duty->effect.allocation;
     struct store_launch launch;
     struct folder folder;
     struct error err;
     char reason[REASON_MAX];
-    if (core_job_is_vain(run, job)) {
+    if (core_allocation_is_vain(duty->effect.workflow, job)) {
         (void)error_set(&err, -ECANCELED, "not wanted any more");
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists, and nothing shall */
         return CARRIED_OUT;
@@ -196,7 +196,7 @@ static int carry_submit(struct loop *loop, struct duty *duty)
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
     folder_init_job(&folder, loop->config.home, run, job);
-    bool is_begun; /* by one of its rivals, maybe */
+    bool is_begun; /* in another candidate for its seat, maybe */
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status < 0) {
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists; the core tries again later */
@@ -230,7 +230,7 @@ static int carry_submit(struct loop *loop, struct duty *duty)
 static int carry_lookup(struct loop *loop, struct duty *duty)
 {
     struct error err;
-    if (cluster_lookup(loop->cluster, duty_id(duty), duty->effect.job->token, &err) == 0)
+    if (cluster_lookup(loop->cluster, duty_id(duty), duty->effect.allocation->token, &err) == 0)
         return CARRIED_REQUEST;
     post_job(loop, EV_UNSURE, duty, &err);
     return CARRIED_OUT;
@@ -239,7 +239,7 @@ static int carry_lookup(struct loop *loop, struct duty *duty)
 static int carry_cancel(struct loop *loop, struct duty *duty)
 {
     struct error err;
-    const struct job *job = duty->effect.job;
+    const struct allocation *job = duty->effect.allocation;
     if (job->slurm_id == 0)
         return CARRIED_OUT; /* nothing to cancel is known yet; the core asks again when it is */
     if (cluster_cancel(loop->cluster, duty_id(duty), job->slurm_id, job->token, 0, &err) == 0)
@@ -251,7 +251,7 @@ static int carry_cancel(struct loop *loop, struct duty *duty)
 static int carry_begin(struct loop *loop, struct duty *duty)
 {
     struct error err;
-    const struct job *job = duty->effect.job;
+    const struct allocation *job = duty->effect.allocation;
     int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
     if (cluster_begin(loop->cluster, duty_id(duty), job->slurm_id, job->token, begin, &err) == 0)
         return CARRIED_REQUEST;
@@ -325,7 +325,7 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     int status = prepare(loop, run, &folder, &launch, &is_begun, &err);
     if (status == 0) {
         store_launch_fini(&launch);
-        if (run->job->host)
+        if (seat_is_joined(run->seat))
             status = folder_join_job(&folder, run, &err);
     }
     folder_fini(&folder);

@@ -24,14 +24,16 @@
 enum { RUN_JSON_SIZE_MAX = 16 << 20 }; /* an environment may be large */
 
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
-                     const struct job *job)
+                     const struct allocation *job)
 {
     const struct phase *phase = run->phase;
+    const struct seat *seat = run->seat;
     unsigned long long workflow = phase->workflow->id;
     *folder = (struct folder){
         .workflow = text_format("%s/%llu", home->runs, workflow),
-        .job = text_format("%s/%llu/phased-%s", home->runs, workflow, job_folder(job)->token),
-        .own = text_format("%s/%llu/phased-%s", home->runs, workflow, job->token),
+        .job = text_format("%s/%llu/phased-%s", home->runs, workflow, seat->token),
+        .own = text_format("%s/%llu/phased-%s", home->runs, workflow,
+                           seat_is_joined(seat) ? seat->token : job->token),
         .phase = text_format("%s/%llu/%s", home->runs, workflow, phase->name),
         .out = text_format("%s/%llu/%s/out", home->runs, workflow, phase->name),
         .run = text_format("%s/%llu/%s/%u", home->runs, workflow, phase->name, run->attempt),
@@ -40,7 +42,7 @@ void folder_init_job(struct folder *folder, const struct home *home, const struc
 
 void folder_init(struct folder *folder, const struct home *home, const struct run *run)
 {
-    folder_init_job(folder, home, run, run->job);
+    folder_init_job(folder, home, run, run->seat->allocation);
 }
 
 void folder_fini(struct folder *folder)
@@ -180,7 +182,7 @@ static char *run_json(const struct folder *folder, const struct home *home, cons
     add(json, "linger_s", json_integer(phase->linger_s));
     if (phase_parts(phase) > 1)
         add(json, "gpu_first",
-            json_integer((json_int_t)run->job->slot * phase->gpus_per_node / phase_parts(phase)));
+            json_integer((json_int_t)run->seat->slot * phase->gpus_per_node / phase_parts(phase)));
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();
@@ -363,24 +365,21 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     return status < 0 ? status : write_current(folder, is_new, err);
 }
 
-static bool has_work(const struct workflow *workflow, const struct job *job)
+static bool has_work(const struct workflow *workflow, const struct seat *seat)
 {
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (workflow->runs[i]->job == job && workflow->runs[i]->state != RUN_ENDED)
-            return true;
-    return false;
+    return seat_run(workflow, seat)->state != RUN_ENDED;
 }
 
-/* Whom the job hosts, oldest first. */
+/* The folders of those that have joined the allocation, oldest first. */
 static json_t *guests_json(const struct folder *folder, const struct workflow *workflow,
-                           const struct job *host)
+                           const struct allocation *allocation)
 {
     json_t *guests = json_array();
-    for (size_t i = 0; i < workflow->job_count; i++) {
-        const struct job *guest = workflow->jobs[i];
-        if (guest->host != host || !has_work(workflow, guest))
+    for (size_t i = 0; i < workflow->seat_count; i++) {
+        const struct seat *seat = workflow->seats[i];
+        if (seat->allocation != allocation || !seat_is_joined(seat) || !has_work(workflow, seat))
             continue;
-        char *path = text_format("%s/phased-%s", folder->workflow, guest->token);
+        char *path = text_format("%s/phased-%s", folder->workflow, seat->token);
         if (json_array_append_new(guests, json_string(path)) < 0)
             abort();
         free(path);
@@ -390,7 +389,7 @@ static json_t *guests_json(const struct folder *folder, const struct workflow *w
 
 int folder_join_job(const struct folder *folder, const struct run *run, struct error *err)
 {
-    const struct job *host = run->job->host;
+    const struct allocation *host = run->seat->allocation;
     int status = make(folder->job, err);
     if (status < 0)
         return status;

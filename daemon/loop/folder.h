@@ -14,7 +14,7 @@
 
 struct error;
 struct home;
-struct job;
+struct allocation;
 struct run;
 struct store_launch;
 
@@ -26,7 +26,7 @@ struct folder {
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);
 /* The same for one of several jobs of the run. */
 void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
-                     const struct job *job);
+                     const struct allocation *job);
 void folder_fini(struct folder *folder);
 
 /* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start) and

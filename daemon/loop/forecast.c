@@ -391,7 +391,7 @@ static void forecast_surveyed(void *arg, const struct cluster_result *result)
 /* The order that a first run of the phase would be given; it has no folder yet. `job` must live as
  * long as the order. */
 static void order_init(struct job_order *order, const struct forecast *forecast,
-                       const struct phase *phase, const struct job *job,
+                       const struct phase *phase, const struct allocation *job,
                        const struct store_launch *launch)
 {
     static char path[] = "/phased-00000000000000000000000000000000";
@@ -408,7 +408,7 @@ static int forecast_survey(struct forecast *forecast, const struct store_launch 
 {
     struct job_order orders[SURVEY_FORECASTS_MAX];
     const struct cluster_description *descriptions[SURVEY_FORECASTS_MAX];
-    struct job jobs[SURVEY_FORECASTS_MAX] = {0};
+    struct allocation jobs[SURVEY_FORECASTS_MAX] = {0};
     for (size_t i = 0; i < forecast->shape_count; i++) {
         const struct forecast_shape *shape = &forecast->shapes[i];
         memset(jobs[i].token, '0', TOKEN_LENGTH);

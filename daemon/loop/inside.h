@@ -55,7 +55,7 @@ struct loop {
     unsigned requests;  /* with the cluster */
     int64_t results_ms; /* when the results that wait are taken; INT64_MAX: none wait */
     struct map runs;    /* by id: struct run */
-    struct map jobs;    /* by the head of the token: struct job */
+    struct map jobs;    /* by the head of the token: struct allocation */
     struct map owners;  /* of these jobs, by id: struct workflow */
     struct map notes;   /* by run id: struct notes */
     struct workflow **finals;
@@ -88,9 +88,9 @@ struct loop {
 
 /* One handle of it is closed; with the last one it is freed. */
 void loop_handle_closed(struct loop *loop);
-void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *job);
-struct job *loop_job_by_token(const struct loop *loop, const char *token,
-                              struct workflow **ret_workflow);
+void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
+struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
+                                     struct workflow **ret_workflow);
 
 /* --- owner.c ---------------------------------------------------------------------------------- */
 

@@ -116,7 +116,7 @@ static unsigned time_min_minutes(const struct phase *phase)
 
 /* The batch script. Which job it is in, the lead could not tell otherwise: ids are given out
  * again. */
-static char *order_script(const struct phase *phase, const struct job *job,
+static char *order_script(const struct phase *phase, const struct allocation *job,
                           const struct folder *folder, const char *worker)
 {
     struct text script = {0};
@@ -128,7 +128,7 @@ static char *order_script(const struct phase *phase, const struct job *job,
     return text_steal(&script);
 }
 
-void job_order_init(struct job_order *order, const struct run *run, const struct job *job,
+void job_order_init(struct job_order *order, const struct run *run, const struct allocation *job,
                     const struct folder *folder, const struct store_launch *launch,
                     const char *worker, const char *excluded)
 {
@@ -161,7 +161,7 @@ void job_order_init(struct job_order *order, const struct run *run, const struct
         .submit_dir = launch->workdir,
         .nodes = phase->nodes,
         .gpus_per_node = phase->gpus_per_node,
-        .gpu_type = job_gpu_type(job, phase),
+        .gpu_type = allocation_gpu_type(job, phase),
         .cpus_per_node = phase->cpus_per_node,
         .time_minutes = (phase->time_s + 59) / 60,
         .can_chain = needs.has_checkpoint,

@@ -6,7 +6,7 @@
 
 struct error;
 struct folder;
-struct job;
+struct allocation;
 struct run;
 struct store_launch;
 
@@ -21,7 +21,7 @@ struct job_order {
 /* `launch` and `folder` are borrowed for as long as the order lives. `worker` is the path of
  * phase-worker. `excluded` are nodes that it leaves out besides those the spec does, with commas
  * between; NULL: none. */
-void job_order_init(struct job_order *order, const struct run *run, const struct job *job,
+void job_order_init(struct job_order *order, const struct run *run, const struct allocation *job,
                     const struct folder *folder, const struct store_launch *launch,
                     const char *worker, const char *excluded);
 void job_order_fini(struct job_order *order);

@@ -522,16 +522,16 @@ void journal_read(struct loop *loop, const struct run *run)
     folder_fini(&folder);
 }
 
-static bool is_over(const struct job *job)
+static bool is_over(const struct allocation *job)
 {
-    return job->ended && loop_now_ms() - job_quiet_since_ms(job) >= SHOWN_MS;
+    return job->ended && loop_now_ms() - allocation_quiet_since_ms(job) >= SHOWN_MS;
 }
 
 /* Whether nobody tells anything more of the run. Of a job that is only absent that is not known,
  * but of one that was requeued since. */
 static bool is_settled(const struct run *run, const json_t *outcome)
 {
-    const struct job *job = run->job;
+    const struct allocation *job = run->seat->allocation;
     return is_over(job) || !job->slurm_id ||
            job->restarts > json_integer_value(json_object_get(outcome, "restarts"));
 }
@@ -564,7 +564,7 @@ bool journal_read_outcome(struct loop *loop, struct run *run)
     }
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
-    bool is_last = is_over(run->job);
+    bool is_last = is_over(run->seat->allocation);
     read_nodes(loop, notes, folder.run, is_last ? READ_LAST : READ_QUIETLY);
     json_t *outcome = read_outcome_file(loop, notes, run, folder.run);
     if (!outcome)

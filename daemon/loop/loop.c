@@ -45,16 +45,16 @@ static uint64_t token_key(const char *token)
     return strtoull(head, NULL, 16) + 1; /* 60 bits of it; + 1: a key is not 0 */
 }
 
-void loop_index_job(struct loop *loop, struct workflow *workflow, struct job *job)
+void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocation *job)
 {
     map_put(&loop->jobs, token_key(job->token), job);
     map_put(&loop->owners, job->id, workflow);
 }
 
-struct job *loop_job_by_token(const struct loop *loop, const char *token,
-                              struct workflow **ret_workflow)
+struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
+                                     struct workflow **ret_workflow)
 {
-    struct job *job = map_find(&loop->jobs, token_key(token));
+    struct allocation *job = map_find(&loop->jobs, token_key(token));
     if (!job || strcmp(job->token, token) != 0)
         return NULL;
     *ret_workflow = map_find(&loop->owners, job->id);
@@ -63,17 +63,17 @@ struct job *loop_job_by_token(const struct loop *loop, const char *token,
 
 static void index_workflow(struct loop *loop, struct workflow *workflow)
 {
-    for (size_t i = 0; i < workflow->job_count; i++)
-        loop_index_job(loop, workflow, workflow->jobs[i]);
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        loop_index_job(loop, workflow, workflow->allocations[i]);
     for (size_t i = 0; i < workflow->run_count; i++)
         map_put(&loop->runs, workflow->runs[i]->id, workflow->runs[i]);
 }
 
 static void drop_workflow(struct loop *loop, struct workflow *workflow)
 {
-    for (size_t i = 0; i < workflow->job_count; i++) {
-        (void)map_remove(&loop->jobs, token_key(workflow->jobs[i]->token));
-        (void)map_remove(&loop->owners, workflow->jobs[i]->id);
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        (void)map_remove(&loop->jobs, token_key(workflow->allocations[i]->token));
+        (void)map_remove(&loop->owners, workflow->allocations[i]->id);
     }
     for (size_t i = 0; i < workflow->run_count; i++) {
         (void)map_remove(&loop->runs, workflow->runs[i]->id);
@@ -413,10 +413,10 @@ static int take_outbox(void *arg, const struct core_effect *effect)
     /* It may have been carried out. */
     struct core_event event = {.kind = EV_UNSURE,
                                .workflow = effect->workflow,
-                               .job = effect->job,
+                               .allocation = effect->allocation,
                                .message = "the daemon was restarted"};
     outbox_apply(&loop->outbox, effect);
-    outbox_begin(&loop->outbox, outbox_find(&loop->outbox, FX_SUBMIT, effect->job->id),
+    outbox_begin(&loop->outbox, outbox_find(&loop->outbox, FX_SUBMIT, effect->allocation->id),
                  DUTY_STANDING);
     loop_post(loop, &event);
     return 0;

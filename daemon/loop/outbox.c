@@ -111,8 +111,8 @@ static bool is_pending(const struct outbox *outbox, enum core_about about, uint6
 
 bool outbox_concerns(const struct outbox *outbox, const struct workflow *workflow)
 {
-    for (size_t i = 0; i < workflow->job_count; i++)
-        if (is_pending(outbox, ABOUT_JOB, workflow->jobs[i]->id))
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        if (is_pending(outbox, ABOUT_JOB, workflow->allocations[i]->id))
             return true;
     for (size_t i = 0; i < workflow->run_count; i++)
         if (is_pending(outbox, ABOUT_RUN, workflow->runs[i]->id))

@@ -69,10 +69,10 @@ const json_t *queue_limits(struct loop *loop)
 /* --- What is in Slurm ------------------------------------------------------------------------- */
 
 /* Whether Slurm has the job, or may have it. */
-static bool is_in_slurm(const struct loop *loop, const struct job *job)
+static bool is_in_slurm(const struct loop *loop, const struct allocation *job)
 {
     const struct duty *submit;
-    if (job->ended || job->host)
+    if (job->ended)
         return false;
     if (job->slurm_id || outbox_find(&loop->outbox, FX_LOOKUP, job->id))
         return true;
@@ -80,27 +80,27 @@ static bool is_in_slurm(const struct loop *loop, const struct job *job)
     return submit && submit->state != DUTY_WAITING;
 }
 
-static unsigned gpus_of(const struct job *job)
+static unsigned gpus_of(const struct allocation *job)
 {
     return job->node_count * job->gpus_per_node;
 }
 
-/* Adds what the workflow has there. Rivals, which were made in a row, are one run; the first of
- * each is put into `runs`. */
+/* Adds what the workflow has there. Candidates for a seat, which were made in a row, are one run;
+ * their seats are put into `runs`. */
 static void count_workflow(const struct loop *loop, const struct workflow *workflow,
                            struct turn_limits *used, struct map *runs)
 {
-    const struct job *first = NULL;
-    for (size_t i = 0; i < workflow->job_count; i++) {
-        const struct job *job = workflow->jobs[i];
+    const struct seat *seat = NULL;
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        const struct allocation *job = workflow->allocations[i];
         if (!is_in_slurm(loop, job))
             continue;
         used->jobs++;
-        if (job->first && job->first == first)
+        if (job->seat == seat)
             continue;
-        first = job->first;
-        if (first)
-            map_put(runs, first->id, job->first);
+        seat = job->seat;
+        if (allocation_is_candidate(job))
+            map_put(runs, seat->id, job->seat);
         used->running++;
         used->gpus += gpus_of(job);
     }
@@ -168,7 +168,7 @@ struct round {
     struct loop *loop;
     struct turn *turns;
     size_t count;
-    struct map runs; /* with rivals in Slurm */
+    struct map runs; /* seats with candidates in Slurm */
 };
 
 static struct queue_line *line_of(const struct queue *queue, const struct workflow *workflow)
@@ -197,7 +197,7 @@ static bool is_in_round(const struct queue *queue, const struct duty *duty)
 {
     return duty->effect.kind == FX_SUBMIT &&
            (duty->due_ms <= queue->now_ms || duty->wait != TURN_GOES) &&
-           !core_job_is_vain(duty->effect.run, duty->effect.job);
+           !core_allocation_is_vain(duty->effect.workflow, duty->effect.allocation);
 }
 
 static void round_add(struct round *round, struct duty *duty)
@@ -205,7 +205,7 @@ static void round_add(struct round *round, struct duty *duty)
     struct queue *queue = &round->loop->queued;
     struct workflow *workflow = duty->effect.workflow;
     struct queue_line *line = line_of(queue, workflow);
-    const struct job *job = duty->effect.job;
+    const struct allocation *job = duty->effect.allocation;
     if (!line->is_asked)
         line->wait = wait_of(round->loop, workflow, line->reason);
     line->is_asked = true;
@@ -216,11 +216,11 @@ static void round_add(struct round *round, struct duty *duty)
     round->turns[round->count++] = (struct turn){
         .workflow = workflow->id,
         .job = job->id,
-        .run = job->first ? job->first->id : job->id,
+        .run = job->seat->id,
         .priority = workflow->priority,
         .has = line->has,
         .gpus = gpus_of(job),
-        .is_rival = job->first && map_find(&round->runs, job->first->id),
+        .is_rival = map_find(&round->runs, job->seat->id),
         .owner = duty,
     };
 }
@@ -388,7 +388,7 @@ bool queue_may_submit(struct loop *loop, struct duty *duty, char ret_reason[REAS
         if (duty->wait == TURN_AFTER || duty->wait == TURN_WINDOW || duty->wait == TURN_BUDGET)
             (void)snprintf(ret_reason, REASON_MAX, "%s", line_of(queue, workflow)->reason);
         else if (duty->wait != TURN_GOES)
-            say_bound(bounds, duty->wait, gpus_of(duty->effect.job), ret_reason);
+            say_bound(bounds, duty->wait, gpus_of(duty->effect.allocation), ret_reason);
     }
     return duty->wait == TURN_GOES;
 }

@@ -33,7 +33,7 @@ static unsigned limit_s(const struct cluster_job *seen)
     return minutes < UINT32_MAX / 60 ? 60 * minutes : 0;
 }
 
-static void post_seen(struct loop *loop, struct workflow *workflow, struct job *job,
+static void post_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
                       const struct cluster_job *seen)
 {
     int64_t now = loop_now_ms() / 1000;
@@ -41,7 +41,7 @@ static void post_seen(struct loop *loop, struct workflow *workflow, struct job *
     struct core_event event = {
         .kind = EV_JOB_SEEN,
         .workflow = workflow,
-        .job = job,
+        .allocation = job,
         .slurm_id = seen->id,
         .seen = {.state = cluster_job_state_name(seen->state),
                  .reason = seen->reason,
@@ -65,7 +65,7 @@ static bool is_put_off(const struct cluster_job *seen)
 }
 
 /* Most jobs of most polls are as they were: they need no event. */
-static bool is_news(const struct job *job, const struct cluster_job *seen)
+static bool is_news(const struct allocation *job, const struct cluster_job *seen)
 {
     return job->absent_since_ms || cluster_job_is_final(seen) || cluster_job_is_stuck(seen) ||
            is_put_off(seen) || job->restarts != seen->restarts ||
@@ -74,38 +74,39 @@ static bool is_news(const struct job *job, const struct cluster_job *seen)
            !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
 }
 
-static void post_absent(struct loop *loop, struct workflow *workflow, struct job *job)
+static void post_absent(struct loop *loop, struct workflow *workflow, struct allocation *job)
 {
-    struct core_event event = {.kind = EV_JOB_ABSENT, .workflow = workflow, .job = job};
+    struct core_event event = {.kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = job};
     loop_post(loop, &event);
 }
 
 /* Calls `each` for every job that Slurm should know, or should not; what shares one goes its way.
  */
 static void live_jobs(struct loop *loop,
-                      void (*each)(struct loop *loop, struct workflow *workflow, struct job *job,
-                                   void *arg),
+                      void (*each)(struct loop *loop, struct workflow *workflow,
+                                   struct allocation *job, void *arg),
                       void *arg)
 {
     for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
         struct workflow *workflow = core_workflow_at(loop->core, i);
-        for (size_t j = 0; j < workflow->job_count; j++) {
-            struct job *job = workflow->jobs[j];
+        for (size_t j = 0; j < workflow->allocation_count; j++) {
+            struct allocation *job = workflow->allocations[j];
             bool is_back = job->ended && outbox_find(&loop->outbox, FX_CANCEL_JOB, job->id);
-            if (job->slurm_id && (!job->ended || is_back) && !job->host)
+            if (job->slurm_id && (!job->ended || is_back))
                 each(loop, workflow, job, arg);
         }
     }
 }
 
-static void still_absent(struct loop *loop, struct workflow *workflow, struct job *job, void *arg)
+static void still_absent(struct loop *loop, struct workflow *workflow, struct allocation *job,
+                         void *arg)
 {
     (void)arg;
     if (job->absent_since_ms && !job->ended)
         post_absent(loop, workflow, job);
 }
 
-static void absent_unless_seen(struct loop *loop, struct workflow *workflow, struct job *job,
+static void absent_unless_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
                                void *arg)
 {
     const struct map *seen = arg;
@@ -115,10 +116,10 @@ static void absent_unless_seen(struct loop *loop, struct workflow *workflow, str
 
 /* The job with this token, whose workflow may have ended long ago. Jobs of this user that carry
  * tokens which nobody here knows are another daemon's. */
-static struct job *find_job(struct loop *loop, const struct cluster_job *seen,
-                            struct workflow **ret_workflow)
+static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen,
+                                   struct workflow **ret_workflow)
 {
-    struct job *job = loop_job_by_token(loop, seen->token, ret_workflow);
+    struct allocation *job = loop_job_by_token(loop, seen->token, ret_workflow);
     uint64_t workflow;
     if (job || cluster_job_is_final(seen) || seen->completing ||
         store_find_token(loop->config.store, seen->token, &workflow, NULL) < 0 ||
@@ -127,7 +128,7 @@ static struct job *find_job(struct loop *loop, const struct cluster_job *seen,
     return loop_job_by_token(loop, seen->token, ret_workflow);
 }
 
-static void take_seen(struct loop *loop, struct workflow *workflow, struct job *job,
+static void take_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
                       const struct cluster_job *seen)
 {
     bool is_final = cluster_job_is_final(seen);
@@ -152,7 +153,7 @@ static void take_poll(struct loop *loop, const struct cluster_result *result)
     loop->poller.has_put_off = false;
     for (size_t i = 0; i < result->job_count; i++) {
         struct workflow *workflow;
-        struct job *job = find_job(loop, &result->jobs[i], &workflow);
+        struct allocation *job = find_job(loop, &result->jobs[i], &workflow);
         /* Two may have one token, after an answer that was lost: the claim on the folder decides.
          */
         if (!job || (job->slurm_id != result->jobs[i].id && !job->ended))
@@ -177,7 +178,7 @@ static void post_answer(struct loop *loop, const struct duty *duty, enum core_ev
                    result->message);
     struct core_event event = {.kind = kind,
                                .workflow = duty->effect.workflow,
-                               .job = duty->effect.job,
+                               .allocation = duty->effect.allocation,
                                .slurm_id = result->job_id,
                                .message = message};
     loop_post(loop, &event);
@@ -206,7 +207,7 @@ static void take_submit(struct loop *loop, struct duty *duty, const struct clust
         loop_warn(loop, duty->effect.run, "%s", result->message);
     post_answer(loop, duty, answer_kind(result), result);
     if (result->kind == CLUSTER_LOOKUP && result->outcome == CLUSTER_DONE && result->job_count == 1)
-        post_seen(loop, duty->effect.workflow, duty->effect.job, &result->jobs[0]);
+        post_seen(loop, duty->effect.workflow, duty->effect.allocation, &result->jobs[0]);
 }
 
 /* Slurm has refused an order that leaves nodes out. It may be that too few are left, or that one is
@@ -248,15 +249,16 @@ static void take_answer(struct loop *loop, const struct cluster_result *result)
         submit_anywhere(loop, duty, result);
         return;
     }
-    if (kind == FX_SUBMIT && result->outcome == CLUSTER_REFUSED && duty->effect.job->first)
+    if (kind == FX_SUBMIT && result->outcome == CLUSTER_REFUSED &&
+        allocation_is_candidate(duty->effect.allocation))
         loop_warn(loop, duty->effect.run, "no job for GPUs of type %s: refused by Slurm: %s",
-                  duty->effect.job->gpu_type, result->message);
+                  duty->effect.allocation->gpu_type, result->message);
     bool is_change = kind == FX_CANCEL_JOB || kind == FX_BEGIN_JOB;
     if (!is_change)
         take_submit(loop, duty, result);
     else if (result->outcome == CLUSTER_REFUSED)
         log_line("Slurm refused to %s job %u: %s", cluster_kind_name(result->kind),
-                 duty->effect.job->slurm_id, result->message);
+                 duty->effect.allocation->slurm_id, result->message);
     bool stays = outbox_end(&loop->outbox, duty);
     /* That a job to cancel is absent may be a controller's error: polls tell when it is gone. */
     bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED ||

@@ -23,9 +23,10 @@ enum {
 /* Whether a lead may be there that serves this run, or waits for what comes after it. */
 static bool is_served(const struct run *run, int64_t now_ms)
 {
-    if (run->job->is_back)
+    const struct allocation *allocation = run->seat->allocation;
+    if (allocation->is_back)
         return true;
-    if (run->job->ended || !run->job->slurm_id)
+    if (allocation->ended || !allocation->slurm_id)
         return false;
     if (run->state == RUN_ENDED)
         return now_ms - run->ended_ms < UNHEARD_ENDED_MS;

@@ -63,7 +63,8 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     stmt_bind_text(stmt, ":outcome", run->outcome ? run_outcome_name(run->outcome) : NULL);
     stmt_bind_text(stmt, ":cause", run->cause ? run_cause_name(run->cause) : NULL);
     stmt_bind_words(stmt, ":message", run->message);
-    stmt_bind_id(stmt, ":job", run->job->id);
+    stmt_bind_id(stmt, ":seat", run->seat->id);
+    stmt_bind_id(stmt, ":job", run->seat->allocation->id);
     stmt_bind_int(stmt, ":in_place", run->in_place);
     stmt_bind_int(stmt, ":begun", run->has_begun);
     stmt_bind_text(stmt, ":wish", wish_names[run->wish]);
@@ -81,15 +82,24 @@ static int apply_run(struct store *store, const struct run *run, struct error *e
     return stmt_run(stmt, err);
 }
 
+static int apply_seat(struct store *store, const struct run *run, struct error *err)
+{
+    struct stmt *stmt = store_stmt(store, Q_SEAT_SAVE);
+    stmt_bind_id(stmt, ":id", run->seat->id);
+    stmt_bind_id(stmt, ":workflow", run->phase->workflow->id);
+    stmt_bind_text(stmt, ":token", run->seat->token);
+    stmt_bind_int(stmt, ":slot", run->seat->slot);
+    return stmt_run(stmt, err);
+}
+
 static int apply_job(struct store *store, const struct core_effect *effect, struct error *err)
 {
-    const struct job *job = effect->job;
+    const struct allocation *job = effect->allocation;
     struct stmt *stmt = store_stmt(store, Q_JOB_SAVE);
     stmt_bind_id(stmt, ":id", job->id);
     stmt_bind_id(stmt, ":workflow", effect->workflow->id);
     stmt_bind_text(stmt, ":token", job->token);
-    stmt_bind_id(stmt, ":host", job->host ? job->host->id : 0);
-    stmt_bind_id(stmt, ":first", job->first ? job->first->id : 0);
+    stmt_bind_id(stmt, ":seat", job->seat->id);
     stmt_bind_words(stmt, ":gpu_type", job->gpu_type);
     stmt_bind_id(stmt, ":slurm_id", job->slurm_id);
     stmt_bind_words(stmt, ":state", job->state);
@@ -97,7 +107,6 @@ static int apply_job(struct store *store, const struct core_effect *effect, stru
     stmt_bind_words(stmt, ":nodes", job->nodes);
     stmt_bind_int(stmt, ":node_count", job->node_count);
     stmt_bind_int(stmt, ":gpus_per_node", job->gpus_per_node);
-    stmt_bind_int(stmt, ":slot", job->slot);
     stmt_bind_int(stmt, ":time_s", job->time_s);
     stmt_bind_int(stmt, ":over", job->ended);
     stmt_bind_int(stmt, ":restarts", job->restarts);
@@ -159,9 +168,9 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     stmt_bind_text(stmt, ":way", begun->in_place ? "in_place" : "submitted");
     stmt_bind_int(stmt, ":time", now_ms);
     int result = stmt_run(stmt, err);
-    const char *where = begun->in_place    ? "place"
-                        : begun->job->host ? "a job that it shares"
-                                           : "a new job";
+    const char *where = begun->in_place               ? "place"
+                        : seat_is_joined(begun->seat) ? "a job that it shares"
+                                                      : "a new job";
     char *message = text_format("%s%s: %s goes on in %s", by_person ? "by " : "",
                                 by_person ? effect->message : why, begun->phase->name, where);
     struct store_event event = {
@@ -225,7 +234,7 @@ static int apply_outbox(struct store *store, const struct core_effect *effect, s
         stmt_bind_id(stmt, ":workflow", effect->workflow->id);
         stmt_bind_id(stmt, ":phase", effect->phase ? effect->phase->id : 0);
         stmt_bind_id(stmt, ":run", effect->run ? effect->run->id : 0);
-        stmt_bind_id(stmt, ":job", effect->job ? effect->job->id : 0);
+        stmt_bind_id(stmt, ":job", effect->allocation ? effect->allocation->id : 0);
         stmt_bind_time(stmt, ":due", effect->due_ms);
     }
     return stmt_run(stmt, err);
@@ -241,6 +250,8 @@ int store_apply(struct store *store, const struct core_effect *effect, int64_t n
         return apply_phase(store, effect->phase, err);
     case FX_SAVE_RUN:
         return apply_run(store, effect->run, err);
+    case FX_SAVE_SEAT:
+        return apply_seat(store, effect->run, err);
     case FX_SAVE_JOB:
         return apply_job(store, effect, err);
     case FX_HISTORY:

@@ -148,11 +148,33 @@ static int load_besides(struct store *store, struct workflow *workflow, struct e
     return result;
 }
 
-static struct job *load_find_job(const struct workflow *workflow, uint64_t id)
+static struct seat *load_find_seat(const struct workflow *workflow, uint64_t id)
 {
-    for (size_t i = workflow->job_count; i-- > 0;)
-        if (workflow->jobs[i]->id == id)
-            return workflow->jobs[i];
+    for (size_t i = workflow->seat_count; i-- > 0;)
+        if (workflow->seats[i]->id == id)
+            return workflow->seats[i];
+    return NULL;
+}
+
+static int load_seats(struct store *store, struct workflow *workflow, struct error *err)
+{
+    int result;
+    struct stmt *stmt = store_stmt(store, Q_SEAT_LOAD);
+    stmt_bind_id(stmt, ":workflow", workflow->id);
+    while ((result = stmt_step(stmt, err)) > 0) {
+        struct seat *seat = workflow_add_seat(workflow);
+        seat->id = (uint64_t)stmt_next_int(stmt);
+        stmt_next_words(stmt, seat->token, sizeof seat->token);
+        seat->slot = stmt_next_unsigned(stmt);
+    }
+    return result;
+}
+
+static struct allocation *load_find_job(const struct workflow *workflow, uint64_t id)
+{
+    for (size_t i = workflow->allocation_count; i-- > 0;)
+        if (workflow->allocations[i]->id == id)
+            return workflow->allocations[i];
     return NULL;
 }
 
@@ -162,11 +184,14 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
     struct stmt *stmt = store_stmt(store, Q_JOB_LOAD);
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
-        struct job *job = workflow_add_job(workflow);
+        struct allocation *job = workflow_add_allocation(workflow);
         job->id = (uint64_t)stmt_next_int(stmt);
         stmt_next_words(stmt, job->token, sizeof job->token);
-        job->host = load_find_job(workflow, (uint64_t)stmt_next_int(stmt));  /* it is older */
-        job->first = load_find_job(workflow, (uint64_t)stmt_next_int(stmt)); /* itself, maybe */
+        job->seat = load_find_seat(workflow, (uint64_t)stmt_next_int(stmt));
+        if (!job->seat) {
+            stmt_reset(stmt);
+            return load_damaged(store, workflow, err);
+        }
         stmt_next_words(stmt, job->gpu_type, sizeof job->gpu_type);
         job->slurm_id = stmt_next_unsigned(stmt);
         stmt_next_words(stmt, job->state, sizeof job->state);
@@ -174,7 +199,6 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
         stmt_next_words(stmt, job->nodes, sizeof job->nodes);
         job->node_count = stmt_next_unsigned(stmt);
         job->gpus_per_node = stmt_next_unsigned(stmt);
-        job->slot = stmt_next_unsigned(stmt);
         job->time_s = stmt_next_unsigned(stmt);
         job->ended = stmt_next_bool(stmt);
         job->restarts = stmt_next_unsigned(stmt);
@@ -232,15 +256,17 @@ static int load_runs(struct store *store, struct workflow *workflow, struct erro
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
         unsigned position = stmt_next_unsigned(stmt);
-        struct job *job = load_find_job(workflow, (uint64_t)stmt_next_int(stmt));
+        struct seat *seat = load_find_seat(workflow, (uint64_t)stmt_next_int(stmt));
+        struct allocation *job = load_find_job(workflow, (uint64_t)stmt_next_int(stmt));
         struct run *run = NULL;
-        if (job && position < workflow->phase_count)
+        if (seat && job && position < workflow->phase_count)
             run = workflow_add_run(workflow, &workflow->phases[position]);
         if (!run || !load_run(stmt, run)) {
             stmt_reset(stmt);
             return load_damaged(store, workflow, err);
         }
-        run->job = job;
+        run->seat = seat;
+        seat->allocation = job;
     }
     return result;
 }
@@ -278,6 +304,8 @@ int store_load_workflow(struct store *store, uint64_t id, struct workflow **ret_
     if (result == 0)
         result = rows_load_matrices(store, workflow, err);
     if (result == 0)
+        result = load_seats(store, workflow, err);
+    if (result == 0)
         result = load_jobs(store, workflow, err);
     if (result == 0)
         result = load_runs(store, workflow, err);
@@ -313,6 +341,7 @@ int store_last_ids(struct store *store, struct core_config *config, struct error
     config->last_workflow = (uint64_t)stmt_next_int(stmt);
     config->last_phase = (uint64_t)stmt_next_int(stmt);
     config->last_run = (uint64_t)stmt_next_int(stmt);
+    config->last_seat = (uint64_t)stmt_next_int(stmt);
     config->last_job = (uint64_t)stmt_next_int(stmt);
     stmt_reset(stmt);
     return 0;
@@ -331,15 +360,15 @@ static bool load_effect(struct stmt *stmt, const struct core *core, struct core_
         .kind = (enum core_effect_kind)kind,
         .workflow = workflow,
         .run = load_find_run(workflow, run),
-        .job = load_find_job(workflow, job),
+        .allocation = load_find_job(workflow, job),
         .due_ms = stmt_next_int(stmt),
     };
-    if (effect->job && (effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP))
-        effect->job->is_asked = true; /* by this */
+    if (effect->allocation && (effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP))
+        effect->allocation->is_asked = true; /* by this */
     for (size_t i = 0; i < workflow->phase_count; i++)
         if (workflow->phases[i].id == phase)
             effect->phase = &workflow->phases[i];
-    return !phase == !effect->phase && !run == !effect->run && !job == !effect->job;
+    return !phase == !effect->phase && !run == !effect->run && !job == !effect->allocation;
 }
 
 int store_outbox(struct store *store, const struct core *core,

@@ -1,16 +1,17 @@
 -- A job for one of several types of GPUs has that type's price.
-INSERT INTO job (id, workflow, token, host, first, gpu_type, slurm_id, state, reason, nodes, node_count, gpus_per_node, slot,
-                 time_s, over, restarts, submitted, started, ended, absent_since, usd_per_gpu_hour)
-VALUES (:id, :workflow, :token, :host, :first, :gpu_type, :slurm_id, :state, :reason, :nodes, :node_count, :gpus_per_node, :slot,
-        :time_s, :over, :restarts, :submitted, :started, :ended, :absent_since,
+INSERT INTO job (id, workflow, token, seat, gpu_type, slurm_id, state, reason, nodes, node_count,
+                 gpus_per_node, time_s, over, restarts, submitted, started, ended, absent_since,
+                 usd_per_gpu_hour)
+VALUES (:id, :workflow, :token, :seat, :gpu_type, :slurm_id, :state, :reason, :nodes, :node_count,
+        :gpus_per_node, :time_s, :over, :restarts, :submitted, :started, :ended, :absent_since,
         CASE WHEN :gpu_type NOT NULL
              THEN (SELECT coalesce(json_extract(resolved, '$.price.per_gpu_hour'),
                                    json_extract(resolved, '$.price.by_gpu."' || :gpu_type || '"'))
                      FROM workflow
                     WHERE id = :workflow) END)
 ON CONFLICT (id) DO UPDATE
-   SET first = excluded.first, gpu_type = excluded.gpu_type, usd_per_gpu_hour = excluded.usd_per_gpu_hour, slurm_id = excluded.slurm_id, state = excluded.state, reason = excluded.reason,
-       nodes = excluded.nodes, node_count = excluded.node_count,
-       gpus_per_node = excluded.gpus_per_node, slot = excluded.slot, time_s = excluded.time_s, over = excluded.over,
-       restarts = excluded.restarts, submitted = excluded.submitted, started = excluded.started, ended = excluded.ended,
-       absent_since = excluded.absent_since
+   SET gpu_type = excluded.gpu_type, usd_per_gpu_hour = excluded.usd_per_gpu_hour,
+       slurm_id = excluded.slurm_id, state = excluded.state, reason = excluded.reason,
+       nodes = excluded.nodes, time_s = excluded.time_s, over = excluded.over,
+       restarts = excluded.restarts, submitted = excluded.submitted, started = excluded.started,
+       ended = excluded.ended, absent_since = excluded.absent_since

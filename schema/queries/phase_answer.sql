@@ -78,19 +78,15 @@ SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phas
                  WHERE workflow = :workflow AND phase = :phase
                    AND EXISTS (SELECT 1 -- run of the phase that is the first of an allocation
                                  FROM run
-                                 JOIN job ON job.id = run.job AND job.host IS NULL
                                 WHERE run.phase = :phase
                                   AND run.id = (SELECT min(other.id)
                                                   FROM run AS other
-                                                 WHERE other.job = job.id)))) AS used
+                                                 WHERE other.job = run.job)))) AS used
   JOIN (SELECT lanes, -- and whether it pays now: of runs in one allocation the first does
                lanes > 1 OR NOT EXISTS
                (SELECT 1
                   FROM run AS own
-                  JOIN job ON job.id = own.job
-                  JOIN job AS its ON its.id = ifnull(job.host, job.id)
-                                  OR its.host = ifnull(job.host, job.id)
-                  JOIN run AS other ON other.job = its.id
+                  JOIN run AS other ON other.job = own.job
                  WHERE own.id = :run AND other.id < own.id AND other.state <> 'ended') AS pays
           FROM (SELECT ifnull((SELECT matrix.lanes
                                  FROM member

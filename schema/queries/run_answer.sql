@@ -27,12 +27,9 @@ SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        END AS by_gpu,
        (SELECT group_concat(name)
           FROM (SELECT DISTINCT mate.name
-                  FROM job AS shared
-                  JOIN run AS other ON other.job = shared.id
+                  FROM run AS other
                   JOIN phase AS mate ON mate.id = other.phase
-                 WHERE ifnull(job.host, job.id) IN (shared.id, shared.host)
-                   AND other.phase <> run.phase
-                   AND shared.workflow = job.workflow
+                 WHERE other.job = run.job AND other.phase <> run.phase
                    AND (other.state <> 'ended' OR run.state = 'ended')
                  ORDER BY mate.position)) AS "beside[]",
        '{"cause":"' || remedy.cause || '","number":' || remedy.number || ',"times":'

@@ -1,4 +1,4 @@
-SELECT phase.position, run.job, run.id, run.attempt, run.rung, run.state, run.outcome, run.cause, run.message,
+SELECT phase.position, run.seat, run.job, run.id, run.attempt, run.rung, run.state, run.outcome, run.cause, run.message,
        run.in_place, run.begun, run.wish, run.resume_path, run.resume_step, ifnull(run.begin_step, -1), run.last_step,
        run.exit_code, run.signal, run.submitted, run.started, run.ended, run.silent_since, run.told,
        ifnull(run.suspect_step, -1),

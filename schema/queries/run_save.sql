@@ -1,7 +1,7 @@
-INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, message, job, in_place, begun, wish,
+INSERT INTO run (id, phase, attempt, rung, state, outcome, cause, message, seat, job, in_place, begun, wish,
                  resume_path, resume_step, begin_step, last_step, exit_code, signal,
                  submitted, started, ended, silent_since, told)
-VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :message, :job, :in_place, :begun, :wish,
+VALUES (:id, :phase, :attempt, :rung, :state, :outcome, :cause, :message, :seat, :job, :in_place, :begun, :wish,
         :resume_path, :resume_step, :begin_step, :last_step, :exit_code, :signal,
         :submitted, :started, :ended, :silent_since, :told)
 ON CONFLICT (id) DO UPDATE

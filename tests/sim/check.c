@@ -39,15 +39,36 @@ void check_remedies(struct sim *sim, const struct workflow *workflow)
     }
 }
 
-/* Of members side by side no two have the same GPUs. */
-void check_slots(const struct sim *sim, const struct workflow *workflow)
+static bool has_other_candidate(const struct workflow *workflow, const struct seat *seat)
 {
-    for (size_t i = 0; sim->is_swept && sim->is_beside && i < workflow->run_count; i++) {
+    for (size_t i = 0; i < workflow->allocation_count; i++)
+        if (workflow->allocations[i]->seat == seat && !workflow->allocations[i]->ended)
+            return true;
+    return false;
+}
+
+/* A run has a seat for itself: its folder, and its GPUs where members are side by side; and what
+ * the seat has may still come. */
+void check_seats(const struct sim *sim, const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
         const struct run *run = workflow->runs[i];
+        if (run->state == RUN_ENDED)
+            continue;
+        if (seat_is_open(run) && run->seat->allocation->ended &&
+            has_other_candidate(workflow, run->seat))
+            sim_breach(sim, "run %llu waits for what is over, and has another candidate",
+                       (unsigned long long)run->id);
         for (size_t j = 0; j < i; j++) {
             const struct run *other = workflow->runs[j];
-            if (run->state != RUN_ENDED && other->state != RUN_ENDED &&
-                job_host(run->job) == job_host(other->job) && run->job->slot == other->job->slot)
+            bool are_beside = other->seat->allocation == run->seat->allocation;
+            if (other->state == RUN_ENDED)
+                continue;
+            if (text_equal(run->seat->token, other->seat->token))
+                sim_breach(sim, "runs %llu and %llu have the same folder",
+                           (unsigned long long)run->id, (unsigned long long)other->id);
+            if (sim->is_swept && sim->is_beside && are_beside &&
+                run->seat->slot == other->seat->slot)
                 sim_breach(sim, "runs %llu and %llu have the same GPUs",
                            (unsigned long long)run->id, (unsigned long long)other->id);
         }

@@ -95,7 +95,7 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
     workflow_free(sim->daemon.record);
     sim->daemon.record = workflow_copy(daemon_workflow(sim));
     check_remedies(sim, sim->daemon.record);
-    check_slots(sim, sim->daemon.record);
+    check_seats(sim, sim->daemon.record);
     check_matrix(sim, sim->daemon.record);
 }
 
@@ -103,13 +103,13 @@ static void daemon_commit(struct sim *sim, const struct core_effects *effects)
 
 static int64_t submit_limit(const struct run *run)
 {
-    return run->job->time_s;
+    return run->seat->allocation->time_s;
 }
 
-static void carry_submit(struct sim *sim, const struct run *run, const struct job *job)
+static void carry_submit(struct sim *sim, const struct run *run, const struct allocation *job)
 {
     uint32_t id = 0;
-    unsigned folder = token_number(job_folder(job)->token);
+    unsigned folder = token_number(job->seat->token);
     enum sim_answer answer = SIM_LIMITED;
     if (!run->has_begun && run->state != RUN_ENDED) {
         sim->folder_of[token_number(job->token)] = folder;
@@ -126,7 +126,7 @@ static void carry_submit(struct sim *sim, const struct run *run, const struct jo
     daemon_post_job(sim, kinds[answer], job->id, id);
 }
 
-static void carry_lookup(struct sim *sim, const struct job *job)
+static void carry_lookup(struct sim *sim, const struct allocation *job)
 {
     uint32_t id = 0;
     enum sim_answer answer = slurm_lookup(sim, job->token, &id);
@@ -190,25 +190,13 @@ static void carry_judge(struct sim *sim, const struct phase *phase)
 static void carry_next(struct sim *sim, const struct run *run)
 {
     struct sim_folder *folder = folder_make_for(sim, run);
-    unsigned token = token_number(run->job->token);
-    if (run->job->host && !sim->current[token]) {
+    unsigned token = token_number(run->seat->token);
+    if (seat_is_joined(run->seat) && !sim->current[token]) {
         sim->current[token] = folder;
-        sim->host[token] = token_number(run->job->host->token);
+        sim->host[token] = token_number(run->seat->allocation->token);
     }
     if (folder->has_started)
         carry_read_outcome(sim, run);
-}
-
-/* The run that the job is submitted for: the outbox of the real loop has it. */
-static const struct run *run_of(const struct workflow *workflow, const struct job *job)
-{
-    for (size_t i = workflow->run_count; i-- > 0;)
-        if (workflow->runs[i]->job == job)
-            return workflow->runs[i];
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (workflow->runs[i]->job->first && workflow->runs[i]->job->first == job->first)
-            return workflow->runs[i];
-    return NULL;
 }
 
 static void carry_out(struct sim *sim, const struct sim_outbox *row)
@@ -216,10 +204,11 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
     const struct workflow *workflow = daemon_workflow(sim);
     enum core_about about = core_effect_about(row->kind);
     const struct run *run = about == ABOUT_RUN ? core_run(sim->daemon.core, row->target) : NULL;
-    const struct job *job = about == ABOUT_JOB ? core_job(sim->daemon.core, row->target) : NULL;
+    const struct allocation *job =
+        about == ABOUT_JOB ? core_allocation(sim->daemon.core, row->target) : NULL;
     switch (row->kind) {
     case FX_SUBMIT:
-        carry_submit(sim, run_of(workflow, job), job);
+        carry_submit(sim, allocation_run(workflow, job), job);
         break;
     case FX_LOOKUP:
         carry_lookup(sim, job);
@@ -265,7 +254,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.workflow = daemon_workflow(sim);
     event.phase = from->phase >= 0 ? &event.workflow->phases[from->phase] : NULL;
     event.run = from->run ? core_run(daemon->core, from->run) : NULL;
-    event.job = from->job ? core_job(daemon->core, from->job) : NULL;
+    event.allocation = from->job ? core_allocation(daemon->core, from->job) : NULL;
     assert(!from->run || event.run);
     struct workflow *plan =
         event.kind == EV_REMEDIED ? remedy_plan(sim, event.workflow, event.phase->index) : NULL;
@@ -336,11 +325,9 @@ static void daemon_poll(struct sim *sim)
     if (!slurm_answers(sim))
         return;
     bool is_empty = sim->was_empty = sim_fault(sim, sim->was_empty ? 3 : 30);
-    for (size_t i = 0; i < workflow->job_count; i++) {
-        const struct job *job = workflow->jobs[i];
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        const struct allocation *job = workflow->allocations[i];
         const struct sim_job *found = NULL;
-        if (job->host)
-            continue;
         for (unsigned j = sim->job_count; !is_empty && j-- > 0 && !found;)
             if (sim->jobs[j].is_known && text_equal(sim->jobs[j].token, job->token))
                 found = &sim->jobs[j];
@@ -387,8 +374,10 @@ void daemon_start(struct sim *sim)
     struct core_config config = {.token = daemon_token, .arg = sim, .last_workflow = 1};
     for (size_t i = 0; i < daemon->record->run_count; i++)
         config.last_run = daemon->record->runs[i]->id;
-    for (size_t i = 0; i < daemon->record->job_count; i++)
-        config.last_job = daemon->record->jobs[i]->id;
+    for (size_t i = 0; i < daemon->record->seat_count; i++)
+        config.last_seat = daemon->record->seats[i]->id;
+    for (size_t i = 0; i < daemon->record->allocation_count; i++)
+        config.last_job = daemon->record->allocations[i]->id;
     daemon->core = core_new(&config);
     core_add(daemon->core, workflow_copy(daemon->record));
     daemon->next_poll = sim->now;
@@ -400,7 +389,7 @@ void daemon_start(struct sim *sim)
         if (row->due_ms > daemon_now_ms(sim) + DUE_LAST_MS)
             row->due_ms = daemon_now_ms(sim) + DUE_LAST_MS;
         if (row->kind == FX_SUBMIT || row->kind == FX_LOOKUP)
-            core_job(daemon->core, row->target)->is_asked = true;
+            core_allocation(daemon->core, row->target)->is_asked = true;
         if (row->kind == FX_SUBMIT) { /* it may have happened */
             row->due_ms = 0;
             daemon_post_job(sim, EV_UNSURE, row->target, 0);
@@ -488,14 +477,6 @@ bool daemon_take(struct sim *sim, struct core_event event, const struct sim_fold
     return is_committed && !sim_fault(sim, 20);
 }
 
-static const struct run *job_newest(const struct workflow *workflow, const struct job *job)
-{
-    for (size_t i = workflow->run_count; i-- > 0;)
-        if (workflow->runs[i]->job == job)
-            return workflow->runs[i];
-    return NULL;
-}
-
 int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
 {
     const struct sim_daemon *daemon = &sim->daemon;
@@ -503,14 +484,14 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
         return -2;
     const struct run *asker = core_run(daemon->core, run);
     int verb = -1;
-    /* The newest run of the same job comes before all else; one that has begun is told too, to a
+    /* The newest run of the same seat comes before all else; one that has begun is told too, to a
      * lead that was alone. */
-    const struct run *newest = job_newest(daemon_workflow(sim), asker->job);
+    const struct run *newest = seat_run(daemon_workflow(sim), asker->seat);
     if (newest != asker && folder_find(sim, newest->id)) {
         *ret_next = newest->id;
         return FX_TELL_NEXT;
     }
-    if (asker->state == RUN_ENDED && asker->job->ended)
+    if (asker->state == RUN_ENDED && asker->seat->allocation->ended)
         return FX_TELL_STOP;
     for (unsigned i = 0; i < daemon->outbox_count; i++) {
         const struct sim_outbox *row = &daemon->outbox[i];

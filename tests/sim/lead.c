@@ -45,7 +45,7 @@ struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt
 /* What the lead of another job has made alone in the place of this run counts no more. */
 static void set_aside(struct sim *sim, const struct run *run)
 {
-    unsigned own = token_number(job_folder(job_host(run->job))->token);
+    unsigned own = token_number(run->seat->allocation->seat->token);
     for (unsigned i = 0; i < sim->folder_count; i++) {
         struct sim_folder *folder = &sim->folders[i];
         if (folder->phase == run->phase->index && folder->attempt == run->attempt && !folder->run &&

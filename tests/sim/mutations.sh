@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 count=0
 
 mutations='
-an unanswered submission is sent again at once|job.c|job_ask(step, FX_LOOKUP, run, job, job_back_off(step, job));|job_ask(step, FX_SUBMIT, run, job, 0);
+an unanswered submission is sent again at once|allocation.c|allocation_ask(step, FX_LOOKUP, workflow, allocation, allocation_back_off(step, allocation));|allocation_ask(step, FX_SUBMIT, workflow, allocation, 0);
 absence of one poll is death|step.h|ABSENCE_MS = 300 * 1000|ABSENCE_MS = 0
 a batch script that ends well is a success|run.c|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""},|{"cancelled", OUTCOME_CANCELLED, CAUSE_NONE, ""}, {"completed", OUTCOME_SUCCEEDED, CAUSE_NONE, ""},
 a failed gate promotes|phase.c|if (event->gate != GATE_PASSED) {|if (event->gate == GATE_FAILED) {
@@ -21,24 +21,24 @@ a guard that breaks costs the checkpoints of all runs before|checkpoint.c|      
 checkpoints are forgotten|checkpoint.c|    phase_set_checkpoint(phase, event->path, event->step);\n    step_save|    phase_set_checkpoint(phase, event->path, event->step / 40 * 40);\n    step_save
 the end of a job is taken for the end of the outcome|run.c|    (void)step_do(step, FX_READ_OUTCOME, run);\n    }|    }
 a preempted run is not followed|phase.c|    case OUTCOME_PREEMPTED:\n|    case OUTCOME_PREEMPTED: break;\n
-a lost job is never noticed|job.c|step->now_ms - job->absent_since_ms >= ABSENCE_MS|0
-a phase goes on in an allocation of another shape|fit.c|phase->nodes != job->node_count \|\| |
+a lost job is never noticed|allocation.c|step->now_ms - allocation->absent_since_ms >= ABSENCE_MS|0
+a phase goes on in an allocation of another shape|fit.c|phase->nodes != allocation->node_count \|\|\n        |
 a phase that went to its end begins there when it is retried|command.c|phase->run->outcome == OUTCOME_SUCCEEDED|false
-the second start of a run counts too|run.c|run->state == RUN_ENDED \|\| run->has_begun|run->state == RUN_ENDED
+the second start of a run counts too|run.c|    [RUN_RUNNING] = {RUN_LIVES,|    [RUN_RUNNING] = {RUN_LIVES,\n                     [EV_RUN_STARTED] = run_on_started,
 a verdict counts twice|core.c|    if (phase->state != PHASE_DECIDING \|\| phase->remedy) /* cancelled meanwhile, or news twice */\n        return;|
 a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    if (0) {
-phases side by side are submitted each on its own|fit.c|if (job_is_open(step, host, run, phase))|if (0)
-a job is cancelled under the other phase|job.c|    if (job_is_wanted(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
-a job whose first phase is done is not looked at twice|job.c|job_is_idle(workflow, job)|run->state == RUN_ENDED
-those beside a job that is over wait for ever|beside.c|        if (host->ended)\n            job_end(step, workflow, guest);|
-a run that a lead alone may have made is not looked for|phase.c|    if (donor->job->ended) {|    if (0) {
-a rival is cancelled as soon as another runs|rival.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->job != job);
-which of the rivals serves the run is not heard|rival.c|    if (found)\n        run->job = found;|    (void)found;
-the end of one rival is the end of all|rival.c|    return left != NULL;|    return false;
-the end of the last rival is not noticed|rival.c|    return left != NULL;|    return true;
-a rival that was not found is submitted although it is being looked for|rival.c| \&\& !job->is_asked;|;
+phases side by side are submitted each on its own|fit.c|if (allocation_is_open(step, allocation, run, phase))|if (0)
+a job is cancelled under the other phase|allocation.c|    if (allocation_is_wanted_by_others(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
+an allocation whose first phase is done counts as idle|model.c|        if (workflow->runs[i]->state != RUN_ENDED \&\& run_is_in|        if (workflow->runs[i]->state != RUN_ENDED \&\& !seat_is_joined(workflow->runs[i]->seat) \&\& run_is_in
+those beside a job that is over wait for ever|run.c|        if (run_is_in(workflow->runs[i], fact->allocation))|        if (run_is_in(workflow->runs[i], fact->allocation) \&\&\n            (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(workflow->runs[i]->seat)))
+a run that a lead alone may have made is not looked for|phase.c|    if (donor->seat->allocation->ended) {|    if (0) {
+a candidate is cancelled as soon as another runs|allocation.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->seat->allocation != candidate);
+which of the candidates serves the run is not heard|seat.c|    if (found)\n        run->seat->allocation = found;|    (void)found;
+the end of one candidate is the end of all|seat.c|    if (!seat_is_open(run) \|\| !there)\n        return true;|    if (run->state != RUN_ENDED)\n        return true;
+the end of the last candidate is not noticed|seat.c|    if (!seat_is_open(run) \|\| !there)\n        return true;|    if (!seat_is_open(run))\n        return true;\n    if (!there)\n        return false;
+a candidate that was not found is submitted although it is being looked for|allocation.c|    if (allocation->is_asked \|\| |    if (
 a remedy counts only once it was worked out|remedy.c|    remedy->used++;|    
-the second end of a run counts too|run.c|    if (run->state == RUN_ENDED)\n        return;\n    rival_decide(run, event->token, event->slurm_id);\n    run->has_begun = true;|    run->has_begun = true;
+the second end of a run counts too|run.c|    [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,|    [RUN_ENDED] = {[EV_RUN_ENDED] = run_on_ended,\n                   [EV_RUN_SILENT] = run_on_read,
 a matrix does not wait for all of its members|matrix.c|        if (!phase_state_is_final(member->state))\n            return;|        if (!phase_state_is_final(member->state))\n            continue;
 more members run at once than there are lanes|fit.c|return count < matrix->lanes;|return true;
 a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
@@ -47,14 +47,20 @@ those that go on to the next rung do not run again|matrix.c|            phase_mo
 results of an earlier rung are chosen from|matrix.c|left += member->state == PHASE_SUCCEEDED \&\& member->rung == matrix->rung;|left += member->state == PHASE_SUCCEEDED;
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (phase->is_matrix \&\& matrix_command(step, phase))\n        return;|    if (phase->is_matrix) {\n        (void)matrix_command(step, phase);\n        return;\n    }
-a job that came back is left alone|job.c|    (void)step_do_job(step, FX_CANCEL_JOB, run, job); /* once more, if it has not helped */|
-a job that came back is cancelled though its run goes on|job.c|    if (!job_is_idle(workflow, job) \|\| rival_is_open(run, job)) {|    if (0) {
+a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
+a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(workflow, allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
-a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->job_count; j++)\n            if (job_is_moved
+a clock that is set moves no deadlines|core.c|        if (workflow_is_final(workflow))\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved|        if (true)\n            continue;\n        for (size_t j = 0; j < workflow->allocation_count; j++)\n            if (allocation_is_moved
 times of a clock that was ahead are believed|core.c|        if (moved_ms > step->now_ms)\n            moved_ms = step->now_ms;|
 the end of a phase is not told to those after it|phase.c|    step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);|    (void)who;
 facts are forgotten that come about while others are passed on|step.c|    *ret_fact = facts->items[facts->taken++];|    *ret_fact = facts->items[facts->taken];\n    facts->taken = facts->count;
-members side by side have the same GPUs|fit.c|    while (job_slot_is_taken(workflow, host, slot))\n        slot++;|
+members side by side have the same GPUs|seat.c|    while (seat_slot_is_taken(workflow, allocation, seat->slot))\n        seat->slot++;|
+a run that goes on in place has another seat|phase.c|    run->seat = donor->seat;|    run->seat = seat_new(step, phase->workflow);\n    *run->seat = *donor->seat;\n    run->seat->id = step->config->last_seat;\n    step_new_token(step, run->seat->token);
+a seat that joins an allocation has the folder of the first|seat.c|    step_new_token(step, seat->token);|    memcpy(seat->token, allocation->token, sizeof seat->token);
+a phase joins an allocation that has ended|fit.c|    if (allocation->ended \|\| allocation->is_closed|    if (allocation->is_closed
+what becomes of a shared allocation is told to its first seat alone|run.c|        if (run_is_in(workflow->runs[i], fact->allocation))|        if (run_is_in(workflow->runs[i], fact->allocation) \&\& !seat_is_joined(workflow->runs[i]->seat))
+a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = there;|        (void)there;
+a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation_run(workflow, allocation), allocation))|    (void)seat_loses(step, allocation_run(workflow, allocation), allocation);
 '
 
 # mutate FILE FROM TO: exactly one place is changed, or it fails.
@@ -81,7 +87,8 @@ cp -r "$SRC/tests/sim" "$work/tree/tests/"
 cp -r "$SRC/daemon/core" "$work/tree/daemon/"
 compile_all() {
     local source
-    for source in $(cd "$work/tree" && echo tests/sim/*.c daemon/core/*.c lib/text.c lib/error.c); do
+    for source in $(cd "$work/tree" && echo tests/sim/*.c daemon/core/*.c lib/text.c lib/error.c \
+        lib/memory.c); do
         compile "$source" "$1" || return 1
     done
 }

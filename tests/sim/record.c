@@ -22,14 +22,27 @@ static void remedies_copy(struct phase *copy, const struct phase *from)
         copy->remedy = &copy->remedies[from->remedy - from->remedies];
 }
 
+static void seat_copy(struct workflow *copy, const struct workflow *from, const struct seat *seat)
+{
+    struct seat *added = workflow_add_seat(copy);
+    *added = *seat;
+    for (size_t i = 0; i < from->allocation_count; i++) {
+        if (from->allocations[i] == seat->allocation)
+            added->allocation = copy->allocations[i];
+        if (from->allocations[i]->seat == seat)
+            copy->allocations[i]->seat = added;
+    }
+}
+
 struct workflow *workflow_copy(const struct workflow *from)
 {
     struct workflow *copy = calloc(1, sizeof *copy);
     assert(copy);
     *copy = *from;
     copy->runs = NULL;
-    copy->jobs = NULL;
-    copy->run_count = copy->job_count = 0;
+    copy->allocations = NULL;
+    copy->seats = NULL;
+    copy->run_count = copy->allocation_count = copy->seat_count = 0;
     copy->name = string_copy(from->name);
     copy->phases = calloc(from->phase_count, sizeof *copy->phases);
     assert(copy->phases);
@@ -54,30 +67,26 @@ struct workflow *workflow_copy(const struct workflow *from)
         if (phase->best)
             copy->phases[i].best = &copy->phases[phase->best->index];
     }
-    for (size_t i = 0; i < from->job_count; i++) {
-        struct job *job = workflow_add_job(copy);
-        *job = *from->jobs[i];
-        job->tries = 0; /* these are not stored */
-        job->is_asked = false;
-        job->absent_seen_ms = 0;
-        job->is_closed = false;
-        job->is_back = false;
-        for (size_t j = 0; j <= i; j++) {
-            if (from->jobs[j] == from->jobs[i]->host)
-                job->host = copy->jobs[j];
-            if (from->jobs[j] == from->jobs[i]->first)
-                job->first = copy->jobs[j];
-        }
+    for (size_t i = 0; i < from->allocation_count; i++) {
+        struct allocation *allocation = workflow_add_allocation(copy);
+        *allocation = *from->allocations[i];
+        allocation->tries = 0; /* these are not stored */
+        allocation->is_asked = false;
+        allocation->absent_seen_ms = 0;
+        allocation->is_closed = false;
+        allocation->is_back = false;
     }
+    for (size_t i = 0; i < from->seat_count; i++)
+        seat_copy(copy, from, from->seats[i]);
     for (size_t i = 0; i < from->run_count; i++) {
         const struct run *run = from->runs[i];
         struct run *added = workflow_add_run(copy, &copy->phases[run->phase->index]);
         *added = *run;
         added->phase = &copy->phases[run->phase->index];
         added->resume_path = string_copy(run->resume_path);
-        for (size_t j = 0; j < from->job_count; j++)
-            if (from->jobs[j] == run->job)
-                added->job = copy->jobs[j];
+        for (size_t j = 0; j < from->seat_count; j++)
+            if (from->seats[j] == run->seat)
+                added->seat = copy->seats[j];
     }
     return copy;
 }

@@ -202,8 +202,8 @@ static void check_end(const struct sim *sim)
                        sim->endings[record->runs[i]->id]);
     for (unsigned i = 0; i < sim->job_count; i++) {
         bool is_recorded = false;
-        for (size_t j = 0; j < record->job_count && !is_recorded; j++)
-            is_recorded = text_equal(record->jobs[j]->token, sim->jobs[i].token);
+        for (size_t j = 0; j < record->allocation_count && !is_recorded; j++)
+            is_recorded = text_equal(record->allocations[j]->token, sim->jobs[i].token);
         if (!is_recorded)
             sim_breach(sim, "job %u is not in the record", sim->jobs[i].id);
     }
@@ -212,8 +212,8 @@ static void check_end(const struct sim *sim)
     for (unsigned i = 0; i < sim->folder_count; i++)
         for (size_t j = 0; j < record->run_count; j++)
             if (sim->folders[i].has_started && record->runs[j]->id == sim->folders[i].run &&
-                !record->runs[j]->job->host && record->runs[j]->has_begun &&
-                !text_equal(record->runs[j]->job->token, sim->folders[i].job->token))
+                record->runs[j]->has_begun &&
+                !text_equal(record->runs[j]->seat->allocation->token, sim->folders[i].job->token))
                 sim_breach(sim, "run %llu is recorded in another job than it ran in",
                            (unsigned long long)record->runs[j]->id);
     for (unsigned i = 0; i < SIM_PHASES; i++)

@@ -256,6 +256,6 @@ void check_matrix(const struct sim *sim, const struct workflow *workflow);
 /* check.c */
 void check_history(struct sim *sim, const struct core_effect *effect);
 void check_remedies(struct sim *sim, const struct workflow *workflow);
-void check_slots(const struct sim *sim, const struct workflow *workflow);
+void check_seats(const struct sim *sim, const struct workflow *workflow);
 
 #endif

@@ -184,9 +184,9 @@ static void check_unwanted(struct sim *sim, struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);
     bool is_over = false;
-    for (size_t i = 0; i < record->job_count; i++)
-        if (text_equal(record->jobs[i]->token, job->token))
-            is_over = record->jobs[i]->ended;
+    for (size_t i = 0; i < record->allocation_count; i++)
+        if (text_equal(record->allocations[i]->token, job->token))
+            is_over = record->allocations[i]->ended;
     bool is_seen =
         is_over && job->state != SIM_OVER && sim->daemon.core && sim->now >= sim->controller_up_at;
     job->unwanted_s = is_seen ? job->unwanted_s + 1 : 0;

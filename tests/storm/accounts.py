@@ -90,9 +90,9 @@ def record(cluster, found):
         "SELECT workflow || '/' || name AS address, * FROM phase")}
     found.runs = read(
         "SELECT run.*, phase.workflow || '/' || phase.name AS address, phase.workflow, "
-        "job.slurm_id, ifnull(host.slurm_id, job.slurm_id) AS job_id "
+        "job.slurm_id, job.slurm_id AS job_id "
         "FROM run JOIN phase ON phase.id = run.phase JOIN job ON job.id = run.job "
-        "LEFT JOIN job AS host ON host.id = job.host ORDER BY run.id")
+        "ORDER BY run.id")
     found.jobs = read("SELECT * FROM job ORDER BY id")
     found.events = read(
         "SELECT event.*, phase.workflow || '/' || phase.name AS address, run.attempt FROM event "

@@ -126,7 +126,7 @@ waits() {
     phasectl status "$workflow" | grep -E '^large .* on n[12], beside small in job '"$(job)"
     eventually 120 state "$workflow" succeeded
     one_job
-    [ "$(record 'SELECT count(*), count(host) FROM job')" = '2|1' ]
+    [ "$(record 'SELECT (SELECT count(*) FROM job), count(*) FROM seat')" = '1|2' ]
     # Each was judged by its own gate; and the GPU is paid for once.
     [ "$(record "SELECT count(DISTINCT run) FROM verdict WHERE outcome = 'passed'")" = 2 ]
     [ "$(record 'SELECT sum(gpu_hours) < max(seconds) * 1.5 / 3600 FROM v_run')" = 1 ]
@@ -211,7 +211,7 @@ waits() {
     phasectl daemon start
     workflow=$(shells | submit)
     eventually 60 makes right 5
-    pkill -KILL -f "phase-worker guest $PHASED_HOME/runs/$workflow/phased-$(record 'SELECT token FROM job WHERE host IS NOT NULL')"
+    pkill -KILL -f "phase-worker guest $PHASED_HOME/runs/$workflow/phased-$(record 'SELECT token FROM seat WHERE token NOT IN (SELECT token FROM job)')"
     eventually 60 outcomes_are right preempted
     eventually 60 makes right 2
     [ "$(outcomes_of left)" = '' ]
@@ -222,7 +222,7 @@ waits() {
 
 # Both have run in two jobs, in one after the other.
 one_new_job() {
-    [ "$(record 'SELECT count(*), count(host) FROM job WHERE started IS NOT NULL')" = '4|2' ]
+    [ "$(record 'SELECT count(DISTINCT job), count(DISTINCT seat) FROM run WHERE started IS NOT NULL')" = '2|4' ]
     [ "$(job | wc -l)" = 2 ]
     cmp "$(out left)/executed" "$(out right)/executed"
 }

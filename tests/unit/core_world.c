@@ -77,7 +77,7 @@ static void world_write(struct world *world, const struct core_effect *effect)
         return;
     char name[64] = "";
     bool is_about_job = core_effect_needs_cluster(effect->kind);
-    bool is_by_type = is_about_job && effect->job->gpu_type[0];
+    bool is_by_type = is_about_job && effect->allocation->gpu_type[0];
     if (effect->run && effect->kind != FX_PROMOTION)
         (void)snprintf(name, sizeof name, "%s#%u", effect->run->phase->name, effect->run->attempt);
     else if (effect->phase)
@@ -94,7 +94,7 @@ static void world_write(struct world *world, const struct core_effect *effect)
         text_addf(&world->trace, "warning %s\n", name);
     else if (core_effect_is_kept(effect->kind))
         text_addf(&world->trace, "%s %s%s%s\n", core_effect_name(effect->kind), name,
-                  is_by_type ? " as " : "", is_by_type ? effect->job->gpu_type : "");
+                  is_by_type ? " as " : "", is_by_type ? effect->allocation->gpu_type : "");
 }
 
 void world_step(struct world *world, struct core_event event)
@@ -125,8 +125,11 @@ struct phase *world_phase(struct world *world, const char *name)
 void world_event(struct world *world, enum core_event_kind kind, const char *phase)
 {
     struct run *run = world_phase(world, phase)->run;
-    world_step(world, (struct core_event){
-                          .kind = kind, .run = run, .job = run->job, .slurm_id = 41, .step = -1});
+    world_step(world, (struct core_event){.kind = kind,
+                                          .run = run,
+                                          .allocation = run->seat->allocation,
+                                          .slurm_id = 41,
+                                          .step = -1});
 }
 
 void world_runs(struct world *world, const char *phase)
@@ -138,7 +141,8 @@ void world_runs(struct world *world, const char *phase)
 
 void world_seen(struct world *world, const char *phase, const char *state, bool is_final)
 {
-    struct core_event event = {.kind = EV_JOB_SEEN, .job = world_phase(world, phase)->run->job};
+    struct core_event event = {.kind = EV_JOB_SEEN,
+                               .allocation = world_phase(world, phase)->run->seat->allocation};
     event.seen.state = state;
     event.seen.is_final = is_final;
     event.seen.is_running = text_equal(state, "running");

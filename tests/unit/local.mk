@@ -78,6 +78,10 @@ UNIT_TESTS += tests/unit/test_core_command
 tests_unit_test_core_command_SOURCES = tests/unit/test_core_command.c $(CORE_WORLD)
 tests_unit_test_core_command_LDADD = $(CORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_core_tables
+tests_unit_test_core_tables_SOURCES = tests/unit/test_core_tables.c $(CORE_WORLD)
+tests_unit_test_core_tables_LDADD = $(CORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_core_walk
 tests_unit_test_core_walk_SOURCES = tests/unit/test_core_walk.c $(CORE_WORLD)
 tests_unit_test_core_walk_LDADD = $(CORE_LDADD)
@@ -135,6 +139,12 @@ UNIT_TESTS += tests/unit/test_record
 tests_unit_test_record_SOURCES = tests/unit/test_record.c $(STORE_TEST_SOURCES)
 tests_unit_test_record_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_LDADD = $(STORE_LDADD)
+
+UNIT_TESTS += tests/unit/test_record_seat
+tests_unit_test_record_seat_SOURCES = tests/unit/test_record_seat.c $(STORE_TEST_SOURCES)
+tests_unit_test_record_seat_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_seat_LDADD = $(STORE_LDADD)
+EXTRA_DIST += tests/unit/record_011.sql
 
 UNIT_TESTS += tests/unit/test_record_launch
 tests_unit_test_record_launch_SOURCES = tests/unit/test_record_launch.c $(STORE_TEST_SOURCES)

@@ -179,7 +179,11 @@ void record_save_run(struct record *record, struct run *run)
     struct error err;
     struct workflow *workflow = run->phase->workflow;
     struct core_effect effects[] = {
-        {.kind = FX_SAVE_JOB, .workflow = workflow, .run = run, .job = run->job},
+        {.kind = FX_SAVE_SEAT, .workflow = workflow, .run = run},
+        {.kind = FX_SAVE_JOB,
+         .workflow = workflow,
+         .run = run,
+         .allocation = run->seat->allocation},
         {.kind = FX_SAVE_RUN, .workflow = workflow, .phase = run->phase, .run = run},
         {.kind = FX_SAVE_PHASE, .workflow = workflow, .phase = run->phase},
     };
@@ -191,16 +195,20 @@ void record_save_run(struct record *record, struct run *run)
 
 struct run *record_add_run(struct record *record, struct phase *phase, uint64_t run, uint64_t job)
 {
-    struct job *new_job = workflow_add_job(phase->workflow);
-    new_job->id = job;
+    struct allocation *new_job = workflow_add_allocation(phase->workflow);
+    struct seat *seat = workflow_add_seat(phase->workflow);
+    new_job->id = seat->id = job;
+    new_job->seat = seat;
+    seat->allocation = new_job;
     (void)snprintf(new_job->token, sizeof new_job->token, "%032llu", (unsigned long long)job);
+    memcpy(seat->token, new_job->token, sizeof seat->token);
     new_job->node_count = phase->nodes;
     new_job->gpus_per_node = phase->gpus_per_node;
     struct run *new_run = workflow_add_run(phase->workflow, phase);
     new_run->id = run;
     new_run->attempt = ++phase->attempts;
     new_run->rung = phase->rung;
-    new_run->job = new_job;
+    new_run->seat = seat;
     record_save_run(record, new_run);
     return new_run;
 }

@@ -39,9 +39,9 @@ static struct workflow *seven(struct record *record)
     struct run *run = record_add_run(record, phase, 11, 21);
     run->state = RUN_ENDED;
     run->outcome = OUTCOME_PREEMPTED;
-    run->job->ended = true;
-    run->job->slurm_id = 4711;
-    SET(run->job->state, "preempted");
+    run->seat->allocation->ended = true;
+    run->seat->allocation->slurm_id = 4711;
+    SET(run->seat->allocation->state, "preempted");
     run->submitted_ms = 1790000000000;
     run->started_ms = 1790000010000;
     run->ended_ms = 1790000046000;
@@ -50,9 +50,9 @@ static struct workflow *seven(struct record *record)
     run = record_add_run(record, phase, 12, 22);
     run->state = RUN_RUNNING;
     run->has_begun = true;
-    run->job->slurm_id = 4712;
-    SET(run->job->state, "running");
-    SET(run->job->nodes, "n[1-2]");
+    run->seat->allocation->slurm_id = 4712;
+    SET(run->seat->allocation->state, "running");
+    SET(run->seat->allocation->nodes, "n[1-2]");
     run->submitted_ms = 1790000050000;
     run->started_ms = 1790000064000;
     run->resume_path = strdup("/out/step_100.ckpt");
@@ -197,7 +197,7 @@ static void what_slurm_does_not_know_is_neither_foretold_nor_counted(void **stat
     record_open(&record);
     struct workflow *workflow = seven(&record);
     struct run *run = workflow->phases[0].run;
-    run->job->absent_since_ms = run->started_ms + 6000;
+    run->seat->allocation->absent_since_ms = run->started_ms + 6000;
     record_save_run(&record, run);
     assert_int_equal(answer_phase(record.store, 7, "validate", &json, NULL), 0);
     assert_true(json_is_null(json_object_get(json, "eta_s")));

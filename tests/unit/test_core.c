@@ -131,8 +131,8 @@ static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
     assert_string_equal(world_trace(world), "validate#1: running -> ended\n"
                                             "validate: active -> queued\n"
                                             "tell-next validate#2\n");
-    struct core_event waiting = {.kind = EV_JOB_SEEN,
-                                 .job = world_phase(world, "validate")->run->job};
+    struct core_event waiting = {
+        .kind = EV_JOB_SEEN, .allocation = world_phase(world, "validate")->run->seat->allocation};
     waiting.seen.state = "pending";
     waiting.seen.is_waiting = true;
     waiting.seen.restarts = 1;
@@ -143,7 +143,7 @@ static void a_requeued_job_is_gone_on_in_and_begun_soon(void **state)
     world_seen(world, "validate", "running", false);
     assert_string_equal(world_trace(world), "validate#2: pending -> starting\n"
                                             "validate: queued -> active\n");
-    assert_int_equal(world->workflow->job_count, 1);
+    assert_int_equal(world->workflow->allocation_count, 1);
 }
 
 static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **state)
@@ -153,8 +153,8 @@ static void what_looked_cancelled_goes_on_when_slurm_has_requeued_it(void **stat
     world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
     assert_int_equal(world_phase(world, "validate")->hold, HOLD_FAILURE);
-    struct core_event waiting = {.kind = EV_JOB_SEEN,
-                                 .job = world_phase(world, "validate")->run->job};
+    struct core_event waiting = {
+        .kind = EV_JOB_SEEN, .allocation = world_phase(world, "validate")->run->seat->allocation};
     waiting.seen.state = "pending";
     waiting.seen.restarts = 1;
     (void)world_trace(world);
@@ -190,7 +190,7 @@ static void a_job_that_slurm_holds_is_submitted_anew(void **state)
     world_event(world, EV_SUBMITTED, "validate");
     (void)world_trace(world);
     struct core_event stuck = {.kind = EV_JOB_SEEN,
-                               .job = world_phase(world, "validate")->run->job};
+                               .allocation = world_phase(world, "validate")->run->seat->allocation};
     stuck.seen.state = "pending";
     stuck.seen.is_stuck = true;
     world_step(world, stuck);
@@ -399,7 +399,7 @@ static void a_submission_without_an_answer_is_looked_up_first(void **state)
     world_event(world, EV_SUBMITTED, "validate"); /* found: adopted */
     assert_string_equal(world_trace(world), "lookup validate#1\n"
                                             "validate#1: submitting -> pending\n");
-    assert_int_equal(world->workflow->job_count, 1);
+    assert_int_equal(world->workflow->allocation_count, 1);
 }
 
 static void a_refused_job_asks_a_person_at_once(void **state)
@@ -418,7 +418,7 @@ static void a_limit_is_waited_for_and_doubted_after_a_while(void **state)
 {
     struct world *world = *state;
     world_begin(world, false);
-    const struct job *job = world_phase(world, "validate")->run->job;
+    const struct allocation *job = world_phase(world, "validate")->run->seat->allocation;
     for (unsigned i = 0; i < LIMITED_TRIES_SAID; i++) {
         world_event(world, EV_LIMITED, "validate");
         assert_null(strstr(job->reason, "sacctmgr"));
@@ -451,9 +451,9 @@ static void a_run_is_lost_after_five_minutes_of_absence_only(void **state)
     absent_for(world, 250);
     world->now_ms += 200 * 1000; /* nobody looked: the controller did not answer */
     absent_for(world, 299);
-    assert_false(world_phase(world, "validate")->run->job->ended);
+    assert_false(world_phase(world, "validate")->run->seat->allocation->ended);
     absent_for(world, 12);
-    assert_true(world_phase(world, "validate")->run->job->ended);
+    assert_true(world_phase(world, "validate")->run->seat->allocation->ended);
     (void)world_trace(world);
     world->now_ms += 5000;
     world_event(world, EV_RUN_SILENT, "validate");

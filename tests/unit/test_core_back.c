@@ -15,10 +15,10 @@ static void a_job_that_comes_back_is_cancelled_as_often_as_it_comes(void **state
     world_wait(world, 5000);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_int_equal(world_phase(world, "validate")->state, PHASE_HELD);
-    struct job *job = world_phase(world, "validate")->run->job;
+    struct allocation *job = world_phase(world, "validate")->run->seat->allocation;
     (void)world_trace(world);
     for (int i = 0; i < 2; i++) {
-        struct core_event back = {.kind = EV_JOB_SEEN, .job = job, .slurm_id = 77};
+        struct core_event back = {.kind = EV_JOB_SEEN, .allocation = job, .slurm_id = 77};
         back.seen.state = "pending";
         world_step(world, back);
         assert_string_equal(world_trace(world), "warning validate#1\n"
@@ -35,7 +35,7 @@ static void a_job_that_comes_back_is_cancelled_as_often_as_it_comes(void **state
     }
     assert_true(job->ended);
     world_command(world, "validate", COMMAND_RETRY);
-    assert_ptr_not_equal(world_phase(world, "validate")->run->job, job);
+    assert_ptr_not_equal(world_phase(world, "validate")->run->seat->allocation, job);
 }
 
 static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
@@ -49,7 +49,7 @@ static void a_job_that_comes_back_before_its_run_has_ended_goes_on(void **state)
     world_wait(world, 5000);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_string_equal(world_trace(world), "warning validate#1\n");
-    assert_false(world_phase(world, "validate")->run->job->ended);
+    assert_false(world_phase(world, "validate")->run->seat->allocation->ended);
     world_runs(world, "validate");
     world_ended(world, "validate", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
     assert_int_equal(world_phase(world, "validate")->state, PHASE_DECIDING);

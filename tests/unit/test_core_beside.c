@@ -40,18 +40,19 @@ static void one_job_is_submitted_for_both(void **state)
                    "submit validate#1\n"
                    "production: blocked -> queued\n"
                    "tell-next production#1\n");
-    const struct job *host = world_phase(&world, "validate")->run->job;
-    const struct job *guest = world_phase(&world, "production")->run->job;
-    assert_ptr_equal(guest->host, host);
-    assert_string_not_equal(guest->token, host->token);
+    const struct seat *first = world_phase(&world, "validate")->run->seat;
+    const struct seat *joined = world_phase(&world, "production")->run->seat;
+    assert_ptr_equal(joined->allocation, first->allocation);
+    assert_string_equal(first->token, first->allocation->token);
+    assert_string_not_equal(joined->token, first->token);
+    assert_true(seat_is_joined(joined) && !seat_is_joined(first));
     world_event(&world, EV_SUBMITTED, "validate");
     expect(&world, "validate#1: submitting -> pending\n"
                    "production#1: submitting -> pending\n");
-    assert_int_equal(guest->slurm_id, 41);
     world_seen(&world, "validate", "running", false);
     expect(&world, "validate#1: pending -> starting\n"
-                   "validate: queued -> active\n"
                    "production#1: pending -> starting\n"
+                   "validate: queued -> active\n"
                    "production: queued -> active\n");
     world_fini(&world);
 }
@@ -65,9 +66,9 @@ static void what_is_refused_is_refused_for_both(void **state)
     world_event(&world, EV_REFUSED, "validate");
     expect(&world, "validate#1: submitting -> ended\n"
                    "seal validate#1\n"
-                   "validate: queued -> held\n"
                    "production#1: submitting -> ended\n"
                    "seal production#1\n"
+                   "validate: queued -> held\n"
                    "production: queued -> held\n");
     world_fini(&world);
 }
@@ -85,16 +86,16 @@ static void a_limit_makes_both_wait_for_one_submission(void **state)
     /* Also for a phase that nobody wants any more, as long as the other one is wanted. */
     world_command(&world, "validate", COMMAND_CANCEL);
     world_event(&world, EV_UNKNOWN, "validate");
-    expect(&world, "read-outcome validate#1\n");
+    expect(&world, "read-outcome validate#1\nread-outcome production#1\n");
     world_event(&world, EV_RUN_SILENT, "validate");
     expect(&world, "submit validate#1\n");
     world_command(&world, "production", COMMAND_CANCEL);
     world_event(&world, EV_LIMITED, "validate");
     expect(&world, "validate#1: submitting -> ended\n"
                    "seal validate#1\n"
-                   "validate: queued -> cancelled\n"
                    "production#1: submitting -> ended\n"
                    "seal production#1\n"
+                   "validate: queued -> cancelled\n"
                    "production: queued -> cancelled\n");
     world_fini(&world);
 }
@@ -157,7 +158,7 @@ static void one_that_ends_leaves_the_allocation_to_the_other(void **state)
     /* Slurm may not know a job for a moment, and that is not the end of it. */
     world_event(&world, EV_JOB_ABSENT, "validate");
     expect(&world, "read-outcome production#1\n");
-    assert_false(world_phase(&world, "production")->run->job->ended);
+    assert_false(world_phase(&world, "production")->run->seat->allocation->ended);
     world_ended(&world, "production", OUTCOME_FAILED, CAUSE_EXIT, 50);
     expect(&world, "production#1: running -> ended\n"
                    "tell-end production#1\n"
@@ -225,20 +226,20 @@ static void both_go_on_in_a_job_that_is_requeued(void **state)
                        phases[i], phases[i]);
         expect(&world, expected);
     }
-    struct core_event waits = {.kind = EV_JOB_SEEN,
-                               .job = world_phase(&world, "validate")->run->job};
+    struct core_event waits = {
+        .kind = EV_JOB_SEEN, .allocation = world_phase(&world, "validate")->run->seat->allocation};
     waits.seen.state = "pending";
     waits.seen.is_waiting = true;
     waits.seen.restarts = 1;
     world_step(&world, waits);
     expect(&world, "begin-job validate#2\n"
-                   "read-outcome validate#2\n"
-                   "read-outcome production#2\n");
+                   "read-outcome production#2\n"
+                   "read-outcome validate#2\n");
     world_seen(&world, "validate", "running", false);
-    expect(&world, "validate#2: pending -> starting\n"
-                   "validate: queued -> active\n"
-                   "production#2: pending -> starting\n"
-                   "production: queued -> active\n");
+    expect(&world, "production#2: pending -> starting\n"
+                   "validate#2: pending -> starting\n"
+                   "production: queued -> active\n"
+                   "validate: queued -> active\n");
     world_fini(&world);
 }
 
@@ -256,8 +257,9 @@ static void both_go_on_in_one_new_job_where_theirs_is_gone(void **state)
     world_event(&world, EV_RUN_SILENT, "production");
     const struct run *validate = world_phase(&world, "validate")->run;
     const struct run *production = world_phase(&world, "production")->run;
-    assert_null(validate->job->host);
-    assert_ptr_equal(production->job->host, validate->job);
+    assert_false(seat_is_joined(validate->seat));
+    assert_ptr_equal(production->seat->allocation, validate->seat->allocation);
+    assert_true(seat_is_joined(production->seat));
     assert_int_equal(world_phase(&world, "production")->failures[CAUSE_LAUNCH], 0);
     world_fini(&world);
 }

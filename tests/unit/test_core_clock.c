@@ -18,12 +18,13 @@ static void a_lost_run_has_lasted_until_its_job_was_first_absent(void **state)
     world_event(world, EV_RUN_SILENT, "validate");
     assert_int_equal(run->outcome, OUTCOME_LOST);
     assert_int_equal(run->ended_ms, last_ms);
-    assert_int_equal(run->job->ended_ms, run->ended_ms);
+    assert_int_equal(run->seat->allocation->ended_ms, run->ended_ms);
 }
 
 static void is_over(struct world *world, int64_t ended_ms)
 {
-    struct core_event over = {.kind = EV_JOB_SEEN, .job = world_phase(world, "validate")->run->job};
+    struct core_event over = {.kind = EV_JOB_SEEN,
+                              .allocation = world_phase(world, "validate")->run->seat->allocation};
     over.seen.state = "failed";
     over.seen.is_final = true;
     over.seen.ended_ms = ended_ms;
@@ -41,7 +42,7 @@ static void a_job_that_ended_unseen_has_lasted_as_slurm_says(void **state)
     int64_t ended_ms = world->now_ms + 26 * 1000;
     world->now_ms += 8 * 3600 * (int64_t)1000;
     is_over(world, ended_ms);
-    assert_int_equal(run->job->ended_ms, ended_ms);
+    assert_int_equal(run->seat->allocation->ended_ms, ended_ms);
     world_event(world, EV_RUN_SILENT, "validate");
     assert_int_equal(run->state, RUN_RUNNING);
     world->now_ms += 5 * 1000;
@@ -59,7 +60,7 @@ static void a_job_never_ends_before_it_has_started_or_later_than_now(void **stat
         world_init(&world);
         world_begin(&world, false);
         world_runs(&world, "validate");
-        const struct job *job = world_phase(&world, "validate")->run->job;
+        const struct allocation *job = world_phase(&world, "validate")->run->seat->allocation;
         world.now_ms += 60 * 1000;
         is_over(&world, world.now_ms + hours[i] * 3600 * 1000);
         assert_int_equal(job->ended_ms, hours[i] < 0 ? job->started_ms : world.now_ms);
@@ -108,15 +109,15 @@ static void a_clock_that_is_set_leaves_alone_what_has_ended(void **state)
     world_ended(world, "validate", OUTCOME_PREEMPTED, CAUSE_NONE, 10);
     world_seen(world, "validate", "running", false);
     world_wait(world, 60 * 1000);
-    struct core_event gone = {.kind = EV_JOB_SEEN, .job = before.job};
+    struct core_event gone = {.kind = EV_JOB_SEEN, .allocation = before.seat->allocation};
     gone.seen.state = "completed";
     gone.seen.is_final = true;
     world_step(world, gone);
     world_runs(world, "validate");
     const struct run *ended = world->workflow->runs[0], *run = world_phase(world, "validate")->run;
     struct run ended_before = *ended, run_before = *run;
-    struct job job_before = *ended->job;
-    assert_ptr_not_equal(run->job, ended->job);
+    struct allocation job_before = *ended->seat->allocation;
+    assert_ptr_not_equal(run->seat->allocation, ended->seat->allocation);
     struct core_event set = {.kind = EV_CLOCK, .step = -3600 * 1000};
     world->now_ms += set.step;
     world_step(world, set);
@@ -124,8 +125,8 @@ static void a_clock_that_is_set_leaves_alone_what_has_ended(void **state)
     assert_int_equal(ended->submitted_ms, ended_before.submitted_ms);
     assert_int_equal(ended->started_ms, ended_before.started_ms);
     assert_int_equal(ended->ended_ms, ended_before.ended_ms);
-    assert_int_equal(ended->job->started_ms, job_before.started_ms);
-    assert_int_equal(ended->job->ended_ms, job_before.ended_ms);
+    assert_int_equal(ended->seat->allocation->started_ms, job_before.started_ms);
+    assert_int_equal(ended->seat->allocation->ended_ms, job_before.ended_ms);
 }
 
 /* One that keeps its allocation waits: how long it may is not the calendar's matter. */
@@ -142,7 +143,7 @@ static void a_clock_that_is_set_moves_a_run_that_keeps_its_allocation(void **sta
     world_judged(world, "validate", GATE_PASSED);
     const struct run *validate = world_phase(world, "validate")->run;
     const struct run *production = world_phase(world, "production")->run;
-    assert_ptr_equal(production->job, validate->job);
+    assert_ptr_equal(production->seat, validate->seat);
     int64_t ended_ms = validate->ended_ms, told_ms = production->told_ms;
     world->now_ms += set.step; /* now it keeps it no longer */
     world_step(world, set);

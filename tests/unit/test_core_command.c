@@ -78,13 +78,13 @@ static void the_end_of_a_job_is_looked_for_when_the_next_run_is_at_work(void **s
     struct world *world = *state;
     world_begin(world, false);
     world_runs(world, "validate");
-    struct job *before = world_phase(world, "validate")->run->job;
+    struct allocation *before = world_phase(world, "validate")->run->seat->allocation;
     assert_false(core_is_busy(world->core, world->now_ms));
     world_command(world, "validate", COMMAND_HOLD);
     world_ended(world, "validate", OUTCOME_CANCELLED, CAUSE_NONE, 100);
     world_command(world, "validate", COMMAND_RELEASE);
     world_runs(world, "validate");
-    assert_true(!before->ended && world_phase(world, "validate")->run->job != before);
+    assert_true(!before->ended && world_phase(world, "validate")->run->seat->allocation != before);
     assert_true(core_is_busy(world->core, world->now_ms));
     before->ended = true;
     assert_false(core_is_busy(world->core, world->now_ms));

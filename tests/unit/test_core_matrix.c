@@ -32,7 +32,7 @@ static void members_run_and_the_best_starts_what_follows(void **state)
                                             "promotion of ladder by its gate\n");
     assert_ptr_equal(world_phase(world, "ladder")->best, world_phase(world, "ladder.3"));
     assert_string_equal(world_phase(world, "ladder")->reason, "as measured");
-    assert_int_equal(world_phase(world, "train")->run->job->gpus_per_node, 4);
+    assert_int_equal(world_phase(world, "train")->run->seat->allocation->gpus_per_node, 4);
 }
 
 static void whose_params_are_to_blame_is_out_and_nobody_is_asked(void **state)
@@ -144,8 +144,8 @@ static void packed_members_follow_each_other_in_one_job(void **state)
     world_judged(world, "ladder.2", GATE_PASSED);
     assert_string_equal(world_trace(world), "ladder.2: deciding -> succeeded\n"
                                             "ladder.3: blocked -> queued\ntell-next ladder.3#1\n");
-    assert_ptr_equal(world_phase(world, "ladder.3")->run->job,
-                     world_phase(world, "ladder.1")->run->job);
+    assert_ptr_equal(world_phase(world, "ladder.3")->run->seat->allocation,
+                     world_phase(world, "ladder.1")->run->seat->allocation);
 }
 
 static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
@@ -157,11 +157,11 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
     matrix_begins(world, 2, 1);
     assert_string_equal(world_trace(world), "ladder.1: blocked -> queued\nsubmit ladder.1#1\n"
                                             "ladder.2: blocked -> queued\ntell-next ladder.2#1\n");
-    const struct job *host = world_phase(world, "ladder.1")->run->job;
-    const struct job *guest = world_phase(world, "ladder.2")->run->job;
-    assert_ptr_equal(guest->host, host);
-    assert_int_equal(host->slot, 0);
-    assert_int_equal(guest->slot, 1);
+    const struct seat *first = world_phase(world, "ladder.1")->run->seat;
+    const struct seat *second = world_phase(world, "ladder.2")->run->seat;
+    assert_ptr_equal(first->allocation, second->allocation);
+    assert_int_equal(first->slot, 0);
+    assert_int_equal(second->slot, 1);
     matrix_runs(world, "ladder.1");
     world_event(world, EV_RUN_STARTED, "ladder.2");
     (void)world_trace(world);
@@ -170,7 +170,7 @@ static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
     assert_string_equal(world_trace(world), "ladder.2#1: running -> ended\n"
                                             "ladder.2: active -> failed\n"
                                             "ladder.3: blocked -> queued\ntell-next ladder.3#1\n");
-    assert_ptr_equal(world_phase(world, "ladder.3")->run->job, guest);
+    assert_ptr_equal(world_phase(world, "ladder.3")->run->seat->allocation, second->allocation);
     assert_int_equal(phase_parts(world_phase(world, "ladder.3")), 2);
     /* The host is done: nobody follows it, and its job goes on for the other. */
     world_ended(world, "ladder.1", OUTCOME_SUCCEEDED, CAUSE_NONE, 10);
@@ -216,9 +216,9 @@ static void a_member_that_comes_back_gets_the_free_slot(void **state)
     world_ended(world, "ladder.2", OUTCOME_FAILED, CAUSE_EXIT, 10);
     world_command(world, "ladder.2", COMMAND_RETRY);
     assert_int_equal(world_phase(world, "ladder.2")->run->attempt, 2);
-    assert_int_equal(world_phase(world, "ladder.2")->run->job->slot, 1);
-    assert_ptr_equal(world_phase(world, "ladder.2")->run->job->host,
-                     world_phase(world, "ladder.1")->run->job);
+    assert_int_equal(world_phase(world, "ladder.2")->run->seat->slot, 1);
+    assert_ptr_equal(world_phase(world, "ladder.2")->run->seat->allocation,
+                     world_phase(world, "ladder.1")->run->seat->allocation);
 }
 
 static void a_preempted_member_goes_on_in_its_job_and_the_next_ones_wait(void **state)
@@ -259,7 +259,7 @@ static void the_next_rung_of_packed_members_begins_in_their_job(void **state)
     matrix_begins(world, 1, 2);
     matrix_succeeds(world, "ladder.1");
     matrix_succeeds(world, "ladder.2");
-    const struct job *job = world_phase(world, "ladder.3")->run->job;
+    const struct allocation *job = world_phase(world, "ladder.3")->run->seat->allocation;
     matrix_runs(world, "ladder.3");
     (void)world_trace(world);
     world_ended(world, "ladder.3", OUTCOME_FAILED, CAUSE_OOM, 10);
@@ -271,7 +271,7 @@ static void the_next_rung_of_packed_members_begins_in_their_job(void **state)
                                             "ladder.1: succeeded -> blocked\n"
                                             "ladder: deciding -> blocked\n"
                                             "ladder.1: blocked -> queued\ntell-next ladder.1#2\n");
-    assert_ptr_equal(world_phase(world, "ladder.1")->run->job, job);
+    assert_ptr_equal(world_phase(world, "ladder.1")->run->seat->allocation, job);
     matrix_succeeds(world, "ladder.1");
     matrix_succeeds(world, "ladder.2");
     (void)world_trace(world);
@@ -378,7 +378,8 @@ static void walks_a_run(struct world *world, uint64_t *seed, struct run *run)
 {
     static const enum core_event_kind kinds[] = {EV_SUBMITTED, EV_RUN_STARTED, EV_RUN_STARTED,
                                                  EV_RUN_ENDED, EV_RUN_ENDED,   EV_RUN_SILENT};
-    struct core_event event = {.kind = kinds[random_below(seed, 6)], .run = run, .job = run->job};
+    struct core_event event = {
+        .kind = kinds[random_below(seed, 6)], .run = run, .allocation = run->seat->allocation};
     event.slurm_id = 41;
     event.step = random_below(seed, 1000);
     event.outcome = OUTCOME_SUCCEEDED + random_below(seed, 5);
@@ -433,8 +434,8 @@ static void check_walk(const struct world *world)
         const struct run *run = workflow->runs[i];
         for (size_t j = 0; run->state != RUN_ENDED && j < i; j++) { /* no GPU has two programs */
             const struct run *other = workflow->runs[j];
-            if (other->state != RUN_ENDED && job_host(other->job) == job_host(run->job))
-                assert_int_not_equal(other->job->slot, run->job->slot);
+            if (other->state != RUN_ENDED && other->seat->allocation == run->seat->allocation)
+                assert_int_not_equal(other->seat->slot, run->seat->slot);
         }
     }
     if (matrix->state == PHASE_BLOCKED) { /* some member keeps it waiting */

@@ -41,8 +41,8 @@ static void a_node_that_takes_a_run_down_is_blamed(void **state)
         world_init(&world);
         world_begin(&world, false);
         phase_runs(&world);
-        (void)snprintf(world_phase(&world, "validate")->run->job->nodes, NODES_MAX, "%s",
-                       rows[i].of_job);
+        (void)snprintf(world_phase(&world, "validate")->run->seat->allocation->nodes, NODES_MAX,
+                       "%s", rows[i].of_job);
         ended_by_node(&world, rows[i].cause, rows[i].named);
         const char *blame = strstr(world_trace(&world), "blame ");
         if (rows[i].blamed)
@@ -104,8 +104,8 @@ static void the_only_node_of_a_job_that_left_no_word_is_blamed(void **state)
         world_init(&world);
         world_begin(&world, false);
         phase_runs(&world);
-        struct job *job = world_phase(&world, "validate")->run->job;
-        struct core_event event = {.kind = EV_JOB_SEEN, .job = job};
+        struct allocation *job = world_phase(&world, "validate")->run->seat->allocation;
+        struct core_event event = {.kind = EV_JOB_SEEN, .allocation = job};
         event.seen.state = rows[i].job_state;
         event.seen.nodes = rows[i].nodes;
         event.seen.is_stuck = text_equal(rows[i].job_state, "pending");

@@ -119,7 +119,7 @@ static void more_gpus_are_submitted_anew(void **state)
     assert_string_equal(world_trace(world), "tell-end validate#1\n"
                                             "validate: deciding -> queued\n"
                                             "submit validate#2\n");
-    assert_int_equal(world_phase(world, "validate")->run->job->gpus_per_node, 16);
+    assert_int_equal(world_phase(world, "validate")->run->seat->allocation->gpus_per_node, 16);
 }
 
 static void where_the_node_may_be_to_blame_the_run_goes_elsewhere(void **state)

@@ -19,11 +19,11 @@ static int setup(void **state)
     return 0;
 }
 
-static struct job *job_of(struct world *world, const char *type)
+static struct allocation *job_of(struct world *world, const char *type)
 {
-    for (size_t i = world->workflow->job_count; i-- > 0;)
-        if (text_equal(world->workflow->jobs[i]->gpu_type, type))
-            return world->workflow->jobs[i];
+    for (size_t i = world->workflow->allocation_count; i-- > 0;)
+        if (text_equal(world->workflow->allocations[i]->gpu_type, type))
+            return world->workflow->allocations[i];
     fail_msg("no job for %s", type);
     return NULL;
 }
@@ -32,13 +32,14 @@ static struct job *job_of(struct world *world, const char *type)
 static void happens(struct world *world, enum core_event_kind kind, const char *type)
 {
     uint32_t id = text_equal(type, "h200") ? 42 : 41;
-    struct job *job = job_of(world, type);
-    world_step(world, (struct core_event){.kind = kind, .job = job, .slurm_id = id, .message = ""});
+    struct allocation *job = job_of(world, type);
+    world_step(world,
+               (struct core_event){.kind = kind, .allocation = job, .slurm_id = id, .message = ""});
 }
 
 static void is_seen(struct world *world, const char *type, const char *word, bool is_final)
 {
-    struct core_event event = {.kind = EV_JOB_SEEN, .job = job_of(world, type)};
+    struct core_event event = {.kind = EV_JOB_SEEN, .allocation = job_of(world, type)};
     event.seen.state = word;
     event.seen.is_final = is_final;
     event.seen.is_running = text_equal(word, "running");
@@ -71,10 +72,10 @@ static void each_alternative_is_a_job_of_its_own_in_one_folder(void **state)
     assert_string_equal(world_trace(world), "validate: blocked -> queued\n"
                                             "submit validate#1 as h200\n"
                                             "submit validate#1 as h100\n");
-    const struct job *first = job_of(world, "h200"), *other = job_of(world, "h100");
+    const struct allocation *first = job_of(world, "h200"), *other = job_of(world, "h100");
     assert_string_not_equal(first->token, other->token);
-    assert_ptr_equal(job_folder(other), first);
-    assert_ptr_equal(job_folder(first), first);
+    assert_ptr_equal(other->seat, first->seat);
+    assert_string_equal(first->seat->token, first->token);
 }
 
 static void the_one_whose_lead_reports_serves_the_run_and_the_other_goes(void **state)
@@ -87,7 +88,7 @@ static void the_one_whose_lead_reports_serves_the_run_and_the_other_goes(void **
     reports(world, "h100");
     assert_string_equal(world_trace(world), "validate#1: starting -> running\n"
                                             "cancel-job validate#1 as h200\n");
-    assert_ptr_equal(world_phase(world, "validate")->run->job, job_of(world, "h100"));
+    assert_ptr_equal(world_phase(world, "validate")->run->seat->allocation, job_of(world, "h100"));
     is_seen(world, "h200", "cancelled", true);
     assert_string_equal(world_trace(world), ""); /* the run goes on */
 }
@@ -116,7 +117,7 @@ static void a_type_that_slurm_refuses_leaves_the_others(void **state)
     happens(world, EV_REFUSED, "h200");
     happens(world, EV_SUBMITTED, "h100");
     (void)world_trace(world);
-    assert_ptr_equal(world_phase(world, "validate")->run->job, job_of(world, "h100"));
+    assert_ptr_equal(world_phase(world, "validate")->run->seat->allocation, job_of(world, "h100"));
     assert_int_equal(world_phase(world, "validate")->state, PHASE_QUEUED);
 }
 
@@ -190,8 +191,8 @@ static void the_next_run_has_the_choice_anew(void **state)
     reports(world, "h100");
     world_ended(world, "validate", OUTCOME_FAILED, CAUSE_NODE_FAIL, 10);
     (void)world_trace(world);
-    assert_int_equal(world->workflow->job_count, 4);
-    assert_string_equal(world_phase(world, "validate")->run->job->gpu_type, "h200");
+    assert_int_equal(world->workflow->allocation_count, 4);
+    assert_string_equal(world_phase(world, "validate")->run->seat->allocation->gpu_type, "h200");
 }
 
 static void what_follows_in_place_has_the_type_that_was_got(void **state)

@@ -28,7 +28,8 @@ static struct core_event random_job_event(struct world *world, uint64_t *seed)
                                                  EV_UNKNOWN,   EV_JOB_SEEN, EV_JOB_ABSENT};
     struct core_event event = {.kind = kinds[random_below(seed, 7)], .slurm_id = 41};
     uint32_t state = random_below(seed, 8);
-    event.job = workflow->jobs[random_below(seed, (uint32_t)workflow->job_count)];
+    event.allocation =
+        workflow->allocations[random_below(seed, (uint32_t)workflow->allocation_count)];
     event.seen.state = states[state];
     event.seen.is_final = state >= 2;
     event.seen.is_running = state == 1;
@@ -44,7 +45,7 @@ static struct core_event random_event(struct world *world, uint64_t *seed)
     static const enum core_event_kind kinds[] = {
         EV_RUN_STARTED, EV_RUN_STOPPING, EV_RUN_ENDED, EV_RUN_SILENT, EV_CHECKPOINT,
         EV_PROGRESS,    EV_JUDGED,       EV_COMMAND,   EV_TIME,       EV_SUSPECT};
-    if (workflow->job_count && random_below(seed, 3) == 0)
+    if (workflow->allocation_count && random_below(seed, 3) == 0)
         return random_job_event(world, seed);
     struct core_event event = {.kind = kinds[random_below(seed, sizeof kinds / sizeof *kinds)]};
     if (!workflow->run_count && event.kind != EV_COMMAND)

@@ -49,8 +49,8 @@ static void what_can_go_on_in_another_job_may_be_shortened(void **state)
                                  .is_parallel = rows[i].is_parallel,
                                  .has_checkpoint = rows[i].has_checkpoint,
                                  .lanes = rows[i].lanes};
-        struct job job = {.token = "ab"};
-        struct run run = {.phase = phase, .job = &job};
+        struct allocation job = {.token = "ab"};
+        struct run run = {.phase = phase};
         struct folder folder = {.job = "/job", .own = "/job"};
         struct store_launch launch = {
             .spec = json_object(), .environment = json_object(), .workdir = "/"};

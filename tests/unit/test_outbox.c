@@ -22,12 +22,13 @@ static void a_map_finds_what_was_put_and_not_removed(void **state)
     map_fini(&map);
 }
 
-static struct job jobs[4] = {{.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
+static struct allocation jobs[4] = {{.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
 
-static void apply(struct outbox *outbox, enum core_effect_kind kind, struct job *job,
+static void apply(struct outbox *outbox, enum core_effect_kind kind, struct allocation *job,
                   int64_t due_ms, bool is_done)
 {
-    struct core_effect effect = {.kind = kind, .job = job, .due_ms = due_ms, .is_done = is_done};
+    struct core_effect effect = {
+        .kind = kind, .allocation = job, .due_ms = due_ms, .is_done = is_done};
     outbox_apply(outbox, &effect);
 }
 

@@ -67,13 +67,12 @@ static void fill(struct record *record, struct workflow *workflow)
     run->silent_since_ms = 1790000000004;
     run->told_ms = 1790000000005;
     run->is_remedied = true;
-    struct job *job = run->job;
+    struct allocation *job = run->seat->allocation;
     job->slurm_id = UINT32_MAX;
     job->ended = true;
     SET(job->state, "node_fail");
     SET(job->reason, "NodeDown");
     SET(job->nodes, "n[1-2]");
-    job->first = job;
     SET(job->gpu_type, "h200");
     job->time_s = 7200;
     job->restarts = 3;
@@ -88,9 +87,9 @@ static void fill(struct record *record, struct workflow *workflow)
                                  .workflow = workflow,
                                  .phase = phase,
                                  .run = newest,
-                                 .job = newest->job};
+                                 .allocation = newest->seat->allocation};
     record_apply(record, &cancel);
-    newest->job->is_closed = true; /* as the outbox says */
+    newest->seat->allocation->is_closed = true; /* as the outbox says */
     struct core_effect save = {.kind = FX_SAVE_WORKFLOW, .workflow = workflow};
     record_apply(record, &save);
 }
@@ -141,21 +140,30 @@ static void assert_same_run(const struct run *first, const struct run *second)
     memcpy(&a, first, sizeof a);
     memcpy(&b, second, sizeof b);
     assert_int_equal(a.phase->id, b.phase->id);
-    assert_int_equal(a.job->id, b.job->id);
+    assert_int_equal(a.seat->id, b.seat->id);
     ASSERT_SAME_TEXT(a.resume_path, b.resume_path);
     a.phase = b.phase = NULL;
-    a.job = b.job = NULL;
+    a.seat = b.seat = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-static void assert_same_job(const struct job *first, const struct job *second)
+static void assert_same_job(const struct allocation *first, const struct allocation *second)
 {
-    struct job a, b;
+    struct allocation a, b;
     memcpy(&a, first, sizeof a);
     memcpy(&b, second, sizeof b);
-    assert_int_equal(a.host ? a.host->id : 0, b.host ? b.host->id : 0);
-    assert_int_equal(a.first ? a.first->id : 0, b.first ? b.first->id : 0);
-    a.host = b.host = a.first = b.first = NULL;
+    assert_int_equal(a.seat->id, b.seat->id);
+    a.seat = b.seat = NULL;
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void assert_same_seat(const struct seat *first, const struct seat *second)
+{
+    struct seat a, b;
+    memcpy(&a, first, sizeof a);
+    memcpy(&b, second, sizeof b);
+    assert_int_equal(a.allocation->id, b.allocation->id);
+    a.allocation = b.allocation = NULL;
     assert_memory_equal(&a, &b, sizeof a);
 }
 
@@ -167,15 +175,18 @@ static void assert_same_workflow(const struct workflow *a, const struct workflow
     assert_int_equal(a->ended_ms, b->ended_ms);
     assert_int_equal(a->phase_count, b->phase_count);
     assert_int_equal(a->run_count, b->run_count);
-    assert_int_equal(a->job_count, b->job_count);
+    assert_int_equal(a->allocation_count, b->allocation_count);
     for (size_t i = 0; i < a->phase_count; i++) {
         assert_same_phase(&a->phases[i], &b->phases[i]);
         assert_ptr_equal(b->phases[i].workflow, b);
     }
     for (size_t i = 0; i < a->run_count; i++)
         assert_same_run(a->runs[i], b->runs[i]);
-    for (size_t i = 0; i < a->job_count; i++)
-        assert_same_job(a->jobs[i], b->jobs[i]);
+    for (size_t i = 0; i < a->allocation_count; i++)
+        assert_same_job(a->allocations[i], b->allocations[i]);
+    assert_int_equal(a->seat_count, b->seat_count);
+    for (size_t i = 0; i < a->seat_count; i++)
+        assert_same_seat(a->seats[i], b->seats[i]);
 }
 
 static void every_member_of_the_model_comes_back(void **state)
@@ -210,20 +221,21 @@ static void phases_side_by_side_come_back(void **state)
     record_open(&record);
     record_insert(&record, workflow);
     struct run *host = record_add_run(&record, first, 11, 21);
-    struct job *job = workflow_add_job(workflow);
-    job->id = 22;
-    job->host = host->job;
-    (void)snprintf(job->token, sizeof job->token, "%032d", 22);
+    struct seat *seat = workflow_add_seat(workflow);
+    seat->id = 22;
+    seat->allocation = host->seat->allocation;
+    seat->slot = 1;
+    (void)snprintf(seat->token, sizeof seat->token, "%032d", 22);
     struct run *guest = workflow_add_run(workflow, second);
     guest->id = 12;
     guest->attempt = ++second->attempts;
-    guest->job = job;
+    guest->seat = seat;
     record_save_run(&record, guest);
     record_reopen(&record);
     assert_int_equal(store_load_workflow(record.store, 7, &loaded, NULL), 0);
     assert_same_workflow(workflow, loaded);
     assert_ptr_equal(loaded->phases[1].beside, &loaded->phases[0]);
-    assert_ptr_equal(loaded->jobs[1]->host, loaded->jobs[0]);
+    assert_true(seat_is_joined(loaded->runs[1]->seat));
     workflow_free(loaded);
     workflow_free(workflow);
     record_close(&record);
@@ -274,9 +286,10 @@ static void a_start_loads_what_lives_and_the_last_ids(void **state)
         record_apply(&record, &save);
     }
     struct run *run = workflows[2]->phases[0].run; /* ... but the job of 3 is still to be ended */
-    struct core_effect cancel = {.kind = FX_CANCEL_JOB, workflows[2], run->phase, run, run->job};
+    struct core_effect cancel = {
+        .kind = FX_CANCEL_JOB, workflows[2], run->phase, run, run->seat->allocation};
     record_apply(&record, &cancel);
-    run->job->is_closed = true; /* as the outbox says */
+    run->seat->allocation->is_closed = true; /* as the outbox says */
 
     struct core *core = new_core();
     assert_int_equal(store_load(record.store, core, &err), 0);
@@ -302,7 +315,8 @@ static int list_effect(void *arg, const struct core_effect *effect)
     text_addf(arg, "%s %llu %llu %llu %lld\n", core_effect_name(effect->kind),
               effect->phase ? (unsigned long long)effect->phase->id : 0,
               effect->run ? (unsigned long long)effect->run->id : 0,
-              effect->job ? (unsigned long long)effect->job->id : 0, (long long)effect->due_ms);
+              effect->allocation ? (unsigned long long)effect->allocation->id : 0,
+              (long long)effect->due_ms);
     return 0;
 }
 
@@ -327,8 +341,9 @@ static void the_outbox_keeps_what_is_not_done_once_each_in_order(void **state)
     record_insert(&record, workflow);
     struct phase *phase = &workflow->phases[0];
     struct run *run = record_add_run(&record, phase, 10, 20);
-    struct core_effect submit = {.kind = FX_SUBMIT, workflow, phase, run, run->job};
-    struct core_effect read = {.kind = FX_READ_OUTCOME, workflow, phase, run, run->job};
+    struct core_effect submit = {.kind = FX_SUBMIT, workflow, phase, run, run->seat->allocation};
+    struct core_effect read = {
+        .kind = FX_READ_OUTCOME, workflow, phase, run, run->seat->allocation};
     struct core_effect judge = {.kind = FX_JUDGE, workflow, phase};
     assert_outbox(&record, "");
     record_apply(&record, &judge);

@@ -29,9 +29,10 @@ static void add_attempt(struct record *record, struct phase *phase, unsigned num
     struct error err;
     run->state = RUN_ENDED;
     run->outcome = attempt->outcome;
-    run->started_ms = run->job->started_ms = 1790000000000 + 2 * number * (int64_t)HOUR_MS;
-    run->ended_ms = run->job->ended_ms = run->started_ms + HOUR_MS;
-    run->job->ended = true;
+    run->started_ms = run->seat->allocation->started_ms =
+        1790000000000 + 2 * number * (int64_t)HOUR_MS;
+    run->ended_ms = run->seat->allocation->ended_ms = run->started_ms + HOUR_MS;
+    run->seat->allocation->ended = true;
     run->last_step = attempt->last;
     if (attempt->resumes_at) {
         run->resume_path = text_format("/out/%lld", (long long)attempt->resumes_at);
@@ -155,20 +156,27 @@ static const int64_t paid_start_ms = 1790000000000 - 2 * (int64_t)HOUR_MS;
 
 static void add_paid_run(struct record *record, struct phase *phase, size_t row, unsigned number)
 {
-    struct job *job = workflow_add_job(phase->workflow);
+    struct allocation *job =
+        number > 0 ? phase->workflow->allocations[0] : workflow_add_allocation(phase->workflow);
+    struct seat *seat = workflow_add_seat(phase->workflow);
     struct run *run = workflow_add_run(phase->workflow, phase);
     int from = paid_rows[row].runs[number].from;
-    job->id = 21 + number;
-    (void)snprintf(job->token, sizeof job->token, "%032u", number);
-    job->node_count = phase->nodes;
-    job->gpus_per_node = phase->gpus_per_node;
-    job->host = number > 0 ? phase->workflow->jobs[0] : NULL;
-    job->started_ms = number > 0 ? 0 : paid_start_ms;
-    job->ended_ms = paid_start_ms + HOUR_MS;
-    job->ended = true;
+    seat->id = 21 + number;
+    seat->allocation = job;
+    (void)snprintf(seat->token, sizeof seat->token, "%032u", number);
+    if (number == 0) {
+        *job = (struct allocation){.id = 21,
+                                   .seat = seat,
+                                   .node_count = phase->nodes,
+                                   .gpus_per_node = phase->gpus_per_node,
+                                   .started_ms = paid_start_ms,
+                                   .ended_ms = paid_start_ms + HOUR_MS,
+                                   .ended = true};
+        memcpy(job->token, seat->token, sizeof job->token);
+    }
     run->id = 11 + number;
     run->attempt = ++phase->attempts;
-    run->job = job;
+    run->seat = seat;
     run->state = RUN_ENDED;
     run->outcome = number == 0 && from >= 0 ? OUTCOME_SUCCEEDED : OUTCOME_FAILED;
     run->last_step = 100;

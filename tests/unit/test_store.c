@@ -229,6 +229,20 @@ static void tamper(const struct record *record, const char *sql)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* Puts an empty record of an older schema in the place of this one, and closes it. */
+static void make_older(struct record *record, int version)
+{
+    store_close(record->store);
+    record->store = NULL;
+    assert_int_equal(unlink(record->path), 0);
+    for (int i = 0; i < version; i++)
+        tamper(record, migrations[i].sql);
+    char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", version,
+                             STORE_APPLICATION_ID);
+    tamper(record, mark);
+    free(mark);
+}
+
 static void what_is_no_record_of_this_version_is_refused_untouched(void **state)
 {
     (void)state;
@@ -310,38 +324,37 @@ static void a_path_that_cannot_be_opened_says_why(void **state)
     }
 }
 
-/* Makes a new record one of schema 9, the last whose steps have no digests. */
-#define BACK_TO_9                                                                                  \
-    "DROP TABLE migration; PRAGMA user_version = 9;"                                               \
-    "ALTER TABLE journal_gap DROP COLUMN after_step;"
-
 /* Step 2 was changed once after it had been on the main branch: its number says too little. */
 static void a_record_of_another_step_with_the_same_number_is_refused_and_named(void **state)
 {
     (void)state;
     static const struct {
+        int version; /* 0: the newest; else one whose steps have no digests */
         const char *sql, *message;
     } cases[] = {
-        {"UPDATE migration SET digest = 'beef' WHERE version = 2",
+        {0, "UPDATE migration SET digest = 'beef' WHERE version = 2",
          "made its schema 2: 002_on_the_nodes beef, this one's is 002_on_the_nodes "},
-        {"DROP TABLE migration; PRAGMA user_version = 2; DROP TABLE evidence",
-         "made its schema 2: this one's has the table evidence."},
-        {"DROP TABLE migration; PRAGMA user_version = 3; DROP TABLE lease;"
-         "DROP VIEW v_workflow; CREATE VIEW v_workflow AS SELECT 1 AS strange",
+        {2, "DROP TABLE evidence", "made its schema 2: this one's has the table evidence."},
+        {3, "DROP VIEW v_workflow; CREATE VIEW v_workflow AS SELECT 1 AS strange",
          "made its schema 3: this one's has "},
-        {BACK_TO_9 "DROP TABLE sample", "made its schema 9: no such table: main.sample"},
-        {BACK_TO_9 "ALTER TABLE run ADD COLUMN strange TEXT",
+        {9, "DROP TABLE sample", "made its schema 9: no such table: main.sample"},
+        {9, "ALTER TABLE run ADD COLUMN strange TEXT",
          "made its schema 9: this one's has no table run.strange"},
-        {BACK_TO_9 "DROP VIEW v_event;"
-                   "CREATE VIEW v_event AS SELECT *, 1 AS strange FROM event",
+        {9,
+         "DROP VIEW v_event;"
+         "CREATE VIEW v_event AS SELECT *, 1 AS strange FROM event",
          "made its schema 9: this one's has "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct record record;
         struct error err;
         record_open(&record);
-        store_close(record.store);
-        record.store = NULL;
+        if (cases[i].version) {
+            make_older(&record, cases[i].version);
+        } else {
+            store_close(record.store);
+            record.store = NULL;
+        }
         tamper(&record, cases[i].sql);
         assert_int_equal(store_open(record.path, "/runs", &record.store, &err), -ENOTSUP);
         if (!strstr(err.message, cases[i].message))
@@ -381,19 +394,9 @@ static void a_record_of_older_steps_is_known_by_its_tables(void **state)
     for (int version = 1; version < 10; version++) {
         struct record record;
         struct error err;
-        sqlite3 *db;
         record_open(&record);
-        store_close(record.store);
-        assert_int_equal(unlink(record.path), 0);
-        assert_int_equal(sqlite3_open(record.path, &db), SQLITE_OK);
-        for (int i = 0; i < version; i++)
-            assert_int_equal(sqlite3_exec(db, migrations[i].sql, NULL, NULL, NULL), SQLITE_OK);
-        char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d;"
-                                 "CREATE VIEW mine AS SELECT id, kind FROM outbox",
-                                 version, STORE_APPLICATION_ID);
-        assert_int_equal(sqlite3_exec(db, mark, NULL, NULL, NULL), SQLITE_OK);
-        assert_int_equal(sqlite3_close(db), SQLITE_OK);
-        free(mark);
+        make_older(&record, version);
+        tamper(&record, "CREATE VIEW mine AS SELECT id, kind FROM outbox");
         if (store_open(record.path, "/runs", &record.store, &err) < 0)
             fail_msg("version %d: %s", version, err.message);
         assert_version(&record, MIGRATION_COUNT);
@@ -412,11 +415,10 @@ static void what_people_add_to_look_at_an_older_record_is_left_alone(void **stat
     struct record record;
     struct error err;
     record_open(&record);
-    store_close(record.store);
-    record.store = NULL;
-    tamper(&record, BACK_TO_9 "CREATE VIEW v_ru AS SELECT id FROM v_run;"
-                              "CREATE VIEW mine AS SELECT gone FROM v_run;"
-                              "CREATE INDEX run_mine ON run (started)");
+    make_older(&record, 9);
+    tamper(&record, "CREATE VIEW v_ru AS SELECT id FROM v_run;"
+                    "CREATE VIEW mine AS SELECT gone FROM v_run;"
+                    "CREATE INDEX run_mine ON run (started)");
     if (store_open(record.path, "/runs", &record.store, &err) < 0)
         fail_msg("%s", err.message);
     assert_version(&record, MIGRATION_COUNT);

@@ -1,0 +1,575 @@
+/* Allocations, which only this file decides about: submitting, looking up, adopting, missing and
+ * cancelling jobs. What becomes of the runs in them is told upwards. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- Who wants it ----------------------------------------------------------------------------- */
+
+int64_t run_patience(const struct run *run)
+{
+    return run->told_ms + 1000 * (int64_t)run->phase->stop_s + CANCEL_MARGIN_MS;
+}
+
+bool allocation_is_wanted_by_others(const struct run *run)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *other = workflow->runs[i];
+        if (other == run || other->state == RUN_ENDED ||
+            other->seat->allocation != run->seat->allocation)
+            continue;
+        bool saves =
+            other->has_begun && (!run->has_begun || run_patience(other) > run_patience(run));
+        if (other->wish == WISH_NONE || saves)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a run waits for it that has no other, or may take any of the candidates. */
+static bool allocation_is_awaited(const struct workflow *workflow,
+                                  const struct allocation *allocation)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run_is_in(run, allocation) && (run->state == RUN_SUBMITTING || seat_is_open(run)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a run that is in it, or may be, shall not stop. */
+static bool allocation_is_wanted(const struct workflow *workflow,
+                                 const struct allocation *allocation)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run->state != RUN_ENDED && run->wish == WISH_NONE && run_is_in(run, allocation))
+            return true;
+    }
+    return false;
+}
+
+bool core_allocation_is_vain(const struct workflow *workflow, const struct allocation *allocation)
+{
+    return allocation->ended || !allocation_is_awaited(workflow, allocation) ||
+           !allocation_is_wanted(workflow, allocation);
+}
+
+void allocation_cancel(struct step *step, struct run *run)
+{
+    struct allocation *allocation = run->seat->allocation;
+    if (allocation->ended)
+        return;
+    allocation->is_closed = true;
+    (void)step_do(step, FX_CANCEL_JOB, run);
+}
+
+void allocation_withdraw(struct step *step, struct run *run)
+{
+    if (allocation_is_wanted_by_others(run))
+        (void)step_do(step, FX_TELL_STOP, run);
+    else
+        allocation_cancel(step, run);
+}
+
+/* --- Asking for it ---------------------------------------------------------------------------- */
+
+static void allocation_set_reason(struct allocation *allocation, const char *reason)
+{
+    (void)snprintf(allocation->reason, sizeof allocation->reason, "%s", reason ? reason : "");
+}
+
+/* Asks for FX_SUBMIT or FX_LOOKUP, not before `due_ms`. */
+static void allocation_ask(struct step *step, enum core_effect_kind kind, struct workflow *workflow,
+                           struct allocation *allocation, int64_t due_ms)
+{
+    assert(kind == FX_SUBMIT || kind == FX_LOOKUP);
+    allocation->is_asked = true;
+    step_do_job(step, kind, workflow, allocation)->due_ms = due_ms;
+}
+
+/* An answer has come. */
+static void allocation_stop_asking(struct step *step, struct workflow *workflow,
+                                   struct allocation *allocation)
+{
+    allocation->is_asked = false;
+    step_done_job(step, FX_SUBMIT, workflow, allocation);
+    step_done_job(step, FX_LOOKUP, workflow, allocation);
+}
+
+/* When to ask again, after one more try without success. */
+static int64_t allocation_back_off(struct step *step, struct allocation *allocation)
+{
+    int64_t delay_ms = RETRY_FIRST_MS << (allocation->tries < 5 ? allocation->tries : 5);
+    allocation->tries++;
+    return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
+}
+
+/* One more for the run's seat, with GPUs of a type that has this name; an empty one: it has the
+ * phase's. */
+static void allocation_add(struct step *step, struct run *run, const char *type, size_t size,
+                           int64_t due_ms)
+{
+    const struct phase *phase = run->phase;
+    struct allocation *allocation = workflow_add_allocation(phase->workflow);
+    *allocation = (struct allocation){.id = ++step->config->last_job,
+                                      .seat = run->seat,
+                                      .node_count = phase->nodes,
+                                      .gpus_per_node = phase->gpus_per_node,
+                                      .time_s = phase->time_s};
+    step_new_token(step, allocation->token);
+    (void)snprintf(allocation->gpu_type, sizeof allocation->gpu_type, "%.*s", (int)size, type);
+    if (due_ms > step->now_ms)
+        (void)snprintf(allocation->reason, sizeof allocation->reason,
+                       "a pause of %lld s after the failure",
+                       (long long)(due_ms - step->now_ms) / 1000);
+    if (!run->seat->allocation) {
+        run->seat->allocation = allocation;
+        memcpy(run->seat->token, allocation->token, sizeof allocation->token);
+    }
+    step_save_job(step, phase->workflow, allocation);
+    allocation_ask(step, FX_SUBMIT, phase->workflow, allocation, due_ms);
+}
+
+void allocation_new(struct step *step, struct run *run, int64_t due_ms)
+{
+    const char *types = run->phase->alternatives;
+    if (!types)
+        allocation_add(step, run, "", 0, due_ms);
+    while (types && *types) {
+        size_t size = strcspn(types, ",");
+        allocation_add(step, run, types, size, due_ms);
+        types += size + (types[size] == ',');
+    }
+}
+
+/* It will never serve a run. Those in it are told, unless they have another candidate left. */
+static void allocation_fail(struct step *step, struct workflow *workflow,
+                            struct allocation *allocation, enum fact_kind fact)
+{
+    allocation->ended = true;
+    step_save_job(step, workflow, allocation);
+    if (seat_loses(step, allocation_run(workflow, allocation), allocation))
+        step_tell_job(step, fact, workflow, allocation);
+}
+
+/* Submits what Slurm does not know and nobody is asking for, or gives it up. */
+static void allocation_ask_again(struct step *step, struct workflow *workflow,
+                                 struct allocation *allocation)
+{
+    if (allocation->is_asked || !allocation_is_awaited(workflow, allocation))
+        return;
+    if (core_allocation_is_vain(workflow, allocation))
+        allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
+    else
+        allocation_ask(step, FX_SUBMIT, workflow, allocation, 0);
+}
+
+bool allocation_may_come(struct step *step, struct run *run)
+{
+    struct workflow *workflow = run->phase->workflow;
+    bool may_come = false;
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        struct allocation *allocation = workflow->allocations[i];
+        if (allocation->ended || !run_is_in(run, allocation))
+            continue;
+        may_come = may_come || seat_is_open(run) ||
+                   (run->state == RUN_SUBMITTING && !allocation->slurm_id);
+        if (!allocation->slurm_id)
+            allocation_ask_again(step, workflow, allocation);
+    }
+    return may_come;
+}
+
+/* --- What is answered ------------------------------------------------------------------------- */
+
+/* Slurm has it, under this id. */
+static void allocation_adopt(struct step *step, struct workflow *workflow,
+                             struct allocation *allocation)
+{
+    allocation->slurm_id = step->event->slurm_id;
+    allocation->submitted_ms = step->now_ms;
+    allocation_set_reason(allocation, "");
+    step_save_job(step, workflow, allocation);
+    step_tell_job(step, FACT_JOB_KNOWN, workflow, allocation);
+}
+
+static void allocation_on_submitted(struct step *step, struct workflow *workflow,
+                                    struct allocation *allocation)
+{
+    allocation_stop_asking(step, workflow, allocation);
+    allocation->tries = 0;
+    allocation_adopt(step, workflow, allocation);
+}
+
+static void allocation_on_refused(struct step *step, struct workflow *workflow,
+                                  struct allocation *allocation)
+{
+    allocation_stop_asking(step, workflow, allocation);
+    if (!allocation_is_awaited(workflow, allocation) && !allocation_is_idle(workflow, allocation))
+        return; /* its lead has reported */
+    allocation_set_reason(allocation, step->event->message);
+    allocation_fail(step, workflow, allocation, FACT_JOB_REFUSED);
+}
+
+static void allocation_on_limited(struct step *step, struct workflow *workflow,
+                                  struct allocation *allocation)
+{
+    bool is_vain = core_allocation_is_vain(workflow, allocation);
+    if (step->event->retry_ms && !is_vain) { /* it was not tried, and waits on */
+        allocation_set_reason(allocation, step->event->message);
+        step_save_job(step, workflow, allocation);
+        allocation_ask(step, FX_SUBMIT, workflow, allocation, step->event->retry_ms);
+        return;
+    }
+    allocation_stop_asking(step, workflow, allocation);
+    if (is_vain) {
+        if (allocation_is_awaited(workflow, allocation))
+            allocation_fail(step, workflow, allocation, FACT_JOB_GIVEN_UP);
+        return;
+    }
+    allocation_set_reason(allocation, step->event->message);
+    if (allocation->tries >= LIMITED_TRIES_SAID) {
+        char reason[REASON_MAX]; /* Slurm has one word for what passes and what does not */
+        (void)snprintf(reason, sizeof reason,
+                       "%.120s; still so after %u tries: a limit that waiting does not lift? See "
+                       "`sacctmgr show assoc,qos`",
+                       allocation->reason, allocation->tries);
+        allocation_set_reason(allocation, reason);
+    }
+    step_save_job(step, workflow, allocation);
+    allocation_ask(step, FX_SUBMIT, workflow, allocation, allocation_back_off(step, allocation));
+}
+
+static void allocation_on_unsure(struct step *step, struct workflow *workflow,
+                                 struct allocation *allocation)
+{
+    allocation_stop_asking(step, workflow, allocation);
+    allocation_set_reason(allocation, step->event->message);
+    step_save_job(step, workflow, allocation);
+    allocation_ask(step, FX_LOOKUP, workflow, allocation, allocation_back_off(step, allocation));
+}
+
+/* Slurm forgets jobs some minutes after their end: what the folders of its runs say comes first. */
+static void allocation_on_unknown(struct step *step, struct workflow *workflow,
+                                  struct allocation *allocation)
+{
+    allocation_stop_asking(step, workflow, allocation);
+    if (allocation_is_awaited(workflow, allocation))
+        step_tell_job(step, FACT_JOB_MISSED, workflow, allocation);
+}
+
+void allocation_reported(struct step *step, struct run *run)
+{
+    struct workflow *workflow = run->phase->workflow;
+    struct allocation *allocation = run->seat->allocation;
+    bool is_known = allocation->slurm_id, has_started = allocation->started_ms;
+    if (step->event->slurm_id)
+        allocation->slurm_id = step->event->slurm_id;
+    if (!has_started)
+        allocation->started_ms = run->started_ms;
+    step_save_job(step, workflow, allocation);
+    if (!is_known && allocation->slurm_id)
+        step_tell_job(step, FACT_JOB_KNOWN, workflow, allocation);
+    if (!has_started)
+        step_tell_job(step, FACT_JOB_RUNS, workflow, allocation);
+}
+
+/* --- What Slurm shows ------------------------------------------------------------------------- */
+
+/* When it ended: as Slurm says, else when the daemon first missed it. Nobody pays for the time in
+ * which nobody saw the job. */
+static int64_t allocation_end_ms(const struct step *step, const struct allocation *allocation)
+{
+    int64_t since_ms = allocation->started_ms ? allocation->started_ms : allocation->submitted_ms;
+    int64_t ended_ms = step->event->seen.ended_ms;
+    if (!ended_ms)
+        ended_ms = allocation->absent_since_ms ? allocation->absent_since_ms : step->now_ms;
+    if (ended_ms < since_ms) /* Slurm's clock may be behind, or ahead */
+        ended_ms = since_ms;
+    return ended_ms < step->now_ms ? ended_ms : step->now_ms;
+}
+
+/* It serves nobody any more. Any candidate may have claimed the folder, and told there what became
+ * of the run: also of one that has others left the folder is read. */
+static void allocation_end(struct step *step, struct workflow *workflow,
+                           struct allocation *allocation)
+{
+    allocation->ended = true;
+    allocation->ended_ms = allocation_end_ms(step, allocation);
+    allocation->end_seen_ms = allocation->absent_since_ms ? 0 : step->now_ms;
+    step_save_job(step, workflow, allocation);
+    step_done_job(step, FX_CANCEL_JOB, workflow, allocation);
+    step_done_job(step, FX_BEGIN_JOB, workflow, allocation);
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->seat->allocation == allocation)
+            step_done(step, FX_TELL_END, workflow->runs[i]);
+    bool is_last = seat_loses(step, allocation_run(workflow, allocation), allocation);
+    step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, workflow, allocation);
+}
+
+/* Slurm holds the job: nobody will ever start it, for any of its runs. */
+static void allocation_on_stuck(struct step *step, struct workflow *workflow,
+                                struct allocation *allocation)
+{
+    const struct run *run = allocation_run(workflow, allocation);
+    allocation->is_closed = true;
+    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
+    if (!seat_is_open(run) || !seat_left(workflow, run->seat))
+        step_tell_job(step, FACT_JOB_STUCK, workflow, allocation);
+}
+
+/* What a pending job waits for that can be helped. */
+static void allocation_on_pending(struct step *step, struct workflow *workflow,
+                                  struct allocation *allocation)
+{
+    const struct core_event *event = step->event;
+    const struct run *run = allocation_run(workflow, allocation);
+    bool is_wanted = (run->wish == WISH_NONE && run_is_in(run, allocation)) ||
+                     allocation_is_wanted(workflow, allocation);
+    if (event->seen.is_stuck)
+        allocation_on_stuck(step, workflow, allocation);
+    else if (event->seen.is_waiting && allocation->restarts && is_wanted)
+        (void)step_do_job(step, FX_BEGIN_JOB, workflow, allocation);
+}
+
+/* Its state, reason and nodes; true if they are new. */
+static bool allocation_note(const struct step *step, struct allocation *allocation)
+{
+    const struct core_event *event = step->event;
+    const char *reason = event->seen.reason ? event->seen.reason : "";
+    const char *nodes = event->seen.nodes ? event->seen.nodes : "";
+    if (event->seen.is_stuck && !*nodes)
+        nodes = allocation->nodes; /* where its launch failed, if it was seen there */
+    bool is_news = allocation->absent_since_ms ||
+                   !text_equal(allocation->state, event->seen.state) ||
+                   !text_equal(allocation->reason, reason) || !text_equal(allocation->nodes, nodes);
+    allocation->absent_since_ms = 0;
+    (void)snprintf(allocation->state, sizeof allocation->state, "%s", event->seen.state);
+    if (nodes != allocation->nodes)
+        (void)snprintf(allocation->nodes, sizeof allocation->nodes, "%s", nodes);
+    allocation_set_reason(allocation, reason);
+    return is_news;
+}
+
+/* Its restarts, start and limit; true if they are new. */
+static bool allocation_note_times(struct step *step, struct workflow *workflow,
+                                  struct allocation *allocation)
+{
+    const struct core_event *event = step->event;
+    bool is_news = false;
+    if (event->seen.restarts > allocation->restarts) {
+        allocation->restarts = event->seen.restarts;
+        allocation->started_ms = 0;
+        step_tell_job(step, FACT_JOB_RESTARTED, workflow, allocation);
+        is_news = true;
+    }
+    if (event->seen.is_running && !allocation->started_ms) {
+        allocation->started_ms = event->seen.started_ms ? event->seen.started_ms : step->now_ms;
+        is_news = true;
+    }
+    if (event->seen.limit_s && event->seen.limit_s != allocation->time_s) {
+        allocation->time_s = event->seen.limit_s; /* of the partition, or a person's */
+        is_news = true;
+    }
+    return is_news;
+}
+
+static void allocation_on_seen(struct step *step, struct workflow *workflow,
+                               struct allocation *allocation)
+{
+    const struct core_event *event = step->event;
+    if (!allocation->slurm_id) /* seen before the submission's answer */
+        allocation_adopt(step, workflow, allocation);
+    bool is_news = allocation_note(step, allocation);
+    if (event->seen.is_final) {
+        allocation_end(step, workflow, allocation);
+        return;
+    }
+    if (allocation_note_times(step, workflow, allocation) || is_news)
+        step_save_job(step, workflow, allocation);
+    if (!event->seen.is_running) {
+        allocation_on_pending(step, workflow, allocation);
+        return;
+    }
+    step_done_job(step, FX_BEGIN_JOB, workflow, allocation);
+    step_tell_job(step, FACT_JOB_RUNS, workflow, allocation);
+}
+
+static void allocation_on_absent(struct step *step, struct workflow *workflow,
+                                 struct allocation *allocation)
+{
+    /* Nobody looked for a while: the daemon or the controller was away. */
+    bool is_new = step->now_ms - allocation->absent_seen_ms > ABSENCE_GAP_MS;
+    allocation->absent_seen_ms = step->now_ms;
+    if (!allocation->absent_since_ms || is_new) {
+        allocation->absent_since_ms = step->now_ms;
+        step_save_job(step, workflow, allocation);
+        step_tell_job(step, FACT_JOB_MISSED, workflow, allocation);
+    }
+    if (allocation_is_idle(workflow, allocation) ||
+        step->now_ms - allocation->absent_since_ms >= ABSENCE_MS) {
+        allocation->state[0] = '\0';
+        allocation_end(step, workflow, allocation);
+    }
+}
+
+/* --- What comes back -------------------------------------------------------------------------- */
+
+static void allocation_warn(struct step *step, const struct workflow *workflow,
+                            const struct allocation *allocation, const char *what)
+{
+    struct run *run = allocation_run(workflow, allocation);
+    struct core_effect *warning = step_add(step, FX_WARNING, run->phase->workflow);
+    warning->run = run;
+    (void)snprintf(warning->message, sizeof warning->message,
+                   "job %u was over, and Slurm has it again (%s): %s", allocation->slurm_id,
+                   step->event->seen.state, what);
+}
+
+/* A run in it has not ended, so no other run was begun in its place. */
+static void allocation_revive(struct step *step, struct workflow *workflow,
+                              struct allocation *allocation)
+{
+    bool goes_on = allocation_run(workflow, allocation)->wish == WISH_NONE;
+    allocation_warn(step, workflow, allocation,
+                    goes_on ? "its run goes on" : "its run is stopped again");
+    allocation->ended = allocation->is_closed = false;
+    allocation->ended_ms = allocation->started_ms = 0;
+    step_save_job(step, workflow, allocation);
+    step_tell_job(step, FACT_JOB_BACK, workflow, allocation);
+    allocation_on_seen(step, workflow, allocation);
+}
+
+static void allocation_on_gone(struct step *step, struct workflow *workflow,
+                               struct allocation *allocation)
+{
+    allocation->is_back = false;
+    step_done_job(step, FX_CANCEL_JOB, workflow, allocation);
+}
+
+/* Slurm has told that it is over, or did not know it for long, and has it now: a controller that
+ * was restored from an older state starts such jobs again. Another run may have taken the place of
+ * its run since. */
+static void allocation_on_back(struct step *step, struct workflow *workflow,
+                               struct allocation *allocation)
+{
+    if (step->event->seen.is_final) {
+        allocation_on_gone(step, workflow, allocation);
+        return;
+    }
+    if (step->event->slurm_id)
+        allocation->slurm_id = step->event->slurm_id;
+    if (!allocation_is_idle(workflow, allocation)) {
+        allocation_revive(step, workflow, allocation);
+        return;
+    }
+    if (!allocation->is_back) {
+        allocation_warn(step, workflow, allocation, "it is cancelled");
+        step_save_job(step, workflow, allocation);
+    }
+    allocation->is_back = true;
+    /* Once more, if it has not helped. */
+    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+typedef void allocation_handler(struct step *step, struct workflow *workflow,
+                                struct allocation *allocation);
+
+/* An answer that comes when the allocation is known, or over, has been overtaken. */
+static allocation_handler *const allocation_table[ALLOCATION_STATE_COUNT][ALLOCATION_EVENT_COUNT] =
+    {
+        [ALLOCATION_INTENDED] =
+            {
+                [EV_SUBMITTED] = allocation_on_submitted,
+                [EV_REFUSED] = allocation_on_refused,
+                [EV_LIMITED] = allocation_on_limited,
+                [EV_UNSURE] = allocation_on_unsure,
+                [EV_UNKNOWN] = allocation_on_unknown,
+                [EV_JOB_SEEN] = allocation_on_seen,
+            },
+        [ALLOCATION_KNOWN] =
+            {
+                [EV_SUBMITTED] = allocation_stop_asking,
+                [EV_REFUSED] = allocation_stop_asking,
+                [EV_LIMITED] = allocation_stop_asking,
+                [EV_UNSURE] = allocation_stop_asking,
+                [EV_UNKNOWN] = allocation_stop_asking,
+                [EV_JOB_SEEN] = allocation_on_seen,
+                [EV_JOB_ABSENT] = allocation_on_absent,
+            },
+        [ALLOCATION_ENDED] =
+            {
+                [EV_SUBMITTED] = allocation_stop_asking,
+                [EV_REFUSED] = allocation_stop_asking,
+                [EV_LIMITED] = allocation_stop_asking,
+                [EV_UNSURE] = allocation_stop_asking,
+                [EV_UNKNOWN] = allocation_stop_asking,
+                [EV_JOB_SEEN] = allocation_on_back,
+                [EV_JOB_ABSENT] = allocation_on_gone,
+            },
+};
+
+enum allocation_state allocation_state(const struct allocation *allocation)
+{
+    return allocation->ended      ? ALLOCATION_ENDED
+           : allocation->slurm_id ? ALLOCATION_KNOWN
+                                  : ALLOCATION_INTENDED;
+}
+
+void allocation_on_fact(struct step *step, const struct fact *fact)
+{
+    allocation_handler *handler = allocation_table[allocation_state(fact->allocation)][fact->kind];
+    if (handler)
+        handler(step, fact->workflow, fact->allocation);
+}
+
+/* --- Afterwards ------------------------------------------------------------------------------- */
+
+/* Whether the run of its seat has no use for this candidate. */
+static bool candidate_is_vain(const struct run *run, const struct allocation *candidate)
+{
+    if (seat_is_open(run))
+        return run->wish != WISH_NONE;
+    bool never_began = run->state == RUN_ENDED && !run->has_begun && !run->in_place;
+    return run->seat->allocation != candidate || never_began;
+}
+
+void allocation_settle(struct step *step, struct workflow *workflow)
+{
+    size_t count = workflow->allocation_count; /* none of a run that follows is in vain */
+    for (size_t i = 0; i < count; i++) {
+        struct allocation *candidate = workflow->allocations[i];
+        if (!allocation_is_candidate(candidate) || candidate->ended)
+            continue;
+        const struct run *run = allocation_run(workflow, candidate);
+        if (!candidate_is_vain(run, candidate))
+            continue;
+        if (candidate->slurm_id && !candidate->is_closed) {
+            candidate->is_closed = true;
+            (void)step_do_job(step, FX_CANCEL_JOB, workflow, candidate);
+        } else if (!candidate->slurm_id && !candidate->is_asked && !seat_is_open(run)) {
+            candidate->ended = true; /* nobody waits for it */
+            step_save_job(step, workflow, candidate);
+        }
+    }
+}
+
+bool allocation_is_going(const struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        const struct allocation *allocation = workflow->allocations[i];
+        if (allocation->is_back ||
+            (allocation_is_candidate(allocation) && allocation->is_closed && !allocation->ended))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,93 @@
+/* Seats: which allocation a seat has, where there are several candidates for it.
+ *
+ * Which candidate serves the seat is not decided here. Leads make that decision, by the claim on
+ * the folder of the seat (doc/protocol.md), so that it is right also while nobody but Slurm is
+ * there; the lead's report tells it. Until then no candidate may be cancelled because another one
+ * was seen to run: the one that Slurm shows as running may be the one that came second. */
+#include "daemon/core/step.h"
+
+#include "lib/text.h"
+
+#include <string.h>
+
+struct seat *seat_new(struct step *step, struct workflow *workflow)
+{
+    struct seat *seat = workflow_add_seat(workflow);
+    seat->id = ++step->config->last_seat;
+    return seat;
+}
+
+struct allocation *seat_left(const struct workflow *workflow, const struct seat *seat)
+{
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        struct allocation *candidate = workflow->allocations[i];
+        if (candidate->seat == seat && !candidate->ended && !candidate->is_closed)
+            return candidate;
+    }
+    return NULL;
+}
+
+/* Likewise, or one that has not ended although it was cancelled. */
+static struct allocation *seat_there(const struct workflow *workflow, const struct seat *seat)
+{
+    struct allocation *there = seat_left(workflow, seat);
+    for (size_t i = 0; i < workflow->allocation_count && !there; i++)
+        if (workflow->allocations[i]->seat == seat && !workflow->allocations[i]->ended)
+            there = workflow->allocations[i];
+    return there;
+}
+
+bool seat_loses(struct step *step, struct run *run, const struct allocation *allocation)
+{
+    struct allocation *there = seat_there(run->phase->workflow, run->seat);
+    if (!seat_is_open(run) || !there)
+        return true;
+    if (run->seat->allocation == allocation) {
+        run->seat->allocation = there;
+        step_save_run(step, run);
+    }
+    return false;
+}
+
+void seat_decide(struct run *run, const char *token, uint32_t slurm_id)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    struct allocation *found = NULL;
+    if (!seat_is_open(run))
+        return;
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        struct allocation *candidate = workflow->allocations[i];
+        if (candidate->seat != run->seat)
+            continue;
+        if (token ? text_equal(candidate->token, token)
+                  : slurm_id && candidate->slurm_id == slurm_id)
+            found = candidate;
+    }
+    if (found)
+        run->seat->allocation = found;
+}
+
+static bool seat_slot_is_taken(const struct workflow *workflow, const struct allocation *allocation,
+                               unsigned slot)
+{
+    for (size_t i = 0; i < workflow->run_count; i++) {
+        const struct run *run = workflow->runs[i];
+        if (run->state != RUN_ENDED && run->seat->allocation == allocation &&
+            run->seat->slot == slot)
+            return true;
+    }
+    return false;
+}
+
+void seat_join(struct step *step, struct run *run, struct allocation *allocation)
+{
+    const struct workflow *workflow = run->phase->workflow;
+    struct seat *seat = run->seat;
+    step_new_token(step, seat->token);
+    while (seat_slot_is_taken(workflow, allocation, seat->slot))
+        seat->slot++;
+    seat->allocation = allocation;
+    for (size_t i = 0; i < workflow->run_count; i++)
+        if (workflow->runs[i]->seat->allocation == allocation)
+            workflow->runs[i]->idle_ms = 0;
+}

@@ -1,0 +1,1 @@
+SELECT id, token, slot FROM seat WHERE workflow = :workflow ORDER BY id

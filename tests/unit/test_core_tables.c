@@ -1,0 +1,258 @@
+/* The tables of the core's layers, cell by cell: what each event and each fact does in each state.
+ * A cell of a table is empty, or it is what the table here says. */
+#include "tests/unit/unit.h"
+
+#include "daemon/core/step.h"
+#include "lib/text.h"
+#include "tests/unit/core_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct column {
+    unsigned kind;
+    const char *name;
+};
+
+/* A world in which one run is there, and a step in it. */
+struct stage {
+    struct world world;
+    struct phase *phase;
+    struct run *run;
+    struct allocation *allocation;
+    struct core_config config;
+    struct core_event event;
+    struct facts facts;
+    struct core_effects effects;
+    struct step step;
+};
+
+static void stage_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+{
+    (void)arg;
+    memset(ret_token, 'f', TOKEN_LENGTH);
+    ret_token[TOKEN_LENGTH] = '\0';
+}
+
+static void stage_begin(struct stage *stage)
+{
+    *stage = (struct stage){.config = {.token = stage_token}};
+    world_init(&stage->world);
+    world_begin(&stage->world, false);
+    stage->phase = world_phase(&stage->world, "validate");
+    stage->run = stage->phase->run;
+    stage->allocation = stage->run->seat->allocation;
+    stage->event = (struct core_event){.now_ms = stage->world.now_ms,
+                                       .workflow = stage->world.workflow,
+                                       .phase = stage->phase,
+                                       .run = stage->run,
+                                       .allocation = stage->allocation,
+                                       .slurm_id = 41,
+                                       .outcome = OUTCOME_FAILED,
+                                       .cause = CAUSE_EXIT,
+                                       .step = 10};
+    stage->event.seen.state = "running";
+    stage->event.seen.is_running = true;
+    stage->step = (struct step){&stage->config, &stage->facts, &stage->event, &stage->effects,
+                                stage->world.now_ms};
+}
+
+static void stage_end(struct stage *stage)
+{
+    free(stage->facts.items);
+    core_effects_fini(&stage->effects);
+    world_fini(&stage->world);
+}
+
+static struct fact stage_fact(struct stage *stage, unsigned kind)
+{
+    stage->event.kind = kind < EV_COUNT ? (enum core_event_kind)kind : EV_TIME;
+    return (struct fact){.kind = kind,
+                         .workflow = stage->world.workflow,
+                         .phase = stage->phase,
+                         .run = stage->run,
+                         .allocation = stage->allocation};
+}
+
+/* A cell: the state that it moves to; "does" where it does something else; nothing where it is
+ * empty. */
+static void add_cell(struct text *grid, const struct stage *stage, const char *column,
+                     const char *moved_to)
+{
+    if (moved_to)
+        text_addf(grid, " %s: %s;", column, moved_to);
+    else if (stage->effects.count > 0 || stage->facts.count > 0)
+        text_addf(grid, " %s: does;", column);
+}
+
+/* --- Runs ------------------------------------------------------------------------------------- */
+
+static const struct column run_columns[] = {
+    {EV_RUN_STARTED, "started"},   {EV_RUN_STOPPING, "stopping"},
+    {EV_RUN_ENDED, "ended"},       {EV_RUN_SILENT, "silent"},
+    {EV_SEALED, "sealed"},         {EV_PROGRESS, "progress"},
+    {FACT_JOB_KNOWN, "known"},     {FACT_JOB_RUNS, "runs"},
+    {FACT_JOB_MISSED, "missed"},   {FACT_JOB_RESTARTED, "restarted"},
+    {FACT_JOB_REFUSED, "refused"}, {FACT_JOB_GIVEN_UP, "given up"},
+    {FACT_JOB_STUCK, "stuck"},     {FACT_JOB_BACK, "back"},
+    {FACT_JOB_ENDED, "job ended"},
+};
+
+static void add_run_cell(struct text *grid, enum run_state state, const struct column *column)
+{
+    struct stage stage;
+    stage_begin(&stage);
+    stage.run->state = state;
+    stage.run->has_begun = state >= RUN_RUNNING;
+    stage.run->outcome = state == RUN_ENDED ? OUTCOME_CANCELLED : OUTCOME_NONE;
+    stage.allocation->slurm_id = state == RUN_SUBMITTING ? 0 : 41;
+    struct fact fact = stage_fact(&stage, column->kind);
+    (column->kind < EV_COUNT ? run_on_fact : run_on_job_fact)(&stage.step, &fact);
+    bool has_moved = stage.run->state != state;
+    add_cell(grid, &stage, column->name, has_moved ? run_state_name(stage.run->state) : NULL);
+    stage_end(&stage);
+}
+
+/* What an allocation does to any run in it that has not ended. */
+static const char live_cells[] = " missed: does; restarted: does; refused: ended; given up: ended;"
+                                 " stuck: ended; back: does; job ended: does;";
+
+static const struct {
+    const char *worker_cells, *job_cells;
+} run_rows[RUN_STATE_COUNT] = {
+    {" started: running; ended: ended; silent: does; sealed: does; progress: does;",
+     " known: pending;"},
+    {" started: running; ended: ended; silent: does; sealed: does; progress: does;",
+     " runs: starting;"},
+    {" started: running; ended: ended; silent: does; sealed: does; progress: does;", ""},
+    {" stopping: stopping; ended: ended; silent: does; sealed: does; progress: does;", ""},
+    {" ended: ended; silent: does; sealed: does; progress: does;", ""},
+    {" silent: does; sealed: does;", " restarted: does;"},
+};
+
+static void what_happens_to_a_run(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < RUN_STATE_COUNT; i++) {
+        struct text grid = {0}, expected = {0};
+        text_addf(&grid, "%s:", run_state_name((enum run_state)i));
+        for (size_t j = 0; j < sizeof run_columns / sizeof *run_columns; j++)
+            add_run_cell(&grid, (enum run_state)i, &run_columns[j]);
+        text_addf(&expected, "%s:%s%s%s", run_state_name((enum run_state)i),
+                  run_rows[i].worker_cells, run_rows[i].job_cells,
+                  i == RUN_ENDED ? "" : live_cells);
+        assert_string_equal(text_string(&grid), text_string(&expected));
+        text_fini(&grid);
+        text_fini(&expected);
+    }
+}
+
+/* --- Allocations ------------------------------------------------------------------------------ */
+
+static const struct column job_columns[] = {
+    {EV_SUBMITTED, "submitted"}, {EV_REFUSED, "refused"}, {EV_LIMITED, "limited"},
+    {EV_UNSURE, "unsure"},       {EV_UNKNOWN, "unknown"}, {EV_JOB_SEEN, "seen"},
+    {EV_JOB_ABSENT, "absent"},
+};
+
+static const char *const allocation_names[] = {"intended", "known", "ended"};
+
+static void add_job_cell(struct text *grid, enum allocation_state state,
+                         const struct column *column)
+{
+    struct stage stage;
+    stage_begin(&stage);
+    stage.allocation->slurm_id = state == ALLOCATION_INTENDED ? 0 : 41;
+    stage.allocation->ended = state == ALLOCATION_ENDED;
+    stage.run->state = state == ALLOCATION_INTENDED ? RUN_SUBMITTING : RUN_PENDING;
+    if (state == ALLOCATION_ENDED) {
+        stage.run->state = RUN_ENDED;
+        stage.run->outcome = OUTCOME_LOST;
+    }
+    struct fact fact = stage_fact(&stage, column->kind);
+    allocation_on_fact(&stage.step, &fact);
+    enum allocation_state after = allocation_state(stage.allocation);
+    add_cell(grid, &stage, column->name, after != state ? allocation_names[after] : NULL);
+    stage_end(&stage);
+}
+
+static void what_happens_to_an_allocation(void **state)
+{
+    (void)state;
+    struct text grid = {0};
+    for (unsigned i = 0; i < ALLOCATION_STATE_COUNT; i++) {
+        text_addf(&grid, "%s:", allocation_names[i]);
+        for (size_t j = 0; j < sizeof job_columns / sizeof *job_columns; j++)
+            add_job_cell(&grid, (enum allocation_state)i, &job_columns[j]);
+        text_addf(&grid, "\n");
+    }
+    assert_string_equal(
+        text_string(&grid),
+        "intended: submitted: known; refused: ended; limited: does; unsure: does; unknown: does;"
+        " seen: known;\n"
+        "known: submitted: does; refused: does; limited: does; unsure: does; unknown: does;"
+        " seen: does; absent: does;\n"
+        "ended: submitted: does; refused: does; limited: does; unsure: does; unknown: does;"
+        " seen: does; absent: does;\n");
+    text_fini(&grid);
+}
+
+/* --- Phases ----------------------------------------------------------------------------------- */
+
+static const struct column phase_columns[] = {
+    {FACT_RUN_BEGAN, "run began"},       {FACT_RUN_ENDED, "run ended"},
+    {FACT_RUN_REQUEUED, "run requeued"}, {EV_JUDGED, "judged"},
+    {EV_REMEDIED, "remedied"},
+};
+
+static void add_phase_cell(struct text *grid, enum phase_state state, const struct column *column)
+{
+    struct stage stage;
+    stage_begin(&stage);
+    stage.phase->state = state;
+    stage.phase->hold = state == PHASE_HELD ? HOLD_FAILURE : HOLD_NONE;
+    stage.run->state = column->kind == FACT_RUN_BEGAN ? RUN_STARTING : RUN_ENDED;
+    stage.run->outcome = OUTCOME_SUCCEEDED;
+    stage.phase->remedies = calloc(1, sizeof *stage.phase->remedies);
+    assert_non_null(stage.phase->remedies);
+    stage.phase->remedies[0] = (struct remedy){.cause = strdup("oom"), .times = 1, .used = 1};
+    stage.phase->remedy_count = 1;
+    stage.phase->remedy = column->kind == EV_REMEDIED ? stage.phase->remedies : NULL;
+    struct fact fact = stage_fact(&stage, column->kind);
+    phase_on_fact(&stage.step, &fact);
+    bool has_moved = stage.phase->state != state;
+    add_cell(grid, &stage, column->name, has_moved ? phase_state_name(stage.phase->state) : NULL);
+    stage_end(&stage);
+}
+
+static void what_happens_to_a_phase(void **state)
+{
+    (void)state;
+    struct text grid = {0};
+    for (unsigned i = 0; i < PHASE_STATE_COUNT; i++) {
+        text_addf(&grid, "%s:", phase_state_name((enum phase_state)i));
+        for (size_t j = 0; j < sizeof phase_columns / sizeof *phase_columns; j++)
+            add_phase_cell(&grid, (enum phase_state)i, &phase_columns[j]);
+        text_addf(&grid, "\n");
+    }
+    assert_string_equal(text_string(&grid), "blocked:\n"
+                                            "queued: run began: active; run ended: deciding;\n"
+                                            "active: run ended: deciding;\n"
+                                            "deciding: judged: succeeded; remedied: held;\n"
+                                            "held: run requeued: queued;\n"
+                                            "succeeded:\n"
+                                            "failed:\n"
+                                            "cancelled:\n"
+                                            "skipped:\n");
+    text_fini(&grid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_happens_to_a_run),
+        cmocka_unit_test(what_happens_to_an_allocation),
+        cmocka_unit_test(what_happens_to_a_phase),
+    };
+    return cmocka_run_group_tests_name("core tables", tests, NULL, NULL);
+}

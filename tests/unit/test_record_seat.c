@@ -1,0 +1,177 @@
+/* A record that was written before jobs had seats, by a daemon of schema 11. */
+#include "tests/unit/record.h"
+
+#include "daemon/store/store_private.h"
+#include "lib/file.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OLD_VERSION = 11 };
+
+static void run_sql(const struct record *record, const char *sql)
+{
+    sqlite3 *db;
+    char *problem = NULL;
+    assert_int_equal(sqlite3_open(record->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &problem) != SQLITE_OK)
+        fail_msg("%s", problem);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Puts that record in the place of a new one, and opens it. */
+static void open_old(struct record *record)
+{
+    const char *source = getenv("SRC");
+    char *path = text_format("%s/tests/unit/record_011.sql", source ? source : "."), *rows = NULL;
+    char *mark = text_format("PRAGMA user_version = %d; PRAGMA application_id = %d", OLD_VERSION,
+                             STORE_APPLICATION_ID);
+    struct error err;
+    if (file_read(path, 1 << 20, &rows, NULL, &err) < 0)
+        fail_msg("%s", err.message);
+    record_open(record);
+    store_close(record->store);
+    record->store = NULL;
+    assert_int_equal(unlink(record->path), 0);
+    for (int i = 0; i < OLD_VERSION; i++)
+        run_sql(record, migrations[i].sql);
+    run_sql(record, rows);
+    run_sql(record, mark);
+    if (store_open(record->path, "/runs", &record->store, &err) < 0)
+        fail_msg("%s", err.message);
+    free(path);
+    free(mark);
+    free(rows);
+}
+
+static struct core *load(struct record *record)
+{
+    struct core_config config = {0};
+    struct error err;
+    assert_int_equal(store_last_ids(record->store, &config, &err), 0);
+    assert_int_equal(config.last_seat, 7);
+    struct core *core = core_new(&config);
+    if (store_load(record->store, core, &err) < 0)
+        fail_msg("%s", err.message);
+    return core;
+}
+
+static void assert_token(const char *token, int number)
+{
+    char expected[TOKEN_LENGTH + 1];
+    (void)snprintf(expected, sizeof expected, "%032d", number);
+    assert_string_equal(token, expected);
+}
+
+static void its_rows_fit_together(void **state)
+{
+    struct record record;
+    (void)state;
+    open_old(&record);
+    record_assert(&record, "SELECT count(*) FROM pragma_foreign_key_check", "0");
+    record_assert(&record, "SELECT count(*) FROM job", "6");
+    record_assert(&record, "SELECT address || ' ' || job_id FROM v_run ORDER BY run",
+                  "1/validate#1 42,2/validate#1 43,3/validate#1 44,3/train#1 44,3/train#2 44,"
+                  "4/validate#1 45,4/train#1 45");
+    record_assert(&record, "SELECT kind || ' ' || target || ' ' || job FROM outbox",
+                  "cancel-job 1 1,lookup 4 4,tell-next 5 5,tell-next 7 7");
+    record_close(&record);
+}
+
+static void several_jobs_for_one_run_are_candidates_for_its_seat(void **state)
+{
+    struct record record;
+    (void)state;
+    open_old(&record);
+    struct core *core = load(&record);
+    const struct workflow *chosen = core_workflow(core, 1), *open = core_workflow(core, 2);
+    const struct run *run = chosen->runs[0];
+    assert_int_equal(chosen->seat_count, 1);
+    assert_token(run->seat->token, 1);
+    assert_ptr_equal(run->seat->allocation, chosen->allocations[1]);
+    assert_ptr_equal(chosen->allocations[0]->seat, run->seat);
+    assert_true(chosen->allocations[0]->is_closed);
+    assert_false(seat_is_open(run));
+    assert_true(seat_is_open(open->runs[0]));
+    assert_true(run_is_in(open->runs[0], open->allocations[1]));
+    core_free(core);
+    record_close(&record);
+}
+
+static void a_guest_has_a_seat_in_the_job_of_its_host(void **state)
+{
+    struct record record;
+    (void)state;
+    open_old(&record);
+    struct core *core = load(&record);
+    const struct workflow *workflow = core_workflow(core, 3);
+    const struct run *first = workflow->runs[0], *guest = workflow->runs[1];
+    assert_int_equal(workflow->allocation_count, 1);
+    assert_ptr_equal(guest->seat->allocation, first->seat->allocation);
+    assert_true(seat_is_joined(guest->seat) && !seat_is_joined(first->seat));
+    assert_token(guest->seat->token, 6);
+    assert_int_equal(guest->seat->slot, 1);
+    assert_ptr_equal(workflow->runs[2]->seat, guest->seat); /* after the requeue */
+    core_free(core);
+    record_close(&record);
+}
+
+static void a_run_that_goes_on_in_place_is_in_the_same_seat(void **state)
+{
+    struct record record;
+    (void)state;
+    open_old(&record);
+    struct core *core = load(&record);
+    const struct workflow *workflow = core_workflow(core, 4);
+    assert_int_equal(workflow->run_count, 2);
+    assert_ptr_equal(workflow->runs[0]->seat, workflow->runs[1]->seat);
+    core_free(core);
+    record_close(&record);
+}
+
+/* The job that is shared has started again: both sides of it go on, and are stored. */
+static void it_is_gone_on_with(void **state)
+{
+    struct record record;
+    struct core_effects effects = {0};
+    struct error err;
+    (void)state;
+    open_old(&record);
+    struct core *core = load(&record);
+    struct workflow *workflow = core_workflow(core, 3);
+    struct core_event event = {.kind = EV_JOB_SEEN,
+                               .now_ms = record_now_ms(),
+                               .workflow = workflow,
+                               .allocation = workflow->allocations[0]};
+    event.seen.state = "running";
+    event.seen.nodes = "n[3-4]";
+    event.seen.is_running = true;
+    event.seen.restarts = 1;
+    core_step(core, &event, &effects);
+    assert_int_equal(workflow->runs[2]->state, RUN_STARTING);
+    record_begin(&record);
+    for (size_t i = 0; i < effects.count; i++)
+        if (store_apply(record.store, &effects.items[i], event.now_ms, &err) < 0)
+            fail_msg("%s", err.message);
+    record_commit(&record);
+    record_assert(&record, "SELECT nodes FROM job WHERE workflow = 3", "n[3-4]");
+    record_assert(&record, "SELECT state FROM run WHERE id = 5", "starting");
+    core_effects_fini(&effects);
+    core_free(core);
+    record_close(&record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_rows_fit_together),
+        cmocka_unit_test(several_jobs_for_one_run_are_candidates_for_its_seat),
+        cmocka_unit_test(a_guest_has_a_seat_in_the_job_of_its_host),
+        cmocka_unit_test(a_run_that_goes_on_in_place_is_in_the_same_seat),
+        cmocka_unit_test(it_is_gone_on_with),
+    };
+    return cmocka_run_group_tests_name("record seat", tests, NULL, NULL);
+}
