@@ -352,6 +352,12 @@ static char *ask_raw(struct world *world, bool as_owner, const struct raw_reques
     return ask(fd, request->bytes, request->size, "\r\n\r\n");
 }
 
+/* libmicrohttpd 1.0 refuses a NUL by itself, and may do so without a word. */
+static bool is_refused(const char *reply)
+{
+    return reply[0] == '\0' || text_starts(reply, "HTTP/1.1 400");
+}
+
 static void a_nul_in_the_request_line_is_refused(void **state)
 {
     struct world *world = *state;
@@ -369,7 +375,7 @@ static void a_nul_in_the_request_line_is_refused(void **state)
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         for (int as_owner = 0; as_owner < 2; as_owner++) {
             char *reply = ask_raw(world, as_owner, &requests[i]);
-            if (!text_starts(reply, "HTTP/1.1 400"))
+            if (!is_refused(reply))
                 fail_msg("request %zu was answered %s", i, reply);
             free(reply);
         }
@@ -377,7 +383,8 @@ static void a_nul_in_the_request_line_is_refused(void **state)
     world_stop(world);
 }
 
-/* libmicrohttpd cuts such a value, for itself as for the daemon: nobody reads it in two ways. */
+/* libmicrohttpd 0.9 cuts such a value, for itself as for the daemon: nobody reads it in two ways.
+ */
 static void a_nul_in_the_value_of_a_header_gives_no_right(void **state)
 {
     struct world *world = *state;
@@ -400,7 +407,8 @@ static void a_nul_in_the_value_of_a_header_gives_no_right(void **state)
         for (int as_owner = 0; as_owner < 2; as_owner++) {
             char *reply = ask_raw(world, as_owner, &rows[i].request);
             const char *status = as_owner ? rows[i].as_owner : rows[i].as_worker;
-            if (!text_starts(reply, "HTTP/1.1 ") || !text_starts(reply + 9, status))
+            bool is_cut = text_starts(reply, "HTTP/1.1 ") && text_starts(reply + 9, status);
+            if (!is_cut && !is_refused(reply))
                 fail_msg("request %zu was answered %s", i, reply);
             free(reply);
         }
