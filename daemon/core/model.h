@@ -52,11 +52,11 @@ struct allocation {
 
 /* One place in an allocation, with a folder and a lead of its own. Runs take it one after another:
  * one that is promoted in place, and the one after a requeue, are new runs in the same seat. Phases
- * that run side by side have a seat each in one allocation. */
+ * that run side by side have a seat each in one allocation. The token names the folder. It is the
+ * token of the first allocation that was asked for the seat; a seat that joined one has its own. */
 struct seat {
     uint64_t id;
-    char token[TOKEN_LENGTH + 1];  /* names its folder: that of the first allocation that it had, */
-                                   /* and its own where it joined one */
+    char token[TOKEN_LENGTH + 1];
     struct allocation *allocation; /* of several candidates one that may still come, until a lead
                                       has claimed the folder */
     unsigned slot; /* which part of the GPUs is its: of members side by side; from 0 */

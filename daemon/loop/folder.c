@@ -357,11 +357,11 @@ int folder_make_job(const struct folder *folder, const char *script, struct erro
     if (status < 0)
         return status;
     bool is_new = status > 0;
-    bool is_rival = !text_equal(folder->own, folder->job);
-    if (is_rival)
+    bool is_candidate = !text_equal(folder->own, folder->job);
+    if (is_candidate)
         status = make(folder->own, err);
     if (status >= 0)
-        status = write_file(folder->own, is_new && !is_rival, "job.sh", script, 0700, err);
+        status = write_file(folder->own, is_new && !is_candidate, "job.sh", script, 0700, err);
     return status < 0 ? status : write_current(folder, is_new, err);
 }
 

@@ -20,7 +20,7 @@ struct store_launch;
 
 struct folder {
     char *workflow, *job, *phase, *out, *run;
-    char *own; /* of the job itself, for its log; of a rival it is another than `job` */
+    char *own; /* of the job itself, for its log; of a candidate it is another than `job` */
 };
 
 void folder_init(struct folder *folder, const struct home *home, const struct run *run);

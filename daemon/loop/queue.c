@@ -220,7 +220,7 @@ static void round_add(struct round *round, struct duty *duty)
         .priority = workflow->priority,
         .has = line->has,
         .gpus = gpus_of(job),
-        .is_rival = map_find(&round->runs, job->seat->id),
+        .is_candidate = map_find(&round->runs, job->seat->id),
         .owner = duty,
     };
 }

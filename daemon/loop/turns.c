@@ -34,7 +34,7 @@ static void put_in_order(struct turn *turns, size_t count)
         if (i == 0 || turns[i].workflow != turns[i - 1].workflow)
             before = 0;
         else
-            before += turns[i].run != turns[i - 1].run && !turns[i - 1].is_rival;
+            before += turns[i].run != turns[i - 1].run && !turns[i - 1].is_candidate;
         turns[i].place = turns[i].has + before;
     }
     qsort(turns, count, sizeof *turns, by_turn);
@@ -74,7 +74,7 @@ void turns_decide(struct turn *turns, size_t count, const struct turn_limits *li
     put_in_order(turns, count);
     for (size_t i = 0; i < count; i++) {
         struct turn *turn = &turns[i];
-        bool runs = !turn->is_rival && turn->run != newest;
+        bool runs = !turn->is_candidate && turn->run != newest;
         turn->wait = wait_for_room(turn->gpus, runs, limits, used);
         if (turn->wait == TURN_NEVER)
             continue; /* it stands in nobody's way */

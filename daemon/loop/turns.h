@@ -29,18 +29,19 @@ enum turn_wait {
 /* What limits.yaml allows at a time (0: as many as wanted), or what is in Slurm of it. */
 struct turn_limits {
     unsigned jobs;
-    unsigned running; /* those of the jobs that may run side by side: of the rivals of a run one */
-    unsigned gpus;    /* of these */
+    unsigned
+        running;   /* those of the jobs that may run side by side: of the candidates of a run one */
+    unsigned gpus; /* of these */
 };
 
 /* A job that would be submitted if only there were room. */
 struct turn {
     uint64_t workflow, job;
-    uint64_t run; /* equal for rivals, which must have their ids in a row; not 0 */
+    uint64_t run; /* equal for candidates, which must have their ids in a row; not 0 */
     int priority;
     unsigned has; /* how many runs of its workflow have jobs in Slurm */
     unsigned gpus;
-    bool is_rival;       /* its run has a job in Slurm already: of the two only one will run */
+    bool is_candidate;   /* its run has a job in Slurm already: of the two only one will run */
     void *owner;         /* the caller's */
     enum turn_wait wait; /* the answer */
     unsigned place;      /* in turns_decide(): how many runs of its workflow come before it */

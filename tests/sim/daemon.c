@@ -431,7 +431,7 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
     sim->has_faults = has_faults;
     unsigned submissions = 0;
     bool is_swept_apart = sim->is_swept && workflow->phases[SIM_PHASES].lanes == 0;
-    bool is_double = sim->has_rivals || is_swept_apart;
+    bool is_double = sim->has_candidates || is_swept_apart;
     for (unsigned i = 0; i < sim->daemon.outbox_count; i++)
         submissions += sim->daemon.outbox[i].kind == FX_SUBMIT;
     if (submissions != (event.event.hold ? 0 : is_double ? 2 : 1))

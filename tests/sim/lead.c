@@ -440,7 +440,7 @@ void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome)
 static void script_look(struct sim *sim, struct sim_job *job)
 {
     for (unsigned token = 1; token <= sim->tokens; token++) {
-        bool is_there = sim->host[token] != token_number(job->token); /* hosts have no rivals */
+        bool is_there = sim->host[token] != token_number(job->token); /* it has no candidates */
         for (struct sim_lead *lead = job->leads; lead && !is_there; lead = lead->next)
             is_there = lead->token == token;
         if (!is_there)

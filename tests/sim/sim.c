@@ -88,7 +88,7 @@ static struct workflow *sim_workflow(struct sim *sim)
             .promote_manual = !sim->is_swept && sim_chance(sim, 6),
             .slurm_options = strdup("{}"),
         };
-        if (i == 0 && sim->has_rivals) {
+        if (i == 0 && sim->has_candidates) {
             phase->gpu_type = strdup("a");
             phase->alternatives = strdup("a,b");
         }
@@ -241,8 +241,8 @@ static void sim_run(uint64_t seed, bool is_verbose, uint64_t *seconds)
     struct sim *sim = &world;
     sim->cancels = sim_chance(sim, 3);
     sim->is_beside = sim_chance(sim, 3);
-    sim->has_rivals = !sim->is_beside && sim_chance(sim, 2);
-    sim->is_swept = !sim->has_rivals && sim_chance(sim, 2);
+    sim->has_candidates = !sim->is_beside && sim_chance(sim, 2);
+    sim->is_swept = !sim->has_candidates && sim_chance(sim, 2);
     sim->lacks_type = sim_chance(sim, 5);
     daemon_begin(sim, sim_workflow(sim));
     for (; sim->now < WORLD_END_S; sim->now++) {

@@ -150,10 +150,10 @@ struct sim {
     int64_t steps_wanted[SIM_ROWS]; /* at its rung */
     unsigned nodes_wanted[SIM_ROWS];
     bool is_manual[SIM_ROWS];
-    bool is_swept;   /* both phases are members of a matrix */
-    bool is_beside;  /* the second phase shares the allocations of the first one */
-    bool has_rivals; /* the first phase leaves the choice between GPUs of types a and b ... */
-    bool lacks_type; /* ... and Slurm has none of type b */
+    bool is_swept;       /* both phases are members of a matrix */
+    bool is_beside;      /* the second phase shares the allocations of the first one */
+    bool has_candidates; /* the first phase leaves the choice between GPUs of types a and b ... */
+    bool lacks_type;     /* ... and Slurm has none of type b */
     /* By the number in a job's token: current.json, the folder it serves; and which Slurm job has
      * claimed its folder. */
     struct sim_folder *current[SIM_TOKENS_MAX];

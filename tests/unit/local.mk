@@ -382,9 +382,9 @@ tests_unit_test_hang_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 UNIT_TESTS += tests/unit/test_core_remedy
 tests_unit_test_core_remedy_SOURCES = tests/unit/test_core_remedy.c $(CORE_WORLD)
 tests_unit_test_core_remedy_LDADD = $(CORE_LDADD)
-UNIT_TESTS += tests/unit/test_core_rival
-tests_unit_test_core_rival_SOURCES = tests/unit/test_core_rival.c $(CORE_WORLD)
-tests_unit_test_core_rival_LDADD = $(CORE_LDADD)
+UNIT_TESTS += tests/unit/test_core_candidate
+tests_unit_test_core_candidate_SOURCES = tests/unit/test_core_candidate.c $(CORE_WORLD)
+tests_unit_test_core_candidate_LDADD = $(CORE_LDADD)
 
 UNIT_TESTS += tests/unit/test_remedies
 tests_unit_test_remedies_SOURCES = tests/unit/test_remedies.c

@@ -14,11 +14,11 @@ static const char one_phase[] = "name: one\n"
                                 "    resources: {nodes: 1, gpus: 2, time: 10m}\n"
                                 "    run: echo\n";
 
-static const char rivals[] = "name: rivals\n"
-                             "phases:\n"
-                             "  a:\n"
-                             "    resources: {nodes: 1, gpus: h200:2 | h100:2, time: 10m}\n"
-                             "    run: echo\n";
+static const char candidates[] = "name: candidates\n"
+                                 "phases:\n"
+                                 "  a:\n"
+                                 "    resources: {nodes: 1, gpus: h200:2 | h100:2, time: 10m}\n"
+                                 "    run: echo\n";
 
 static void submit(struct world *world, const char *spec)
 {
@@ -109,7 +109,7 @@ static void what_waits_at_a_limit_of_the_site_is_cancelled_at_once(void **state)
 
 static void so_are_jobs_of_which_one_would_do(void **state)
 {
-    cancel_at_a_limit(*state, rivals, 2);
+    cancel_at_a_limit(*state, candidates, 2);
 }
 
 /* --- Turns ------------------------------------------------------------------------------------ */
@@ -142,11 +142,11 @@ static void a_newcomer_takes_no_turn_from_those_who_wait(void **state)
     assert_int_equal(world_slurm_lines(world, "jobs"), 2);
 }
 
-static void rivals_may_all_be_in_slurm_where_one_may_run(void **state)
+static void candidates_may_all_be_in_slurm_where_one_may_run(void **state)
 {
     struct world *world = *state;
     limit(world, "running_jobs: 1\ngpus: 2\n");
-    submit(world, rivals);
+    submit(world, candidates);
     submit(world, one_phase);
     world_await(world, "/v1/workflows/2", "phases.0.run.job_reason",
                 "limits.yaml allows 1 running job at a time, and as many run or may start");
@@ -172,7 +172,7 @@ int main(void)
         TEST(what_waits_at_a_limit_of_the_site_is_cancelled_at_once),
         TEST(so_are_jobs_of_which_one_would_do),
         TEST(a_newcomer_takes_no_turn_from_those_who_wait),
-        TEST(rivals_may_all_be_in_slurm_where_one_may_run),
+        TEST(candidates_may_all_be_in_slurm_where_one_may_run),
     };
     return cmocka_run_group_tests_name("daemon queue", tests, NULL, NULL);
 }

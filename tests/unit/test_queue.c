@@ -133,14 +133,14 @@ static void a_large_job_is_not_overtaken_but_by_what_is_not_bounded(void **state
 }
 
 /* Of jobs of which only one will run, all may be in Slurm. */
-static void rivals_run_only_once(void **state)
+static void candidates_run_only_once(void **state)
 {
     (void)state;
     struct turn turns[] = {
         {.workflow = 1, .job = 1, .run = 1, .gpus = 4},
         {.workflow = 1, .job = 2, .run = 1, .gpus = 4},
         {.workflow = 1, .job = 3, .run = 3, .gpus = 4},
-        {.workflow = 2, .job = 9, .run = 8, .gpus = 4, .is_rival = true, .has = 1},
+        {.workflow = 2, .job = 9, .run = 8, .gpus = 4, .is_candidate = true, .has = 1},
     };
     struct turn again[4];
     memcpy(again, turns, sizeof turns);
@@ -176,7 +176,7 @@ int main(void)
         cmocka_unit_test(a_window_may_go_over_midnight),
         cmocka_unit_test(turns_go_by_priority_then_round_the_workflows),
         cmocka_unit_test(a_large_job_is_not_overtaken_but_by_what_is_not_bounded),
-        cmocka_unit_test(rivals_run_only_once),
+        cmocka_unit_test(candidates_run_only_once),
         cmocka_unit_test(who_may_not_go_passes_the_turn_on),
     };
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);

@@ -237,5 +237,5 @@ int main(void)
         TEST(what_follows_in_place_has_the_type_that_was_got),
         TEST(with_another_type_it_is_submitted),
     };
-    return cmocka_run_group_tests_name("core_rival", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("core_candidate", tests, NULL, NULL);
 }
