@@ -280,8 +280,10 @@ static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact 
 static void core_drain(struct step *step)
 {
     struct fact fact;
+    step->fact = &fact;
     while (step_take(step, &fact))
         listeners[fact.kind](step, &fact);
+    step->fact = NULL;
 }
 
 /* What follows from how things stand, whatever has happened. */
@@ -298,12 +300,17 @@ static void core_settle(struct step *step, struct workflow *workflow)
 
 void core_step(struct core *core, const struct core_event *event, struct core_effects *effects)
 {
-    struct step step = {&core->config, &core->facts, event, effects, event->now_ms};
     struct fact fact = {.kind = event->kind,
                         .workflow = event->workflow,
                         .phase = event->phase,
                         .run = event->run,
                         .allocation = event->allocation};
+    struct step step = {.config = &core->config,
+                        .facts = &core->facts,
+                        .event = event,
+                        .effects = effects,
+                        .now_ms = event->now_ms,
+                        .fact = &fact};
     assert(event->kind < EV_COUNT);
     if (event->kind == EV_TIME || event->kind == EV_CLOCK) {
         (event->kind == EV_TIME ? core_on_time : core_on_clock)(&step, core);

@@ -254,14 +254,15 @@ void phase_adopt_plan(struct step *step, struct phase *phase, const struct workf
 
 /* --- What is told of its run ------------------------------------------------------------------ */
 
-static void phase_on_run_began(struct step *step, struct phase *phase, struct run *run)
+static void phase_on_run_began(struct step *step, struct phase *phase)
 {
+    const struct run *run = step->fact->run;
     phase_move(step, phase, PHASE_ACTIVE, run->wish == WISH_NONE ? "" : phase->reason);
 }
 
-static void phase_on_run_requeued(struct step *step, struct phase *phase, struct run *run)
+static void phase_on_run_requeued(struct step *step, struct phase *phase)
 {
-    if (phase->run == run && phase->hold == HOLD_FAILURE)
+    if (phase->run == step->fact->run && phase->hold == HOLD_FAILURE)
         phase_go_on(step, phase, "Slurm has requeued its job");
 }
 
@@ -317,8 +318,9 @@ static bool run_must_resume(const struct run *run)
            run->wish == WISH_NONE && text_starts(run->message, "until ");
 }
 
-static void phase_on_run_ended(struct step *step, struct phase *phase, struct run *run)
+static void phase_on_run_ended(struct step *step, struct phase *phase)
 {
+    struct run *run = step->fact->run;
     char reason[REASON_MAX];
     if (run->requeues) {
         phase_go_on(step, phase, run_outcome_name(run->outcome));
@@ -366,9 +368,8 @@ static void phase_on_run_ended(struct step *step, struct phase *phase, struct ru
 
 /* --- What was worked out ---------------------------------------------------------------------- */
 
-static void phase_on_judged(struct step *step, struct phase *phase, struct run *run)
+static void phase_on_judged(struct step *step, struct phase *phase)
 {
-    (void)run;
     const struct core_event *event = step->event;
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
@@ -425,7 +426,7 @@ static void phase_choose_place(struct phase *phase, enum remedy_resume resume,
     }
 }
 
-static void phase_on_remedied(struct step *step, struct phase *phase, struct run *run)
+static void phase_on_remedied(struct step *step, struct phase *phase)
 {
     const struct core_event *event = step->event;
     const struct remedy *remedy = phase->remedy;
@@ -433,7 +434,7 @@ static void phase_on_remedied(struct step *step, struct phase *phase, struct run
     unsigned used, times;
     if (!remedy) /* cancelled meanwhile */
         return;
-    run = phase->run;
+    struct run *run = phase->run;
     bool was_judged = run->outcome == OUTCOME_SUCCEEDED;
     phase_count_remedies(phase, remedy->cause, &used, &times);
     (void)snprintf(reason, sizeof reason, "remedy %.64s %u of %u%s%.160s", remedy->cause, used,
@@ -457,7 +458,7 @@ static void phase_on_remedied(struct step *step, struct phase *phase, struct run
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-typedef void phase_handler(struct step *step, struct phase *phase, struct run *run);
+typedef void phase_handler(struct step *step, struct phase *phase);
 
 /* A row a state. An empty cell: it is no news, or comes too late. */
 static phase_handler *const phase_table[PHASE_STATE_COUNT][FACT_COUNT] = {
@@ -471,5 +472,5 @@ void phase_on_fact(struct step *step, const struct fact *fact)
 {
     phase_handler *handler = phase_table[fact->phase->state][fact->kind];
     if (handler)
-        handler(step, fact->phase, fact->run);
+        handler(step, fact->phase);
 }

@@ -91,12 +91,11 @@ void run_set_resume(struct run *run, const char *path, int64_t at)
     run->resume_step = copy ? at : -1;
 }
 
-typedef void run_handler(struct step *step, struct run *run, const struct fact *fact);
+typedef void run_handler(struct step *step, struct run *run);
 
-static void run_on_started(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_started(struct step *step, struct run *run)
 {
     const struct core_event *event = step->event;
-    (void)fact;
     seat_decide(run, event->token, event->slurm_id);
     const struct allocation *allocation = run->seat->allocation;
     if (allocation_is_candidate(allocation) && allocation->ended && !run->silent_since_ms)
@@ -116,17 +115,15 @@ static void run_on_started(struct step *step, struct run *run, const struct fact
         run_stop(step, run, run->wish, run->phase->reason);
 }
 
-static void run_on_stopping(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_stopping(struct step *step, struct run *run)
 {
-    (void)fact;
     run->told_ms = step->now_ms;
     run_move(step, run, RUN_STOPPING, step->event->message ? step->event->message : "");
 }
 
-static void run_on_ended(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_ended(struct step *step, struct run *run)
 {
     const struct core_event *event = step->event;
-    (void)fact;
     seat_decide(run, event->token, event->slurm_id);
     run->has_begun = true;
     run->exit_code = event->exit_code;
@@ -191,10 +188,9 @@ static void run_end_by_job(struct step *step, struct run *run)
     }
 }
 
-static void run_on_silent(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_silent(struct step *step, struct run *run)
 {
     const struct allocation *allocation = run->seat->allocation;
-    (void)fact;
     step_done(step, FX_READ_OUTCOME, run);
     if (allocation_may_come(step, run) || !allocation->ended)
         return;
@@ -205,21 +201,18 @@ static void run_on_silent(struct step *step, struct run *run, const struct fact 
 }
 
 /* It has ended, and what its folder says changes nothing. */
-static void run_on_read(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_read(struct step *step, struct run *run)
 {
-    (void)fact;
     step_done(step, FX_READ_OUTCOME, run);
 }
 
-static void run_on_sealed(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_sealed(struct step *step, struct run *run)
 {
-    (void)fact;
     step_done(step, FX_SEAL, run);
 }
 
-static void run_on_progress(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_progress(struct step *step, struct run *run)
 {
-    (void)fact;
     if (step->event->step <= run->last_step)
         return;
     if (run->last_step < 0)
@@ -230,56 +223,54 @@ static void run_on_progress(struct step *step, struct run *run, const struct fac
 
 /* --- What is told of its allocation ----------------------------------------------------------- */
 
-static void run_on_job_known(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_known(struct step *step, struct run *run)
 {
     run_move(step, run, RUN_PENDING, "");
-    if (run->wish != WISH_NONE && !allocation_is_candidate(fact->allocation))
+    if (run->wish != WISH_NONE && !allocation_is_candidate(step->fact->allocation))
         allocation_withdraw(step, run);
 }
 
-static void run_on_job_runs(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_runs(struct step *step, struct run *run)
 {
-    run_move(step, run, RUN_STARTING, fact->allocation->nodes);
+    run_move(step, run, RUN_STARTING, step->fact->allocation->nodes);
 }
 
-static void run_on_job_missed(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_missed(struct step *step, struct run *run)
 {
-    (void)fact;
     (void)step_do(step, FX_READ_OUTCOME, run);
 }
 
 /* While Slurm requeues a job it looks cancelled for a moment, and its lead may have believed it. */
-static void run_on_job_requeued(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_requeued(struct step *step, struct run *run)
 {
-    (void)fact;
     if (run->outcome == OUTCOME_CANCELLED && run->wish == WISH_NONE)
         step_tell_run(step, FACT_RUN_REQUEUED, run);
 }
 
-static void run_on_job_refused(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_refused(struct step *step, struct run *run)
 {
     char message[REASON_MAX];
-    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s", fact->allocation->reason);
+    (void)snprintf(message, sizeof message, "refused by Slurm: %.200s",
+                   step->fact->allocation->reason);
     run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
 }
 
-static void run_on_job_given_up(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_given_up(struct step *step, struct run *run)
 {
-    (void)fact;
     run_end(step, run, OUTCOME_CANCELLED, CAUSE_NONE, "not submitted any more");
 }
 
-static void run_on_job_stuck(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_stuck(struct step *step, struct run *run)
 {
     char message[REASON_MAX];
-    (void)snprintf(message, sizeof message, "held by Slurm: %.200s", fact->allocation->reason);
+    (void)snprintf(message, sizeof message, "held by Slurm: %.200s",
+                   step->fact->allocation->reason);
     run_end(step, run, OUTCOME_FAILED, CAUSE_LAUNCH, message);
 }
 
 /* A wish to stop the run still holds: Slurm may have forgotten the cancellation. */
-static void run_on_job_back(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_back(struct step *step, struct run *run)
 {
-    (void)fact;
     run->silent_since_ms = 0;
     step_save_run(step, run);
     if (run->wish != WISH_NONE)
@@ -287,9 +278,8 @@ static void run_on_job_back(struct step *step, struct run *run, const struct fac
 }
 
 /* The run may have left its outcome in a file. */
-static void run_on_job_ended(struct step *step, struct run *run, const struct fact *fact)
+static void run_on_job_ended(struct step *step, struct run *run)
 {
-    (void)fact;
     if (!run->silent_since_ms)
         run->silent_since_ms = step->now_ms;
     (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
@@ -328,16 +318,16 @@ static run_handler *const run_table[RUN_STATE_COUNT][FACT_COUNT] = {
                    [FACT_JOB_RESTARTED] = run_on_job_requeued},
 };
 
-static void run_take(struct step *step, struct run *run, const struct fact *fact)
+static void run_take(struct step *step, struct run *run)
 {
-    run_handler *handler = run_table[run->state][fact->kind];
+    run_handler *handler = run_table[run->state][step->fact->kind];
     if (handler)
-        handler(step, run, fact);
+        handler(step, run);
 }
 
 void run_on_fact(struct step *step, const struct fact *fact)
 {
-    run_take(step, fact->run, fact);
+    run_take(step, fact->run);
 }
 
 void run_on_job_fact(struct step *step, const struct fact *fact)
@@ -346,7 +336,7 @@ void run_on_job_fact(struct step *step, const struct fact *fact)
     size_t count = workflow->run_count; /* those that follow are not in it */
     for (size_t i = 0; i < count; i++)
         if (run_is_in(workflow->runs[i], fact->allocation))
-            run_take(step, workflow->runs[i], fact);
+            run_take(step, workflow->runs[i]);
 }
 
 /* --- Time ------------------------------------------------------------------------------------- */

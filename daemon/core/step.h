@@ -59,6 +59,7 @@ struct step {
     const struct core_event *event;
     struct core_effects *effects;
     int64_t now_ms;
+    const struct fact *fact; /* that is being passed on */
 };
 
 enum {

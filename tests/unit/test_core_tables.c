@@ -23,6 +23,7 @@ struct stage {
     struct core_config config;
     struct core_event event;
     struct facts facts;
+    struct fact fact;
     struct core_effects effects;
     struct step step;
 };
@@ -53,8 +54,12 @@ static void stage_begin(struct stage *stage)
                                        .step = 10};
     stage->event.seen.state = "running";
     stage->event.seen.is_running = true;
-    stage->step = (struct step){&stage->config, &stage->facts, &stage->event, &stage->effects,
-                                stage->world.now_ms};
+    stage->step = (struct step){.config = &stage->config,
+                                .facts = &stage->facts,
+                                .event = &stage->event,
+                                .effects = &stage->effects,
+                                .now_ms = stage->world.now_ms,
+                                .fact = &stage->fact};
 }
 
 static void stage_end(struct stage *stage)
@@ -64,14 +69,15 @@ static void stage_end(struct stage *stage)
     world_fini(&stage->world);
 }
 
-static struct fact stage_fact(struct stage *stage, unsigned kind)
+static const struct fact *stage_fact(struct stage *stage, unsigned kind)
 {
     stage->event.kind = kind < EV_COUNT ? (enum core_event_kind)kind : EV_TIME;
-    return (struct fact){.kind = kind,
-                         .workflow = stage->world.workflow,
-                         .phase = stage->phase,
-                         .run = stage->run,
-                         .allocation = stage->allocation};
+    stage->fact = (struct fact){.kind = kind,
+                                .workflow = stage->world.workflow,
+                                .phase = stage->phase,
+                                .run = stage->run,
+                                .allocation = stage->allocation};
+    return &stage->fact;
 }
 
 /* A cell: the state that it moves to; "does" where it does something else; nothing where it is
@@ -106,8 +112,8 @@ static void add_run_cell(struct text *grid, enum run_state state, const struct c
     stage.run->has_begun = state >= RUN_RUNNING;
     stage.run->outcome = state == RUN_ENDED ? OUTCOME_CANCELLED : OUTCOME_NONE;
     stage.allocation->slurm_id = state == RUN_SUBMITTING ? 0 : 41;
-    struct fact fact = stage_fact(&stage, column->kind);
-    (column->kind < EV_COUNT ? run_on_fact : run_on_job_fact)(&stage.step, &fact);
+    const struct fact *fact = stage_fact(&stage, column->kind);
+    (column->kind < EV_COUNT ? run_on_fact : run_on_job_fact)(&stage.step, fact);
     bool has_moved = stage.run->state != state;
     add_cell(grid, &stage, column->name, has_moved ? run_state_name(stage.run->state) : NULL);
     stage_end(&stage);
@@ -169,8 +175,8 @@ static void add_job_cell(struct text *grid, enum allocation_state state,
         stage.run->state = RUN_ENDED;
         stage.run->outcome = OUTCOME_LOST;
     }
-    struct fact fact = stage_fact(&stage, column->kind);
-    allocation_on_fact(&stage.step, &fact);
+    const struct fact *fact = stage_fact(&stage, column->kind);
+    allocation_on_fact(&stage.step, fact);
     enum allocation_state after = allocation_state(stage.allocation);
     add_cell(grid, &stage, column->name, after != state ? allocation_names[after] : NULL);
     stage_end(&stage);
@@ -218,8 +224,8 @@ static void add_phase_cell(struct text *grid, enum phase_state state, const stru
     stage.phase->remedies[0] = (struct remedy){.cause = strdup("oom"), .times = 1, .used = 1};
     stage.phase->remedy_count = 1;
     stage.phase->remedy = column->kind == EV_REMEDIED ? stage.phase->remedies : NULL;
-    struct fact fact = stage_fact(&stage, column->kind);
-    phase_on_fact(&stage.step, &fact);
+    const struct fact *fact = stage_fact(&stage, column->kind);
+    phase_on_fact(&stage.step, fact);
     bool has_moved = stage.phase->state != state;
     add_cell(grid, &stage, column->name, has_moved ? phase_state_name(stage.phase->state) : NULL);
     stage_end(&stage);
