@@ -33,9 +33,9 @@ struct groups {
 };
 
 /* Reads "tensor=4,pipeline=1,data=2": tensor ranks lie side by side, then come the replicas, and
- * the stages of the pipeline last, as worker/process/placement.h numbers the ranks of a run. What is
- * left out is 1, and `data` what remains. A pipeline's stages send, and do not reduce: they make no
- * groups. NULL: all ranks are one group. */
+ * the stages of the pipeline last, as worker/process/placement.h numbers the ranks of a run. What
+ * is left out is 1, and `data` what remains. A pipeline's stages send, and do not reduce: they make
+ * no groups. NULL: all ranks are one group. */
 int groups_of_layout(const char *layout, unsigned nodes, unsigned gpus, struct groups *ret_groups,
                      struct error *err);
 
