@@ -133,6 +133,8 @@ report_calls() {
         echo "ok $count - $1 # SKIP nothing is built"
     fi
 }
+report_calls 'the calls are found' "$(grep -qx \
+    'worker/lead/step.c worker/process/child.c child_start' <<<"$all_calls" || echo 'not those of step.c')"
 report_calls 'no call of lib, cli and worker crosses a border' "$(breaches <<<"$all_calls")"
 
 # A circle of calls between files cannot be read from below, nor be tested alone.
@@ -140,6 +142,8 @@ circles() {
     awk '{ print $1, $2 }' <<<"$all_calls" | grep "^$1/.* $1/" | sort -u | tsort 2>&1 >/dev/null |
         sed -n 's/^tsort: \([^-]\)/\1/p'
 }
-report_calls 'no files of worker call each other in a circle' "$(circles worker)"
+for program in lib worker cli; do
+    report_calls "no files of $program call each other in a circle" "$(circles $program)"
+done
 
 echo "1..$count"
