@@ -1,5 +1,4 @@
-/* phasectl promote, hold, release, resume, cancel, retry: the daemon acts, and says on which
- * phases. */
+/* phasectl promote, hold, release, resume, cancel, retry: the daemon acts and names the phases. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Who decides, for the record; the caller's to free(). */
+/* The user who decides, for the record; the caller's to free(). */
 static char *action_who(void)
 {
     const struct passwd *entry = getpwuid(getuid());
@@ -60,7 +59,7 @@ static void action_print(const struct cli *cli, const json_t *reply)
                                                : words[word].past);
 }
 
-/* How what was held goes on, in the words that were used to hold it. */
+/* The command that continues what was held, with the same address. */
 static void action_hint(const struct cli *cli, const char *address)
 {
     if (text_equal(cli->verb->name, "hold"))

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-/* How many there are is said of several. */
+/* Prints the problems, and their number if there are several. */
 static void check_print_problems(const char *file, const struct spec_problems *problems)
 {
     problems_print_all(problems);
@@ -22,7 +22,7 @@ static void check_print_problems(const char *file, const struct spec_problems *p
                       problems->error_count == 1 ? "" : "s");
 }
 
-/* What is good is shown: whole, on old logs, or in a line. */
+/* Shows a good file: as JSON, judged on old logs, or in one line. */
 static int check_show(struct cli *cli, const char *file, const json_t *json, bool print,
                       const struct option_list *logs)
 {

@@ -38,5 +38,5 @@ void cli_print(struct text *text)
 void cli_wait(unsigned milliseconds)
 {
     struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
-    (void)nanosleep(&time, NULL); /* to return early on a signal is the point */
+    (void)nanosleep(&time, NULL); /* a signal ends it early: that is wanted */
 }

@@ -19,7 +19,7 @@ struct cli;
 struct verb {
     const char *name;
     int (*function)(struct cli *cli, char **words); /* `words` are those after the name */
-    const char *synopsis;                           /* of the words: "FILE [options]" */
+    const char *synopsis;                           /* its words: "FILE [options]" */
     const char *help;                               /* one line */
     const char *details;                            /* paragraphs for `--help`; may be NULL */
 };
@@ -34,10 +34,10 @@ struct cli {
 /* Prints "phasectl: MESSAGE" to standard error and returns CLI_FAILED. */
 int cli_fail(const struct error *err);
 
-/* The same for wrong words, with a hint at the verb's help; returns CLI_USAGE. */
+/* Prints what is wrong with the words, and a hint at the help of the verb. Returns CLI_USAGE. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints `text` to standard output and empties it. main() reports what standard output refused. */
+/* Prints `text` to standard output and empties it. main() reports failures of standard output. */
 void cli_print(struct text *text);
 
 /* Sleeps; returns early when a signal was caught. */

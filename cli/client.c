@@ -1,4 +1,4 @@
-/* Requests, and the daemon's errors turned into ours. */
+/* Requests to the daemon, and its errors as struct error. */
 #include "cli/client.h"
 
 #include "cli/cli.h"
@@ -123,7 +123,7 @@ int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_jso
     return code;
 }
 
-/* The newest run among the phases of `json`, or of the phase that it is. */
+/* The newest run of a workflow's phases, or of a phase. `json` is either of them. */
 static const json_t *client_newest_run(const json_t *json)
 {
     const json_t *phases = json_object_get(json, "phases"), *phase, *newest = NULL;
@@ -174,7 +174,7 @@ bool client_may_retry(int code)
 
 void client_print_json(const json_t *json)
 {
-    /* 129.36, not 129.36000000000001. main() looks at standard output's errors. */
+    /* 15 digits: 129.36, not 129.36000000000001. main() reports failures of standard output. */
     (void)json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     (void)putchar('\n');
 }

@@ -1,10 +1,10 @@
-/* Questions to the daemon of the home, over its Unix socket. Answers are the API's JSON, new, the
- * caller's to json_decref().
+/* Requests to the daemon of the home, over its Unix socket. Each answer is new JSON, as the API
+ * describes it, and the caller's to json_decref().
  *
- * Failures: -ECONNREFUSED when no daemon is there (the message says how to start it), -ETIMEDOUT
- * and -EIO when an answer was lost, so that the request may or may not have been carried out;
- * -ENOENT, -EBUSY (a conflict), -EINVAL, -ENOTSUP and -EAGAIN (busy; try again) as the daemon
- * said, with its message. */
+ * Failures: -ECONNREFUSED when no daemon runs (the message says how to start it). -ETIMEDOUT and
+ * -EIO when the answer was lost: the request may or may not have been carried out. -ENOENT, -EBUSY
+ * (a conflict), -EINVAL, -ENOTSUP and -EAGAIN (busy: try again) come from the daemon, with its
+ * message. */
 #ifndef PHASED_CLI_CLIENT_H
 #define PHASED_CLI_CLIENT_H
 
@@ -18,8 +18,8 @@ struct error;
 
 int client_get(struct cli *cli, const char *path, json_t **ret_json, struct error *err);
 
-/* `ret_problems` may be NULL; it is set, on -EINVAL only, when the daemon lists problems of a spec.
- * `body` may be NULL. */
+/* `body` and `ret_problems` may be NULL. `ret_problems` is set on -EINVAL only, when the daemon
+ * lists problems of a spec. */
 int client_post(struct cli *cli, const char *path, const json_t *body, json_t **ret_json,
                 json_t **ret_problems, struct error *err);
 
@@ -33,13 +33,13 @@ int client_get_address(struct cli *cli, const struct address *address, json_t **
 int client_get_gpus(struct cli *cli, const struct address *run, json_t **ret_json,
                     struct error *err);
 
-/* Makes `address` that of a run: of a phase its newest, of a workflow the newest of all. */
+/* Replaces the address of a phase or workflow by the address of its newest run. */
 int client_find_run(struct cli *cli, struct address *address, struct error *err);
 
-/* Whether asking again may help: the daemon is restarting, or an answer was lost. */
+/* Whether a second try may help: the daemon is restarting, or an answer was lost. */
 bool client_may_retry(int code);
 
-/* Prints what the API gave, for `--json`. */
+/* Prints an answer of the API, for `--json`. */
 void client_print_json(const json_t *json);
 
 #endif

@@ -1,4 +1,4 @@
-/* phasectl cost, phasectl budget: what was paid for, and how much may be. */
+/* phasectl cost, phasectl budget: what was spent, and how much may be spent. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -18,10 +18,10 @@
 #include <string.h>
 #include <time.h>
 
-/* Of one workflow, phase, or all: dollars, and time of allocations by what came of it. */
+/* What a workflow, a phase or all of them spent: dollars, and time by what it was used for. */
 struct cost_sum {
     double gpu_s, usd, useful_s, waiting_s, lost_s;
-    double seconds, paid_s; /* all runs', and of allocations */
+    double seconds, paid_s; /* of all runs; of all allocations */
     bool has_usd;
 };
 
@@ -42,7 +42,7 @@ static void cost_add(struct cost_sum *sum, const json_t *row)
     }
 }
 
-/* By the keys of budgets and of what is expected; NaN: no price is known. */
+/* The amounts that a budget or `expect` can have. NaN: no price is known. */
 static void cost_amounts(const struct cost_sum *sum, double amounts[AMOUNT_COUNT])
 {
     amounts[AMOUNT_USD] = sum->has_usd ? sum->usd : NAN;
@@ -52,7 +52,7 @@ static void cost_amounts(const struct cost_sum *sum, double amounts[AMOUNT_COUNT
 
 /* --- What is expected ------------------------------------------------------------------------- */
 
-/* Two cells: "$245 to $490", and how much of that at most is spent. */
+/* Adds two cells: "$245 to $490", and which share of the upper end is spent. */
 static void cost_add_expected(struct table *table, const json_t *range, enum amount amount,
                               double spent)
 {
@@ -71,7 +71,7 @@ static void cost_add_expected(struct table *table, const json_t *range, enum amo
         table_addf(table, spent > to ? COLOUR_YELLOW : COLOUR_PLAIN, "%.0f %%", 100 * spent / to);
 }
 
-/* "$0.02", "7.0s", "27s of GPUs" */
+/* Adds a cell: "$0.02", "7.0s", "27s of GPUs". */
 static void cost_add_took(struct table *table, enum amount amount, double took)
 {
     char buffer[FORMAT_SIZE];
@@ -82,7 +82,7 @@ static void cost_add_took(struct table *table, enum amount amount, double took)
                    amount == AMOUNT_GPU_HOURS ? " of GPUs" : "");
 }
 
-/* A row for each phase, and the whole, and each kind that is expected of it. */
+/* A row for each amount that is expected of each phase, and of the whole workflow. */
 static void cost_write_expected(const struct cli *cli, const json_t *list, const char *phase,
                                 struct text *text)
 {
@@ -139,7 +139,7 @@ static void cost_add_row(struct table *table, const char *first, const char *sec
     cost_add_part(table, sum->waiting_s, sum->paid_s);
 }
 
-/* The first kind that is expected of a workflow and can be told: dollars where there are some. */
+/* The first amount that is expected of a workflow and known: dollars if there is a price. */
 static void cost_add_first_expected(struct table *table, const json_t *expect,
                                     const struct cost_sum *sum)
 {
@@ -164,7 +164,7 @@ static bool cost_has_expected(const json_t *costs)
     return false;
 }
 
-/* A row for each workflow. What is expected is of all of it: of a part, a month, it is left out. */
+/* A row for each workflow. `expect` is about whole workflows, so a month (a part) leaves it out. */
 static void cost_write_all(const struct cli *cli, const json_t *costs, bool is_part,
                            struct text *text)
 {
@@ -225,7 +225,7 @@ static void cost_write_budget(const json_t *budget, const struct cost_sum *sum, 
     text_add(text, *between == ',' ? "\n" : "the workflow has no budget\n");
 }
 
-/* Adds what the row says to the one of this phase and cause. */
+/* Adds the row to the sum of its phase and cause. */
 static void cost_fold_row(json_t *folded, const json_t *row, const char *phase)
 {
     json_t *sum = NULL, *one;
@@ -251,8 +251,8 @@ static void cost_fold_row(json_t *folded, const json_t *row, const char *phase)
     }
 }
 
-/* The rows of a phase, or of the members of a matrix; of all phases members are in the row of their
- * matrix. */
+/* Sums the rows of a phase, or of the members of a matrix. If all phases are shown, members count
+ * in the row of their matrix. */
 static json_t *cost_fold(const json_t *costs, const char *phase)
 {
     json_t *folded = json_array();
@@ -271,7 +271,7 @@ static json_t *cost_fold(const json_t *costs, const char *phase)
     return folded;
 }
 
-/* A row for each phase and what came of its time. */
+/* A row for each phase and each use of its time. */
 static void cost_write_one(const struct cli *cli, const json_t *costs, const char *phase,
                            struct text *text)
 {
@@ -311,7 +311,7 @@ static void cost_write_one(const struct cli *cli, const json_t *costs, const cha
         cost_write_budget(json_object_get(json_array_get(costs, 0), "budget"), &total, text);
 }
 
-/* The first second of a month, `2026-11`, and of the one after it, as local time has them. */
+/* The first second of a month such as `2026-11`, and of the next month, in local time. */
 static bool cost_month(const char *text, long long *ret_since, long long *ret_until)
 {
     struct tm tm = {.tm_mday = 1, .tm_isdst = -1};

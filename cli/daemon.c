@@ -1,5 +1,5 @@
-/* phasectl daemon start|stop|status. The daemon is a process of its own: started in a session of
- * its own with its output in the home's log, and stopped by SIGTERM. */
+/* phasectl daemon start|stop|status. The daemon starts in a new session and writes to the log of
+ * the home. SIGTERM stops it. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -24,7 +24,7 @@
 enum {
     DAEMON_POLL_MS = 50,
     DAEMON_START_MAX_S = 30, /* a large record on a slow file system is checked at the start */
-    DAEMON_WAIT_MAX_S = 90,  /* more, when it says that it waits for the record */
+    DAEMON_WAIT_MAX_S = 90,  /* when it says that it waits for the record */
     DAEMON_STOP_MAX_S = 40,  /* a call to a Slurm that does not answer takes up to 18 s */
     DAEMON_FDS_MAX = 1024,   /* shells and test programs hand down few, and low ones */
     DAEMON_TAIL_LINES = 10,
@@ -34,12 +34,12 @@ enum {
     DAEMON_WORDS_FD = 3, /* in the daemon */
 };
 
-/* What the daemon says of its start on a pipe, since its log may lie on a disk that is full. */
+/* What the daemon says about its start. It uses a pipe, because the disk of its log may be full. */
 struct daemon_words {
     int fd;
     char text[DAEMON_WORDS_SIZE];
     size_t size;
-    char reason[DAEMON_WORDS_SIZE]; /* why it does not start; empty: it has not said so */
+    char reason[DAEMON_WORDS_SIZE]; /* why it does not start; empty: it has not said why */
 };
 
 static int daemon_ping(struct cli *cli, json_t **ret_json, struct error *err)
@@ -69,7 +69,7 @@ static void daemon_print_log(const struct cli *cli, off_t from)
     (void)fprintf(stderr, "%s%s", line, buffer[got - 1] == '\n' ? "" : "\n");
 }
 
-/* Returns whether it says that it waits for something. */
+/* Reads what the daemon says. Returns whether it waits for something. */
 static bool daemon_hear(struct daemon_words *words)
 {
     ssize_t size;
@@ -94,7 +94,7 @@ static bool daemon_hear(struct daemon_words *words)
     return waits;
 }
 
-/* In the child: becomes the daemon. What fails here stands in the log. */
+/* In the child: becomes the daemon. Failures go to the log. */
 static void daemon_become(const struct cli *cli, const char *program, int log, int words,
                           bool sandbox)
 {
@@ -111,7 +111,7 @@ static void daemon_become(const struct cli *cli, const char *program, int log, i
     }
     (void)signal(SIGPIPE, SIG_DFL); /* as a shell would start it */
     for (int fd = DAEMON_WORDS_FD + 1; fd < DAEMON_FDS_MAX; fd++)
-        (void)close(fd); /* who waits for the end of a pipe of ours must not wait for the daemon */
+        (void)close(fd); /* a reader of one of our pipes must not wait for the daemon */
     (void)execl(program, program, (char *)NULL);
     perror("phasectl: could not run phased");
 }
@@ -178,7 +178,7 @@ static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json
         daemon_become(cli, program, log, pipe_fds[1], sandbox);
         _exit(127); /* the parent's buffers are not ours to write */
     }
-    (void)close(pipe_fds[1]); /* the daemon has its own, as of the log */
+    (void)close(pipe_fds[1]); /* the daemon has its own copy */
     struct daemon_words words = {.fd = pipe_fds[0]};
     int code = pid < 0 ? error_set(err, -errno, "could not fork: %s", strerror(errno))
                        : daemon_wait_started(cli, pid, &words, ret_json, err);

@@ -1,4 +1,4 @@
-/* Events for people. */
+/* Events as lines for people. */
 #include "cli/event.h"
 
 #include "cli/field.h"
@@ -12,8 +12,8 @@
 
 enum { EVENT_PHASE_COLUMNS = 12 };
 
-/* Whether the line would only repeat another: a run that moves without a word moves its phase too,
- * and on a live terminal the bars tell how far a phase is. */
+/* Whether the line would only repeat another one. A run without a message moves its phase too, and
+ * the phase has an event. On a live terminal the bars show checkpoints. */
 static bool event_is_dull(const struct terminal *terminal, const json_t *event)
 {
     const char *type = field_text(event, "type");
@@ -22,7 +22,7 @@ static bool event_is_dull(const struct terminal *terminal, const json_t *event)
     return strcmp(type, "run") == 0 && !field_text(event, "message")[0];
 }
 
-/* A gate has no state of its own; its message begins with the decision. */
+/* A gate has no state. Its message begins with the decision. */
 static enum colour event_colour(const char *type, const char *message)
 {
     if (strcmp(type, "gate") != 0)
@@ -30,7 +30,7 @@ static enum colour event_colour(const char *type, const char *message)
     return text_starts(message, "gate passed") ? COLOUR_GREEN : COLOUR_RED;
 }
 
-/* Of `step 50: /long/path` the step is enough: `status` tells the path of the newest. */
+/* Shortens `step 50: /long/path` to the step. `status` shows the path of the newest checkpoint. */
 static void event_cut_path(struct text *message)
 {
     char *path = message->data ? strstr(message->data, ": /") : NULL;
@@ -40,7 +40,7 @@ static void event_cut_path(struct text *message)
     }
 }
 
-/* What happened: `queued -> active`, `run ended: failed oom`, `checkpoint: step 50`. */
+/* Adds what happened: `queued -> active`, `run ended: failed oom`, `checkpoint: step 50`. */
 static void event_write_change(const struct terminal *terminal, const json_t *event,
                                struct text *text)
 {

@@ -7,9 +7,9 @@
 struct terminal;
 struct text;
 
-enum { EVENT_INDENT = 10 }; /* columns before what belongs to an event: its time stands there */
+enum { EVENT_INDENT = 10 }; /* columns of the time; lines that belong to an event begin there */
 
-/* Adds `14:02:11  validate  queued -> active`; nothing where it would only repeat another event. */
+/* Adds `14:02:11  validate  queued -> active`, unless the line would only repeat another event. */
 void event_write(const struct terminal *terminal, const json_t *event, struct text *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Showing evidence of a hang. */
+/* The evidence of a hang, as text. */
 #include "cli/evidence.h"
 
 #include "cli/field.h"
@@ -59,7 +59,7 @@ static void evidence_write_processes(const struct terminal *out, const json_t *n
         text_addf(text, "    ... and %lld more\n", more);
 }
 
-/* The beginning of what another program has said. */
+/* Adds the first lines of what another program printed. */
 static void evidence_write_lines(const char *title, const char *line, struct text *text)
 {
     text_addf(text, "    %s:\n", title);
@@ -77,7 +77,7 @@ static void evidence_write_lines(const char *title, const char *line, struct tex
     }
 }
 
-/* Of one process: those of the others are mostly the same. */
+/* Shows the stack of one process. Those of the others are mostly the same. */
 static void evidence_write_python(const json_t *node, struct text *text)
 {
     const json_t *pythons = json_object_get(node, "python"), *python = json_array_get(pythons, 0);

@@ -1,4 +1,4 @@
-/* What nodes found out about a run that hung, as phasectl why shows it. */
+/* The evidence that nodes collected about a run that hung, for phasectl why. */
 #ifndef PHASED_CLI_EVIDENCE_H
 #define PHASED_CLI_EVIDENCE_H
 
@@ -7,8 +7,8 @@
 struct terminal;
 struct text;
 
-/* Adds lines for RUN's `evidence`: a line a node, and of the first node its processes and what NCCL
- * said. Nothing where there is no evidence. */
+/* Adds one line for each node. Also adds the processes of the first node, and what NCCL said there.
+ * Adds nothing if there is no evidence. */
 void evidence_write(const struct terminal *out, const json_t *evidence, struct text *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* phasectl failures: what is known of failures, with the entries of one's own, and trying it on
- * logs. Without the daemon, which reads the same. */
+/* phasectl failures: lists the known failures with the user's own entries, and tries them on logs.
+ * It reads the same files as the daemon, and needs no daemon. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAILURES_LOG_MAX = 256 * 1024 }; /* of a log's end: as a node keeps of a rank */
+enum { FAILURES_LOG_MAX = 256 * 1024 }; /* the end of a log: a node keeps as much of a rank */
 
-/* What is wrong in the user's file. */
+/* Prints what is wrong in the user's file. */
 static int failures_print_problems(const struct spec_problems *problems)
 {
     struct text text = {0};
@@ -56,7 +56,7 @@ static void failures_list(const struct cli *cli, const json_t *catalogue)
     table_fini(&table);
 }
 
-/* The end of a log; the caller's to free(). */
+/* Returns the end of a log; the caller's to free(). */
 static int failures_read_log(const char *path, char **ret_data, size_t *ret_size, struct error *err)
 {
     FILE *file = fopen(path, "re");
@@ -66,7 +66,7 @@ static int failures_read_log(const char *path, char **ret_data, size_t *ret_size
         return error_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
     }
     if (fseek(file, -FAILURES_LOG_MAX, SEEK_END) < 0)
-        rewind(file); /* it is shorter, or cannot be sought in */
+        rewind(file); /* it is shorter, or is a pipe */
     *ret_size = fread(data, 1, FAILURES_LOG_MAX, file);
     bool has_failed = ferror(file) != 0;
     (void)fclose(file); /* it was only read */
@@ -108,7 +108,8 @@ static int failures_try(const json_t *catalogue, const struct option_arguments *
             status = cli_fail(&err);
             continue;
         }
-        (void)recognizer_look(recognizer, data, size, &finding); /* no entry: nothing is known */
+        (void)recognizer_look(recognizer, data, size,
+                              &finding); /* without an entry nothing is found */
         failures_print(logs->items[i], &finding, &text);
         free(data);
     }

@@ -11,7 +11,7 @@ const char *format_duration(double seconds, char buffer[FORMAT_SIZE])
         (void)snprintf(buffer, FORMAT_SIZE, "-");
         return buffer;
     }
-    if (seconds < 9.95 && seconds > 0) { /* what would round to 10.0 is shown whole */
+    if (seconds < 9.95 && seconds > 0) { /* 9.96 would round to 10.0, and is shown as 10 */
         (void)snprintf(buffer, FORMAT_SIZE, "%.1fs", seconds);
         return buffer;
     }
@@ -53,7 +53,7 @@ const char *format_cost(double dollars, char buffer[FORMAT_SIZE])
 
 const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE])
 {
-    time_t then = isnan(seconds) ? 0 : (time_t)seconds; /* NaN is no number of any kind */
+    time_t then = isnan(seconds) ? 0 : (time_t)seconds; /* NaN does not fit into an integer */
     struct tm then_parts, now_parts;
     if (isnan(seconds) || !localtime_r(&then, &then_parts) || !localtime_r(&now, &now_parts)) {
         (void)snprintf(buffer, FORMAT_SIZE, "-");

@@ -17,7 +17,7 @@ const char *format_number(double number, char buffer[FORMAT_SIZE]);
 /* US dollars: `$3.20`, `<$0.01`; NaN: `-`. */
 const char *format_cost(double dollars, char buffer[FORMAT_SIZE]);
 
-/* The local time: `14:02:11`, and with the date when that is another day than `now`'s. */
+/* The local time: `14:02:11`; with the date if the day is not that of `now`. */
 const char *format_time(double seconds, time_t now, char buffer[FORMAT_SIZE]);
 
 enum { FORMAT_BAR_COLUMNS = 20, FORMAT_BAR_SIZE = FORMAT_BAR_COLUMNS * 3 + 1 };

@@ -1,4 +1,4 @@
-/* phasectl gate: what each check measured, and what it wanted. */
+/* phasectl gate: the value and the bounds of each check. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What stopped the newest run, or warned of it: often why there is nothing to judge. */
+/* The guards of the newest run. They often explain why the gate has nothing to judge. */
 static void gate_write_guards(const struct cli *cli, const json_t *gate, struct text *text)
 {
     json_t *guards = json_object_get(gate, "guards");
@@ -55,7 +55,7 @@ static void gate_write(const struct cli *cli, const json_t *gate, struct text *t
     gate_write_guards(cli, gate, text);
 }
 
-/* Makes the address of a workflow that of its only phase. */
+/* Replaces the address of a workflow by the address of its only phase. */
 static int gate_find_phase(struct cli *cli, struct address *address, struct error *err)
 {
     json_t *json;
@@ -72,7 +72,7 @@ static int gate_find_phase(struct cli *cli, struct address *address, struct erro
     return code;
 }
 
-/* `context` says whether JSON is wanted. */
+/* `context` is a bool: whether to print JSON. */
 static int gate_one(struct cli *cli, const struct address *asked, const void *context)
 {
     struct address address = *asked;
@@ -82,7 +82,7 @@ static int gate_one(struct cli *cli, const struct address *asked, const void *co
     char buffer[ADDRESS_PATH_SIZE];
     if (address_kind(&address) == ADDRESS_WORKFLOW && gate_find_phase(cli, &address, &err) < 0)
         return cli_fail(&err);
-    address.attempt = 0; /* a gate judges the phase */
+    address.attempt = 0; /* a gate judges a phase, not a run */
     char *path = text_format("%s/gate", address_path(&address, buffer));
     int code = client_get(cli, path, &json, &err);
     free(path);

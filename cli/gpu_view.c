@@ -1,4 +1,4 @@
-/* GPUs for people. What a driver does not tell is left blank. */
+/* GPUs for people. A cell is blank if the driver does not tell its value. */
 #include "cli/gpu_view.h"
 
 #include "cli/field.h"
@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GPU_VIEW_SLOW 0.75 /* of the fastest node's steps: as the worker names stragglers */
+#define GPU_VIEW_SLOW 0.75 /* a slower node is a straggler; the worker uses the same share */
 
-/* Several GPUs together. Zero-initialised: none. */
+/* Sums over several GPUs. Zero-initialised: no GPU. */
 struct gpu_view {
     const char *node;
     const json_t *pace; /* NULL: not known */
     unsigned count, util_count, power_count;
     double util, power_w;    /* sums */
-    double least;            /* util of */
-    long long least_gpu;     /* this one */
-    double memory_gb, of_gb; /* of the one that has most in use */
+    double least;            /* the lowest util */
+    long long least_gpu;     /* the GPU that has it */
+    double memory_gb, of_gb; /* of the GPU with the most memory in use */
     double temperature_c;    /* the highest */
     double sampled, idle;    /* seconds, sums */
     struct text notes;
@@ -34,7 +34,7 @@ static double gpu_view_gb(double mib)
 
 /* --- Trouble ---------------------------------------------------------------------------------- */
 
-/* What a person should know of a GPU. A cap of its power is how a busy one works. */
+/* What a person should know about a GPU. A power cap is normal for a busy GPU. */
 static void gpu_view_trouble(const json_t *gpu, struct text *text)
 {
     static const struct {
@@ -107,7 +107,7 @@ static double gpu_view_busy(const struct gpu_view *view)
     return view->util_count ? view->util / view->util_count : NAN;
 }
 
-/* In percent of the time. */
+/* The share of the time, in percent. */
 static double gpu_view_idle(const struct gpu_view *view)
 {
     return view->sampled > 0 ? 100 * view->idle / view->sampled : NAN;
@@ -122,7 +122,7 @@ static struct gpu_view *gpu_view_of(struct gpu_view *views, size_t *count, const
     return &views[(*count)++];
 }
 
-/* By node; the caller's to free with gpu_view_free(). */
+/* Sums the GPUs of each node. The caller frees the result with gpu_view_free(). */
 static struct gpu_view *gpu_view_group(const json_t *reply, size_t *ret_count)
 {
     const json_t *gpus = json_object_get(reply, "gpus"), *paces = json_object_get(reply, "paces");
@@ -145,7 +145,7 @@ static void gpu_view_free(struct gpu_view *views, size_t count)
     free(views);
 }
 
-/* The node whose steps take least; NULL where none is known. */
+/* The node with the fastest steps; NULL if no step time is known. */
 static const struct gpu_view *gpu_view_fastest(const struct gpu_view *views, size_t count)
 {
     const struct gpu_view *fastest = NULL;
@@ -158,7 +158,7 @@ static const struct gpu_view *gpu_view_fastest(const struct gpu_view *views, siz
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Adds a cell such as 97%, blank for NaN. */
+/* Adds a cell such as 97%; blank for NaN. */
 static void gpu_view_cell(struct table *table, double number, const char *unit)
 {
     if (isnan(number))

@@ -1,4 +1,4 @@
-/* phasectl gpus: what the GPUs of a run do, or did last, by node or one by one. */
+/* phasectl gpus: what the GPUs of a run do, or did last, for each node or for each GPU. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/gpu_view.h"

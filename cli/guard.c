@@ -1,4 +1,4 @@
-/* Streams that make what is written to them harmless. */
+/* Streams that make dangerous characters visible. */
 #include "cli/guard.h"
 
 #include "lib/text.h"
@@ -8,20 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COLOUR_SIZE = 5, LETTER_SIZE = 4 }; /* the most */
+enum { COLOUR_SIZE = 5, LETTER_SIZE = 4 }; /* at most, in bytes */
 
-/* As terminal_colour() writes them. Black letters, hidden ones and other backgrounds are not among
- * them: they could deceive. */
+/* The colours that terminal_colour() writes. Black or hidden letters and other backgrounds could
+ * deceive a reader, so they are not allowed. */
 static const char *const colours[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[31m",
                                       "\033[32m", "\033[33m", "\033[36m"};
 
 /* A stream to a terminal. */
 struct guard {
     int fd;
-    struct text held; /* the beginning of a letter or colour, whose rest is still to come */
+    struct text held; /* the beginning of a letter or colour that is not complete yet */
 };
 
-/* The size of the colour at the beginning of `at`; 0: there is none. */
+/* The size of the colour at the beginning of `at`; 0: no colour is there. */
 static size_t guard_colour(const char *at, size_t size)
 {
     for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
@@ -41,14 +41,14 @@ void guard_add(struct text *text, const char *bytes, size_t size)
             at++;
             continue;
         }
-        text_add_visible(text, bytes + begin, at - begin, "\t\n\r"); /* \r: bars of progress */
+        text_add_visible(text, bytes + begin, at - begin, "\t\n\r"); /* \r: progress bars */
         text_add_bytes(text, bytes + at, colour);
         begin = at += colour;
     }
     text_add_visible(text, bytes + begin, size - begin, "\t\n\r");
 }
 
-/* How much of it is whole: the end may be the beginning of a colour or of a letter. */
+/* How many bytes are complete. The last bytes may be the beginning of a colour or a letter. */
 static size_t guard_whole(const char *bytes, size_t size)
 {
     for (size_t back = 1; back <= size && back < COLOUR_SIZE; back++) {
@@ -96,7 +96,7 @@ static ssize_t guard_take(void *cookie, const char *bytes, size_t size)
     int result = guard_write(guard->fd, text_string(&harmless), harmless.size);
     text_fini(&harmless);
     errno = result < 0 ? -result : errno;
-    return result < 0 ? 0 : (ssize_t)size; /* 0: as fopencookie() wants an error */
+    return result < 0 ? 0 : (ssize_t)size; /* fopencookie() wants 0 for an error */
 }
 
 static FILE *guard_open(struct guard *guard, int mode)
@@ -104,7 +104,7 @@ static FILE *guard_open(struct guard *guard, int mode)
     static const cookie_io_functions_t functions = {.write = guard_take};
     FILE *stream = isatty(guard->fd) ? fopencookie(guard, "w", functions) : NULL;
     if (stream)
-        (void)setvbuf(stream, NULL, mode, BUFSIZ); /* slower where it fails */
+        (void)setvbuf(stream, NULL, mode, BUFSIZ); /* if it fails, output is slower */
     return stream;
 }
 

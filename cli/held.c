@@ -24,7 +24,7 @@ static void held_way_out(struct table *table, const char *verb, const char *targ
     table_add(table, COLOUR_PLAIN, help);
 }
 
-/* What its budget holds is not released before it has more. */
+/* A phase that its budget holds cannot be released before the budget is larger. */
 static void held_budget_first(const json_t *phase, struct table *table)
 {
     const char *address = field_text(phase, "address"), *reason = field_text(phase, "reason");
@@ -39,7 +39,7 @@ static void held_budget_first(const json_t *phase, struct table *table)
     }
 }
 
-/* The core allows these, and no others (command.c). */
+/* The core allows these commands only (daemon/core/command.c). */
 void held_ways_out(const struct terminal *terminal, const json_t *phase, struct text *text)
 {
     const char *address = field_text(phase, "address"), *hold = field_text(phase, "hold");
@@ -93,8 +93,8 @@ void held_ways_out(const struct terminal *terminal, const json_t *phase, struct 
     table_fini(&table);
 }
 
-/* How many members of the same matrix are held for the same kind of reason, this one too; 0: an
- * earlier one in the list has told of it. */
+/* How many members of the same matrix are held for the same kind of reason, including this member.
+ * Returns 0 if an earlier member stands for all of them. */
 static size_t held_count(const json_t *phases, size_t index)
 {
     const json_t *phase = json_array_get(phases, index), *other;
@@ -111,7 +111,7 @@ static size_t held_count(const json_t *phases, size_t index)
     return members_has(phase) ? count : 1;
 }
 
-/* What can be done about many members at once. */
+/* The commands for many members at once. */
 static void held_write_members(const struct terminal *terminal, const json_t *phase, size_t count,
                                struct text *text)
 {

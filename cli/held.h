@@ -1,4 +1,4 @@
-/* Phases that are held: why, and the commands by which a person lets them go on. */
+/* Phases that are held: why, and the commands that let them go on. */
 #ifndef PHASED_CLI_HELD_H
 #define PHASED_CLI_HELD_H
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What came out must be good: a text that the daemon refuses helps nobody. */
+/* Checks the result: a workflow that the daemon refuses helps nobody. */
 static int import_check(const struct text *spec)
 {
     struct spec_problems problems = {0};
@@ -29,7 +29,7 @@ static int import_check(const struct text *spec)
     return code < 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* A file that is there stays: it may have been edited. */
+/* Never replaces a file: the user may have edited it. */
 static int import_write(const struct text *spec, const char *path, struct error *err)
 {
     if (!path)

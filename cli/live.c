@@ -1,4 +1,4 @@
-/* Bars. */
+/* The bars of live phases. */
 #include "cli/live.h"
 
 #include "cli/field.h"
@@ -14,14 +14,14 @@
 
 enum { LIVE_PHASES_MAX = 10, LIVE_NAME_COLUMNS = 12, LIVE_STATE_COLUMNS = 9 };
 
-/* The line without colours, so that it can be cut to the width of the terminal. */
+/* Adds the line without colours. The caller cuts it to the width of the terminal. */
 static void live_phase(const struct terminal *terminal, const json_t *phase, double now,
                        struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
     double step = field_number(phase, "step"), total = field_number(phase, "total");
     double eta_s = field_number(phase, "eta_s");
-    if (members_is_matrix(phase)) { /* its way is that of its members */
+    if (members_is_matrix(phase)) { /* the bar counts members */
         step = field_number(members_total(phase), "ended");
         total = field_number(phase, "members");
     }

@@ -1,4 +1,4 @@
-/* The live area of `watch`: one line for each phase that is not over, with a bar. */
+/* The live area of `watch`: one line with a bar for each phase that has not ended. */
 #ifndef PHASED_CLI_LIVE_H
 #define PHASED_CLI_LIVE_H
 
@@ -7,7 +7,7 @@
 struct terminal;
 struct text;
 
-/* Adds the lines, none wider than the terminal. `now` is seconds since 1970. */
+/* Adds lines that fit the width of the terminal. `now` is seconds since 1970. */
 void live_write(const struct terminal *terminal, const json_t *workflow, double now,
                 struct text *text);
 

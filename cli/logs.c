@@ -1,5 +1,5 @@
-/* phasectl logs: what the ranks printed, read from the run's own files; only where they lie is
- * asked of the daemon. Following polls, because shared file systems send no notices. */
+/* phasectl logs: what the ranks printed. It asks the daemon where the files of the run are, and
+ * reads them itself. `--follow` polls, because shared file systems send no notices. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -33,11 +33,11 @@ struct logs_file {
 struct logs {
     struct cli *cli;
     struct address address; /* as given */
-    struct address run;     /* whose logs are printed now */
-    long long rank;         /* negative: all, each line with its rank */
+    struct address run;     /* the run whose logs are printed now */
+    long long rank;         /* negative: all ranks, with the rank before each line */
     struct logs_file *files;
     size_t file_count;
-    long long open_rank; /* of all ranks: whose line has not ended on the screen; -1: none */
+    long long open_rank; /* the rank whose line has not ended on the screen; -1: no rank */
 };
 
 static void logs_close(struct logs *logs)
@@ -86,12 +86,12 @@ static int logs_look(struct logs *logs, struct error *err)
     return 0;
 }
 
-/* Prints what one rank wrote; of all ranks each line with its rank, and no two on one line. */
+/* Prints what a rank wrote. If all ranks are printed, each line begins with its rank. */
 static void logs_print(struct logs *logs, const struct logs_file *file, const char *data,
                        size_t size)
 {
     if (logs->rank >= 0) {
-        (void)fwrite(data, 1, size, stdout); /* main() looks at standard output's errors */
+        (void)fwrite(data, 1, size, stdout); /* main() reports failures of standard output */
         return;
     }
     while (size) {
@@ -153,7 +153,7 @@ static int logs_run_has_ended(struct logs *logs, struct error *err)
     return ended;
 }
 
-/* Prints until the run has ended and all that it wrote has been printed. */
+/* Prints until the run has ended and all of its output is printed. */
 static int logs_follow_run(struct logs *logs, struct error *err)
 {
     for (unsigned poll = 0;; poll++) {
@@ -170,8 +170,8 @@ static int logs_follow_run(struct logs *logs, struct error *err)
     }
 }
 
-/* Waits for a run after `logs->run`. Returns 1 when `logs->run` is a new one, 0 when there will be
- * none: the phase or workflow has ended, or is held. */
+/* Waits for the run after `logs->run`. Returns 1 when `logs->run` is the next run. Returns 0 when
+ * no run follows, because the phase or workflow has ended or is held. */
 static int logs_next_run(struct logs *logs, struct error *err)
 {
     for (;;) {
@@ -224,7 +224,7 @@ static int logs_once(struct logs *logs, struct error *err)
     return code < 0 ? code : logs_read_all(logs, err);
 }
 
-/* `0`, `1`, ... or `all`; -1 for all, -2 for anything else. */
+/* Reads `0`, `1`, ... or `all`. Returns -1 for all, -2 for any other text. */
 static long long logs_parse_rank(const char *text)
 {
     char *end;
@@ -263,6 +263,6 @@ int logs_verb(struct cli *cli, char **words)
     if (logs.open_rank >= 0)
         printf("\n");
     if (code == -EPIPE)
-        return CLI_FAILED; /* nobody reads any more: nothing to say */
+        return CLI_FAILED; /* nobody reads any more */
     return code < 0 ? cli_fail(&err) : CLI_OK;
 }

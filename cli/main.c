@@ -54,8 +54,8 @@ static int main_run(struct cli *cli, char **words)
 int main(int argc, char **argv)
 {
     (void)argc;
-    (void)setlocale(LC_CTYPE, "");  /* without a locale: plain ASCII */
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is told by the failed write */
+    (void)setlocale(LC_CTYPE, "");  /* if it fails: plain ASCII */
+    (void)signal(SIGPIPE, SIG_IGN); /* the failed write tells of a closed pipe */
     struct cli cli = {0};
     struct error err;
     guard_terminals();

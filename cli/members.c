@@ -1,4 +1,4 @@
-/* Members of matrices. */
+/* What the members of a matrix come to. */
 #include "cli/members.h"
 
 #include "cli/field.h"

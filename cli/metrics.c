@@ -26,7 +26,7 @@ static char *metrics_path(const struct address *address, const struct option_lis
     return text_steal(&text);
 }
 
-/* A metric's name as the worker makes it. Also keeps the path of the request whole. */
+/* Whether the worker could have given a metric this name. Other letters would break the path. */
 static bool metrics_is_name(const char *name)
 {
     return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);

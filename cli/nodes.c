@@ -1,4 +1,4 @@
-/* phasectl nodes: what jobs are kept away from, and changing it. */
+/* phasectl nodes: lists, adds and clears the nodes that jobs do not use. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/options.h"
@@ -32,7 +32,7 @@ static int nodes_list(struct cli *cli, bool as_json)
     return CLI_OK;
 }
 
-/* Names are Slurm's: what else stands in the word would make another path. */
+/* Names are Slurm's. Other characters would make another path. */
 static bool nodes_is_name(const char *word)
 {
     for (const char *c = word; *c; c++)

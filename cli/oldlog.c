@@ -1,4 +1,4 @@
-/* Trying metrics, guards and gates on old logs. */
+/* Metrics, guards and gates on the logs of earlier runs. */
 #include "cli/oldlog.h"
 
 #include "cli/format.h"
@@ -22,26 +22,26 @@
 #include <time.h>
 
 enum {
-    OLDLOG_JUDGED_EACH = 1000, /* judgements, after which only every second row is judged */
+    OLDLOG_JUDGED_EACH = 1000, /* after so many judgements half as many rows are judged */
     OLDLOG_PIECE = 256 * 1024, /* bytes read at a time */
 };
 
 /* One log and what was read from it. */
 struct oldlog {
-    const json_t *phase; /* borrowed, as all names */
+    const json_t *phase; /* borrowed, like all names */
     const char *name, *file;
     struct metrics *metrics;
     struct guards *guards;
     struct speed speed;
     json_t *facts;
     bool has_times;
-    double begin_s, time_s; /* of the newest line, from the first one */
+    double begin_s, time_s; /* of the first line, and from there to the newest line */
     int64_t last_step;
     size_t lines, rows;
-    bool is_within; /* a line that is longer than a piece */
-    char *unread;   /* where no metric was recognised: a line of the log */
+    bool is_within; /* the next piece continues a long line */
+    char *unread;   /* a line of the log, if no metric was recognised; or NULL */
     size_t judged_each, judged;
-    json_t *verdicts; /* of guards that failed */
+    json_t *verdicts; /* the guards that failed */
     char *stopped;    /* why guards would have stopped the run, or NULL */
     bool is_end_good; /* `until` was reached */
     int64_t stopped_step;
@@ -71,7 +71,7 @@ static void oldlog_judge(struct oldlog *log)
     json_decref(reason.verdict);
 }
 
-/* Runs are judged every few seconds; a log that tells no time is judged by its rows. */
+/* A real run is judged every few seconds. Most logs have no times, so rows are counted instead. */
 static void oldlog_row(void *context, const struct extract_row *printed)
 {
     struct oldlog *log = context;
@@ -91,7 +91,8 @@ static void oldlog_row(void *context, const struct extract_row *printed)
         log->judged_each *= 2;
 }
 
-/* The time that `phasectl logs` writes before a line, "2026-11-21T08:50:04.721Z ", is taken off. */
+/* Reads the time that `phasectl logs` writes before a line, such as "2026-11-21T08:50:04.721Z ".
+ * Returns its size; 0: there is no time. */
 static size_t oldlog_time(struct oldlog *log, const char *line, size_t size)
 {
     struct tm tm = {0};
@@ -112,7 +113,7 @@ static size_t oldlog_time(struct oldlog *log, const char *line, size_t size)
     return (size_t)end;
 }
 
-/* What is no text, by how it begins; NULL: it may be text. */
+/* Recognises formats that are not text by their first bytes. NULL: it may be text. */
 static const char *oldlog_format(const char *data, size_t size)
 {
     static const struct {
@@ -133,7 +134,7 @@ static const char *oldlog_format(const char *data, size_t size)
     return NULL;
 }
 
-/* One line, or a piece of one that is longer than any that says something. */
+/* Reads a line, or a piece of a line that is too long for metrics. */
 static void oldlog_line(struct oldlog *log, struct extract *extract, const char *line, size_t size)
 {
     size_t begin = log->is_within ? 0 : oldlog_time(log, line, size);
@@ -142,7 +143,7 @@ static void oldlog_line(struct oldlog *log, struct extract *extract, const char 
     extract_feed(extract, line + begin, size - begin);
 }
 
-/* By pieces: a log may be larger than the memory, and without an end of a line. */
+/* Reads the log in pieces: it may be larger than the memory, and may have no line ends. */
 static int oldlog_read_file(struct oldlog *log, FILE *file, struct extract *extract,
                             struct error *err)
 {
@@ -181,7 +182,7 @@ static int oldlog_read(struct oldlog *log, struct extract *extract, struct error
     extract_end(extract);
     if (!log->stopped)
         oldlog_judge(log);
-    (void)fclose(file); /* only read */
+    (void)fclose(file); /* it was only read */
     return code;
 }
 
@@ -198,7 +199,7 @@ static const json_t *oldlog_phase(const json_t *workflow, const char *name, size
     return NULL;
 }
 
-/* No driver names the GPUs of an old run: they are taken as those that the phase asks for. */
+/* The GPUs of an old run are not known. The facts name the GPUs that the phase asks for. */
 static void oldlog_init_speed(struct oldlog *log)
 {
     const json_t *resources = json_object_get(log->phase, "resources");
@@ -294,7 +295,8 @@ static void oldlog_write_nothing(const struct oldlog *log, struct text *text)
     text_add(text, "\n  " EXTRACT_ADVICE "\n");
 }
 
-/* Metrics that guards, until and gate ask for: a guard without its metric watches nothing. */
+/* Metrics that guards, until and gate ask for, and that the log lacks. A guard without its metric
+ * watches nothing. */
 static void oldlog_write_missing(const struct oldlog *log, const struct terminal *terminal,
                                  struct text *text)
 {
@@ -323,7 +325,7 @@ static struct expr_names oldlog_names(const struct oldlog *log, const char *phas
     };
 }
 
-/* As the daemon judges; phases before have the names of their logs, if there are any. */
+/* Judges as the daemon does. Expressions can name the phases of all given logs. */
 static void oldlog_write_gate(const struct oldlog *logs, size_t count, const struct oldlog *log,
                               const struct terminal *terminal, struct text *text)
 {
@@ -340,7 +342,7 @@ static void oldlog_write_gate(const struct oldlog *logs, size_t count, const str
         struct verdict verdict;
         struct error err;
         if (check_from_json(name, json, &check, &err) < 0)
-            continue; /* such a workflow is not resolved */
+            continue; /* a resolved workflow has no such check */
         struct expr_scope scope = {
             .own = oldlog_names(log, NULL), .before = before, .before_count = count};
         check_evaluate(&check, CHECK_GATE, &scope, &verdict);

@@ -1,5 +1,5 @@
-/* What phased would have read from the log of an earlier run, and how it would have judged that:
- * `check --log`. By the code that reads and judges real runs. */
+/* `check --log`: what phased would have read from the log of an earlier run, and how it would have
+ * judged the run. It uses the code that reads and judges real runs. */
 #ifndef PHASED_CLI_OLDLOG_H
 #define PHASED_CLI_OLDLOG_H
 
@@ -11,8 +11,8 @@ struct error;
 struct terminal;
 struct text;
 
-/* `logs` are `count` texts PHASE=FILE; `workflow` is resolved. Adds to `text`, for each log, its
- * metrics, the guards and the gate of its phase. -EINVAL for a text of another form or an unknown
+/* `logs` are `count` texts PHASE=FILE; `workflow` is resolved. Adds the metrics of each log, and
+ * the guards and the gate of its phase. Returns -EINVAL for a text of another form or an unknown
  * phase; another negative errno when a file cannot be read. */
 int oldlog_write(const json_t *workflow, const char *const *logs, size_t count,
                  const struct terminal *terminal, struct text *text, struct error *err);

@@ -1,4 +1,4 @@
-/* phasectl plan: what would become of a workflow if it were submitted now. */
+/* phasectl plan: what would happen to a workflow if it were submitted now. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -22,7 +22,7 @@
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* "preempt (3 of 12 idle)", of those that it would go to. */
+/* Adds the partitions that the job would go to: "preempt (3 of 12 idle)". */
 static void plan_add_place(struct table *table, const json_t *phase)
 {
     struct text text = {0};
@@ -60,7 +60,7 @@ static void plan_add_gpus(struct table *table, const json_t *phase)
     free(text);
 }
 
-/* "at once", "14:05:00", "not known", "-" */
+/* Adds "at once", "14:05:00", "not known" or "-". Returns the colour. */
 static enum colour plan_add_when(struct text *text, const json_t *start, time_t now)
 {
     char buffer[FORMAT_SIZE];
@@ -77,7 +77,7 @@ static enum colour plan_add_when(struct text *text, const json_t *start, time_t 
     return is_now ? COLOUR_GREEN : COLOUR_YELLOW;
 }
 
-/* When Slurm would start it, from now; with each of the GPUs that it has the choice between. */
+/* Adds when Slurm would start the job, for each of its alternative GPUs. */
 static void plan_add_start(struct table *table, const json_t *phase, time_t now)
 {
     struct text text = {0}, first = {0};
@@ -87,17 +87,17 @@ static void plan_add_start(struct table *table, const json_t *phase, time_t now)
     json_array_foreach(alternatives, i, start)
     {
         text_addf(&text, "%s%s ", i ? ", " : "", field_text(start, "gpu_type"));
-        (void)plan_add_when(&text, start, now); /* the first start of all is the colour's */
+        (void)plan_add_when(&text, start, now); /* the colour is that of the first start */
     }
     table_add(table, colour, text_string(text.size ? &text : &first));
     text_fini(&text);
     text_fini(&first);
 }
 
-/* "0.5 to 1 hours, $49 to $98"; nothing where nothing is expected. */
+/* Adds "0.5 to 1 hours, $49 to $98"; nothing if nothing is expected. */
 static void plan_add_expected(const json_t *expect, struct text *text)
 {
-    for (int i = AMOUNT_COUNT - 1; i >= 0; i--) { /* time first, as all of this verb */
+    for (int i = AMOUNT_COUNT - 1; i >= 0; i--) { /* time first, as in the rest of the plan */
         const json_t *range = json_object_get(expect, amount_key((enum amount)i));
         char buffer[AMOUNT_SHARE_SIZE];
         if (range)
@@ -163,9 +163,9 @@ static void plan_write_table(const struct cli *cli, const json_t *phases, struct
     table_fini(&table);
 }
 
-/* --- What else is to be said ------------------------------------------------------------------ */
+/* --- Warnings and sums ------------------------------------------------------------------------ */
 
-enum { PLAN_NAMES_MAX = 3 }; /* more phases than these are counted */
+enum { PLAN_NAMES_MAX = 3 }; /* further phases are only counted */
 
 static bool plan_says(const json_t *phase, const char *said)
 {
@@ -180,7 +180,7 @@ static bool plan_says(const json_t *phase, const char *said)
            text_equal(field_text(phase, "start_message"), said);
 }
 
-/* Those of which the same is said: "train, convert and 3 more". */
+/* Adds the phases that have the same message: "train, convert and 3 more". */
 static void plan_add_names(const json_t *phases, size_t index, const char *said, struct text *text)
 {
     size_t count = 1;
@@ -194,7 +194,7 @@ static void plan_add_names(const json_t *phases, size_t index, const char *said,
         text_addf(text, " and %zu more", count - PLAN_NAMES_MAX);
 }
 
-/* A line for all phases of which it is true, where the first of them stands. */
+/* Adds one line for all phases with this message, when `index` is the first of them. */
 static void plan_write_line(const struct cli *cli, const json_t *phases, size_t index,
                             enum colour colour, const char *word, const char *said,
                             struct text *text)
@@ -212,7 +212,7 @@ static void plan_write_line(const struct cli *cli, const json_t *phases, size_t 
     text_add(text, "\n");
 }
 
-/* GPUs that the phase would take, and of which only others come. */
+/* Warns of alternative GPUs that Slurm refuses, if it takes others. */
 static void plan_write_refused(const struct cli *cli, const json_t *phases, size_t index,
                                struct text *text)
 {
@@ -262,7 +262,7 @@ static void plan_write_sum_expected(const json_t *expect, struct text *text)
     text_fini(&expected);
 }
 
-/* Slurm knows of no phase before another. */
+/* Slurm does not know that a phase waits for another one. */
 static void plan_write_note(const json_t *plan, struct text *text)
 {
     const json_t *phase;
@@ -278,7 +278,7 @@ static void plan_write_note(const json_t *plan, struct text *text)
             "START assumes that the job is submitted now, and not after the phases before it\n");
 }
 
-/* "at most 2h of time without the queue, 16h of GPUs, $98.00" */
+/* Adds "at most 2h00m, without the queue, 16h00m of GPU time, $98.00". */
 static void plan_write_sum(const json_t *plan, struct text *text)
 {
     const json_t *phase;
@@ -299,7 +299,7 @@ static void plan_write_sum(const json_t *plan, struct text *text)
 
 /* --- The verb --------------------------------------------------------------------------------- */
 
-/* -EINVAL with `ret_problems`: the spec has some. */
+/* Returns -EINVAL and sets `ret_problems` when the spec has problems. */
 static int plan_ask(struct cli *cli, const struct source *source, const json_t *set,
                     const json_t *variants, json_t **ret_plan, json_t **ret_problems,
                     struct error *err)

@@ -1,4 +1,4 @@
-/* Asking bash and the file system. */
+/* Checks by bash and the file system. */
 #include "cli/probe.h"
 
 #include "cli/problems.h"
@@ -19,7 +19,7 @@
 
 enum { PROBE_SAID_MAX = 4096 };
 
-/* A file without a name that holds the text and is read from its beginning; -1: none. */
+/* Returns an anonymous file with the text, at its beginning; -1 if that fails. */
 static int probe_file(const char *text)
 {
     size_t size = strlen(text);
@@ -31,8 +31,8 @@ static int probe_file(const char *text)
     return fd;
 }
 
-/* Has bash read `script` without executing anything; what it says goes into `said`. Returns how it
- * ended, or -1. extglob is on since a script may turn it on itself; BASH_ENV must not be read. */
+/* Lets bash read `script` without executing it. Its messages go to `said`. Returns the status of
+ * bash, or -1. extglob is on, because a script may turn it on. BASH_ENV must not be read. */
 static int probe_bash(int script, int said)
 {
     static char *const words[] = {"bash", "-O", "extglob", "-n", NULL};
@@ -53,7 +53,7 @@ static int probe_bash(int script, int said)
     return status;
 }
 
-/* "bash: line 3: syntax error near unexpected token `fi'", and a second line. */
+/* Takes the message from "bash: line 3: syntax error near unexpected token `fi'". */
 static char *probe_parse(const char *said, unsigned *ret_line)
 {
     const char *line = strstr(said, "line ");
@@ -89,7 +89,7 @@ static char *probe_script_ask(void *context, const char *script, unsigned *ret_l
         char *message = probe_ask_bash(script, ret_line);
         before = message ? json_pack("{s:s, s:i}", "message", message, "line", (int)*ret_line)
                          : json_null();
-        (void)json_object_set_new(known, script, before); /* fails where it is no UTF-8 */
+        (void)json_object_set_new(known, script, before); /* fails if it is not UTF-8 */
         return message;
     }
     const char *message = json_string_value(json_object_get(before, "message"));

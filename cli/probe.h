@@ -1,4 +1,4 @@
-/* What this machine tells of a spec: bash -n of its scripts, and whether its paths are here. */
+/* What this machine knows about a spec: whether bash can read its scripts, and its paths exist. */
 #ifndef PHASED_CLI_PROBE_H
 #define PHASED_CLI_PROBE_H
 
@@ -7,13 +7,13 @@
 struct source;
 struct spec_overrides;
 
-/* For lib/spec. Each script is tried once, as phases that extend each other share theirs; ended by
- * probe_end(). */
+/* Returns a probe for lib/spec; probe_end() frees it. It tries each script once, because phases
+ * that extend each other share their scripts. */
 struct spec_probe probe_begin(void);
 void probe_end(struct spec_probe *probe);
 
-/* Prints what this machine alone can tell of the file; the daemon tells the rest. Returns false
- * when something of it is wrong, rather than doubtful. */
+/* Prints what only this machine can check; the daemon checks the rest. Returns false for an error,
+ * true for warnings. */
 bool probe_print(const struct source *source, const struct spec_overrides *overrides);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is wrong with a workflow file, as the daemon lists it or as it was found here: a line each
- * on standard error. */
+/* Prints the problems of a workflow file, one line each, to standard error. The daemon or phasectl
+ * has found them. */
 #ifndef PHASED_CLI_PROBLEMS_H
 #define PHASED_CLI_PROBLEMS_H
 
@@ -7,8 +7,8 @@
 
 struct spec_problems;
 
-/* `problems` is the API's array, or NULL; a member without a file means `file`. A warning may also
- * be a mere string. */
+/* `problems` is an array of the API, or NULL. A problem without a file is one of `file`. A warning
+ * may also be a string. */
 void problems_print(const char *file, const json_t *problems);
 void problems_print_all(const struct spec_problems *problems);
 

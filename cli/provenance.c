@@ -1,4 +1,4 @@
-/* Asking git, and copying with tar what it lists. */
+/* Facts from git, and copies by tar of the files that git lists. */
 #include "cli/provenance.h"
 
 #include "cli/cli.h"
@@ -17,10 +17,10 @@
 enum {
     PROVENANCE_LINE_MAX = 64 << 10,
     PROVENANCE_LIST_MAX = 256 << 10,
-    PROVENANCE_DIFF_MAX = 1 << 20, /* a longer one is no small change; the commit is still told */
+    PROVENANCE_DIFF_MAX = 1 << 20, /* a longer diff is left out; the commit is kept */
 };
 
-/* The packages of an environment, without starting pip, which takes a second. */
+/* Lists the packages of an environment. pip would take a second. */
 static const char provenance_packages[] =
     "from importlib.metadata import distributions as d\n"
     "print('\\n'.join(sorted({f\"{x.metadata['Name']}=={x.version}\" for x in d()})))\n";
@@ -30,7 +30,7 @@ static pid_t provenance_start(const char *const *words, int output)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid;
-    (void)posix_spawn_file_actions_init(&actions); /* these fail without memory only */
+    (void)posix_spawn_file_actions_init(&actions); /* these fail only without memory */
     (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -48,8 +48,8 @@ static int provenance_wait(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What a program prints, the caller's; NULL when it fails. What goes beyond `size_max` is read and
- * dropped, and *ret_is_cut says so. */
+/* Returns what a program prints, the caller's; NULL when the program fails. Reads at most
+ * `size_max` bytes, drops the rest and says so in `ret_is_cut`. */
 static char *provenance_ask(const char *const *words, size_t size_max, bool *ret_is_cut)
 {
     int pipe_ends[2];
@@ -74,7 +74,7 @@ static char *provenance_ask(const char *const *words, size_t size_max, bool *ret
     return NULL;
 }
 
-/* The only line of what a program prints, the caller's. */
+/* Returns the only line that a program prints; the caller's. */
 static char *provenance_line(const char *const *words)
 {
     bool is_cut;
@@ -84,7 +84,7 @@ static char *provenance_line(const char *const *words)
     return line;
 }
 
-/* Takes `text`. One that is not UTF-8 is left out. */
+/* Takes `text`. A text that is not UTF-8 is left out. */
 static bool provenance_take(json_t *provenance, const char *name, char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
@@ -135,14 +135,15 @@ json_t *provenance_capture(void)
     json_t *provenance = json_object();
     if (provenance_take(provenance, "root", provenance_line(root)) &&
         provenance_take(provenance, "commit", provenance_line(commit))) {
-        (void)provenance_take(provenance, "branch", provenance_line(branch)); /* or detached */
+        (void)provenance_take(provenance, "branch",
+                              provenance_line(branch)); /* no branch: HEAD is detached */
         provenance_add_changes(provenance);
     }
     provenance_add_packages(provenance);
     return provenance;
 }
 
-/* Tracked files and new ones; one that is deleted and not yet committed is passed over. */
+/* Copies tracked and new files. It skips a file whose deletion is not committed yet. */
 static int provenance_copy(const char *root, const char *folder)
 {
     static const char script[] =
@@ -187,6 +188,6 @@ void provenance_discard(const struct cli *cli, const char *key)
     const char *const words[] = {"rm", "-rf", "--", folder, NULL};
     pid_t pid = provenance_start(words, STDERR_FILENO);
     if (pid > 0)
-        (void)provenance_wait(pid); /* what it leaves behind is in nobody's way */
+        (void)provenance_wait(pid); /* a rest of the copy does no harm */
     free(folder);
 }

@@ -1,7 +1,6 @@
-/* What code a submission runs: the git commit of the folder it is made in, what was changed since,
- * and a copy of it all where the workflow asks for one.
- *
- * git is asked; where there is none, or no repository, nothing is told. */
+/* Which code a submission runs: the git commit of the current folder, the changes since that
+ * commit, and a copy of the code if the workflow asks for one. Without git or a repository there is
+ * nothing to tell. */
 #ifndef PHASED_CLI_PROVENANCE_H
 #define PHASED_CLI_PROVENANCE_H
 
@@ -10,18 +9,18 @@
 struct cli;
 struct error;
 
-/* An object of texts, the caller's: "root", "commit", "branch", "diff" (against the commit; absent
- * when it is too long or not text), "diff_note", "untracked" (a name a line) and "packages" of the
- * active Python environment (name==version a line). */
+/* Returns a new object of texts: "root", "commit", "branch", "diff" (against the commit; absent
+ * when it is too long or not text), "diff_note", "untracked" (one name a line) and "packages" of
+ * the active Python environment (one name==version a line). */
 json_t *provenance_capture(void);
 
-/* Copies the repository of `provenance` as it stands, without what git ignores, to a new folder of
- * the home that is named by `key`. Returns where the current folder is in the copy; the caller's
- * to free(). */
+/* Copies the repository of `provenance`, with its changes and without ignored files, to a new
+ * folder `key` in the home. `ret_workdir` is the current folder within the copy; the caller's to
+ * free(). */
 int provenance_snapshot(const struct cli *cli, const json_t *provenance, const char *key,
                         char **ret_workdir, struct error *err);
 
-/* Removes such a copy, which nothing is going to use. */
+/* Removes a copy that nothing is going to use. */
 void provenance_discard(const struct cli *cli, const char *key);
 
 #endif

@@ -1,6 +1,6 @@
-/* phasectl rehearse: queues a rehearsal (lib/spec/rehearsal.h), watches it, and compares what came
- * of it with what the file expects. What is expected is read from the file here, as it is for the
- * real run; what came is asked of the daemon. */
+/* phasectl rehearse: queues a rehearsal (lib/spec/rehearsal.h), watches it, and compares its
+ * results with the file. The daemon tells the results. The expectations are read from the file
+ * here, as for the real run. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -32,12 +32,12 @@ struct rehearse {
     struct cli *cli;
     struct text text;
     unsigned problems;
-    double run_s, cost_usd;            /* of the real run, as far as they can be told */
-    bool lacks_seconds, lacks_dollars; /* of some phase they cannot */
+    double run_s, cost_usd;            /* of the real run, as far as they are known */
+    bool lacks_seconds, lacks_dollars; /* for some phase they are not known */
 };
 
-/* A phase: the file's, the daemon's, and of the latter the run that got farthest by itself, and the
- * one that went on from its checkpoint; NULL: there is none. */
+/* A phase: in the file (`spec`) and in the daemon (`shown`). `run` made the most steps, `resumed`
+ * is the newest run that resumed from a checkpoint; both may be NULL. */
 struct rehearse_phase {
     const json_t *spec, *shown, *run, *resumed;
     double seconds; /* of all its runs */
@@ -72,7 +72,7 @@ static void rehearse_add_names(const json_t *phase, const char *expression, json
         free(list);
 }
 
-/* An object whose keys are the metrics that the phase's checks and its matrix ask for. */
+/* Returns an object. Its keys are the metrics that the checks and the matrix of the phase need. */
 static json_t *rehearse_wanted(const json_t *phase)
 {
     static const char *const maps[] = {"gate", "guards"};
@@ -134,7 +134,7 @@ static int rehearse_metrics(struct rehearse *report, const struct rehearse_phase
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
-/* The first step that the run told of, of any metric; NaN: it told of none. */
+/* The first step that has a metric; NaN if the run told no step. */
 static int rehearse_first_step(struct rehearse *report, const json_t *run, double *ret_step,
                                struct error *err)
 {
@@ -154,8 +154,8 @@ static int rehearse_first_step(struct rehearse *report, const json_t *run, doubl
     return 0;
 }
 
-/* What came of the run that went on from the checkpoint of `from`; NULL: all is well, and it is at
- * step `last`. The caller's. */
+/* Says why a run that resumed from step `from` did not go on. Returns NULL if it did, and reached
+ * step `last`. The text is the caller's. */
 static char *rehearse_stuck(const struct rehearse_phase *phase, double from, double first,
                             double last)
 {
@@ -164,8 +164,7 @@ static char *rehearse_stuck(const struct rehearse_phase *phase, double from, dou
         return text_format("the run that resumed from step %.0f failed", from);
     if (first < from)
         return text_format("the run started again at step %.0f, although there was a checkpoint of "
-                           "step %.0f: `run` must "
-                           "read $PHASED_RESUME",
+                           "step %.0f: `run` must read $PHASED_RESUME",
                            first, from);
     if (counts && !(last > from))
         return text_format("no step came after step %.0f, the step of the checkpoint", from);
@@ -191,7 +190,7 @@ static int rehearse_resumed(struct rehearse *report, const struct rehearse_phase
     return 0;
 }
 
-/* How much lies at `path`, which may be a pattern; -1: nothing is there. */
+/* The size of the files at `path`, which may be a pattern; -1: no file is there. */
 static double rehearse_bytes(const char *path)
 {
     glob_t found;
@@ -207,7 +206,7 @@ static double rehearse_bytes(const char *path)
     return bytes;
 }
 
-/* The worker records those alone that are whole. */
+/* The worker records only checkpoints that are whole. */
 static int rehearse_checkpoint(struct rehearse *report, const struct rehearse_phase *phase,
                                struct error *err)
 {
@@ -252,8 +251,8 @@ static int rehearse_gate(struct rehearse *report, const struct rehearse_phase *p
 
 /* --- Cost ------------------------------------------------------------------------------------- */
 
-/* Seconds of a step: as a node measured them, without what comes before the first one; else of the
- * run's whole time. */
+/* Seconds of a step, as a node measured them. If no node did, the whole time of the run by its
+ * steps, which includes its start. */
 static double rehearse_step_seconds(struct rehearse *report, const struct rehearse_phase *phase)
 {
     struct address address;
@@ -271,15 +270,15 @@ static double rehearse_step_seconds(struct rehearse *report, const struct rehear
     return step_s;
 }
 
-/* How long the real phase would run; NaN: it cannot be told. */
+/* How long the real phase would run; NaN if that is not known. */
 static double rehearse_project(struct rehearse *report, const struct rehearse_phase *phase)
 {
     double total = field_number(json_object_get(phase->spec, "progress"), "total");
     double run_s = phase->seconds;
-    if (phase->resumed && phase->resumed != phase->run) /* the real one does not stop in between */
+    if (phase->resumed && phase->resumed != phase->run) /* the real run does not stop in between */
         run_s -= view_run_duration(phase->resumed, (double)time(NULL));
     if (!text_starts(field_text(phase->run, "message"), "until "))
-        return run_s; /* that was all of it */
+        return run_s; /* the rehearsal was the whole run */
     if (isnan(total))
         return NAN;
     double step_s = rehearse_step_seconds(report, phase);
@@ -287,7 +286,7 @@ static double rehearse_project(struct rehearse *report, const struct rehearse_ph
     return fmax(run_s - steps * step_s, 0) + step_s * total;
 }
 
-/* Of all members of a matrix together; those that go on to a next rung take longer. */
+/* How many members the matrix has. Members that reach a later rung take longer than known here. */
 static double rehearse_times(struct rehearse *report, const struct rehearse_phase *phase)
 {
     const json_t *matrix = json_object_get(phase->spec, "matrix");
@@ -322,7 +321,7 @@ static void rehearse_cost(struct rehearse *report, const struct rehearse_phase *
 
 /* --- The report ------------------------------------------------------------------------------- */
 
-/* Its runs are the newest first. */
+/* Chooses the runs to report. The daemon lists the newest first. */
 static void rehearse_choose(struct rehearse_phase *phase, double now)
 {
     const json_t *run;
@@ -386,7 +385,7 @@ static void rehearse_conclude(struct rehearse *report)
         text_add(&report->text, "all metrics and checkpoints came\n");
 }
 
-/* `real` is the resolved file. A matrix is rehearsed as one phase, which bears its name. */
+/* `real` is the resolved file. A matrix is rehearsed as one phase with the name of the matrix. */
 static int rehearse_report(struct rehearse *report, const struct address *workflow,
                            const json_t *real, struct error *err)
 {
@@ -411,7 +410,7 @@ static int rehearse_report(struct rehearse *report, const struct address *workfl
     return 0;
 }
 
-/* The daemon has found the same file to be good. */
+/* Reads the file again. The daemon has just accepted it. */
 static json_t *rehearse_resolve(const char *file, const struct option_list *sets,
                                 const struct option_list *variants, struct error *err)
 {

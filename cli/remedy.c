@@ -1,4 +1,4 @@
-/* Writing remedies. */
+/* Remedies in words. */
 #include "cli/remedy.h"
 
 #include "cli/field.h"

@@ -1,4 +1,4 @@
-/* phasectl runs: one line a run, of all workflows, one of them, or a phase. */
+/* phasectl runs: one line for each run of all workflows, a workflow or a phase. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/field.h"
@@ -13,14 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Whether the phase is that one, or a member of that matrix: ladder.2 of ladder. */
+/* Whether the run is one of `phase`, or of a member of the matrix `phase`: ladder.2 of ladder. */
 static bool runs_is_of(const char *phase, const char *wanted)
 {
     size_t size = strlen(wanted);
     return strncmp(phase, wanted, size) == 0 && (!phase[size] || phase[size] == '.');
 }
 
-/* The runs of one phase, or all when `phase` is empty; the caller's. */
+/* Returns the runs of a phase, or all runs if `phase` is empty, as a new array. */
 static json_t *runs_select(const json_t *runs, const char *phase)
 {
     json_t *selected = json_array(), *run;
@@ -33,7 +33,8 @@ static json_t *runs_select(const json_t *runs, const char *phase)
     return selected;
 }
 
-/* Of one address, or of all workflows (workflow 0). `context` says whether JSON is wanted. */
+/* Prints the runs of an address, or of all workflows (workflow 0). `context` is a bool: whether to
+ * print JSON. */
 static int runs_one(struct cli *cli, const struct address *address, const void *context)
 {
     bool as_json = *(const bool *)context;

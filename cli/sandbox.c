@@ -52,7 +52,8 @@ bool sandbox_is_running(const struct cli *cli)
         if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
             dup2(null, STDERR_FILENO) < 0)
             _exit(127);
-        (void)execl(script, script, "status", cli->home.sandbox, (char *)NULL); /* see below */
+        (void)execl(script, script, "status", cli->home.sandbox,
+                    (char *)NULL); /* if it fails: the next line */
         _exit(127);
     }
     free(script);

@@ -6,7 +6,7 @@
 
 struct cli;
 
-/* Whether the home has a sandbox and all parts of it run. */
+/* Whether the home has a sandbox, and all parts of the sandbox run. */
 bool sandbox_is_running(const struct cli *cli);
 
 #endif

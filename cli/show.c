@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What is printed alone, to be used as it is. */
+/* Options that print one text only, for other programs. */
 struct show_parts {
     bool spec, diff, environment, as_json;
 };
@@ -36,7 +36,7 @@ static unsigned show_lines(const char *text)
     return count;
 }
 
-/* "+12 -3 in 2 files", of a diff. */
+/* Sums up a diff: "+12 -3 in 2 files". */
 static void show_changes(const char *diff, struct text *text)
 {
     unsigned files = 0, added = 0, removed = 0;
@@ -79,7 +79,7 @@ static void show_code(const json_t *source, struct table *table)
     text_fini(&text);
 }
 
-/* When it may begin, as it was asked for. */
+/* When the workflow may begin, as its options say. */
 static void show_turn(const json_t *source, struct text *text)
 {
     long long priority = field_integer(source, "priority"), after = field_integer(source, "after");
@@ -92,7 +92,7 @@ static void show_turn(const json_t *source, struct text *text)
         text_addf(text, "%s--window %s", text->size ? " " : "", window);
 }
 
-/* "--with stand_in --set validate.iterations=10 --after 44" */
+/* The options: "--with stand_in --set validate.iterations=10 --after 44". */
 static void show_choices(const json_t *source, struct table *table)
 {
     struct text text = {0};

@@ -1,4 +1,4 @@
-/* Reading workflow files and sbatch scripts alike. */
+/* Workflow files, and sbatch scripts that become workflows. */
 #include "cli/source.h"
 
 #include "cli/problems.h"
@@ -17,11 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The line that `run:` stands in; 0: its text has no lines of its own. */
+/* The line of `run:`; 0: the script does not stand below it line by line. */
 static unsigned source_run_line(const char *text)
 {
     const char *run = strstr(text, "\n    run: |2\n");
-    unsigned line = 2; /* the one behind the first end of a line */
+    unsigned line = 2; /* `run` begins with the line end before it */
     for (const char *at = text; run && at < run; at++)
         line += *at == '\n';
     return run ? line : 0;

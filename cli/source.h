@@ -1,4 +1,4 @@
-/* A file that somebody wants to submit: a workflow, or an sbatch script that becomes one. */
+/* A file to submit: a workflow, or an sbatch script that becomes one. */
 #ifndef PHASED_CLI_SOURCE_H
 #define PHASED_CLI_SOURCE_H
 
@@ -10,22 +10,22 @@ struct spec_problems;
 struct sbatch_arguments;
 
 struct source {
-    char *name; /* as messages name the workflow */
+    char *name; /* the name in messages */
     char *text; /* of the workflow */
     size_t size;
-    const char *script; /* borrowed: the file, where it is a script; NULL: it is a workflow */
-    unsigned run_line;  /* of a script: the line of `run:` in the text, before its first line */
+    const char *script; /* borrowed: the file of a script; NULL: it is a workflow */
+    unsigned run_line;  /* of a script: the line of `run:` in the text; the script follows */
 };
 
-/* What is wrong with a script, or worth a warning, is printed. `arguments` are the script's; a
- * workflow takes none. Fails as file_read() does, and with -EINVAL when a script cannot be made a
+/* Reads a file, and prints problems and warnings of a script. `arguments` are for a script; a
+ * workflow takes none. Fails as file_read() does, and with -EINVAL when a script cannot become a
  * workflow. */
 int source_read(const char *file, const struct sbatch_arguments *arguments,
                 struct source *ret_source, struct error *err);
 void source_fini(struct source *source);
 
-/* Problems of the text become problems of the file: those of a script get its lines, or none where
- * they are about what was written around it. */
+/* Turns problems of the workflow into problems of the file. If the file is a script, problems
+ * within the script get its lines, and the others get none. */
 void source_place(const struct source *source, struct spec_problems *problems);
 
 #endif

@@ -23,9 +23,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { STATUS_WORKFLOWS_MAX = 50 }; /* more is not read; --all lists it */
+enum { STATUS_WORKFLOWS_MAX = 50 }; /* more workflows are counted; --all lists them */
 
-/* The phase that a workflow is at: the first that has begun and not ended, else the first that has
+/* The current phase of a workflow: the first that has begun and not ended, else the first that has
  * not ended, else the last. */
 static const json_t *status_current_phase(const json_t *workflow)
 {
@@ -44,7 +44,7 @@ static const json_t *status_current_phase(const json_t *workflow)
     return open ? open : json_array_get(phases, json_array_size(phases) - 1);
 }
 
-/* Why the phase that it is at stands where it stands. */
+/* Why the current phase is in its state. */
 static void status_write_note(const json_t *workflow, const json_t *phase, double now,
                               struct text *text)
 {
@@ -56,7 +56,7 @@ static void status_write_note(const json_t *workflow, const json_t *phase, doubl
         text_add(text, field_text(phase, "reason"));
     }
     if (!text->size)
-        (void)wait_write(json_object_get(phase, "run"), now, text); /* whether it says anything */
+        (void)wait_write(json_object_get(phase, "run"), now, text); /* it may add nothing */
     if (!text->size && field_text(phase, "warning")[0])
         text_addf(text, "warning: %s", field_text(phase, "warning"));
 }
@@ -86,7 +86,7 @@ static void status_add_workflow(struct table *table, const json_t *workflow, dou
     text_fini(&progress);
 }
 
-/* What is not among those that are shown. */
+/* Counts the workflows that are not shown. */
 static void status_write_rest(const json_t *reply, bool all, struct text *text)
 {
     long long shown = (long long)json_array_size(json_object_get(reply, "workflows"));
@@ -121,7 +121,7 @@ static void status_write_all(const struct cli *cli, const json_t *reply, struct 
     table_fini(&table);
 }
 
-/* What it was submitted with besides its file. */
+/* The options of the submission. */
 static void status_write_choices(const json_t *workflow, struct text *text)
 {
     const json_t *variants = json_object_get(workflow, "variants"), *variant;
@@ -140,7 +140,7 @@ static void status_write_choices(const json_t *workflow, struct text *text)
     }
 }
 
-/* Which code it runs: `phasectl show` tells more. */
+/* Which code the workflow runs. `phasectl show` tells more. */
 static void status_write_code(const json_t *workflow, struct text *text)
 {
     const char *commit = field_text(workflow, "commit"), *branch = field_text(workflow, "branch");
@@ -152,14 +152,14 @@ static void status_write_code(const json_t *workflow, struct text *text)
         text_addf(text, ", a copy in %s", field_text(workflow, "snapshot"));
 }
 
-/* "$9.40 and 3.10 GPU hours": each of those that are told, " and " between. */
+/* Adds the amounts that are known: "$9.40 and 3.10 GPU hours". */
 static void status_add_amount(struct text *text, const char *amount)
 {
     text_addf(text, "%s%s", text->size ? " and " : "", amount);
 }
 
-/* "at this pace $9.40 when what is at work ends, of a budget of $15", and loudly when that is too
- * much. GPU hours where there is no price, or a budget of them. */
+/* Adds "at this pace $9.40 when the active runs end, of a budget of $15", in a colour when that is
+ * too much. Uses GPU hours if there is no price, or if the budget is in GPU hours. */
 static void status_write_projection(const struct terminal *terminal, const json_t *workflow,
                                     struct text *text)
 {
@@ -211,7 +211,7 @@ static void status_write_workflow(const struct cli *cli, const json_t *workflow,
     status_write_projection(&cli->out, workflow, text);
 }
 
-/* Adds a row `name  value` unless there is nothing to say. */
+/* Adds a row `name  value` unless the value is empty. */
 static void status_add_row(struct table *table, const char *name, const char *value)
 {
     if (!value[0])
@@ -247,7 +247,7 @@ static void status_add_metrics(struct table *table, const json_t *phase)
     }
 }
 
-/* What its GPUs do, or did last. A daemon that does not know is not worth a word here. */
+/* What the GPUs of the run do, or did last. Says nothing if the daemon does not know. */
 static void status_add_gpus(struct cli *cli, struct table *table, const json_t *run)
 {
     struct address address;
@@ -356,7 +356,7 @@ static void status_write_run(struct cli *cli, const json_t *run, struct text *te
     table_fini(&table);
 }
 
-/* What holds up everything. A daemon that does not tell has been complained of before. */
+/* What stops all work. If the daemon does not answer, an earlier message has said so. */
 static void status_write_slurm(struct cli *cli, struct text *text)
 {
     json_t *ping;
@@ -380,7 +380,7 @@ static void status_write_slurm(struct cli *cli, struct text *text)
     json_decref(ping);
 }
 
-/* `context` says whether JSON is wanted. */
+/* `context` is a bool: whether to print JSON. */
 static int status_one(struct cli *cli, const struct address *address, const void *context)
 {
     bool as_json = *(const bool *)context;

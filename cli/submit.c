@@ -1,4 +1,4 @@
-/* phasectl submit: the files, and all that the phases' programs will need from this shell. */
+/* phasectl submit: sends the files, and what the programs of the phases need from this shell. */
 #include "cli/submit.h"
 
 #include "cli/cli.h"
@@ -29,23 +29,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* about 9 s in all: a daemon restarts in one */
+enum { SUBMIT_TRIES = 5, SUBMIT_WAIT_MS = 300 }; /* about 9 s together; a daemon restarts in 1 s */
 
-/* What is asked for besides the files. */
+/* The options of a submission. */
 struct submit_options {
     json_t *set;      /* object: params to texts */
     json_t *variants; /* array of names */
     json_t *provenance;
     const struct option_list *sets;
     bool hold;
-    unsigned rehearsal_steps; /* 0: the real thing */
+    unsigned rehearsal_steps; /* 0: not a rehearsal */
     struct sbatch_arguments arguments;
     /* NULL: not given */
     const char *priority, *after, *window;
 };
 
-/* `environ` as an object. Slurm and JSON carry text only, so what is no UTF-8 is left out, aloud.
- */
+/* Returns `environ` as an object. Slurm and JSON carry text only, so a variable that is not UTF-8
+ * is left out with a warning. */
 static json_t *submit_environment(void)
 {
     json_t *object = json_object();
@@ -75,11 +75,11 @@ static json_t *submit_limits(void)
 static mode_t submit_umask(void)
 {
     mode_t mask = umask(0);
-    (void)umask(mask); /* it cannot be read without being set */
+    (void)umask(mask); /* the umask can only be read by setting it */
     return mask;
 }
 
-/* Sends it until there is an answer. The key makes the daemon recognise what it already has. */
+/* Sends the submission until an answer comes. By the key the daemon recognises a repetition. */
 static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
                        json_t **ret_problems, struct error *err)
 {
@@ -89,13 +89,13 @@ static int submit_send(struct cli *cli, const json_t *body, json_t **ret_reply,
         if (code == 0 || try == SUBMIT_TRIES || !client_may_retry(code))
             return code;
         if (code == -ECONNREFUSED && try == 1)
-            return code; /* nothing was sent: no daemon is there */
+            return code; /* no daemon runs, so nothing was sent */
         cli_wait(wait_ms);
         wait_ms *= 2;
     }
 }
 
-/* Adds the number that an option gave. */
+/* Adds the number of an option; nothing if `text` is NULL. Returns false if it is no number. */
 static bool submit_number(json_t *body, const char *name, const char *text)
 {
     char *end;
@@ -108,7 +108,7 @@ static bool submit_number(json_t *body, const char *name, const char *text)
     return true;
 }
 
-/* When its jobs may be submitted. */
+/* Adds the options that say when jobs may be submitted. */
 static int submit_queue(json_t *body, const struct submit_options *options, struct error *err)
 {
     unsigned from, to;
@@ -125,12 +125,12 @@ static int submit_queue(json_t *body, const struct submit_options *options, stru
     return units_parse_window(options->window, &from, &to, err);
 }
 
-/* What all of the submissions share; `workflows` is still to be filled. */
+/* The request without its workflows. */
 static json_t *submit_body(const struct submit_options *options)
 {
     char host[HOST_NAME_MAX + 1] = "";
     char *workdir = getcwd(NULL, 0);
-    (void)gethostname(host, sizeof host - 1); /* without a name it is left empty */
+    (void)gethostname(host, sizeof host - 1); /* if it fails, the name is empty */
     json_t *body = json_pack(
         "{s:O, s:O, s:O, s:b, s:s, s:o, s:i, s:o, s:s, s:[]}", "set", options->set, "with",
         options->variants, "provenance", options->provenance, "hold", options->hold, "workdir",
@@ -142,7 +142,7 @@ static json_t *submit_body(const struct submit_options *options)
     return body;
 }
 
-/* Whether the workflow asks for a copy of its code. What is wrong with it the daemon tells. */
+/* Whether the workflow asks for a copy of its code. The daemon reports problems of the file. */
 static bool submit_wants_snapshot(const struct source *source, const struct submit_options *options)
 {
     const struct spec_overrides overrides = {
@@ -159,7 +159,7 @@ static bool submit_wants_snapshot(const struct source *source, const struct subm
     return wants;
 }
 
-/* Tells what this machine knows of the file, where the daemon may not run. */
+/* Checks what only this machine can check, as the daemon may run on another one. */
 static bool submit_probe(const struct source *source, const struct submit_options *options)
 {
     const struct spec_overrides overrides = {
@@ -170,7 +170,7 @@ static bool submit_probe(const struct source *source, const struct submit_option
     return probe_print(source, &overrides);
 }
 
-/* The phases' programs are started in the copy, as if submit had been called there. */
+/* Copies the code. The programs start in the copy, as if submit had been called there. */
 static int submit_freeze(const struct cli *cli, const struct submit_options *options, json_t *item,
                          struct error *err)
 {
@@ -215,7 +215,7 @@ static int submit_add_file(const struct cli *cli, const struct submit_options *o
     return 0;
 }
 
-/* A line for each, the warnings first. */
+/* Prints a line for each workflow, after its warnings. */
 static void submit_print(const struct option_arguments *files, const json_t *reply,
                          struct address *ret_address)
 {
@@ -230,7 +230,7 @@ static void submit_print(const struct option_arguments *files, const json_t *rep
     }
 }
 
-/* Nothing is queued, so copies of code are of no use. */
+/* Removes the copies of code when no workflow is queued. */
 static void submit_discard(const struct cli *cli, const json_t *body)
 {
     const json_t *item;
@@ -242,7 +242,7 @@ static void submit_discard(const struct cli *cli, const json_t *body)
     }
 }
 
-/* All or none. `ret_address` is that of the last one. */
+/* Queues all workflows or none. `ret_address` is the last one. */
 static int submit_files(struct cli *cli, const struct option_arguments *files,
                         const struct submit_options *options, struct address *ret_address)
 {
@@ -253,7 +253,7 @@ static int submit_files(struct cli *cli, const struct option_arguments *files,
         if (submit_add_file(cli, options, body, files->items[i], &err) < 0)
             status = cli_fail(&err);
     int code = status == CLI_OK ? submit_send(cli, body, &reply, &problems, &err) : -EINVAL;
-    if (code < 0 && !client_may_retry(code)) /* else it may have come through all the same */
+    if (code < 0 && !client_may_retry(code)) /* after other errors it may be queued all the same */
         submit_discard(cli, body);
     if (status != CLI_OK)
         goto out;
@@ -270,7 +270,7 @@ out:
     return status;
 }
 
-/* With what was said of params and variants. */
+/* Reads the params and variants, and queues the files. */
 static int submit_all(struct cli *cli, const struct option_arguments *files,
                       struct submit_options *options, const struct option_list *sets,
                       const struct option_list *variants, struct address *ret_address)

@@ -1,4 +1,4 @@
-/* Queueing a file for a verb that does more than `submit`. */
+/* Queues a file for `rehearse`. */
 #ifndef PHASED_CLI_SUBMIT_H
 #define PHASED_CLI_SUBMIT_H
 
@@ -7,8 +7,8 @@ struct option_arguments;
 struct cli;
 struct option_list;
 
-/* Queues a rehearsal of so many steps (lib/spec/rehearsal.h) of the one file, as `submit` queues
- * it; what is wrong is printed. Returns the status to exit with, and on CLI_OK the workflow. */
+/* Queues a rehearsal of `steps` steps (lib/spec/rehearsal.h) as `submit` queues a workflow, and
+ * prints errors. Returns the status to exit with. On CLI_OK, `ret_address` is the workflow. */
 int submit_rehearsal(struct cli *cli, const struct option_arguments *file,
                      const struct option_list *sets, const struct option_list *variants,
                      unsigned steps, struct address *ret_address);

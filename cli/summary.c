@@ -1,4 +1,4 @@
-/* The closing table. */
+/* The table at the end of a workflow. */
 #include "cli/summary.h"
 
 #include "cli/cli.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Whether the run is one of the phase, or of a member of it. */
+/* Whether the run is one of the phase, or of a member of the matrix `phase`. */
 static bool summary_is_of(const json_t *run, const char *phase)
 {
     const char *name = field_text(run, "phase");
@@ -25,7 +25,7 @@ static bool summary_is_of(const json_t *run, const char *phase)
     return strncmp(name, phase, size) == 0 && (name[size] == '\0' || name[size] == '.');
 }
 
-/* How long the runs of a phase took together, without the time they waited. */
+/* How long the runs of a phase took together, without waiting time. */
 static double summary_duration(const json_t *runs, const char *phase)
 {
     double total = 0, now = (double)time(NULL);
@@ -87,7 +87,7 @@ static void summary_table(const struct terminal *terminal, const json_t *workflo
     table_fini(&table);
 }
 
-/* Where the results are: of the last phase that has any. */
+/* Where the results of the last phase are that has results. */
 static void summary_places(const struct cli *cli, const json_t *workflow, struct text *text)
 {
     const json_t *phases = json_object_get(workflow, "phases"), *phase;

@@ -1,4 +1,4 @@
-/* What stays on the screen when a workflow is over. */
+/* The summary that `watch` prints when a workflow has ended. */
 #ifndef PHASED_CLI_SUMMARY_H
 #define PHASED_CLI_SUMMARY_H
 
@@ -7,8 +7,8 @@
 struct cli;
 struct text;
 
-/* Adds, for each phase, runs, time, GPU time and cost, and where the model and the record are; of a
- * held workflow what can be done. Asks the daemon for the runs. */
+/* Adds the runs, time, GPU time and cost of each phase, and the places of the model and the record.
+ * If the workflow is held, also adds what can be done. Asks the daemon for the runs. */
 void summary_write(struct cli *cli, const json_t *workflow, struct text *text);
 
 #endif

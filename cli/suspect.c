@@ -1,4 +1,4 @@
-/* Writing which checkpoints are suspect. */
+/* Suspect checkpoints in words. */
 #include "cli/suspect.h"
 
 #include "cli/field.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SUSPECT_STEPS_MAX = 8 }; /* that a line names */
+enum { SUSPECT_STEPS_MAX = 8 }; /* a line names at most these */
 
 bool suspect_has(const json_t *phase)
 {

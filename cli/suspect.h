@@ -1,5 +1,5 @@
-/* Checkpoints that are suspect, in words: saved when a guard had failed or NaN had come, and not
- * gone on from but by a person's choice. */
+/* Suspect checkpoints, in words: checkpoints that were saved after a guard had failed or NaN had
+ * come. No run resumes from them unless a person says so. */
 #ifndef PHASED_CLI_SUSPECT_H
 #define PHASED_CLI_SUSPECT_H
 
@@ -11,13 +11,15 @@ struct text;
 
 bool suspect_has(const json_t *phase);
 
-/* "steps 30, 40: saved when a guard had failed or NaN had come"; nothing when there is none. */
+/* Adds "steps 30, 40: saved after a guard had failed or NaN had come". Adds nothing if no
+ * checkpoint is suspect. */
 void suspect_note(const json_t *phase, struct text *text);
 
-/* The same for `why`, in a line of its own, with the last good one. */
+/* Adds a line for `why`: the suspect checkpoints and the last good one. */
 void suspect_explain(const json_t *phase, struct text *text);
 
-/* "--from 20", the last good checkpoint of a phase that has suspect ones; "" when none is good. */
+/* Writes the option that resumes from the last good checkpoint, "--from 20", into `buffer` and
+ * returns it; "" if no checkpoint is good. */
 const char *suspect_option(const json_t *phase, char *buffer, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Finding and writing the last lines of a run's log. */
+/* The last lines of a log. */
 #include "cli/tail.h"
 
 #include "cli/field.h"
@@ -12,11 +12,11 @@
 
 enum {
     TAIL_LINES_MAX = 10,
-    TAIL_BYTES = 16384, /* in which these lines are looked for */
-    TAIL_LOGS_MAX = 64, /* that are searched for a line */
+    TAIL_BYTES = 16384, /* the lines are looked for in the last 16 KiB */
+    TAIL_LOGS_MAX = 64, /* at most these are searched for a line */
 };
 
-/* The end of a log. False: it cannot be read. */
+/* Reads the end of a log. Returns false if that is not possible. */
 static bool tail_read(const json_t *log, char ret_data[TAIL_BYTES + 1])
 {
     const char *path = field_text(log, "path");
@@ -24,15 +24,15 @@ static bool tail_read(const json_t *log, char ret_data[TAIL_BYTES + 1])
     if (!file)
         return false;
     if (fseek(file, -TAIL_BYTES, SEEK_END) < 0)
-        rewind(file); /* it is shorter */
+        rewind(file); /* the file is shorter */
     size_t size = fread(ret_data, 1, TAIL_BYTES, file);
     (void)fclose(file); /* it was only read */
     ret_data[size] = '\0';
     return true;
 }
 
-/* The log that tells most: the one with the line by which the failure is known, else of the rank
- * that the message names, else the first. */
+/* Chooses the log with the line by which the failure was recognised. Otherwise the log of the rank
+ * that the message names. Otherwise the first log. */
 static const json_t *tail_find_log(const json_t *run, const json_t *answer)
 {
     const json_t *logs = json_object_get(answer, "logs"), *log;

@@ -1,4 +1,4 @@
-/* The last lines of a log of a run, read from the run's own file. */
+/* The last lines of a log of a run, read from the file of the run. */
 #ifndef PHASED_CLI_TAIL_H
 #define PHASED_CLI_TAIL_H
 
@@ -6,8 +6,8 @@
 
 struct text;
 
-/* Adds the last lines of the log that tells most of `run`. `logs` is the daemon's answer about
- * them. Nothing where none can be read. */
+/* Adds the last lines of the log that tells most about `run`. `logs` is the daemon's answer about
+ * its logs. Adds nothing if the log cannot be read. */
 void tail_write(const json_t *run, const json_t *logs, struct text *text);
 
 #endif

@@ -66,13 +66,13 @@ void terminal_draw(struct terminal *terminal, const char *above, const char *liv
     text_add(&text, "\r\033[J"); /* to the first column; erase to the end of the screen */
     guard_add(&text, above, strlen(above));
     guard_add(&text, live, strlen(live));
-    (void)fflush(stdout); /* a lost terminal is not our failure */
+    (void)fflush(stdout); /* a lost terminal is not a failure */
     (void)guard_write(terminal->fd, text_string(&text), text.size); /* as above */
     terminal->live_lines = terminal_count_lines(live);
     text_fini(&text);
 }
 
-/* Length of the control sequence at `at`, such as a colour; 0: none. */
+/* The size of the control sequence at `at`, such as a colour; 0: no sequence is there. */
 static size_t terminal_escape(const char *at)
 {
     if (at[0] != '\033' || at[1] != '[')
@@ -101,7 +101,7 @@ size_t terminal_columns(const char *string)
     return columns;
 }
 
-/* Where the column begins that `columns` stand before. */
+/* Skips the letters of `columns` columns. */
 static const char *terminal_skip(const char *string, size_t columns)
 {
     for (; *string; string++) {

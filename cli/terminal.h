@@ -1,5 +1,5 @@
-/* Where output goes: a terminal of some width, with colours and live lines, or a file or pipe that
- * gets plain text. */
+/* Where output goes: a terminal with a width, colours and live lines, or a file or pipe that gets
+ * plain text. */
 #ifndef PHASED_CLI_TERMINAL_H
 #define PHASED_CLI_TERMINAL_H
 
@@ -21,27 +21,27 @@ enum colour {
 struct terminal {
     int fd;
     bool live;      /* a terminal that can move its cursor: lines may be drawn again */
-    bool colours;   /* live, and not refused by $NO_COLOR */
+    bool colours;   /* live, and $NO_COLOR does not refuse them */
     bool unicode;   /* the locale is UTF-8 */
-    int columns;    /* how wide lines may be where it is no terminal; 0: as wide as they are */
+    int columns;    /* the width if it is not a terminal; 0: no limit */
     int live_lines; /* how many lines of the live area are drawn now */
 };
 
 /* Looks at `fd`, the environment and the locale (setlocale() must have been called). */
 void terminal_init(struct terminal *terminal, int fd);
 
-/* Columns now; INT_MAX when there is no limit. */
+/* The width now, in columns; INT_MAX: no limit. */
 int terminal_width(const struct terminal *terminal);
 
-/* Adds `string` in a colour, or as it is where there are none. */
+/* Adds `string` in a colour, or as it is if the terminal has no colours. */
 void terminal_colour(const struct terminal *terminal, struct text *text, enum colour colour,
                      const char *string);
 
-/* Prints `above` for good and then the live area `live`, whole lines both, in place of the live
- * area drawn before. Lines of `live` must fit the width. Only on a live terminal. */
+/* Replaces the live area by the lines `above`, which stay, and the new live area `live`. Lines of
+ * `live` must fit the width. Only for a live terminal. */
 void terminal_draw(struct terminal *terminal, const char *above, const char *live);
 
-/* How many columns a UTF-8 text takes, without the colours in it. */
+/* How many columns a UTF-8 text takes. Colours take none. */
 size_t terminal_columns(const char *string);
 
 /* Adds `string` without its colours, and with a '?' for each other control character: texts of
@@ -51,12 +51,13 @@ void terminal_add_plain(struct text *text, const char *string);
 /* The same, at most `columns` wide. The last column becomes a dot when something was cut. */
 void terminal_add_cut(struct text *text, const char *string, size_t columns);
 
-/* Adds at most `columns` of a `string` that has no colours and control characters; where something
- * was cut, it is from the middle, and two dots tell of it: names differ at their ends. */
+/* Adds at most `columns` of a `string` without colours and control characters. A longer string
+ * loses its middle, which becomes two dots: names differ at their ends. */
 void terminal_add_middle(struct text *text, const char *string, size_t columns);
 
-/* The size of the longest beginning of such a `string` that fills at most `columns` and ends with
- * a word; within a word only where the first is longer. 0 for an empty one alone. */
+/* Where to break such a `string`: the size of its longest beginning that fits into `columns` and
+ * ends with a word. Breaks a word only if the first word does not fit. 0 only for an empty string.
+ */
 size_t terminal_fold(const char *string, size_t columns);
 
 #endif

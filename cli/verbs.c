@@ -1,4 +1,4 @@
-/* What phasectl can do, in the order of its help. */
+/* The table of verbs, in the order of the help. */
 #include "cli/verbs.h"
 
 #include "lib/text.h"

@@ -1,4 +1,4 @@
-/* The table of verbs: the only list of what phasectl can do. */
+/* The table of verbs. It is the only list of verbs, and only main.c uses it. */
 #ifndef PHASED_CLI_VERBS_H
 #define PHASED_CLI_VERBS_H
 
@@ -9,13 +9,13 @@
 extern const struct verb verbs[];
 extern const size_t verb_count;
 
-/* NULL when there is none called `name`. */
+/* NULL if no verb has this name. */
 const struct verb *verb_find(const char *name);
 
-/* The verb nearest to `name`, for "did you mean"; NULL when none is near. */
+/* The verb nearest to `name`, for "did you mean"; NULL if no verb is near. */
 const char *verb_nearest(const char *name);
 
-/* The functions in the table, one file each; those that only ask the daemon to act share one. */
+/* The functions of the table. Each has a file; verbs that only ask the daemon to act share one. */
 int submit_verb(struct cli *cli, char **words);
 int check_verb(struct cli *cli, char **words);
 int plan_verb(struct cli *cli, char **words);

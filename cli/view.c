@@ -54,7 +54,7 @@ const char *view_state(const json_t *phase)
     bool is_stopping = strcmp(run_state, "stopping") == 0 ||
                        (field_text(run, "wish")[0] && strcmp(run_state, "ended") != 0);
     if (strcmp(state, "blocked") == 0 && field_integer(members_total(phase), "begun") > 0)
-        return "active"; /* a matrix waits for its members */
+        return "active"; /* the members of the matrix have begun */
     return is_open && is_stopping ? "stopping" : state;
 }
 
@@ -99,7 +99,6 @@ double view_run_duration(const json_t *run, double now)
     return (isnan(ended) ? now : ended) - field_number(run, "started");
 }
 
-/* The state of the job is Slurm's, of some seconds ago; that of the run comes from its worker. */
 bool view_hardware(const json_t *run, struct text *text)
 {
     const char *gpu = field_text(run, "gpu"), *by_gpu = field_text(run, "by_gpu");
@@ -120,7 +119,7 @@ static void view_names(const json_t *names, struct text *text)
     }
 }
 
-/* ", beside large in job 4711", where phases share a job. */
+/* Adds ", beside large in job 4711" if phases share the job. */
 static void view_beside(const json_t *run, struct text *text)
 {
     const json_t *beside = json_object_get(run, "beside");
@@ -131,7 +130,7 @@ static void view_beside(const json_t *run, struct text *text)
     text_addf(text, " in job %lld", field_integer(run, "job_id"));
 }
 
-/* What is worth saying about a phase: why it stands where it stands, or where it runs. */
+/* Adds why a phase is in its state, or where it runs. */
 static void view_note(const json_t *phases, const json_t *phase, double now, struct text *text)
 {
     const json_t *run = json_object_get(phase, "run");
@@ -140,7 +139,7 @@ static void view_note(const json_t *phases, const json_t *phase, double now, str
     if (wait_write_new(phase, now, text)) {
         return;
     } else if (members_is_matrix(phase) && strcmp(field_text(phase, "state"), "blocked") == 0) {
-        members_note(phase, text); /* the reason is that of a rung before */
+        members_note(phase, text); /* its reason is about the rung before */
         members_wait(phases, phase, now, text);
     } else if (reason[0]) {
         text_add(text, reason);
@@ -159,7 +158,7 @@ static void view_note(const json_t *phases, const json_t *phase, double now, str
     }
 }
 
-/* Adds a cell with what `write` says of the phase. */
+/* Adds a cell with what `write` writes about the phase. */
 static void view_cell(struct table *table, const json_t *phase,
                       void (*write)(const json_t *phase, struct text *text))
 {
@@ -209,7 +208,7 @@ void view_phases(const struct terminal *terminal, const json_t *workflow, double
     table_fini(&table);
 }
 
-/* `succeeded`, `failed: oom`, or nothing while it has not ended. */
+/* Adds `succeeded` or `failed: oom`; nothing before the run has ended. */
 static void view_outcome(const json_t *run, struct text *text)
 {
     const char *cause = field_text(run, "cause");
@@ -228,14 +227,14 @@ static void view_steps(const json_t *run, struct text *text)
         text_addf(text, "%.0f-%.0f", first, last);
 }
 
-/* What was done about its failure comes first: the outcome says already that there was one. */
+/* The remedy comes first. The outcome says already that the run failed. */
 static void view_message(const json_t *run, struct text *text)
 {
     const char *message = field_text(run, "message");
     size_t size = text->size;
     if (json_is_object(json_object_get(run, "remedy")))
         text_add(text, "→ ");
-    (void)remedy_add(run, text); /* nothing, then */
+    (void)remedy_add(run, text); /* without a remedy it adds nothing */
     text_addf(text, "%s%s", text->size > size && message[0] ? "; " : "", message);
 }
 
@@ -278,7 +277,7 @@ void view_runs(const struct terminal *terminal, const json_t *runs, double now, 
     table_fini(&table);
 }
 
-/* Those that may still be chosen before those that cannot. */
+/* Members that may still be chosen stand before those that cannot. */
 static int view_standing(const json_t *member)
 {
     static const char *const standings[] = {"best", "left", "", "cut", "out"};
@@ -296,10 +295,11 @@ static bool view_comes_later(const json_t *member, const json_t *other, double b
         return view_standing(member) > view_standing(other);
     if (isnan(value) || isnan(others))
         return isnan(value) && !isnan(others);
-    return fabs(value - best) > fabs(others - best); /* the best is at one end */
+    return fabs(value - best) >
+           fabs(others - best); /* the best value is the lowest or the highest */
 }
 
-/* By insertion: they are few, and stay in the order of the file where nothing tells them apart. */
+/* An insertion sort: members are few, and equal members keep the order of the file. */
 static json_t **view_sort_members(const json_t *members)
 {
     size_t count = json_array_size(members);
@@ -349,7 +349,7 @@ static void view_member(struct table *table, const json_t *member,
     struct text note = {0};
     text_add(&note, reason);
     if (!reason[0])
-        (void)wait_write(json_object_get(member, "run"), now, &note); /* whether it says anything */
+        (void)wait_write(json_object_get(member, "run"), now, &note); /* it may add nothing */
     table_add(table, COLOUR_PLAIN, text_string(&note));
     text_fini(&note);
 }
@@ -417,7 +417,7 @@ void view_nodes(const struct terminal *terminal, const json_t *nodes, double now
     table_fini(&table);
 }
 
-/* The verdict in one word; a failure that only warns is told apart. */
+/* The verdict in one word. A failure that only warns has a word of its own. */
 static const char *view_verdict(const json_t *verdict)
 {
     const char *outcome = field_text(verdict, "outcome");
@@ -446,7 +446,7 @@ static void view_gate_reasons(const struct terminal *terminal, const json_t *che
         if (strcmp(outcome, "passed") == 0)
             continue;
         if (strcmp(outcome, "failed") != 0)
-            advice = ""; /* it is about a value, and there is none */
+            advice = ""; /* advice is about a value, and this check has none */
         text_addf(&line, "%s%s%s", reason, reason[0] && advice[0] ? "; " : "", advice);
         struct text safe = {0};
         terminal_add_plain(&safe, text_string(&line));

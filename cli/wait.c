@@ -1,4 +1,4 @@
-/* Telling what a run waits for. */
+/* What a run waits for. */
 #include "cli/wait.h"
 
 #include "cli/field.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Slurm's words begin so, or have that in them; the first that fits. Those that are clear, and
- * those of later releases, stand for themselves. */
+/* Explains Slurm's reasons by how they begin and what they contain; the first row that fits counts.
+ * Reasons that are clear, or that later releases bring, are printed as they are. */
 static const struct {
     const char *begin, *part, *meaning;
 } wait_words[] = {
@@ -65,7 +65,7 @@ bool wait_write(const json_t *run, double now, struct text *text)
     } else if (text_equal(state, "submitting") && reason[0]) {
         text_addf(text, "not submitted yet: %s", reason);
     } else if ((text_equal(state, "pending") || text_equal(state, "starting")) &&
-               text_equal(job_state, "pending")) { /* a requeued job has its next run already */
+               text_equal(job_state, "pending")) { /* a requeued job already has its next run */
         text_addf(text, "job %lld waits in Slurm%s", job, reason[0] ? ": " : "");
         wait_add_word(reason, text);
     }

@@ -7,11 +7,11 @@
 
 struct text;
 
-/* Why its job does not run: it is not submitted yet, Slurm lets it wait, or does not know it.
- * False, and nothing, when there is no such reason. `run` may be null; `now` is seconds since 1970.
+/* Adds why the job of a run does not run: it is not submitted yet, waits in Slurm, or Slurm does
+ * not know it. Returns false if no reason is known. `run` may be null; `now` is seconds since 1970.
  */
 bool wait_write(const json_t *run, double now, struct text *text);
-/* The same of a phase whose run is not submitted yet, with what came before that. */
+/* The same for a phase whose run is not submitted yet, with the reason of the phase. */
 bool wait_write_new(const json_t *phase, double now, struct text *text);
 
 #endif

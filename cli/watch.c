@@ -1,5 +1,5 @@
-/* phasectl watch: the history as lines, for good; below them, on a terminal, one line a phase that
- * is drawn again as it moves.
+/* phasectl watch: prints the history as lines. On a terminal, the lines below them show the live
+ * phases and are drawn again as the phases move.
  *
  * Events tell what happened, so nothing is missed between two looks; the workflow's state tells
  * where things stand. The state is read first: events read after a final state are all there are.
@@ -26,18 +26,18 @@
 #include <time.h>
 
 enum {
-    WATCH_TURN_S = 1,       /* how long a question for events waits, and so how often bars move */
-    WATCH_AWAY_MAX_S = 120, /* a daemon that is being restarted is back long before */
+    WATCH_TURN_S = 1,       /* how long a request for events waits, and how often bars move */
+    WATCH_AWAY_MAX_S = 120, /* a daemon that restarts is back long before */
     WATCH_COLUMNS =
         100, /* of tables in a file or pipe: `gate` tells the whole of long conditions */
-    WATCH_EVENTS_MAX = 20, /* of an older workflow: how much of its history is shown */
+    WATCH_EVENTS_MAX = 20, /* the newest events of the history that are shown */
 };
 
 struct watch {
     struct cli *cli;
     struct address address;
-    json_t *workflow;     /* as last seen */
-    long long last_event; /* what has been read */
+    json_t *workflow;     /* the newest answer */
+    long long last_event; /* the newest that was read */
     time_t away_since;    /* 0: the daemon answers */
     struct text above;    /* lines to print */
 };
@@ -67,7 +67,7 @@ static void watch_draw(struct watch *watch)
     text_clear(&watch->above);
 }
 
-/* The last lines: the live ones go, because what follows says it all. */
+/* Prints the last lines and removes the live lines: the summary follows. */
 static void watch_draw_last(struct watch *watch)
 {
     struct terminal *out = &watch->cli->out;
@@ -103,7 +103,7 @@ static void watch_print_gate(struct watch *watch, const char *phase)
     free(path);
 }
 
-/* Of the many members of a matrix only how each ended, and what waits for a person. */
+/* A matrix has many members. Only their ends, and what waits for a person, are printed. */
 static bool watch_is_small(const json_t *event)
 {
     const char *to = field_text(event, "to");
@@ -139,7 +139,7 @@ static int watch_read_events(struct watch *watch, int wait_s, struct error *err)
     return (int)i;
 }
 
-/* What has happened so far: of a long history only the end is printed. */
+/* Prints the history so far; only the end of a long history. */
 static int watch_read_history(struct watch *watch, struct error *err)
 {
     json_t *all = json_array(), *reply, *event;
@@ -167,7 +167,7 @@ static int watch_read_history(struct watch *watch, struct error *err)
     return code;
 }
 
-/* Reads where the workflow stands. Returns 1 when it is over or held. */
+/* Reads the state of the workflow. Returns 1 when it has ended or is held. */
 static int watch_read_state(struct watch *watch, struct error *err)
 {
     json_t *workflow;
@@ -180,8 +180,8 @@ static int watch_read_state(struct watch *watch, struct error *err)
     return view_is_final(state) || strcmp(state, "held") == 0;
 }
 
-/* One turn: shows where it stands, and waits for what happens next. Returns 1 at the end, when
- * there is nothing more to read. */
+/* One turn: draws the state, and waits for the next events. Returns 1 at the end, when all events
+ * are read. */
 static int watch_turn(struct watch *watch, struct error *err)
 {
     int over = watch_read_state(watch, err), count;
@@ -198,8 +198,8 @@ static int watch_turn(struct watch *watch, struct error *err)
     return count < 0 ? count : 1;
 }
 
-/* A daemon that does not answer is waited for: the training it has started does not need it.
- * Returns 0 to try again. */
+/* Waits for a daemon that does not answer, because the training goes on without it. Returns 0 to
+ * try again. */
 static int watch_away(struct watch *watch, int code, struct error *err)
 {
     time_t now = time(NULL);
@@ -243,8 +243,9 @@ int watch_workflow(struct cli *cli, const struct address *address)
 {
     struct watch watch = {.cli = cli, .address = {.workflow = address->workflow}};
     struct error err;
-    struct sigaction action = {.sa_handler = watch_interrupt}; /* no SA_RESTART: waits shall end */
-    (void)sigaction(SIGINT, &action, NULL);                    /* cannot fail for SIGINT */
+    struct sigaction action = {.sa_handler =
+                                   watch_interrupt}; /* no SA_RESTART: Ctrl-C ends a wait */
+    (void)sigaction(SIGINT, &action, NULL);          /* cannot fail for SIGINT */
     cli->out.columns = WATCH_COLUMNS;
     int code = watch_loop(&watch, &err), status;
     if (code == 1) {

@@ -5,8 +5,8 @@
 struct address;
 struct cli;
 
-/* Prints what happens to the workflow of `address` until it has ended or is held. Returns CLI_OK
- * when it succeeded, CLI_FAILED otherwise. */
+/* Prints the events of the workflow of `address` until it has ended or is held. Returns CLI_OK if
+ * it has succeeded, otherwise CLI_FAILED. */
 int watch_workflow(struct cli *cli, const struct address *address);
 
 #endif

@@ -1,5 +1,5 @@
-/* phasectl why: what became of a phase's runs and what follows, on one screen. The daemon tells
- * what is in the record; the last lines of a log are read from the run's own file. */
+/* phasectl why: what happened to the runs of a phase and what comes next, on one screen. The daemon
+ * answers from the record. The last lines of a log are read from the file of the run. */
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/evidence.h"
@@ -26,13 +26,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { WHY_RUNS_MAX = 10 }; /* and the rest is counted: one screen */
+enum { WHY_RUNS_MAX = 10 }; /* the others are counted: one screen */
 
 struct why {
     struct cli *cli;
     json_t *phase;
-    json_t *run;    /* the one that is explained, in full; NULL: none failed */
-    json_t *newest; /* another one, that has not failed, in full; NULL: there is none */
+    json_t *run;    /* the run to explain, with all members; NULL: no run failed */
+    json_t *newest; /* a newer run that has not failed, with all members; or NULL */
     json_t *logs, *gate;
 };
 
@@ -45,8 +45,8 @@ static bool why_is_failure(const json_t *run)
            strcmp(outcome, "cancelled") == 0;
 }
 
-/* How much a phase needs an explanation. A member that is out is what a matrix is there to find,
- * and for those that run their matrix speaks. */
+/* How much a phase needs an explanation. Members that are out are normal, and the matrix stands for
+ * members that run. */
 static int why_rank(const json_t *phase)
 {
     const char *state = field_text(phase, "state");
@@ -60,8 +60,8 @@ static int why_rank(const json_t *phase)
                                     : 2 * json_is_object(json_object_get(phase, "run"));
 }
 
-/* Makes `address` that of the phase of a workflow that needs an explanation most: the first that is
- * held, or has failed, else the last that has a run. */
+/* Replaces the address of a workflow by that of the phase that needs an explanation most: the first
+ * that is held or has failed, otherwise the last that has a run. */
 static int why_find_phase(struct cli *cli, struct address *address, struct error *err)
 {
     json_t *workflow;
@@ -82,7 +82,7 @@ static int why_find_phase(struct cli *cli, struct address *address, struct error
     return 0;
 }
 
-/* The attempt to explain: the newest that failed; 0: none did. */
+/* The attempt to explain: the newest that failed; 0: no run failed. */
 static uint32_t why_find_attempt(const json_t *phase)
 {
     const json_t *run;
@@ -132,7 +132,7 @@ static int why_ask(struct why *why, struct address *address, struct error *err)
 
 /* --- The runs --------------------------------------------------------------------------------- */
 
-/* What ended its first failed rank. */
+/* The exit code or signal of the first failed rank. */
 static void why_add_code(struct table *table, const json_t *run)
 {
     long long code = field_integer(run, "exit_code"), number = field_integer(run, "signal");
@@ -144,8 +144,7 @@ static void why_add_code(struct table *table, const json_t *run)
         table_add(table, COLOUR_PLAIN, "");
 }
 
-/* Slurm's words are about the job, which may go on with later runs: then they are not this run's.
- */
+/* Adds what Slurm says about the job, or that the job went on with a later run. */
 static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
 {
     const json_t *run = json_array_get(runs, at);
@@ -153,16 +152,16 @@ static void why_add_slurm(struct table *table, const json_t *runs, size_t at)
     long long job = field_integer(run, "job_id");
     bool goes_on = at > 0 && field_integer(json_array_get(runs, at - 1), "job_id") == job;
     bool says_more = reason[0] && strcmp(reason, "None") != 0;
-    /* A job fails with any of the runs in it: that is told of those that did. */
+    /* A job fails with any of its runs. Only runs that failed show its end. */
     bool is_of_others =
         strcmp(state, "failed") == 0 && strcmp(field_text(run, "outcome"), "succeeded") == 0;
-    if (job && goes_on) /* in the same allocation, or after Slurm has given it another */
+    if (job && goes_on) /* in the same allocation, or in a new one after a requeue */
         table_addf(table, COLOUR_PLAIN, "%lld %s", job,
                    json_is_object(json_object_get(run, "remedy")) ? "kept" : "requeued");
     else if (job && is_of_others)
         table_addf(table, COLOUR_PLAIN, "%lld", job);
     else if (job && text_equal(state, "pending") && text_equal(field_text(run, "state"), "running"))
-        table_addf(table, COLOUR_PLAIN, "%lld", job); /* Slurm was not asked since it began */
+        table_addf(table, COLOUR_PLAIN, "%lld", job); /* Slurm was not asked since the job began */
     else if (job)
         table_addf(table, COLOUR_PLAIN, "%lld %s%s%s", job, state, says_more ? ", " : "",
                    says_more ? reason : "");
@@ -231,7 +230,7 @@ static void why_write_runs(const struct why *why, struct text *text)
                   field_text(why->phase, "address"));
 }
 
-/* Which failures were answered by other params. */
+/* The remedies: which params phased changed after which failure. */
 static void why_write_remedies(const struct why *why, struct text *text)
 {
     const json_t *run;
@@ -254,7 +253,7 @@ static void why_write_remedies(const struct why *why, struct text *text)
     }
 }
 
-/* What was different on which GPU. */
+/* Which entry of `by_gpu` the runs used. */
 static void why_write_hardware(const struct why *why, struct text *text)
 {
     const json_t *run;
@@ -274,7 +273,7 @@ static void why_write_hardware(const struct why *why, struct text *text)
     }
 }
 
-/* --- The failed one --------------------------------------------------------------------------- */
+/* --- The failed run --------------------------------------------------------------------------- */
 
 static void why_write_guards(const struct why *why, struct text *text)
 {
@@ -297,7 +296,7 @@ static void why_write_guards(const struct why *why, struct text *text)
     }
 }
 
-/* The nodes that were found unfit; what was only observed, or not told, is a warning. */
+/* The nodes that failed preflight. What was only observed, or not known, is a warning. */
 static void why_write_preflight(const struct why *why, struct text *text)
 {
     const json_t *node;
@@ -332,7 +331,7 @@ static void why_write_warnings(const json_t *run, struct text *text)
     }
 }
 
-/* What was recognised, and what to do about it. */
+/* The failure that was recognised, and advice. */
 static void why_write_advice(const struct why *why, struct text *text)
 {
     const json_t *failure = json_object_get(why->run, "failure");
@@ -362,7 +361,7 @@ static void why_write_advice(const struct why *why, struct text *text)
     text_fini(&line);
 }
 
-/* Whether the table of runs, which has their messages, is too short for the run. */
+/* Whether the table of runs leaves the run out. The table has the messages. */
 static bool why_is_below(const struct why *why)
 {
     const json_t *runs = json_object_get(why->phase, "runs"), *run;
@@ -375,11 +374,11 @@ static bool why_is_below(const struct why *why)
     return i >= WHY_RUNS_MAX;
 }
 
-/* What the table of runs does not tell of it. */
+/* Adds what the table of runs does not say about the run. */
 static void why_write_details(const struct why *why, struct text *text)
 {
     if (text_equal(field_text(why->run, "cause"), "preflight")) {
-        why_write_preflight(why, text); /* says more than the message */
+        why_write_preflight(why, text); /* it says more than the message */
     } else if (why_is_below(why) && field_text(why->run, "message")[0]) {
         text_add(text, "  ");
         terminal_add_plain(text, field_text(why->run, "message"));
@@ -422,9 +421,9 @@ static void why_write_gate(const struct why *why, struct text *text)
     view_gate(&why->cli->out, why->gate, 2, text);
 }
 
-/* --- What follows ----------------------------------------------------------------------------- */
+/* --- What comes next -------------------------------------------------------------------------- */
 
-/* "7/b begins when a and c have succeeded" */
+/* Adds "7/b begins when a and c have succeeded". */
 static void why_write_before(const json_t *phase, struct text *text)
 {
     const json_t *after = json_object_get(phase, "after");
@@ -454,7 +453,7 @@ static void why_write_before(const json_t *phase, struct text *text)
     text_addf(text, " %s succeeded\n", count == 1 ? "has" : "have");
 }
 
-/* What phased has done about it, or waits for. */
+/* Adds what phased has done, or waits for. */
 static void why_write_next(const struct why *why, struct text *ret_text)
 {
     struct text next = {0};
@@ -468,7 +467,7 @@ static void why_write_next(const struct why *why, struct text *ret_text)
         held_write(&why->cli->out, held, text);
         json_decref(held);
     } else if (strcmp(phase_state, "held") == 0) {
-        text_add(text, "what can be done:\n"); /* why it is held stands in the first line */
+        text_add(text, "what can be done:\n"); /* the first line says why it is held */
         held_ways_out(&why->cli->out, why->phase, text);
     } else if (strcmp(phase_state, "blocked") == 0) {
         why_write_before(why->phase, text);
@@ -492,7 +491,7 @@ static void why_write_next(const struct why *why, struct text *ret_text)
     text_fini(&next);
 }
 
-/* What became of the members of a matrix. */
+/* Adds what happened to the members of a matrix. */
 static void why_write_members(const struct why *why, struct text *text)
 {
     text_add(text, "  ");
