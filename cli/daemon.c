@@ -283,5 +283,5 @@ int daemon_verb(struct cli *cli, char **words)
         return daemon_stop(cli);
     if (text_equal(arguments.items[0], "status"))
         return daemon_status(cli, as_json);
-    return cli_usage(cli, "what to do: start, stop or status, not '%s'", arguments.items[0]);
+    return cli_usage(cli, "unknown word '%s'; say start, stop or status", arguments.items[0]);
 }

@@ -50,7 +50,7 @@ static void gpu_view_trouble(const json_t *gpu, struct text *text)
     const char *comma = "";
     if (isnan(field_number(gpu, "util")) && isnan(field_number(gpu, "memory_mib")) &&
         isnan(field_number(gpu, "power_w"))) {
-        text_add(text, "tells nothing");
+        text_add(text, "no data");
         comma = ", ";
     }
     if (xid) {

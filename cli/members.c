@@ -100,8 +100,8 @@ void members_reasons(const json_t *matrix, struct text *text)
     }
     for (size_t at = 0; at < count; at++) {
         struct text line = {0};
-        text_addf(&line, "%zu out, %s%s: %s", counts[at], counts[at] > 1 ? "as " : "", first[at],
-                  reasons[at]);
+        text_addf(&line, "%zu out, %s%s: %s", counts[at], counts[at] > 1 ? "such as " : "",
+                  first[at], reasons[at]);
         text_add(text, at ? "" : "\n");
         terminal_add_plain(text, text_string(&line));
         text_add(text, "\n");

@@ -153,8 +153,8 @@ static int oldlog_read_file(struct oldlog *log, FILE *file, struct extract *extr
         size += read;
         const char *format = log->lines || log->is_within ? NULL : oldlog_format(piece, size);
         if (format)
-            return error_set(err, -EINVAL, "%s is %s: let --log %s=/dev/stdin read text", log->file,
-                             format, log->name);
+            return error_set(err, -EINVAL, "%s is %s: pipe the text into --log %s=/dev/stdin",
+                             log->file, format, log->name);
         const char *at = piece, *end = piece + size, *next;
         while ((next = memchr(at, '\n', (size_t)(end - at)))) {
             oldlog_line(log, extract, at, (size_t)(next + 1 - at));

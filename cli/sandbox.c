@@ -95,7 +95,7 @@ int sandbox_verb(struct cli *cli, char **words)
     const char *action = arguments.items[0];
     bool start = text_equal(action, "start");
     if (!start && !text_equal(action, "stop") && !text_equal(action, "status"))
-        return cli_usage(cli, "what to do: start, stop or status, not '%s'", action);
+        return cli_usage(cli, "unknown word '%s'; say start, stop or status", action);
     if (nodes && !start)
         return cli_usage(cli, "--nodes goes with start only");
     return sandbox_run(cli, action, nodes);

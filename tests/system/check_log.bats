@@ -102,7 +102,7 @@ SPEC
     [[ $output == *"no metric was recognised in lines such as 'nothing to see'"*'`metrics: {pattern: ...}`'* ]]
     gzip -k "$work/plain.log"
     run -1 phasectl check "$work/w.yaml" --log validate="$work/plain.log.gz"
-    [[ $output == *'plain.log.gz is compressed (zcat reads it): let --log validate=/dev/stdin read text'* ]]
+    [[ $output == *'plain.log.gz is compressed (zcat reads it): pipe the text into --log validate=/dev/stdin'* ]]
     zcat "$work/plain.log.gz" | phasectl check "$work/w.yaml" --log validate=/dev/stdin | grep -q '100 rows'
 }
 

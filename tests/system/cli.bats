@@ -103,6 +103,8 @@ WORDS
     [[ $output == *"did you mean --watch"* ]]
     run -2 phasectl submit a.yaml --after 44 --after 36
     [[ $output == *"--after is given twice"* ]]
+    run -2 phasectl sandbox restart
+    [[ $output == *"unknown word 'restart'; say start, stop or status"* ]]
 }
 
 @test "without a daemon each question is one line that says how to start it" {

@@ -61,7 +61,7 @@ static void a_line_a_node_tells_who_is_slow_and_what_is_wrong(void **state)
            "n1    1200   0.5s     2   94%  90% (1)    5%  125.8/151GB   645W   91C  "
            "GPU 1: slowed by heat\n"
            "n2     900   0.8s     1                                                 "
-           "0.62 as fast as n1; GPU 0: tells nothing, Xid 79\n");
+           "0.62 as fast as n1; GPU 0: no data, Xid 79\n");
     expect(no_driver, gpu_view_nodes,
            "NODE  STEP  TAKES  GPUS  BUSY  LEAST  IDLE  MEMORY  POWER  TEMP  NOTE\n"
            "n1       7  12.5s     0\n");
@@ -76,7 +76,7 @@ static void a_line_a_gpu_leaves_blank_what_it_does_not_tell(void **state)
            "n1      1  NVIDIA H200   90%            0%  115.3/151GB   640W   91C  1200MHz  "
            "slowed by heat\n"
            "n2      0                                                                      "
-           "tells nothing, Xid 79\n");
+           "no data, Xid 79\n");
 }
 
 static void all_of_them_fit_into_a_line(void **state)
