@@ -12,8 +12,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
-enum { TERMINAL_WIDTH_DEFAULT = 80, TERMINAL_WIDTH_MIN = 20 };
+enum {
+    TERMINAL_WIDTH_DEFAULT = 80,
+    TERMINAL_WIDTH_MIN = 20,
+    TERMINAL_LETTER_MAX = 4, /* bytes of UTF-8 */
+};
 
 void terminal_init(struct terminal *terminal, int fd)
 {
@@ -81,32 +86,39 @@ static size_t terminal_escape(const char *at)
     return at[size] >= '@' && at[size] <= '~' ? size + 1 : size;
 }
 
-static bool terminal_is_continuation(char byte)
+/* The size of the letter at `at` in bytes. It takes two columns if it is wide, and none if it joins
+ * the letter before it. */
+static size_t terminal_letter(const char *at, size_t *ret_columns)
 {
-    return ((unsigned char)byte & 0xc0) == 0x80;
+    uint32_t letter;
+    size_t size = text_letter(at, strnlen(at, TERMINAL_LETTER_MAX), &letter);
+    int columns = size ? wcwidth((wchar_t)letter) : 1;
+    *ret_columns = columns < 0 ? 1 : (size_t)columns; /* negative: the locale does not know it */
+    return size ? size : 1;
 }
 
 size_t terminal_columns(const char *string)
 {
     size_t columns = 0;
     while (*string) {
-        size_t escape = terminal_escape(string);
-        if (escape) {
-            string += escape;
-            continue;
-        }
-        columns += !terminal_is_continuation(*string);
-        string++;
+        size_t width = 0, size = terminal_escape(string);
+        if (!size)
+            size = terminal_letter(string, &width);
+        columns += width;
+        string += size;
     }
     return columns;
 }
 
-/* Skips the letters of `columns` columns. */
+/* Skips the letters that fit into `columns`. */
 static const char *terminal_skip(const char *string, size_t columns)
 {
-    for (; *string; string++) {
-        if (!terminal_is_continuation(*string) && columns-- == 0)
+    while (*string) {
+        size_t width, size = terminal_letter(string, &width);
+        if (width > columns)
             break;
+        columns -= width;
+        string += size;
     }
     return string;
 }
@@ -151,12 +163,19 @@ void terminal_add_middle(struct text *text, const char *string, size_t columns)
     }
     size_t left = (columns - 1) / 2, right = columns - 2 - left;
     text_add_bytes(text, string, (size_t)(terminal_skip(string, left) - string));
-    text_addf(text, "..%s", terminal_skip(string, all - right));
+    const char *end = terminal_skip(string, all - right);
+    size_t width;
+    if (terminal_columns(end) > right) /* half of a wide letter would fit */
+        end += terminal_letter(end, &width);
+    text_addf(text, "..%s", end);
 }
 
 size_t terminal_fold(const char *string, size_t columns)
 {
-    const char *end = terminal_skip(string, columns ? columns : 1);
+    const char *end = terminal_skip(string, columns);
+    size_t width;
+    if (end == string && *end)
+        end += terminal_letter(end, &width);
     if (!*end)
         return strlen(string);
     for (const char *at = end; at > string; at--) {

@@ -41,7 +41,7 @@ void terminal_colour(const struct terminal *terminal, struct text *text, enum co
  * `live` must fit the width. Only for a live terminal. */
 void terminal_draw(struct terminal *terminal, const char *above, const char *live);
 
-/* How many columns a UTF-8 text takes. Colours take none. */
+/* How many columns a UTF-8 text takes. Colours take none, wide letters two. */
 size_t terminal_columns(const char *string);
 
 /* Adds `string` without its colours, and with a '?' for each other control character: texts of

@@ -11,6 +11,7 @@
 #include "cli/wait.h"
 #include "lib/text.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,25 @@ static void a_cut_text_shows_that_it_was_cut(void **state)
         assert_string_equal(text_string(&text), rows[i].text);
         text_fini(&text);
     }
+}
+
+static void a_wide_letter_takes_two_columns(void **state)
+{
+    (void)state;
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        skip();
+    struct text text = {0};
+    assert_int_equal(terminal_columns("損失 1"), 6);
+    assert_int_equal(terminal_columns("e\xcc\x81"), 1); /* an accent of its own */
+    terminal_add_cut(&text, "損失曲線", 6);
+    assert_string_equal(text_string(&text), "損失.");
+    text_clear(&text);
+    terminal_add_middle(&text, "損失曲線の記録", 9);
+    assert_string_equal(text_string(&text), "損失..録");
+    text_fini(&text);
+    assert_int_equal(terminal_fold("損失が増えた", 5), strlen("損失"));
+    assert_int_equal(terminal_fold("損失", 1), strlen("損"));
+    assert_non_null(setlocale(LC_CTYPE, "C"));
 }
 
 static void a_table_lines_up(void **state)
@@ -497,6 +517,7 @@ int main(void)
         cmocka_unit_test(a_bar_fills_with_the_share_and_never_overflows),
         cmocka_unit_test(columns_count_letters_not_bytes_or_colours),
         cmocka_unit_test(a_cut_text_shows_that_it_was_cut),
+        cmocka_unit_test(a_wide_letter_takes_two_columns),
         cmocka_unit_test(a_table_lines_up),
         cmocka_unit_test(a_table_fits_the_terminal),
         cmocka_unit_test(what_a_narrow_terminal_cannot_hold_gives_way),
