@@ -116,9 +116,7 @@ static void evidence_write_gpus(const json_t *node, struct text *text)
     evidence_add_column(gpus, "util", "% busy", &line);
     evidence_add_column(gpus, "power_w", "W", &line);
     if (line.size) {
-        text_add(text, "    its GPUs: ");
-        terminal_add_plain(text, text_string(&line));
-        text_add(text, "\n");
+        terminal_add_line(text, "    its GPUs: ", &line);
     }
     text_fini(&line);
 }
@@ -135,10 +133,7 @@ void evidence_write(const struct terminal *out, const json_t *evidence, struct t
         if (!isnan(silent_s))
             text_addf(&line, " showed nothing for %.0f s", silent_s);
         text_addf(&line, ": %s", field_text(node, "summary"));
-        text_add(text, "  ");
-        terminal_add_plain(text, text_string(&line));
-        text_add(text, "\n");
-        text_fini(&line);
+        terminal_add_line(text, "  ", &line);
         if (i > 0)
             continue;
         evidence_write_processes(out, node, text);

@@ -102,10 +102,7 @@ void members_reasons(const json_t *matrix, struct text *text)
         struct text line = {0};
         text_addf(&line, "%zu out, %s%s: %s", counts[at], counts[at] > 1 ? "such as " : "",
                   first[at], reasons[at]);
-        text_add(text, at ? "" : "\n");
-        terminal_add_plain(text, text_string(&line));
-        text_add(text, "\n");
-        text_fini(&line);
+        terminal_add_line(text, at ? "" : "\n", &line);
     }
     if (others > 0)
         text_addf(text, "%zu out for other reasons\n", others);

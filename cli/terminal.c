@@ -140,6 +140,14 @@ void terminal_add_plain(struct text *text, const char *string)
     }
 }
 
+void terminal_add_line(struct text *text, const char *before, struct text *line)
+{
+    text_add(text, before);
+    terminal_add_plain(text, text_string(line));
+    text_add(text, "\n");
+    text_fini(line);
+}
+
 void terminal_add_cut(struct text *text, const char *string, size_t columns)
 {
     struct text plain = {0};

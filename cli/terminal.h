@@ -48,7 +48,11 @@ size_t terminal_columns(const char *string);
  * programs must not command a terminal. */
 void terminal_add_plain(struct text *text, const char *string);
 
-/* The same, at most `columns` wide. The last column becomes a dot when something was cut. */
+/* Adds `before` and then `line` in the same way, as a line of its own. Empties `line`. */
+void terminal_add_line(struct text *text, const char *before, struct text *line);
+
+/* As terminal_add_plain(), at most `columns` wide. The last column becomes a dot when something was
+ * cut. */
 void terminal_add_cut(struct text *text, const char *string, size_t columns);
 
 /* Adds at most `columns` of a `string` without colours and control characters. A longer string

@@ -244,9 +244,7 @@ static void why_write_remedies(const struct why *why, struct text *text)
             break;
         text_addf(&line, "%s: %s → ", field_text(run, "address"), cause[0] ? cause : "gate");
         if (remedy_add(run, &line)) {
-            text_add(text, is_first ? "\n" : "");
-            terminal_add_plain(text, text_string(&line));
-            text_add(text, "\n");
+            terminal_add_line(text, is_first ? "\n" : "", &line);
             is_first = false;
         }
         text_fini(&line);
@@ -289,10 +287,7 @@ static void why_write_guards(const struct why *why, struct text *text)
         text_addf(&line, "guard %s%s: %s%s%s", field_text(guard, "name"),
                   field_is_true(guard, "warn") ? " (a warning)" : "", field_text(guard, "reason"),
                   advice[0] ? "; " : "", advice);
-        text_add(text, "  ");
-        terminal_add_plain(text, text_string(&line));
-        text_add(text, "\n");
-        text_fini(&line);
+        terminal_add_line(text, "  ", &line);
     }
 }
 
@@ -312,10 +307,7 @@ static void why_write_preflight(const struct why *why, struct text *text)
                   field_text(node, "reason"));
         if (!isnan(until))
             text_addf(&line, "; left out until %s", format_time(until, time(NULL), buffer));
-        text_add(text, "  ");
-        terminal_add_plain(text, text_string(&line));
-        text_add(text, "\n");
-        text_fini(&line);
+        terminal_add_line(text, "  ", &line);
     }
 }
 
@@ -345,20 +337,14 @@ static void why_write_advice(const struct why *why, struct text *text)
         bool is_held = strcmp(field_text(why->phase, "state"), "held") == 0;
         if (is_held && (strcmp(cause, "oom") == 0 || strcmp(cause, "nan") == 0))
             text_addf(&line, "; phased can do this for you: remedies: {%s: ...}", cause);
-        text_add(text, "  ");
-        terminal_add_plain(text, text_string(&line));
-        text_add(text, "\n");
+        terminal_add_line(text, "  ", &line);
     }
-    text_clear(&line);
     text_addf(&line, "known as %s", field_text(failure, "name"));
     if (strcmp(blame, "code") == 0)
         text_add(&line, "; the code or its params are to blame");
     else if (strcmp(blame, "node") == 0)
         text_addf(&line, "; the node %s is to blame, and new jobs do not use it", node);
-    text_add(text, "  ");
-    terminal_add_plain(text, text_string(&line));
-    text_add(text, "\n");
-    text_fini(&line);
+    terminal_add_line(text, "  ", &line);
 }
 
 /* Whether the table of runs leaves the run out. The table has the messages. */
