@@ -19,11 +19,11 @@ enum {
     WORKER_BODY_MAX = 8 << 20,     /* a push of journal entries */
     PERSON_CONNECTIONS_MAX = 256,  /* of one user */
     WORKER_CONNECTIONS_MAX = 8192, /* a lead has two, a node one */
-    OWN_FILES_MAX = 64, /* descriptors that are no connections: the record, Slurm, logs */
+    OWN_FILES_MAX = 64, /* descriptors that are not connections: the record, Slurm, logs */
 };
 
-/* How many connections each server may have, so that neither takes the descriptors of the other or
- * of the daemon itself. */
+/* Limits the connections of each server, so that neither server uses up the descriptors of the
+ * other server or of the daemon itself. */
 static void share_files(unsigned *ret_people, unsigned *ret_workers)
 {
     struct rlimit files;
@@ -98,7 +98,7 @@ static int open_server(struct api *api, int fd, struct server **ret_server, stru
     };
     int status = server_open(&config, ret_server, err);
     if (status < 0)
-        (void)close(fd); /* it carried nothing */
+        (void)close(fd); /* nothing was sent over it */
     else
         api->handles_open++;
     return status;
@@ -114,7 +114,8 @@ static int open_both(struct api *api, struct error *err)
     if (status < 0)
         return status;
     fd = listen_unix(api->config.home, err);
-    (void)stat(api->config.home->socket, &api->socket); /* else it stays there */
+    (void)stat(api->config.home->socket, &api->socket); /* if this fails, the socket file is not
+                                                         * removed at the end */
     return fd < 0 ? fd : open_server(api, fd, &api->people, err);
 }
 
@@ -152,7 +153,7 @@ void api_close(struct api *api, void (*closed)(void *arg), void *arg)
     struct stat now;
     if (people && stat(api->config.home->socket, &now) == 0 && now.st_ino == api->socket.st_ino &&
         now.st_dev == api->socket.st_dev)
-        (void)unlink(api->config.home->socket); /* a later daemon has replaced it, or will */
+        (void)unlink(api->config.home->socket); /* a later daemon has replaced the file, or will */
     if (people)
         server_close(people, on_part_closed, api);
     if (workers)

@@ -1,5 +1,5 @@
 /* The daemon's HTTP: doc/api.md for people over the Unix socket, doc/protocol.md for workers over
- * TCP. It reads from the record, and posts to the loop what shall change. */
+ * TCP. The API reads from the record. It posts every change to the loop. */
 #ifndef PHASED_DAEMON_API_API_H
 #define PHASED_DAEMON_API_API_H
 
@@ -11,22 +11,22 @@ struct error;
 struct home;
 struct loop;
 
-/* All borrowed, and needed until the API is closed. */
+/* All members are borrowed. They must stay valid until the API is closed. */
 struct api_config {
     uv_loop_t *uv;
     struct loop *loop;
     struct home *home;
-    const char
-        *host; /* by which workers reach this host; NULL: its own name, if it has an address */
+    const char *host; /* the name by which workers reach this host; NULL: the host's own name, if it
+                       * resolves */
     const char *version;
     int64_t started_ms;
 };
 
-/* Listens on both, a stale socket is replaced (the caller holds the home's lock), and writes
- * daemon.json. */
+/* Listens on both sockets and writes daemon.json. A stale Unix socket is replaced: the caller holds
+ * the lock of the home. */
 int api_open(const struct api_config *config, struct api **ret_api, struct error *err);
-/* Answers what waits, and closes; `closed` is called from the loop. To be called before the loop's
- * own end: nothing may be committed while it closes. */
+/* Answers all waiting requests and closes the API. The loop calls `closed`. Call api_close() before
+ * the loop ends: the loop must not commit while the API closes. */
 void api_close(struct api *api, void (*closed)(void *arg), void *arg);
 
 #endif

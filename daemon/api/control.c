@@ -1,5 +1,5 @@
-/* What people want done: promote, hold, release, resume, cancel, retry; of one phase, or of all
- * phases of a workflow for which it makes sense. */
+/* People's commands: promote, hold, release, resume, cancel, retry. A command applies to one phase,
+ * or to all phases of a workflow that it fits. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/budget.h"
@@ -13,11 +13,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Who asked, until the commit. */
+/* A command and who gave it, until the commit. */
 struct control_item {
     struct loop_item item;
     struct request *request;
-    /* What it is done to; where a run has to stop first; whose results are judged again. */
+    /* Names of phases: those that the command changes, those whose run must stop first, and those
+     * that are judged again. */
     json_t *phases, *stopping, *judging;
 };
 
@@ -58,15 +59,16 @@ static struct phase *find_phase(struct workflow *workflow, const char *name)
     return NULL;
 }
 
-/* Of a workflow as a whole: a matrix sees to its members where it takes the command itself, and no
- * member is promoted that nobody has named. */
+/* Whether the command is left to the matrix of the phase. That is so if the command is for the
+ * whole workflow and the matrix takes the command: the matrix then passes it on to its members. A
+ * member is promoted only by name. */
 static bool is_left_to_matrix(const struct call *call, const struct phase *phase)
 {
     return phase->matrix && (call->command == COMMAND_PROMOTE ||
                              core_command_check(phase->matrix, call->command, NULL) == 0);
 }
 
-/* Which phases it would do something to, as bits of `ret_chosen`. */
+/* Sets a bit of `ret_chosen` for each phase that the command would change. */
 static size_t choose(struct call *call, struct workflow *workflow, bool *ret_chosen,
                      struct error *err)
 {
@@ -81,7 +83,7 @@ static size_t choose(struct call *call, struct workflow *workflow, bool *ret_cho
     return count;
 }
 
-/* `from` is the checkpoint to retry from, as resume_find() gives it; NULL: none was chosen. */
+/* `from` is the checkpoint to retry from, as resume_find() gives it; NULL: none was named. */
 static void carry_out(struct call *call, struct workflow *workflow, const bool *chosen,
                       const char *who, const json_t *from)
 {
@@ -116,7 +118,8 @@ static void carry_out(struct call *call, struct workflow *workflow, const bool *
     }
 }
 
-/* The checkpoint that the body names for a retry, if it does. False: that was answered. */
+/* Finds the checkpoint that the body names for a retry, if it names one. False: the request was
+ * answered with an error. */
 static bool find_from(struct call *call, struct workflow *workflow, const json_t *body,
                       json_t **ret_from)
 {
@@ -127,13 +130,13 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
         return true;
     if (call->command != COMMAND_RETRY || !name) {
         request_reply_error(call->request, API_BAD_REQUEST, "from",
-                            "from: a step, a path or start, of retry alone");
+                            "from: must be a step, a path or start, and is for retry only");
         return false;
     }
     if (!call->address.phase[0] && workflow->phase_count > 1) {
         request_reply_error(call->request, API_BAD_REQUEST, call->text,
-                            "a checkpoint is of one phase: name it, as %s/%s", call->text,
-                            workflow->phases[0].name);
+                            "a checkpoint belongs to one phase: name the phase, such as %s/%s",
+                            call->text, workflow->phases[0].name);
         return false;
     }
     const struct phase *phase =
@@ -144,8 +147,8 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
     return status == 0;
 }
 
-/* What is released while a budget is spent would be held again at once. False: that was answered.
- */
+/* Whether the budgets allow the release: a phase that is released while a budget is spent would be
+ * held again at once. False: the request was answered with an error. */
 static bool can_pay(struct call *call, struct workflow *workflow)
 {
     char reason[REASON_MAX];

@@ -1,4 +1,4 @@
-/* What workflows cost, and may cost. */
+/* The costs of workflows, and their budgets. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/budget.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Another budget, and who gave it, until the commit. */
+/* A new budget and who set it, until the commit. */
 struct cost_item {
     struct loop_item item;
     struct loop *loop;

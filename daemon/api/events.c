@@ -1,11 +1,11 @@
-/* The history as it grows: a long poll. */
+/* Events of the record: a long poll. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
 #include "daemon/store/answers.h"
 #include "lib/error.h"
 
-enum { EVENTS_MAX = 1000 }; /* of one answer; the asker goes on after the last */
+enum { EVENTS_MAX = 1000 }; /* in one answer; the client asks again from the last event */
 
 bool events_answer(void *arg, const struct waiter *waiter, bool is_over)
 {

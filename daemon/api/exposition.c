@@ -1,4 +1,5 @@
-/* The families one after another, as the format wants it: each goes through all runs. */
+/* Writes the metric families one after another, as the format requires. Each family lists all runs.
+ */
 #include "daemon/api/exposition.h"
 
 #include "lib/gpu_columns.h"
@@ -59,9 +60,9 @@ static const struct exposition_family {
     GPU_COLUMNS(X)
 #undef X
         {"phased_gpu_sampled_seconds_total", "sampled",
-         "seconds in which the GPU told how busy it was"},
+         "seconds for which the use of the GPU is known"},
     {"phased_gpu_idle_seconds_total", "idle",
-     "of these those in which it did nothing, by means below 5 percent"},
+     "seconds in which the GPU was idle: below 5 percent on average"},
 };
 
 static bool exposition_is_counter(const char *name)
@@ -70,7 +71,7 @@ static bool exposition_is_counter(const char *name)
     return size > suffix && strcasecmp(name + size - suffix, "_TOTAL") == 0;
 }
 
-/* dcgm-exporter tells what it profiles as a share of 1, and all else as NVML does. */
+/* dcgm-exporter gives its profiling values as a share of 1, and all other values as NVML does. */
 static double exposition_factor(const char *name)
 {
     return text_starts(name, "DCGM_FI_PROF_") ? 0.01 : 1;
@@ -114,7 +115,7 @@ static void exposition_paces(const json_t *runs, struct text *text)
 {
     const json_t *run, *pace;
     size_t i, j;
-    exposition_begin(text, "phased_step_seconds", "gauge", "that a step of a node takes");
+    exposition_begin(text, "phased_step_seconds", "gauge", "duration of a training step on a node");
     json_array_foreach(runs, i, run)
     {
         json_array_foreach(json_object_get(run, "paces"), j, pace)

@@ -1,5 +1,5 @@
-/* Inside daemon/api: the API's state and one call in the making. routes.c finds the handler of a
- * request; the others are named after what they answer. */
+/* Inside daemon/api: the state of the API, and one call. routes.c finds the handler of a request.
+ * The other files are named after what they answer. */
 #ifndef PHASED_DAEMON_API_INSIDE_H
 #define PHASED_DAEMON_API_INSIDE_H
 
@@ -20,25 +20,25 @@ struct api {
     struct api_config config;
     struct server *people, *workers;
     struct waiters events, commands;
-    struct submit_item *submitting; /* posted, not yet committed: their keys */
+    struct submit_item *submitting; /* posted, but not committed; their keys are reserved */
     struct plan_call *planning;     /* waiting for the cluster */
-    struct node_call *naming;       /* likewise */
-    struct stat socket;             /* the people's, as this daemon made it */
+    struct node_call *naming;       /* waiting for the cluster */
+    struct stat socket;             /* the Unix socket, as this daemon made it */
     unsigned handles_open;
     bool is_closing;
     void (*closed)(void *arg);
     void *closed_arg;
 };
 
-/* One request, and what its path named. */
+/* One request, and what its path names. */
 struct call {
     struct api *api;
     struct request *request;
-    struct address address; /* workflow, phase, attempt: as far as the route has them */
-    uint64_t run;           /* of worker routes */
-    char node[256];         /* as in Slurm */
+    struct address address; /* workflow, phase and attempt, if the route has them */
+    uint64_t run;           /* on the routes of workers */
+    char node[256];         /* Slurm's name for it */
     enum core_command command;
-    char text[ADDRESS_TEXT_SIZE]; /* the address, for errors */
+    char text[ADDRESS_TEXT_SIZE]; /* the address as text, for errors */
 };
 
 typedef void call_handler(struct call *call);
@@ -47,32 +47,33 @@ typedef void call_handler(struct call *call);
 
 void routes_handle_person(struct request *request, void *api);
 void routes_handle_worker(struct request *request, void *api);
-/* Answers what no worker of a known run has sent, before its body comes. */
+/* Checks the header of a request before its body arrives. Refuses a request that does not come from
+ * a worker of a known run. */
 void routes_admit_worker(struct request *request, void *api);
 
 /* --- For all handlers, in routes.c ------------------------------------------------------------ */
 
-/* Answers by what went wrong: 404, 400, 503 or 500. */
+/* Answers 404, 400, 503 or 500, depending on the code of `err`. */
 void call_fail(struct request *request, const char *where, const struct error *err);
-/* Answers 200 with `json`, or, when `status` is negative, as call_fail(). */
+/* Answers 200 with `json`. If `status` is negative, answers as call_fail() does. */
 void call_answer(struct call *call, int status, json_t *json, const struct error *err);
-/* The body as a JSON object, a new reference; NULL: it is none, and that was answered. An empty
- * body is an empty object. */
+/* Reads the body as a JSON object: a new reference. An empty body is an empty object. NULL: the
+ * body is not an object, and the request was answered with an error. */
 json_t *call_body(struct call *call);
-/* The argument of the query as a number; `otherwise` when absent. False: it is none, and that was
- * answered. */
+/* Reads a numeric argument of the query, or `otherwise` if it is absent. False: the argument is not
+ * a number, and the request was answered with an error. */
 bool call_number(struct call *call, const char *name, uint64_t otherwise, uint64_t *ret_number);
-/* Whether something can be recorded now; if not, that was answered. */
+/* Whether the record can be written now. False: the request was answered with an error. */
 bool call_can_record(struct call *call);
 
-/* --- Bodies that bring a spec, in submission.c ------------------------------------------------ */
+/* --- Bodies with a spec, in submission.c ------------------------------------------------------ */
 
-/* Whether it is one: -EINVAL says what is wrong with it. */
+/* Checks the members of a submission. -EINVAL: `err` says which member is wrong. */
 int submission_check(const json_t *body, struct error *err);
-/* Members that may be left out stand there with their defaults from now on. */
+/* Adds the defaults of optional members to the body. */
 void submission_fill(json_t *body);
-/* The resolved workflow, a new reference. NULL: it has problems, which are added to the list
- * `problems`. */
+/* Returns the resolved workflow, a new reference. NULL: the spec has problems, which are added to
+ * the list `problems`. */
 json_t *submission_resolve(const json_t *body, json_t *problems, json_t *warnings,
                            size_t *ret_error_count);
 
@@ -84,7 +85,8 @@ call_handler events_get;
 bool events_answer(void *api, const struct waiter *waiter, bool is_over);
 call_handler submit_post;
 call_handler plan_post;
-/* At the end: those who wait get no answer any more. */
+/* Called when the API closes: a result of the cluster that comes later is ignored. The server
+ * answers the requests with 503. */
 void plan_forget_all(struct api *api);
 void nodes_forget_all(struct api *api);
 call_handler control_post;

@@ -16,13 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024 }; /* a job array that starts all at once */
+enum { BACKLOG = 1024 }; /* enough for a job array that starts all at once */
 
 static int listen_fail(int fd, const char *what, struct error *err)
 {
     int code = -errno;
     if (fd >= 0)
-        (void)close(fd); /* it carried nothing */
+        (void)close(fd); /* nothing was sent over it */
     return error_set(err, code, "could not listen on %s: %s", what, strerror(-code));
 }
 
@@ -35,7 +35,8 @@ int listen_unix(struct home *home, struct error *err)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return listen_fail(fd, home->socket, err);
-    (void)unlink(home->socket); /* it need not be there; if it cannot go, bind says so */
+    (void)unlink(home->socket); /* the file may be absent; if it cannot be removed, bind() reports
+                                 * it */
     mode_t mask = umask(0177);
     int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
     int code = errno;
@@ -54,13 +55,15 @@ static int bind_any(int family)
     if (fd < 0)
         return -1;
     if (family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* else IPv6 alone */
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* without this the
+                                                                            * socket takes IPv6 only
+                                                                            */
     int bound = family == AF_INET6 ? bind(fd, (struct sockaddr *)&six, sizeof six)
                                    : bind(fd, (struct sockaddr *)&six_less, sizeof six_less);
     if (bound == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     int code = errno;
-    (void)close(fd); /* it carried nothing */
+    (void)close(fd); /* nothing was sent over it */
     errno = code;
     return -1;
 }
@@ -75,7 +78,7 @@ int listen_tcp(unsigned *ret_port, struct error *err)
     socklen_t size = sizeof address;
     int fd = bind_any(AF_INET6);
     if (fd < 0)
-        fd = bind_any(AF_INET); /* a host without IPv6 */
+        fd = bind_any(AF_INET); /* the host has no IPv6 */
     if (fd < 0 || getsockname(fd, &address.any, &size) < 0)
         return listen_fail(fd, "a TCP port", err);
     *ret_port =

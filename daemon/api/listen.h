@@ -1,16 +1,16 @@
-/* Listening sockets, non-blocking and closed on exec. */
+/* Listening sockets. They are non-blocking and closed on exec. */
 #ifndef PHASED_DAEMON_API_LISTEN_H
 #define PHASED_DAEMON_API_LISTEN_H
 
 struct error;
 struct home;
 
-/* Both return the descriptor. A socket that is there is replaced. */
+/* Both functions return the descriptor. listen_unix() replaces an existing socket. */
 int listen_unix(struct home *home, struct error *err);
-/* On all interfaces, at a port that is free. */
+/* Listens on all interfaces, on a free port. */
 int listen_tcp(unsigned *ret_port, struct error *err);
-/* The name by which other hosts reach this one: `host`, or the host's name if it resolves, else
- * the loopback address. The caller's to free(). */
+/* Returns the name by which other hosts reach this host: `host` if given, the host's own name if it
+ * resolves, or else the loopback address. The caller frees it. */
 char *listen_host(const char *host);
 
 #endif

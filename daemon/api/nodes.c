@@ -1,4 +1,4 @@
-/* Nodes that new jobs are kept away from: which they are, and what people want of them. */
+/* Excluded nodes: the list, and people's requests to exclude a node or to use it again. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
@@ -15,12 +15,12 @@
 
 enum { EXCLUSION_SECONDS_MAX = 366 * 86400 };
 
-/* What is wanted of a node, and who asked, until the commit. */
+/* A person's request about one node, until the commit. */
 struct node_item {
     struct loop_item item;
     struct request *request;
     char *node;
-    char *message; /* NULL: none */
+    char *message; /* NULL: no message */
     int64_t now_ms, until_ms;
 };
 
@@ -74,7 +74,7 @@ static struct node_item *node_item_new(const struct call *call)
     return item;
 }
 
-/* Slurm refuses every job that leaves out what is no node. */
+/* Slurm refuses every job that excludes a node with an impossible name. */
 static bool is_node_name(const char *name)
 {
     static const char characters[] =
@@ -84,10 +84,10 @@ static bool is_node_name(const char *name)
 
 /* --- Adding ----------------------------------------------------------------------------------- */
 
-/* A request that waits for the cluster to tell its nodes. */
+/* A request that waits for the cluster's list of nodes. */
 struct node_call {
     struct node_call *next;
-    struct api *api; /* NULL: it is closed, and has answered the request */
+    struct api *api; /* NULL: the API is closed and has answered the request */
     struct node_item *item;
 };
 
@@ -100,7 +100,8 @@ void nodes_forget_all(struct api *api)
     }
 }
 
-/* A node without a name is one that this user may not see: then nothing is known of names. */
+/* Whether a node of this name may exist. Slurm leaves out the names of nodes that this user may not
+ * see. If one node has no name, every name may be right. */
 static bool may_be_node(const struct cluster_survey *survey, const char *name)
 {
     bool may_be = survey->node_count == 0;
@@ -109,8 +110,8 @@ static bool may_be_node(const struct cluster_survey *survey, const char *name)
     return may_be;
 }
 
-/* Where Slurm does not tell, a person is believed: a name that is none is left out when a job is
- * submitted. */
+/* If Slurm gives no list of nodes, the person's name is taken as it is. A wrong name is dropped
+ * when a job is submitted. */
 static void node_surveyed(void *arg, const struct cluster_result *result)
 {
     struct node_call *naming = arg;

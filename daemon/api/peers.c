@@ -1,4 +1,4 @@
-/* A list of strangers, the oldest first. */
+/* The list of strangers, the oldest first. */
 #include "daemon/api/peers.h"
 
 #include "lib/memory.h"
@@ -20,16 +20,17 @@ static void peer_unlink(struct peer *peer)
     peer->is_stranger = false;
 }
 
-/* The server sees the connection end, and frees the rest. */
+/* Shuts the socket down. The server then sees the end of the connection and calls peer_free(). */
 static void peer_drop(struct peer *peer)
 {
     peer_unlink(peer);
     peer->is_dropped = true;
     text_fini(&peer->body);
-    (void)shutdown(peer->fd, SHUT_RDWR); /* fails when the other side was faster */
+    (void)shutdown(peer->fd, SHUT_RDWR); /* fails if the client has already closed it */
 }
 
-/* Makes room for one more of this address: drops the oldest of them, or the oldest of all. */
+/* Makes room for one more stranger from this address: drops the oldest stranger of this address, or
+ * the oldest of all. */
 static void peers_make_room(struct peers *peers, const unsigned char address[16])
 {
     struct peer *oldest = NULL;

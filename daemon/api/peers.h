@@ -1,11 +1,10 @@
-/* The connections of a server, of which those that have not proven who they are may neither stay
- * nor take much.
+/* The connections of a server, with limits for clients that have not proven who they are.
  *
- * A connection is a stranger's until peer_prove(). A stranger has PEERS_STRANGER_MS for all that
- * proves it, however it divides its bytes. Where there are too many strangers, or their bodies are
- * too large together, the one that came first is dropped: those that prove themselves do so at
- * once, so that a flood delays nobody for long. Of one address there may be half as many as of all:
- * what comes from another host has room. */
+ * A connection is a stranger until peer_prove(). A stranger must prove itself within
+ * PEERS_STRANGER_MS, however many requests it sends. If there are too many strangers, or if their
+ * bodies together are too large, the oldest stranger is dropped. Workers prove themselves at once,
+ * so a flood of strangers delays no worker for long. One address may have at most half of all
+ * strangers, so that other hosts still get through. */
 #ifndef PHASED_DAEMON_API_PEERS_H
 #define PHASED_DAEMON_API_PEERS_H
 
@@ -17,41 +16,42 @@
 enum {
     PEERS_STRANGERS_MAX = 1024, /* on one server */
     PEERS_STRANGER_MS = 10000,  /* from accept to the proof */
-    /* Bytes of strangers' bodies, all together: a worker that was not answered sends less. */
+    /* Bytes of all strangers' bodies together. A worker sends less before its first answer. */
     PEERS_BODIES_MAX = PEERS_STRANGERS_MAX * 16 * 1024
 };
 
 struct peers {
     unsigned strangers_max, stranger_count;
-    size_t body_bytes;         /* that strangers have sent */
-    struct peer *first, *last; /* strangers, in the order in which they came */
+    size_t body_bytes;         /* received from all strangers */
+    struct peer *first, *last; /* strangers, in the order of arrival */
 };
 
 struct peer {
     struct peers *peers;
-    struct peer *previous, *next; /* among strangers */
+    struct peer *previous, *next; /* in the list of strangers */
     int fd;
-    unsigned char address[16]; /* IPv6's, or zeros */
+    unsigned char address[16]; /* as IPv6, or zeros */
     int64_t came_ms;
     bool is_stranger, is_dropped;
     struct text body; /* of the request that is being received */
 };
 
-/* A new stranger; others may be dropped for it. `address` may be NULL. */
+/* Adds a stranger. May drop older strangers. `address` may be NULL. */
 struct peer *peer_new(struct peers *peers, int fd, const struct sockaddr *address, int64_t now_ms);
-/* When its connection has ended. */
+/* Called when the connection has ended. */
 void peer_free(struct peer *peer);
 
 void peer_prove(struct peer *peer);
-/* Adds to its body; others may be dropped for it. False: it was dropped itself. */
+/* Adds bytes to the body of the current request. May drop older strangers. False: this peer was
+ * dropped. */
 bool peer_add(struct peer *peer, const void *bytes, size_t size);
-/* Empties the body: the request is over. */
+/* Empties the body at the end of a request. */
 void peer_clear(struct peer *peer);
 
-/* Drops those whose time is up: their sockets are shut down, and the server sees them end. Returns
- * how many. */
+/* Drops the strangers whose time is up, by shutting their sockets down. Returns how many were
+ * dropped. */
 unsigned peers_drop_late(struct peers *peers, int64_t now_ms);
-/* In how many milliseconds the next one's time is up; -1: there is none. */
+/* Milliseconds until the time of the next stranger is up; -1: there is no stranger. */
 int64_t peers_wait_ms(const struct peers *peers, int64_t now_ms);
 
 #endif

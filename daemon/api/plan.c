@@ -1,4 +1,4 @@
-/* POST /v1/plan: what would become of a submission. Nothing is recorded. */
+/* POST /v1/plan: says what would happen to a submission. Nothing is recorded. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/forecast.h"
@@ -11,9 +11,9 @@
 /* A request that waits for the cluster. */
 struct plan_call {
     struct plan_call *next;
-    struct api *api; /* NULL: it is closed, and has answered the request */
+    struct api *api; /* NULL: the API is closed and has answered the request */
     struct request *request;
-    json_t *warnings; /* of the spec */
+    json_t *warnings; /* about the spec */
 };
 
 static void plan_free(struct plan_call *plan)

@@ -1,4 +1,4 @@
-/* What people ask of the record, and of the daemon itself. */
+/* Read-only requests of people: the record, and the daemon itself. */
 #include "daemon/api/inside.h"
 
 #include "daemon/api/exposition.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    RUNS_MAX = 1000, /* of GET /v1/runs over all workflows */
+    RUNS_MAX = 1000, /* in an answer of GET /v1/runs about all workflows */
     METRIC_NAMES_MAX = 256,
 };
 
@@ -192,7 +192,7 @@ static int by_rank(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* {"rank", "path", "bytes"} of each log in the folder, by rank. */
+/* Lists the logs in the folder by rank, each as {"rank", "path", "bytes"}. */
 static json_t *logs_list(const char *folder)
 {
     DIR *logs = opendir(folder);

@@ -1,5 +1,4 @@
-/* What a reply says: JSON as the API writes it, and its errors. server.c carries it to the client.
- */
+/* The text of replies: JSON as the API writes it, and errors. server.c sends it. */
 #include "daemon/api/server.h"
 
 #include "lib/text.h"
@@ -23,9 +22,9 @@ static int reply_add(const char *bytes, size_t size, void *text)
 
 void reply_add_json(struct text *text, json_t *json)
 {
-    /* All decimals of 15 digits come back as they were: 129.36, not 129.36000000000001. */
+    /* 15 digits are the most that a double keeps exactly: 129.36, not 129.36000000000001. */
     if (json_dump_callback(json, reply_add, text, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0)
-        abort(); /* no memory, or a value that the API must not have made */
+        abort(); /* no memory, or the API made a value that JSON does not have */
     json_decref(json);
 }
 
@@ -48,7 +47,7 @@ json_t *api_error_json(enum api_error error, const char *where, const char *mess
     if (json_object_set_new(inner, "code", json_string(api_errors[error].code)) < 0 ||
         json_object_set_new(json, "error", inner) < 0)
         abort();
-    /* A message may quote what a client sent, which need not be UTF-8. */
+    /* A message may quote the client's text, which may not be UTF-8. */
     json_t *text = json_string(message);
     (void)json_object_set_new(inner, "message", text ? text : json_string("not UTF-8"));
     if (where)

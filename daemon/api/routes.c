@@ -1,4 +1,4 @@
-/* From a method and a path to a handler: two tables, one for people, one for workers. */
+/* Finds the handler for a method and a path: one table for people, one for workers. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
@@ -12,7 +12,8 @@
 
 struct route {
     const char *method;
-    const char *pattern; /* segments; {workflow} {phase} {attempt} {run} {verb} {node} match one */
+    const char *pattern; /* {workflow} {phase} {attempt} {run} {verb} {node} match one segment each
+                          */
     call_handler *handle;
 };
 
@@ -80,7 +81,7 @@ static bool verb_parse(const char *text, size_t size, enum core_command *ret_com
     return true;
 }
 
-/* One segment of the path, against one of the pattern. */
+/* Compares one segment of the path with one segment of the pattern. */
 static bool segment_matches(const char *pattern, size_t pattern_size, const char *text, size_t size,
                             struct call *call)
 {
@@ -127,7 +128,7 @@ static bool route_matches(const struct route *route, const char *path, struct ca
     return !*pattern && !*path;
 }
 
-/* Calls the route's handler, or `instead` of it. */
+/* Calls the handler of the route, or `instead` if that is not NULL. */
 static void dispatch(const struct route *routes, struct request *request, struct api *api,
                      call_handler *instead)
 {

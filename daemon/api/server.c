@@ -1,7 +1,7 @@
-/* libmicrohttpd in the loop: its epoll descriptor is polled by libuv, and a timer runs it when it
- * says that it is due, or when a stranger has had its time (peers.h). A request that was not
- * answered by its handler is suspended, and resumed by its reply; libmicrohttpd then asks the
- * handler once more, which hands the reply over. */
+/* Runs libmicrohttpd in the loop. libuv polls its epoll descriptor. A timer runs it when it asks
+ * for that, or when the time of a stranger is up (peers.h). A request that its handler does not
+ * answer at once is suspended. The reply resumes it, and libmicrohttpd then calls on_request()
+ * again, which sends the reply. */
 #include "daemon/api/server.h"
 
 #include "daemon/api/peers.h"
@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 enum {
-    IDLE_TIMEOUT_S = 90, /* of a connection without a request; long polls are suspended meanwhile */
-    ARGUMENTS_MAX = 256, /* of a query */
-    BUFFER_MAX = 65536,  /* libmicrohttpd's for a connection has half of that */
+    IDLE_TIMEOUT_S = 90, /* for a connection without a request; not for a long poll */
+    ARGUMENTS_MAX = 256, /* in one query */
+    BUFFER_MAX = 65536,  /* libmicrohttpd's, per connection; it can use half of it */
 };
 
 struct server {
@@ -33,7 +33,7 @@ struct server {
     struct peers peers;
     uv_poll_t readable;
     uv_timer_t due;
-    struct request *suspended; /* a list, so that closing can answer them */
+    struct request *suspended; /* a list, so that server_close() can answer them */
     unsigned handles_open;
     void (*closed)(void *arg);
     void *closed_arg;
@@ -46,7 +46,7 @@ struct request {
     char *target;
     const char *method, *path;
     bool has_begun, is_suspended, is_answered;
-    struct request *previous, *next; /* among the suspended */
+    struct request *previous, *next; /* in the list of suspended requests */
 
     unsigned status;
     char *reply;
@@ -82,8 +82,8 @@ static void request_resume(struct request *request)
         request->next->previous = request->previous;
     request->is_suspended = false;
     MHD_resume_connection(request->connection);
-    /* Not MHD_run(): the reply may come from within it. */
-    (void)uv_timer_start(&server->due, on_due, 0, 0); /* fails for a closing timer only */
+    /* MHD_run() is not called here: the reply may be made inside MHD_run(). */
+    (void)uv_timer_start(&server->due, on_due, 0, 0); /* fails only if the timer is closing */
 }
 
 /* --- libmicrohttpd's callbacks ---------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
         peer_free(*context);
         return;
     }
-    /* libmicrohttpd 1.0 has one place for all answers, which the next question overwrites. */
+    /* libmicrohttpd 1.0 keeps one answer for all calls. The next call overwrites it. */
     int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     const union MHD_ConnectionInfo *address =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -124,8 +124,9 @@ static void *request_begin(void *arg, const char *target, struct MHD_Connection 
     request->connection = connection;
     request->peer = connection_peer(connection);
     request->target = xstrdup(target);
-    /* libmicrohttpd 0.9 never answers when arguments fill its memory. The text is its own buffer,
-     * which it divides after this call: it finds a single one, and request_admit() refuses. */
+    /* libmicrohttpd 0.9 sends no answer when the arguments fill its memory. `target` is its own
+     * buffer, which it splits after this call. Cutting the buffer here leaves it one argument, and
+     * request_admit() refuses the request. */
     if (count_arguments(target) > ARGUMENTS_MAX)
         for (char *c = (char *)target; (c = strchr(c, '&'));)
             *c = '_';
@@ -195,10 +196,10 @@ static enum MHD_Result header_visit(void *arg, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* Whether the request line has more than its three words and a blank between each two. The words
- * come as strings, which a NUL cuts; but they still stand in the one buffer in which libmicrohttpd
- * has read the line, so that the way from the first to the last is as long as the line was. A way
- * that no buffer has says nothing. */
+/* Whether the request line has more than three words with one blank between each two. libmicrohttpd
+ * gives the words as strings, which end at a NUL. The strings still lie in the buffer of the
+ * request line, so the distance between the first and the last shows how long the line was. A
+ * distance that is larger than the buffer means nothing. */
 static bool request_line_has_more(const struct request *request, const char *version)
 {
     uintptr_t begin = (uintptr_t)request->method, end = (uintptr_t)version;
@@ -206,7 +207,7 @@ static bool request_line_has_more(const struct request *request, const char *ver
     return is_one_buffer && end - begin > strlen(request->method) + strlen(request->target) + 2;
 }
 
-/* What two readers may understand in two ways. NULL: nothing. */
+/* Names what two HTTP programs may read in different ways; NULL if there is nothing. */
 static const char *request_ambiguity(struct request *request, const char *version)
 {
     struct header_count count = {0};
@@ -223,7 +224,7 @@ static const char *request_ambiguity(struct request *request, const char *versio
     return NULL;
 }
 
-/* The header has come, no body yet: what is refused now needs no upload. */
+/* Checks the header before the body arrives: a request that is refused now is not uploaded. */
 static void request_admit(struct request *request, const char *version)
 {
     struct server *server = request->server;
@@ -260,7 +261,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         return request->is_answered ? request_send(request) : MHD_YES;
     }
     if (*upload_size > 0) {
-        /* Only a body of unknown length gets here; there is no reply in the middle of one. */
+        /* Only a body of unknown length can get here. A reply cannot be sent before its end. */
         if (request->peer->body.size + *upload_size > server->config.body_max ||
             !peer_add(request->peer, upload, *upload_size))
             return MHD_NO;
@@ -289,11 +290,11 @@ static void server_run(struct server *server)
 {
     int64_t now_ms = (int64_t)uv_now(server->config.uv);
     unsigned before, dropped;
-    /* At its limit of connections libmicrohttpd forgets its listener until the next run after one
-     * has ended, for which nothing else would wake it. */
+    /* At its limit of connections libmicrohttpd stops listening. It listens again in the first run
+     * after a connection has ended, and nothing else starts that run. */
     do {
         before = connection_count(server);
-        (void)MHD_run(server->mhd); /* fails only when the server was started otherwise */
+        (void)MHD_run(server->mhd); /* fails only if the server was started in another mode */
         dropped = peers_drop_late(&server->peers, now_ms);
     } while (dropped || connection_count(server) < before);
     MHD_UNSIGNED_LONG_LONG ms;
@@ -313,7 +314,7 @@ static void on_due(uv_timer_t *timer)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    (void)status; /* an error of the descriptor shows in what is done next */
+    (void)status; /* an error of the descriptor shows at its next use */
     (void)events;
     server_run(poll->data);
 }
@@ -363,7 +364,8 @@ void server_close(struct server *server, void (*closed)(void *arg), void *arg)
 {
     while (server->suspended)
         request_reply_error(server->suspended, API_UNAVAILABLE, NULL, "the daemon is stopping");
-    (void)MHD_run(server->mhd); /* sends what fits; whoever misses it sees the connection close */
+    (void)MHD_run(server->mhd); /* sends what fits into the socket; other clients see the connection
+                                 * close */
     (void)uv_poll_stop(&server->readable);
     MHD_stop_daemon(server->mhd);
     server->closed = closed;
@@ -415,7 +417,7 @@ void request_query_each(const struct request *request, const char *name,
 {
     struct query_each query = {.name = name, .each = each, .arg = arg};
     (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, query_visit,
-                                    &query); /* the number of values is of no interest */
+                                    &query); /* the number of values is not needed */
 }
 
 const char *request_header(const struct request *request, const char *name)

@@ -1,9 +1,10 @@
 /* An HTTP/1.1 server inside the libuv loop: libmicrohttpd on one listening socket.
  *
- * A request is handled when its whole body is there. The handler answers it by exactly one of the
- * request_reply functions, at once or, for a long poll or to await a commit, later from the loop's
- * thread. Until then the request stays valid, even when its client has gone; afterwards it must not
- * be touched. Requests on one connection are handled one after another, as HTTP has it. */
+ * The server calls the handler when the whole body has arrived. The handler answers by exactly one
+ * of the request_reply functions. It answers at once, or later from the loop's thread: for a long
+ * poll, or after a commit. The request stays valid until the answer, even if its client has gone.
+ * It must not be used after the answer. Requests on one connection are handled one after another,
+ * as HTTP requires. */
 #ifndef PHASED_DAEMON_API_SERVER_H
 #define PHASED_DAEMON_API_SERVER_H
 
@@ -39,19 +40,19 @@ enum api_error {
 
 struct server_config {
     uv_loop_t *uv;
-    int listen_fd;            /* non-blocking; belongs to the server once it is open */
-    size_t body_max;          /* bytes; more is answered by 413 */
-    unsigned connections_max; /* further ones wait in the socket's backlog */
-    bool owner_only;          /* answers none but this process's own user (Unix sockets) */
-    /* Where it is not: looks at a header, and answers what is refused before its body comes. */
+    int listen_fd;            /* non-blocking; the server owns it once it is open */
+    size_t body_max;          /* bytes; a larger body is answered with 413 */
+    unsigned connections_max; /* further connections wait in the socket's backlog */
+    bool owner_only;          /* only for the user of this process (Unix sockets) */
+    /* Used if `owner_only` is false: checks a header, and refuses a request before its body. */
     void (*admit)(struct request *request, void *arg);
     void (*handle)(struct request *request, void *arg);
     void *arg;
 };
 
 int server_open(const struct server_config *config, struct server **ret_server, struct error *err);
-/* Answers what still waits with 503, closes all connections, then calls `closed`, from the loop.
- * The server must not be touched after this call. */
+/* Answers all waiting requests with 503, closes all connections, then calls `closed` from the loop.
+ * The caller must not use the server after this call. */
 void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 
 /* --- The request ------------------------------------------------------------------------------ */
@@ -59,36 +60,36 @@ void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 const char *request_method(const struct request *request);
 /* The path without the query, decoded. */
 const char *request_path(const struct request *request);
-/* What stood in the request line: path and query, as sent. */
+/* Path and query of the request line, as sent. */
 const char *request_target(const struct request *request);
-/* The first argument of that name in the query, decoded; NULL when absent. */
+/* The first argument of this name in the query, decoded; NULL if absent. */
 const char *request_query(const struct request *request, const char *name);
-/* Calls `each` for every argument of that name. */
+/* Calls `each` for every argument of this name. */
 void request_query_each(const struct request *request, const char *name,
                         void (*each)(const char *value, void *arg), void *arg);
 const char *request_header(const struct request *request, const char *name);
 const char *request_body(const struct request *request, size_t *ret_size);
 
-/* The request comes from whom it says: its connection may stay. Others are closed after a reply, or
- * when they take too long (peers.h). Where `owner_only`, the owner needs no other proof. */
+/* Marks the client as known: its connection may stay open. The connection of a stranger is closed
+ * after a reply, or when its time is up (peers.h). With `owner_only` the owner needs no proof. */
 void request_prove(struct request *request);
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
-/* Adds a header to the reply to come; at most one. */
+/* Adds a header to the reply. A request can have one. */
 void request_set_header(struct request *request, const char *name, const char *value);
-/* What the body is, where it is not JSON; static. */
+/* Sets the media type of a body that is not JSON. The string must be static. */
 void request_set_type(struct request *request, const char *type);
-/* Takes `body` (free()). */
+/* Sends `body`, and frees it with free(). */
 void request_reply_take(struct request *request, unsigned status, char *body, size_t size);
-/* Adds `json` as the API writes it, and takes the reference. */
+/* Adds `json` in the API's form, and takes the reference. */
 void reply_add_json(struct text *text, json_t *json);
 /* Takes the reference to `json`. */
 void request_reply_json(struct request *request, unsigned status, json_t *json);
 /* {"error": {"code", "message", "where"}}; `where` may be NULL. */
 void request_reply_error(struct request *request, enum api_error error, const char *where,
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The object of such a reply, for those who add to it or sign it. */
+/* The error object of such a reply, to be extended or signed. */
 json_t *api_error_json(enum api_error error, const char *where, const char *message);
 unsigned api_error_status(enum api_error error);
 

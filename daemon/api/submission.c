@@ -1,4 +1,4 @@
-/* What a request that brings a spec has in its body, and what becomes of the spec. */
+/* Reads the body of a request that has a spec, and resolves the spec. */
 #include "daemon/api/inside.h"
 
 #include "lib/error.h"
@@ -31,7 +31,21 @@ static const struct {
     {"rehearse", JSON_INTEGER, false},
 };
 
-static bool all_texts(const json_t *container)
+static const char *type_name(json_type type)
+{
+    switch (type) {
+    case JSON_OBJECT:
+        return "an object whose members are strings";
+    case JSON_ARRAY:
+        return "a list of strings";
+    case JSON_INTEGER:
+        return "a whole number";
+    default:
+        return "a string";
+    }
+}
+
+static bool has_only_strings(const json_t *container)
 {
     const char *name;
     json_t *value;
@@ -51,12 +65,13 @@ int submission_check(const json_t *body, struct error *err)
         const json_t *value = json_object_get(body, members[i].name);
         if (!value && members[i].is_required)
             return error_set(err, -EINVAL, "`%s` is missing", members[i].name);
-        if (value && (json_typeof(value) != members[i].type || !all_texts(value)))
-            return error_set(err, -EINVAL, "`%s` is not what it should be", members[i].name);
+        if (value && (json_typeof(value) != members[i].type || !has_only_strings(value)))
+            return error_set(err, -EINVAL, "`%s` must be %s", members[i].name,
+                             type_name(members[i].type));
     }
     const json_t *hold = json_object_get(body, "hold");
     if (hold && !json_is_boolean(hold))
-        return error_set(err, -EINVAL, "`hold` is neither true nor false");
+        return error_set(err, -EINVAL, "`hold` must be true or false");
     const char *window = json_string_value(json_object_get(body, "window"));
     unsigned from, to;
     if (window && units_parse_window(window, &from, &to, err) < 0)
@@ -67,24 +82,26 @@ int submission_check(const json_t *body, struct error *err)
                          (long long)json_integer_value(after));
     json_int_t priority = json_integer_value(json_object_get(body, "priority"));
     if (priority < -PRIORITY_MAX || priority > PRIORITY_MAX)
-        return error_set(err, -EINVAL, "`priority` is not within %d", PRIORITY_MAX);
+        return error_set(err, -EINVAL, "`priority` must be from -%d to %d", PRIORITY_MAX,
+                         PRIORITY_MAX);
     const json_t *rehearse = json_object_get(body, "rehearse");
     json_int_t steps = json_integer_value(rehearse);
     if (rehearse && (steps < 1 || steps > REHEARSAL_STEPS_MAX))
-        return error_set(err, -EINVAL, "`rehearse` is not 1 to %d steps", REHEARSAL_STEPS_MAX);
+        return error_set(err, -EINVAL, "`rehearse` must be from 1 to %d steps",
+                         REHEARSAL_STEPS_MAX);
     const char *key = json_string_value(json_object_get(body, "key"));
     if (key && !mac_is_hex(key, KEY_DIGITS))
-        return error_set(err, -EINVAL, "`key` is not %d hexadecimal digits", KEY_DIGITS);
+        return error_set(err, -EINVAL, "`key` must be %d hexadecimal digits", KEY_DIGITS);
     const char *workdir = json_string_value(json_object_get(body, "workdir"));
     if (workdir[0] != '/')
-        return error_set(err, -EINVAL, "`workdir` is not an absolute path: %s", workdir);
+        return error_set(err, -EINVAL, "`workdir` must be an absolute path, not %s", workdir);
     json_int_t mask = json_integer_value(json_object_get(body, "umask"));
     if (mask < 0 || mask > 0777)
-        return error_set(err, -EINVAL, "`umask` is none: %lld", (long long)mask);
+        return error_set(err, -EINVAL, "`umask` must be from 0 to 511, not %lld", (long long)mask);
     return 0;
 }
 
-/* Members that may be left out stand there with their defaults from now on. */
+/* Adds the defaults of optional members to the body. */
 void submission_fill(json_t *body)
 {
     if (!json_object_get(body, "umask"))

@@ -1,6 +1,6 @@
-/* POST /v1/workflows: specs are checked and resolved, become workflows of the core, and are
- * answered when they are in the record. One request may bring several: they are recorded together,
- * in the one transaction of the turn that takes them, or not at all. */
+/* POST /v1/workflows: checks and resolves specs, makes workflows of the core, and answers when the
+ * workflows are in the record. One request may have several specs: one transaction records all of
+ * them, or none. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
@@ -18,34 +18,34 @@
 #include <string.h>
 
 enum {
-    SUBMISSIONS_MAX = 100, /* of a request: nobody else is answered while they are resolved */
+    SUBMISSIONS_MAX = 100, /* in one request: the daemon answers nobody while it resolves them */
 };
 
-/* A request: one submission, or a list. */
+/* One request: a single submission or a list. */
 struct submit_batch {
     struct api *api;
     struct request *request;
     json_t *list;     /* the submissions, each complete */
     json_t *answers;  /* in the order of the list */
-    json_t *problems; /* of those that cannot be resolved */
-    size_t bad_count; /* how many these are */
+    json_t *problems; /* of the submissions that cannot be resolved */
+    size_t bad_count; /* submissions that cannot be resolved */
     const char *bad_file;
-    size_t bad_error_count; /* of the last one */
-    bool is_list;           /* and so will be the answer */
+    size_t bad_error_count; /* errors of the last bad submission */
+    bool is_list;           /* the request was a list, so the answer is a list */
     bool is_answered;
-    size_t waiting;    /* items whose commit is awaited */
-    size_t references; /* items, and who makes them */
+    size_t waiting;    /* items that are not committed yet */
+    size_t references; /* items, and the function that makes them */
 };
 
-/* A workflow of the core, until it is committed; owns what its rows are made of. */
+/* A workflow of the core until it is committed. The item owns the data of its rows. */
 struct submit_item {
     struct loop_item item;
     struct submit_item *next; /* in api->submitting */
     struct submit_batch *batch;
-    size_t index;              /* in its list */
-    struct workflow *workflow; /* the item's until it is posted, then the core's */
+    size_t index;              /* in the list of the batch */
+    struct workflow *workflow; /* owned by the item until it is posted, then by the core */
     json_t *body, *resolved, *warnings;
-    struct store_submission submission; /* borrows from the above */
+    struct store_submission submission; /* borrows from the members above */
 };
 
 static void release_batch(struct submit_batch *batch)
@@ -81,7 +81,7 @@ static json_t *added_json(uint64_t workflow, const char *name, json_t *warnings)
                      warnings);
 }
 
-/* When the last one is known. */
+/* Called when the last item is committed or has failed. */
 static void answer_batch(struct submit_batch *batch)
 {
     if (batch->waiting > 0 || batch->is_answered)
@@ -153,7 +153,7 @@ static void post(struct submit_item *item)
 
 /* --- The list --------------------------------------------------------------------------------- */
 
-/* What stands beside the list stands for all of its submissions that lack it. */
+/* Members beside the list are defaults for all of its submissions. */
 static int read_list(struct submit_batch *batch, json_t *body, struct error *err)
 {
     json_t *list = json_object_get(body, "workflows"), *item;
@@ -183,7 +183,7 @@ static const char *key_of(const json_t *body)
     return json_string_value(json_object_get(body, "key"));
 }
 
-/* A key may not stand for two. */
+/* Two submissions of a list may not have the same key. */
 static bool key_is_repeated(const struct submit_batch *batch, size_t index)
 {
     const char *key = key_of(json_array_get(batch->list, index));
@@ -193,7 +193,8 @@ static bool key_is_repeated(const struct submit_batch *batch, size_t index)
     return false;
 }
 
-/* The same key again: the client did not get the answer. Returns 1 when it is answered. */
+/* Handles a key that the daemon knows: the client did not get the first answer. Returns 1 if the
+ * submission is answered. */
 static int answer_again(struct submit_batch *batch, size_t index, struct error *err)
 {
     struct loop *loop = batch->api->config.loop;
@@ -216,7 +217,7 @@ static int answer_again(struct submit_batch *batch, size_t index, struct error *
 
 /* --- Specs ------------------------------------------------------------------------------------ */
 
-/* NULL: it has problems, which are added to the batch's. */
+/* NULL: the spec has problems, which are added to those of the batch. */
 static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *warnings)
 {
     const char *file = json_string_value(json_object_get(body, "file"));
@@ -228,16 +229,17 @@ static json_t *resolve(struct submit_batch *batch, const json_t *body, json_t *w
     return resolved;
 }
 
-/* The client copies the code, as the daemon may be on another machine than what it should copy. */
+/* The client makes the copy of the code: the daemon may run on another machine. */
 static int check_copy(const json_t *body, const json_t *resolved, struct error *err)
 {
     const json_t *copy = json_object_get(json_object_get(body, "provenance"), "snapshot");
     if (json_object_get(resolved, "code") && !copy)
-        return error_set(err, -EINVAL, "code: snapshot, and `provenance.snapshot` names no copy");
+        return error_set(err, -EINVAL,
+                         "code: snapshot needs `provenance.snapshot`, the path of the copy");
     return 0;
 }
 
-/* When its jobs may be submitted. */
+/* Reads when the jobs of the workflow may be submitted. */
 static int read_queue(struct submit_batch *batch, const json_t *body, struct workflow *workflow,
                       struct error *err)
 {
@@ -247,7 +249,7 @@ static int read_queue(struct submit_batch *batch, const json_t *body, struct wor
     workflow->priority = (int)json_integer_value(json_object_get(body, "priority"));
     if (window)
         (void)units_parse_window(window, &workflow->window_from, &workflow->window_to,
-                                 err); /* as submission_check() has seen */
+                                 err); /* submission_check() has checked it */
     if (after &&
         store_workflow_state(loop_store(batch->api->config.loop), (uint64_t)after, state, err) < 0)
         return error_set(err, -EINVAL, "`after`: there is no workflow %lld", (long long)after);
@@ -255,7 +257,7 @@ static int read_queue(struct submit_batch *batch, const json_t *body, struct wor
     return 0;
 }
 
-/* What a workflow has besides its plan: its turn in the queue, and results that are known. */
+/* Adds what is not part of the plan: the place in the queue, and results that can be reused. */
 static int complete(struct submit_batch *batch, const json_t *body, json_t *resolved,
                     struct workflow *workflow, struct error *err)
 {
@@ -266,7 +268,7 @@ static int complete(struct submit_batch *batch, const json_t *body, json_t *reso
     return reuse_results(loop_store(config->loop), config->home, resolved, body, workflow, err);
 }
 
-/* An item that can be posted; *ret_item stays NULL when the spec has problems. */
+/* Makes an item that can be posted. *ret_item stays NULL if the spec has problems. */
 static int make_item(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
                      struct error *err)
 {
@@ -314,14 +316,14 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
 
 /* --- The request ------------------------------------------------------------------------------ */
 
-/* One submission of the list, as far as it goes without recording anything. */
+/* Prepares one submission of the list. Records nothing. */
 static int prepare(struct submit_batch *batch, size_t index, struct submit_item **ret_item,
                    struct error *err)
 {
     json_t *body = json_array_get(batch->list, index);
     int status = submission_check(body, err);
     if (status == 0 && key_is_repeated(batch, index))
-        status = error_set(err, -EINVAL, "`key` is that of another one in the list");
+        status = error_set(err, -EINVAL, "another submission in the list has the same `key`");
     if (status == 0)
         status = answer_again(batch, index, err);
     if (status != 0)
@@ -330,7 +332,7 @@ static int prepare(struct submit_batch *batch, size_t index, struct submit_item 
     return make_item(batch, index, ret_item, err);
 }
 
-/* All of them are prepared before the first is posted. */
+/* Prepares all submissions before it posts the first. */
 static void submit_list(struct submit_batch *batch)
 {
     struct error err;

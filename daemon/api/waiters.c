@@ -1,4 +1,4 @@
-/* They stand in the order of their deadlines, so that one timer suffices. */
+/* The list is sorted by deadline, so that one timer suffices. */
 #include "daemon/api/waiters.h"
 
 #include "lib/memory.h"
@@ -8,7 +8,7 @@
 struct waiter_link {
     struct waiter_link *next;
     struct waiter waiter;
-    uint64_t due_ms; /* of the loop's clock */
+    uint64_t due_ms; /* on the loop's clock */
 };
 
 static void on_due(uv_timer_t *timer);
@@ -24,7 +24,7 @@ static void set_timer(struct waiters *waiters)
                              0);
 }
 
-/* Asks each; those whose time has come by `over_ms` are answered in any case. */
+/* Asks each waiter. A waiter whose deadline is `over_ms` or earlier is answered in any case. */
 static void visit(struct waiters *waiters, uint64_t over_ms)
 {
     struct waiter_link **at = &waiters->first, *link;

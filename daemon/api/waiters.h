@@ -9,31 +9,31 @@
 
 struct request;
 
-enum { WAIT_MAX_S = 25 }; /* below the idle time-outs of what may lie between */
+enum { WAIT_MAX_S = 25 }; /* less than the idle time-outs of proxies */
 
-/* What a request waits for; copied. */
+/* What a request waits for. waiters_add() copies it. */
 struct waiter {
     struct request *request;
-    uint64_t id;    /* of the workflow or run; 0: any */
-    uint64_t after; /* what the asker knows already */
+    uint64_t id;    /* the workflow or run; 0: any */
+    uint64_t after; /* what the client knows already */
     void *context;  /* free()d with the waiter */
 };
 
 struct waiters {
-    struct waiter_link *first; /* in order of their deadlines */
+    struct waiter_link *first; /* in the order of their deadlines */
     uv_timer_t due;
-    /* Answers the request if there is news, or, when it `is_over`, in any case. True: answered. */
+    /* Answers the request if there is news. If `is_over`, answers in any case. True: answered. */
     bool (*answer)(void *arg, const struct waiter *waiter, bool is_over);
     void *arg;
 };
 
 void waiters_init(struct waiters *waiters, uv_loop_t *uv,
                   bool (*answer)(void *arg, const struct waiter *waiter, bool is_over), void *arg);
-/* Answers at once, or when there is news or `wait_s` are over; 0: at once in any case. */
+/* Answers when there is news, or after `wait_s`. With `wait_s` 0 it answers at once. */
 void waiters_add(struct waiters *waiters, const struct waiter *waiter, uint64_t wait_s);
-/* There may be news. */
+/* Asks all waiters again: there may be news. */
 void waiters_wake(struct waiters *waiters);
-/* Answers all; the timer is closed like any handle. */
+/* Answers all waiters and closes the timer, as any handle is closed. */
 void waiters_close(struct waiters *waiters, uv_close_cb closed);
 
 #endif

@@ -1,5 +1,5 @@
-/* What workers send and ask. Every request must carry the code of its run's secret, and every reply
- * to such a request carries one too. */
+/* Requests of workers. Each request must carry a code made with the secret of its run. The reply to
+ * a request with a right code carries a code as well. */
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/journal.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a reply needs of its request. */
+/* The members of a request that its reply needs. */
 struct worker_call {
     struct api *api;
     struct request *request;
@@ -37,7 +37,7 @@ static void worker_refuse(const struct worker_call *call, enum api_error error, 
     worker_reply(call, api_error_status(error), api_error_json(error, NULL, message));
 }
 
-/* The secret of the run that is spoken for; `ret_notes` is NULL for one that is over. */
+/* Finds the secret of the run. `ret_notes` is NULL if the run is over. */
 static bool worker_secret(const struct call *call, struct mac_secret *ret_secret,
                           struct notes **ret_notes)
 {
@@ -50,7 +50,7 @@ static bool worker_secret(const struct call *call, struct mac_secret *ret_secret
     *ret_secret = (*ret_notes)->secret;
     if (loop_run(loop, call->run))
         return true;
-    notes_forget(loop, call->run); /* nothing is kept for it */
+    notes_forget(loop, call->run); /* a run that is over keeps no notes */
     *ret_notes = NULL;
     return true;
 }
@@ -68,7 +68,8 @@ void worker_look(struct call *call)
         worker_forbid(call->request);
 }
 
-/* A new one for a request that is what it says; NULL: refused, with a reply that tells nothing. */
+/* Checks the code of a request. NULL: the request is refused, with a reply that gives nothing away.
+ */
 static struct worker_call *worker_admit(const struct call *call)
 {
     struct request *request = call->request;
