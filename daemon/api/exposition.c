@@ -1,5 +1,5 @@
-/* Writes the metric families one after another, as the format requires. Each family lists all runs.
- */
+/* Writes the metric families one after another, as the format requires. Each family lists all
+ * runs. */
 #include "daemon/api/exposition.h"
 
 #include "lib/gpu_columns.h"

@@ -68,8 +68,8 @@ void worker_look(struct call *call)
         worker_forbid(call->request);
 }
 
-/* Checks the code of a request. NULL: the request is refused, with a reply that gives nothing away.
- */
+/* Checks the code of a request. NULL: the request is refused, with a reply that gives nothing
+ * away. */
 static struct worker_call *worker_admit(const struct call *call)
 {
     struct request *request = call->request;

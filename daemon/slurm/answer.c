@@ -1,4 +1,4 @@
-/* Translation at the border: nothing of libslurm's numbers and structures goes further. */
+/* Translates Slurm's numbers and structures. The rest of the daemon does not see them. */
 #include "daemon/slurm/answer.h"
 
 #include "daemon/slurm/versions.h"
@@ -14,23 +14,24 @@
 static const char comment_mark[] = "phased:";
 static const char path_mark[] = "phased-";
 
-/* Errors by which the controller or what lies before it says that there is no saying whether
- * anything was done. All below 1000 are the system's own and mean the same. */
+/* Whether the request may have been carried out in spite of the error: the controller, or the way
+ * to it, failed. All errors below 1000 are errno values and mean the same. */
 static bool is_unreachable(int slurm_error)
 {
     return slurm_error < 2000 || (slurm_error >= 5000 && slurm_error < 7000) ||
            slurm_error == ESLURM_IN_STANDBY_MODE || slurm_error == ESLURM_IN_STANDBY_USE_BACKUP;
 }
 
-/* Limits on how much a user may have at once, and times at which a site takes no jobs. With
- * ESLURM_ACCOUNTING_POLICY a limit may also be one that no waiting lifts: Slurm does not say. */
+/* Whether the error is a limit that may pass: how much a user may have at once, or a time at which
+ * the site takes no jobs. ESLURM_ACCOUNTING_POLICY can also be a limit that never passes: Slurm
+ * does not say which. */
 static bool is_limited(int slurm_error)
 {
     switch (slurm_error) {
     case ESLURM_ACCOUNTING_POLICY:
     case ESLURM_QOS_THRES:
     case ESLURM_SUBMISSIONS_DISABLED:
-    case ESLURM_MAX_JOB_COUNT: /* what makes sbatch try again */
+    case ESLURM_MAX_JOB_COUNT: /* sbatch tries again as well */
     case ESLURM_NODES_BUSY:
     case ESLURM_PARTITION_NOT_AVAIL:
     case ESLURM_PARTITION_DOWN:
@@ -66,7 +67,7 @@ void answer_failure(struct cluster_result *result, int slurm_error)
                    result->outcome == CLUSTER_LIMITED ? "Slurm does not take it yet: " : "", said);
 }
 
-/* Copies the token that follows `mark` in `text`, if one does. */
+/* Copies the token that follows `mark` in `text`. False: no token follows. */
 static bool token_find(const char *text, const char *mark, char *ret_token)
 {
     for (const char *at = text; at && (at = strstr(at, mark));) {
@@ -80,7 +81,8 @@ static bool token_find(const char *text, const char *mark, char *ret_token)
     return false;
 }
 
-/* Sites may rewrite comments; the path comes back as it was given. */
+/* Sites may rewrite comments, so the token is also looked for in the path of the output, which
+ * stays as it was given. */
 static bool job_token(const slurm_job_info_t *info, char *ret_token)
 {
     return token_find(info->comment, comment_mark, ret_token) ||
@@ -101,8 +103,8 @@ static enum cluster_job_state job_state(uint32_t state)
     return base < sizeof states / sizeof states[0] ? states[base] : CLUSTER_JOB_UNKNOWN;
 }
 
-/* Slurm's detail, where there is one, says more than its word. There are some two hundred words,
- * more with each release, so a table of our own would lag. */
+/* Slurm's detailed text, if it has one, says more than its word. Slurm has some two hundred words,
+ * and each release adds more, so a table here would lag behind. */
 static char *job_reason(const slurm_job_info_t *info)
 {
     if (info->state_desc && *info->state_desc)
@@ -136,7 +138,7 @@ static void job_fill(struct cluster_job *job, const slurm_job_info_t *info, cons
     memcpy(job->token, token, sizeof job->token);
 }
 
-/* Whether `job` says more about its token than `other` does. */
+/* Whether `job` is a better answer for its token than `other`. */
 static bool job_is_better(const slurm_job_info_t *job, const slurm_job_info_t *other)
 {
     bool job_ended = (job->job_state & JOB_STATE_BASE) >= JOB_COMPLETE;
@@ -175,7 +177,8 @@ bool answer_has_token(const job_info_msg_t *loaded, const char *token)
     return false;
 }
 
-/* FNV-1a: short, and 64 bits make two lists that follow each other differ for sure enough. */
+/* FNV-1a is short. With 64 bits two lists that follow each other never have the same digest in
+ * practice. */
 static uint64_t digest_add(uint64_t digest, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;

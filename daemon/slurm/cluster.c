@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN_SOON_S = 3 }; /* what cluster_begin() itself leaves, and a second of rounding */
+enum { BEGIN_SOON_S = 3 }; /* the time that cluster_begin() leaves, and one second of rounding */
 
 static const char *const kind_names[] = {
 #define X(symbol, name) [CLUSTER_##symbol] = name,
@@ -109,10 +109,11 @@ bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now)
            job->eligible_time > now + BEGIN_SOON_S;
 }
 
-/* Slurm's own texts in job_mgr.c: "launch failed requeued held" after a Prolog or a slurmd that
- * failed, "user env retrieval failed requeued held", "launch failure limit exceeded requeued held"
- * (its word is JobHoldMaxRequeue). A person's hold is JobHeldUser or JobHeldAdmin, one by
- * `scontrol requeuehold` "job requeued in held state". */
+/* Compares with Slurm's own texts in job_mgr.c: "launch failed requeued held" after a failure of a
+ * Prolog or of slurmd, "user env retrieval failed requeued held", and "launch failure limit
+ * exceeded requeued held", whose word is JobHoldMaxRequeue. A hold by a person has the words
+ * JobHeldUser or JobHeldAdmin. A hold by `scontrol requeuehold` has the text "job requeued in held
+ * state". */
 bool cluster_job_is_stuck(const struct cluster_job *job)
 {
     return job->state == CLUSTER_JOB_PENDING && job->held &&

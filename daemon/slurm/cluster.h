@@ -1,20 +1,22 @@
 /* The batch system as the daemon sees it: an interface, so that a simulator can stand in for Slurm.
  *
- * The caller puts requests in and takes results out; neither blocks. Every accepted request gives
- * exactly one result, carrying the request's `key` (a run id; it means nothing here). Requests are
- * carried out one after another, in order. At most CLUSTER_REQUESTS_MAX of them may be without a
- * taken result: then a request is refused with -EAGAIN, and there is room again once results have
- * been taken. When results wait, the `wake` callback given at the cluster's creation runs, on any
- * thread; then call cluster_take() until it returns false.
+ * The caller puts requests in and takes results out. Neither call blocks. Every accepted request
+ * gives exactly one result. The result carries the request's `key`, a run id, which has no meaning
+ * here. Requests are carried out one after another, in order. At most CLUSTER_REQUESTS_MAX requests
+ * may be accepted whose results are not taken. Above that a request is refused with -EAGAIN until
+ * the caller takes results. When results wait, the `wake` callback given at the cluster's creation
+ * runs, on any thread. The caller then calls cluster_take() until it returns false.
  *
- * Exactly-once submission needs the caller: after CLUSTER_UNREACHABLE a job may or may not exist.
- * Look the token up, adopt what is found, and submit again only after CLUSTER_ABSENT, which only a
- * controller that answers can give. Wait some seconds before the look: a controller that was only
- * slow may still be reading the submission that it seemed not to get. An id alone identifies no
- * job: ids are used again after a controller's crash. (Cluster name, id, token) does, so whatever
- * changes a job takes its token too, and leaves a job alone that does not carry it.
+ * The caller must make submissions exactly-once. After CLUSTER_UNREACHABLE a job may or may not
+ * exist. Wait some seconds: a slow controller may still be reading the submission. Then look the
+ * token up, and adopt the job that is found. Submit again only after CLUSTER_ABSENT, which only a
+ * controller that answers can give. An id alone does not identify a job: a controller that crashed
+ * gives ids out again. The cluster's name, the id and the token together identify a job. Every
+ * function that changes a job therefore takes its token, and does not touch a job without that
+ * token.
  *
- * All functions but the real cluster's own thread belong to one thread, the loop's. */
+ * All functions belong to one thread, the loop's, except the code that runs on the real cluster's
+ * own thread. */
 #ifndef PHASED_DAEMON_SLURM_CLUSTER_H
 #define PHASED_DAEMON_SLURM_CLUSTER_H
 
@@ -27,11 +29,12 @@ struct error;
 
 enum {
     CLUSTER_TOKEN_LENGTH = 32,   /* lower-case hexadecimal digits: 128 random bits */
-    CLUSTER_REQUESTS_MAX = 1024, /* a second of submissions; more would only wait elsewhere */
+    CLUSTER_REQUESTS_MAX = 1024, /* as many as one second of submissions; more would only wait
+                                  * elsewhere */
 };
 
-/* What each kind asks, and which outcomes it can have besides CLUSTER_UNREACHABLE and
- * CLUSTER_REFUSED, which all can. */
+/* The kinds of requests and their possible outcomes. Every kind can also have the outcomes
+ * CLUSTER_UNREACHABLE and CLUSTER_REFUSED. */
 #define CLUSTER_KINDS(X)                                                                           \
     X(SUBMIT, "submit") /* DONE (job_id), LIMITED */                                               \
     X(LOOKUP, "lookup") /* DONE (job_id, jobs: the one job), ABSENT */                             \
@@ -48,14 +51,14 @@ enum cluster_kind {
 
 enum cluster_outcome {
     CLUSTER_DONE,
-    CLUSTER_UNCHANGED,   /* a poll: the same jobs as the last DONE poll gave */
+    CLUSTER_UNCHANGED,   /* the result of a poll: the same jobs as in the last DONE poll */
     CLUSTER_ABSENT,      /* the controller answered, and knows no such job */
-    CLUSTER_REFUSED,     /* for good: `message` says why; the same again fails again */
-    CLUSTER_LIMITED,     /* by a limit of the site on jobs: nothing exists, try later */
-    CLUSTER_UNREACHABLE, /* nobody answered: whether it was done is not known */
+    CLUSTER_REFUSED,     /* permanently: `message` says why; the same request fails again */
+    CLUSTER_LIMITED,     /* by a limit of the site on jobs: no job exists, try later */
+    CLUSTER_UNREACHABLE, /* nobody answered: the request may or may not have been carried out */
 };
 
-/* {symbol, name, whether the job has ended}. A job that Slurm has requeued is pending again. */
+/* {symbol, name, whether the job has ended}. A job that Slurm requeues becomes pending again. */
 #define CLUSTER_JOB_STATES(X)                                                                      \
     X(PENDING, "pending", false)                                                                   \
     X(RUNNING, "running", false)                                                                   \
@@ -77,45 +80,46 @@ enum cluster_job_state {
 #undef X
 };
 
-/* One job as the controller last told it. Times are seconds since 1970; 0: none. */
+/* One job as the controller last reported it. Times are seconds since 1970; 0: not set. */
 struct cluster_job {
     uint32_t id;
     char token[CLUSTER_TOKEN_LENGTH + 1];
     enum cluster_job_state state;
-    bool completing; /* its processes or nodes are still being cleaned up */
+    bool completing; /* Slurm is still cleaning up its processes or nodes */
     bool requeuing;  /* Slurm will make it pending once it has completed */
     bool held;       /* pending with priority 0: by its owner, or by Slurm after a failed launch */
     uint32_t restarts;
-    int64_t submit_time; /* changes on every requeue: evidence, not identity */
+    int64_t submit_time; /* changes on every requeue, so it does not identify a job */
     int64_t eligible_time;
-    int64_t start_time, end_time; /* the expected ones of a job that has not started or ended */
+    int64_t start_time, end_time; /* expected times if the job has not started or ended */
     int64_t preempt_time;
     uint32_t exit_code, exit_signal;
-    uint32_t time_limit_minutes; /* UINT32_MAX: none */
+    uint32_t time_limit_minutes; /* UINT32_MAX: no limit */
     uint32_t priority;
     char *reason; /* Slurm's word, such as Resources or BeginTime; never NULL */
-    char *nodes;  /* as Slurm abbreviates them, n[1-2]; empty before the start */
+    char *nodes;  /* in Slurm's short form, n[1-2]; empty before the start */
 };
 
 struct cluster_option {
     const char *name;  /* as in lib/spec/slurm_options.h */
-    const char *value; /* as written in the spec; of a flag: true or false */
+    const char *value; /* as written in the spec; for a flag: true or false */
 };
 
-/* What to submit. Everything is copied by cluster_submit(). */
+/* A job to submit. cluster_submit() copies everything. */
 struct cluster_description {
     const char *token; /* CLUSTER_TOKEN_LENGTH digits; goes into the job's comment */
     const char *name;
     const char *script;   /* the text of the batch script */
-    const char *work_dir; /* where it starts: absolute */
-    /* Standard output and error of the batch script, appended to; absolute. Must contain
-     * "phased-<token>", for sites that rewrite comments; '%' is written as it is. */
+    const char *work_dir; /* absolute path of the folder in which the script starts */
+    /* Absolute path to which Slurm appends the output and errors of the batch script. It must
+     * contain "phased-<token>", for sites that rewrite comments. A '%' is taken literally. */
     const char *output;
 
-    /* As captured where the workflow was submitted. SLURM_*, SBATCH_* and SRUN_* are left out and
-     * what sbatch would set is added. NULL-terminated. */
+    /* The environment in which the workflow was submitted; NULL-terminated. SLURM_*, SBATCH_* and
+     * SRUN_* are left out, and the variables that sbatch would set are added. */
     const char *const *environment;
-    const char *const *limits; /* resource limits as limits_capture() gives them; NULL: none */
+    const char *const *limits; /* resource limits as limits_capture() gives them; NULL: no limits
+                                * are sent */
     int umask;                 /* negative: the daemon's own */
     const char *submit_dir;    /* SLURM_SUBMIT_DIR; NULL: work_dir */
     const char *submit_host;   /* SLURM_SUBMIT_HOST; NULL: this host */
@@ -125,44 +129,48 @@ struct cluster_description {
     const char *gpu_type; /* such as "h100"; NULL: any */
     unsigned cpus_per_node;
     unsigned time_minutes;     /* 0: the partition's default */
-    bool can_chain;            /* may get less, down to ... */
-    unsigned time_min_minutes; /* ... this, to start before a reservation; 0: it may not */
-    unsigned warn_s; /* SIGUSR2 to the batch script so long before the time limit; 0: none */
-    bool requeue;    /* Slurm may requeue it: on preemption and node failure */
-    bool hold;       /* submitted held, until somebody releases it */
+    bool can_chain;            /* may get less time than that, but at least ... */
+    unsigned time_min_minutes; /* ... this, to start before a reservation; 0: no less time */
+    unsigned warn_s; /* Slurm sends SIGUSR2 to the batch script this long before the time limit; 0:
+                      * no signal */
+    bool requeue;    /* Slurm may requeue the job on preemption and node failure */
+    bool hold;       /* submit the job held, until somebody releases it */
 
-    /* With commas, the end of the option `exclude`: nodes that nobody has written into the spec, so
-     * that those of them that Slurm knows no more are dropped. NULL: none. */
+    /* The last part of the value of the option `exclude`: node names that do not come from the
+     * spec, with commas between. Names that Slurm does not know any more are dropped. NULL: no
+     * names. */
     const char *excluded;
     const struct cluster_option *options; /* the spec's `slurm:` map */
     size_t option_count;
 };
 
-/* The answer to one request; its memory is the taker's: cluster_result_fini(). */
+/* The result of one request. The caller frees its memory with cluster_result_fini(). */
 struct cluster_result {
     uint64_t key;
     enum cluster_kind kind;
     enum cluster_outcome outcome;
-    bool has_dropped;  /* of submissions: excluded nodes that are none; the message says which */
-    uint32_t job_id;   /* 0: none */
-    char message[256]; /* of REFUSED, LIMITED and UNREACHABLE: the reason, in Slurm's words */
-    char cluster[64];  /* of polls and found lookups: its name; empty until learned */
+    bool has_dropped;  /* of a submission: excluded nodes that do not exist were dropped; the
+                        * message names them */
+    uint32_t job_id;   /* 0: no job */
+    char message[256]; /* the reason in Slurm's words, for REFUSED, LIMITED and UNREACHABLE */
+    char cluster[64];  /* the cluster's name, for polls and found lookups; empty until it is known
+                        */
     struct cluster_job *jobs;
     size_t job_count;
-    struct cluster_survey *survey; /* of surveys (survey.h); NULL: none */
+    struct cluster_survey *survey; /* the result of a survey (survey.h); else NULL */
 };
 
 struct cluster {
     const struct cluster_operations *operations;
 };
 
-/* What an implementation provides; callers use the functions below. */
+/* The operations of an implementation. Callers use the functions below. */
 struct cluster_operations {
     int (*submit)(struct cluster *cluster, uint64_t key,
                   const struct cluster_description *description, struct error *err);
     int (*lookup)(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
     int (*poll)(struct cluster *cluster, uint64_t key, struct error *err);
-    /* CANCEL and BEGIN; `argument` is the signal or the begin time. */
+    /* CANCEL and BEGIN; `argument` is the signal or the begin time */
     int (*change)(struct cluster *cluster, uint64_t key, enum cluster_kind kind, uint32_t job_id,
                   const char *token, int64_t argument, struct error *err);
     int (*survey)(struct cluster *cluster, uint64_t key,
@@ -172,48 +180,51 @@ struct cluster_operations {
     void (*free)(struct cluster *cluster);
 };
 
-/* Requests. Each returns 0, -EAGAIN (too many without a taken result), or -EINVAL (a description
- * that cannot be submitted anywhere, such as an unknown option; nothing was queued). */
+/* Requests. Each function returns 0, -EAGAIN (too many results are not taken) or -EINVAL (no
+ * cluster can take the description, for example because of an unknown option; nothing was
+ * queued). */
 int cluster_submit(struct cluster *cluster, uint64_t key,
                    const struct cluster_description *description, struct error *err);
-/* Finds the job that carries `token`, also in the states after its end, as long as the controller
+/* Finds the job that carries `token`. A job that has ended is found as long as the controller
  * remembers it. */
 int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err);
-/* All jobs of this user that carry any token: also those of another daemon of the same user. */
+/* Lists all jobs of this user that carry any token, including the jobs of another daemon of the
+ * same user. */
 int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err);
-/* Ends the job: `signal` 0 as scancel does (TERM, then KILL); otherwise the signal is sent to the
- * batch script alone. */
+/* Ends the job. With `signal` 0 it acts as scancel does (TERM, then KILL). Any other signal is sent
+ * to the batch script alone. */
 int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                    int signal, struct error *err);
-/* Lets a pending job begin at `time`. Slurm puts a requeued job off by two minutes; "now + 2 s",
- * sent once its restarts have risen, starts it soon, "now" makes it fail. */
+/* Sets the begin of a pending job to `time`. Slurm delays a requeued job by two minutes. The time
+ * "now + 2 s", sent once the job's restart count has risen, starts the job soon. The time "now"
+ * makes the job fail. */
 int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                   int64_t time, struct error *err);
 
-/* What the cluster is, and when each of these jobs would start if it were submitted now; nothing is
- * submitted. At most SURVEY_FORECASTS_MAX. */
+/* Asks what the cluster has, and when each of these jobs would start if it were submitted now.
+ * Nothing is submitted. Takes at most SURVEY_FORECASTS_MAX jobs. */
 int cluster_survey(struct cluster *cluster, uint64_t key,
                    const struct cluster_description *const *descriptions, size_t count,
                    struct error *err);
 
-/* Takes the oldest waiting result; false when none waits. */
+/* Takes the oldest waiting result; false: no result waits. */
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result);
 void cluster_result_fini(struct cluster_result *result);
 
-/* Ends the cluster; requests not yet begun are forgotten. The real one may have to wait for the
- * call to Slurm that is under way: 18 s at worst, when the controller is away. */
+/* Ends the cluster and drops the requests that have not begun. The real cluster may have to wait
+ * for its current call to Slurm: at most 18 s, when the controller is away. */
 void cluster_free(struct cluster *cluster);
 
 const char *cluster_kind_name(enum cluster_kind kind);
 const char *cluster_job_state_name(enum cluster_job_state state);
 /* Whether the job has ended and will not run again. */
 bool cluster_job_is_final(const struct cluster_job *job);
-/* Whether Slurm has put the begin of a pending job off by more than a moment after `now`, and a
- * cluster_begin() may change that: not while its last run is being cleaned up, since Slurm sets
- * the begin only after that. */
+/* Whether Slurm has delayed the begin of a pending job to later than a moment after `now`, and
+ * cluster_begin() can change that. While Slurm cleans up the job's last run, cluster_begin()
+ * cannot: Slurm sets the begin only after that. */
 bool cluster_job_is_waiting(const struct cluster_job *job, int64_t now);
-/* Whether the job is held by Slurm, since it could not be launched: it stays so until somebody
- * acts. A job that its owner or an administrator holds is not stuck. */
+/* Whether Slurm holds the job because it could not be launched. Such a job stays held until
+ * somebody acts. A job that its owner or an administrator holds is not stuck. */
 bool cluster_job_is_stuck(const struct cluster_job *job);
 
 #endif

@@ -1,4 +1,5 @@
-/* Tries the configuration where that can do no harm: in a freshly executed checker. */
+/* Tries the configuration in a separate process, the checker, because a bad one ends the
+ * process. */
 #include "daemon/slurm/configuration.h"
 
 #include "daemon/slurm/versions.h"
@@ -19,7 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sites without a slurm.conf on the login node fetch it from the controller, by way of DNS. */
+/* Sites without a slurm.conf on the login node fetch it from the controller, which they find by
+ * DNS. */
 enum { CONFIGURATION_WAIT_MS = 15000, COMPLAINT_SIZE = 4096 };
 
 static int file_check(struct error *err)
@@ -39,7 +41,7 @@ static int64_t clock_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads what the checker says until it ends. False when it took too long. */
+/* Reads the checker's output until the checker ends. False: the checker took too long. */
 static bool complaint_read(int pipe, char *buffer, size_t size)
 {
     int64_t deadline = clock_ms() + CONFIGURATION_WAIT_MS;
@@ -52,7 +54,7 @@ static bool complaint_read(int pipe, char *buffer, size_t size)
             continue;
         if (ready <= 0)
             return false;
-        /* A full buffer begins anew: its last lines say the reason. */
+        /* When the buffer is full it starts again: the reason is in the last lines. */
         if (used == size - 1)
             used = 0;
         ssize_t got = read(pipe, buffer + used, size - 1 - used);
@@ -64,8 +66,8 @@ static bool complaint_read(int pipe, char *buffer, size_t size)
     return true;
 }
 
-/* The last line but the closing "fatal:", which only says that it failed; without the program's
- * name before it. */
+/* Returns the last line, without the name of the program. A closing "fatal:" line is skipped, since
+ * it only says that the program failed. */
 static const char *complaint_reason(char *complaint)
 {
     const char *reason = "it says nothing";
@@ -81,7 +83,8 @@ static const char *complaint_reason(char *complaint)
     return reason;
 }
 
-/* Standard error goes into the pipe; no signal is blocked, whatever thread this is. */
+/* Starts the checker with its standard error in the pipe and no signal blocked: the calling thread
+ * may block signals. */
 static int checker_start(const char *checker, int pipe, pid_t *ret_pid)
 {
     char *arguments[] = {(char *)checker, (char *)"--check-slurm", NULL};
@@ -89,7 +92,7 @@ static int checker_start(const char *checker, int pipe, pid_t *ret_pid)
     posix_spawnattr_t attributes;
     sigset_t none;
     sigemptyset(&none);
-    /* These fail without memory only: then all does. */
+    /* These calls fail only without memory, and then posix_spawn() fails too. */
     (void)posix_spawn_file_actions_init(&actions);
     (void)posix_spawn_file_actions_adddup2(&actions, pipe, STDERR_FILENO);
     (void)posix_spawnattr_init(&attributes);
@@ -128,14 +131,14 @@ int configuration_check(const char *checker, struct error *err)
         return error_set(err, -errno, "could not make a pipe: %s", strerror(errno));
     pid_t child;
     result = checker_start(checker, pipes[1], &child);
-    (void)close(pipes[1]); /* an empty pipe has nothing to lose */
+    (void)close(pipes[1]); /* nothing was written to it */
     if (result < 0) {
         (void)close(pipes[0]);
         return error_set(err, result, "could not run %s: %s", checker, strerror(-result));
     }
     bool has_ended = complaint_read(pipes[0], complaint, sizeof complaint);
     if (!has_ended)
-        (void)kill(child, SIGKILL); /* it is ours until we wait for it */
+        (void)kill(child, SIGKILL); /* the process id is valid until waitpid() */
     (void)close(pipes[0]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;

@@ -1,4 +1,5 @@
-/* Takes the captured environment, leaves out what belongs to another job, adds what sbatch adds. */
+/* Copies the captured environment without the variables of other jobs, and adds sbatch's
+ * variables. */
 #include "daemon/slurm/environment.h"
 
 #include "daemon/slurm/cluster.h"
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What sbatch adds beside the limits, and the NULL. */
+/* The variables that sbatch adds, without the limits, and the NULL. */
 enum { ENVIRONMENT_ADDED_MAX = 8 };
 
 struct list {
@@ -33,7 +34,7 @@ static size_t strings_count(const char *const *strings)
     return count;
 }
 
-/* Whether Slurm or one of its commands set it, for the job or shell in which it was captured. */
+/* Whether Slurm or one of its commands set the variable, for the job or shell of the capture. */
 static bool is_of_slurm(const char *variable)
 {
     return text_starts(variable, "SLURM_") || text_starts(variable, "SLURMD_") ||
@@ -45,13 +46,12 @@ static char *submit_host(const struct cluster_description *description)
 {
     char name[HOST_NAME_MAX + 1] = "localhost";
     if (!description->submit_host)
-        (void)gethostname(name, sizeof name - 1); /* a name too long stays "localhost" */
+        (void)gethostname(name, sizeof name - 1); /* if the name is too long, "localhost" stays */
     return text_format("SLURM_SUBMIT_HOST=%s",
                        description->submit_host ? description->submit_host : name);
 }
 
-/* umask() can only be read by setting it, and the whole process has one; the kernel tells it
- * without that. */
+/* Reads the umask from /proc. umask() can read it only by setting it, for the whole process. */
 static unsigned own_umask(void)
 {
     unsigned mask = S_IWGRP | S_IWOTH;
@@ -62,7 +62,7 @@ static unsigned own_umask(void)
             break;
     }
     if (status)
-        (void)fclose(status); /* only read */
+        (void)fclose(status); /* it was only read */
     return mask;
 }
 

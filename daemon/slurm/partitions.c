@@ -1,4 +1,4 @@
-/* Asking for partitions, and finding one. */
+/* Loads the partitions, and finds the limit of one. */
 #include "daemon/slurm/partitions.h"
 
 #include <stdbool.h>
@@ -13,13 +13,13 @@ static void partitions_load(struct partitions *partitions, int64_t now_s)
     if (partitions->loaded && age_s >= 0 && age_s < PARTITIONS_AGE_MAX_S)
         return;
     if (slurm_load_partitions(0, &loaded, SHOW_ALL) != SLURM_SUCCESS)
-        return; /* what was told before is better than nothing */
+        return; /* the old answer is better than no answer */
     partitions_fini(partitions);
     partitions->loaded = loaded;
     partitions->loaded_s = now_s;
 }
 
-/* Whether `name` stands in the list. */
+/* Whether `name` is in the list. */
 static bool is_named(const char *names, const char *name)
 {
     size_t size = strlen(name);
@@ -48,7 +48,7 @@ uint32_t partitions_limit(struct partitions *partitions, const char *names, int6
         if (partition->max_time > limit)
             limit = partition->max_time;
     }
-    return limit ? limit : UINT32_MAX; /* Slurm says what it thinks of an unknown one */
+    return limit ? limit : UINT32_MAX; /* the partition is unknown: Slurm will say so */
 }
 
 void partitions_fini(struct partitions *partitions)

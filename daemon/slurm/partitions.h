@@ -1,5 +1,5 @@
-/* The time limits of the cluster's partitions, as the controller told them within the last half
- * minute. Of the Slurm thread alone. */
+/* The time limits of the cluster's partitions. They are at most half a minute old. Only the Slurm
+ * thread uses this. */
 #ifndef PHASED_DAEMON_SLURM_PARTITIONS_H
 #define PHASED_DAEMON_SLURM_PARTITIONS_H
 
@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 struct partitions {
-    partition_info_msg_t *loaded; /* NULL: not told yet */
+    partition_info_msg_t *loaded; /* NULL: not loaded yet */
     int64_t loaded_s;
 };
 
-/* The longest time, in minutes, that a job may ask for in one of these partitions, named with
- * commas between; NULL: the default one. UINT32_MAX: there is no limit, or it is not known. */
+/* Returns the longest time, in minutes, that a job may ask for in one of these partitions. `names`
+ * has commas between the names; NULL: the default partition. UINT32_MAX: there is no limit, or the
+ * limit is unknown. */
 uint32_t partitions_limit(struct partitions *partitions, const char *names, int64_t now_s);
 void partitions_fini(struct partitions *partitions);
 

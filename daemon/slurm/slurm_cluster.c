@@ -1,4 +1,5 @@
-/* The Slurm thread: takes requests from one list, calls libslurm, puts the answers on another. */
+/* The Slurm thread takes requests from one list, calls libslurm, and puts the results on another
+ * list. */
 #include "daemon/slurm/slurm_cluster.h"
 
 #include "daemon/slurm/answer.h"
@@ -24,13 +25,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One request from its making to the taking of its answer, which it carries: so a full queue is
- * noticed when a request is made, and the thread always has room for what it did. */
+/* One request, which also carries its result. It lives until the caller takes the result. A full
+ * queue is therefore noticed when a request is made, and the thread always has room for a
+ * result. */
 struct request {
     struct request *next;
-    struct cluster_result result; /* kind, key and job_id are the request's too */
+    struct cluster_result result; /* its kind, key and job_id are also those of the request */
     struct submission *submission;
-    struct submission *described[SURVEY_FORECASTS_MAX]; /* of a survey */
+    struct submission *described[SURVEY_FORECASTS_MAX]; /* for a survey */
     size_t described_count;
     char token[CLUSTER_TOKEN_LENGTH + 1];
     int64_t argument;
@@ -45,17 +47,18 @@ struct slurm_cluster {
     struct slurm_cluster_config config;
     job_desc_msg_t defaults;
     pthread_t thread;
-    size_t outstanding; /* the caller's alone */
+    size_t outstanding; /* used by the caller's thread only */
 
-    pthread_mutex_t mutex; /* guards the rest up to the next blank line */
+    pthread_mutex_t mutex; /* guards the members up to the next blank line */
     pthread_cond_t changed;
     struct request_list waiting, answered;
     bool closing;
 
-    uint64_t digest; /* of the jobs of the last poll; the thread's alone, as is the rest */
+    uint64_t digest; /* of the jobs of the last poll; the thread alone uses it and the members below
+                      */
     bool has_digest;
-    char name[64];       /* the cluster's, once the controller has answered */
-    char *configuration; /* the file, or NULL */
+    char name[64];       /* the name of the cluster, once the controller has answered */
+    char *configuration; /* path of the configuration file, or NULL */
     struct configuration_version version;
     struct partitions partitions;
 };
@@ -96,7 +99,7 @@ static void request_free(struct request *request)
     free(request);
 }
 
-/* Frees a request and those that are linked to it. */
+/* Frees a request and the requests linked to it. */
 static void requests_free(struct request *request)
 {
     while (request) {
@@ -111,10 +114,9 @@ static struct slurm_cluster *slurm_cluster_of(struct cluster *cluster)
     return (struct slurm_cluster *)((char *)cluster - offsetof(struct slurm_cluster, cluster));
 }
 
-/* --- On the thread
- * -------------------------------------------------------------------------------*/
+/* --- On the thread ---------------------------------------------------------------------------- */
 
-/* Most calls return -1 and set errno, some return the error itself. */
+/* Most calls return -1 and set errno. Some return the error itself. */
 static int slurm_error_of(int result)
 {
     return result == SLURM_ERROR ? errno : result;
@@ -137,8 +139,9 @@ static bool is_node(void *context, const char *name)
     return false;
 }
 
-/* Submits the job. One that is refused for a node that is none goes once more, without those of the
- * excluded nodes that Slurm does not know; which they are goes into `dropped`. */
+/* Submits the job. If Slurm refuses the job because an excluded node does not exist, submits it
+ * once more without the excluded nodes that Slurm does not know. The names of these nodes go into
+ * `dropped`. */
 static int submit_job(struct submission *submission, submit_response_msg_t **ret_response,
                       struct text *dropped)
 {
@@ -194,8 +197,8 @@ static void carry_out_submit(struct slurm_cluster *slurm, struct request *reques
     request->submission = NULL;
 }
 
-/* The name cannot change while the controller's configuration stays readable, so it is asked once.
- */
+/* Asks for the cluster's name once: the name cannot change as long as libslurm keeps its
+ * configuration. */
 static void learn_name(struct slurm_cluster *slurm)
 {
     slurm_conf_t *conf = NULL;
@@ -205,7 +208,7 @@ static void learn_name(struct slurm_cluster *slurm)
     slurm_free_conf(conf);
 }
 
-/* One load of all jobs answers a poll, or all of several lookups that follow each other. */
+/* Loads all jobs once, to answer a poll or several lookups that follow each other. */
 static void carry_out_load(struct slurm_cluster *slurm, struct request *batch)
 {
     job_info_msg_t *loaded = NULL;
@@ -244,9 +247,9 @@ static void carry_out_poll(struct slurm_cluster *slurm, struct request *request)
     slurm->has_digest = true;
 }
 
-/* Whether the job that now has the request's id is the one that is meant: a controller that crashed
- * right after a submission has lost the job, and gives its id to the next, which may be anybody's.
- * Otherwise the request is answered. What is left is a crash between this look and the change. */
+/* Whether the job with the request's id still carries the request's token. A controller that
+ * crashed right after a submission has lost the job, and gives the id to the next job of any user.
+ * False: the request is answered. A crash between this check and the change stays possible. */
 static bool is_same_job(struct request *request)
 {
     job_info_msg_t *loaded = NULL;
@@ -307,8 +310,8 @@ static void carry_out(struct slurm_cluster *slurm, struct request *batch)
     }
 }
 
-/* Whether there is a configuration that libslurm has not read and can use. A file that cannot be
- * used, perhaps half written, changes nothing until it changes again. */
+/* Whether there is a new configuration that libslurm can use. A new file that cannot be used,
+ * perhaps because it is half written, is ignored until it changes again. */
 static bool configuration_is_new(struct slurm_cluster *slurm)
 {
     struct configuration_version version = configuration_version(slurm->configuration);
@@ -318,7 +321,8 @@ static bool configuration_is_new(struct slurm_cluster *slurm)
     return configuration_check(slurm->config.checker, NULL) == 0;
 }
 
-/* Waits for requests: one, or all lookups that come first, linked. NULL at the end. */
+/* Waits for requests. Returns one request, or all lookups at the head of the list, linked. NULL:
+ * the cluster ends. */
 static struct request *next_batch(struct slurm_cluster *slurm)
 {
     struct request_list batch;
@@ -365,10 +369,9 @@ static void *slurm_cluster_run(void *data)
     return NULL;
 }
 
-/* --- On the caller's side
- * ------------------------------------------------------------------------*/
+/* --- On the caller's side --------------------------------------------------------------------- */
 
-/* NULL, with `err` filled, when too many are outstanding. */
+/* NULL, with `err` filled: too many results are not taken. */
 static struct request *request_new(struct slurm_cluster *slurm, uint64_t key,
                                    enum cluster_kind kind, struct error *err)
 {
@@ -505,7 +508,7 @@ static const struct cluster_operations slurm_cluster_operations = {
     .free = slurm_cluster_free,
 };
 
-/* Signals are the loop's: the thread has all of them blocked. */
+/* Starts the thread with all signals blocked: the loop handles signals. */
 static int thread_start(struct slurm_cluster *slurm)
 {
     sigset_t all, before;
@@ -525,8 +528,8 @@ int slurm_cluster_new(const struct slurm_cluster_config *config, struct cluster 
     struct slurm_cluster *slurm = xcalloc(1, sizeof *slurm);
     slurm->cluster.operations = &slurm_cluster_operations;
     slurm->config = *config;
-    /* Before the thread starts, which from then on is alone with libslurm: this reads the
-     * environment, which nothing guards. */
+    /* This call comes before the thread starts: it reads the environment without a lock. Once the
+     * thread runs, only the thread calls libslurm. */
     slurm->configuration = configuration_read();
     slurm->version = configuration_version(slurm->configuration);
     slurm_init_job_desc_msg(&slurm->defaults);

@@ -1,5 +1,5 @@
-/* Puts a description and the spec's options into libslurm's structure: the place where sbatch's
- * names meet job_desc_msg_t. */
+/* Puts a description and the options of the spec into libslurm's structure. This file maps sbatch's
+ * names to the fields of job_desc_msg_t. */
 #include "daemon/slurm/submission.h"
 
 #include "daemon/slurm/cluster.h"
@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { U16_MAX = UINT16_MAX - 2 }; /* above are Slurm's marks for "none" and "no limit" */
+enum { U16_MAX = UINT16_MAX - 2 }; /* higher values are Slurm's marks for "none" and "no limit" */
 
-/* Takes a string over; it lives as long as the submission. */
+/* Takes a string, and frees it with the submission. */
 static char *keep(struct submission *submission, char *take_string)
 {
     size_t i = 0;
@@ -37,7 +37,7 @@ static char *keep_copy(struct submission *submission, const char *string)
     return keep(submission, xstrdup(string));
 }
 
-/* Slurm replaces %j and the like in paths: %% stands for itself. */
+/* Slurm replaces %j and the like in paths, so each % is doubled. */
 static char *output_path(const char *path)
 {
     struct text text = {0};
@@ -46,8 +46,7 @@ static char *output_path(const char *path)
     return text_steal(&text);
 }
 
-/* --- Options that are more than one number or string
- * ---------------------------------------------*/
+/* --- Options that are more than one number or string ------------------------------------------ */
 
 static int comment_apply(struct submission *submission, const char *value, int64_t number,
                          struct error *err)
@@ -84,7 +83,7 @@ static int gpu_freq_apply(struct submission *submission, const char *value, int6
     return 0;
 }
 
-/* Slurm wants each of "gpu:h100:8,nvme:1" to say that it is a gres. */
+/* Slurm wants "gres:" before each part of "gpu:h100:8,nvme:1". */
 static int gres_apply(struct submission *submission, const char *value, int64_t number,
                       struct error *err)
 {
@@ -164,7 +163,7 @@ static int nice_apply(struct submission *submission, const char *value, int64_t 
     return 0;
 }
 
-/* "2" or "2@60": how many switches, and how many minutes to wait for so few. */
+/* Reads "2" or "2@60": how many switches, and how many minutes to wait for so few. */
 static int switches_apply(struct submission *submission, const char *value, int64_t number,
                           struct error *err)
 {
@@ -179,12 +178,11 @@ static int switches_apply(struct submission *submission, const char *value, int6
     return 0;
 }
 
-/* --- Where each option goes
- * ----------------------------------------------------------------------*/
+/* --- The target of each option ---------------------------------------------------------------- */
 
 enum field_type { FIELD_STRING = 1, FIELD_U16, FIELD_U32, FIELD_U64, FIELD_TIME };
 
-/* Either a field of job_desc_msg_t, or a function for what is more than that. */
+/* The target is a field of job_desc_msg_t, or a function if one field is not enough. */
 static const struct {
     enum field_type type;
     size_t offset;
@@ -238,8 +236,8 @@ static const struct {
 #undef APPLY
 };
 
-/* Stores a number into the field of `size` bytes at `to`; Slurm takes the two highest values of
- * each size to mean "not given" and "no limit". */
+/* Stores a number into the field of `size` bytes at `to`. The two highest values of each size are
+ * refused: they mean "not given" and "no limit" to Slurm. */
 static int number_store(void *to, size_t size, int64_t number, struct error *err)
 {
     uint64_t value = (uint64_t)number;
@@ -296,8 +294,7 @@ static int option_apply(struct submission *submission, const struct cluster_opti
     return result;
 }
 
-/* --- The description
- * -----------------------------------------------------------------------------*/
+/* --- The description -------------------------------------------------------------------------- */
 
 static int description_check(const struct cluster_description *description, struct error *err)
 {
@@ -329,7 +326,7 @@ static void fill_text(struct submission *submission, const struct cluster_descri
         environment_new(description, &submission->job.env_size);
 }
 
-/* One task a node: what runs there is the worker's affair. */
+/* One task on each node. The worker decides what the task starts. */
 static void fill_resources(struct submission *submission,
                            const struct cluster_description *description)
 {
@@ -432,7 +429,7 @@ bool submission_drop_nodes(struct submission *submission,
         has_dropped = has_dropped || !stays;
         free(name);
     }
-    if (kept.size == own && own) /* the comma behind the spec's own */
+    if (kept.size == own && own) /* the comma after the spec's own names */
         kept.data[--kept.size] = '\0';
     bool is_empty = kept.size == 0;
     char *names = keep(submission, text_steal(&kept));

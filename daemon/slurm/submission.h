@@ -1,7 +1,7 @@
 /* One job's description in libslurm's form, with all the memory that it points to.
  *
- * It is made where the request is made, so that wrong options are refused at once, and handed to
- * the Slurm thread: making one calls nothing of libslurm. */
+ * The caller's thread makes the submission, so that wrong options are refused at once, and hands it
+ * to the Slurm thread. Making a submission calls no function of libslurm. */
 #ifndef PHASED_DAEMON_SLURM_SUBMISSION_H
 #define PHASED_DAEMON_SLURM_SUBMISSION_H
 
@@ -17,21 +17,21 @@ struct text;
 struct submission {
     job_desc_msg_t job;
     bool can_chain;
-    const char *excluded; /* the end of job.exc_nodes, or NULL: see cluster.h */
+    const char *excluded; /* the last part of job.exc_nodes (see cluster.h), or NULL */
     char **environment;
-    char *strings[128]; /* what `job` points to beside the environment; NULL-terminated */
+    char *strings[128]; /* the memory of `job`, without the environment; NULL-terminated */
 };
 
-/* `defaults` is what slurm_init_job_desc_msg() makes; `now` is what relative times start from.
- * -EINVAL names what cannot be submitted anywhere. The result is the caller's. */
+/* `defaults` is the result of slurm_init_job_desc_msg(). Relative times count from `now`. -EINVAL:
+ * `err` names what no cluster can take. The caller frees the result. */
 int submission_new(const job_desc_msg_t *defaults, const struct cluster_description *description,
                    int64_t now, struct submission **ret_submission, struct error *err);
-/* Fits the time into a partition's limit (UINT32_MAX: none): a job that is continued by another
- * asks for no more, any other is refused, since Slurm would let it wait for ever. A job with a QOS
- * is left alone, as that may have the right to more. */
+/* Fits the time into a partition's limit (UINT32_MAX: no limit). A job that another job continues
+ * gets the limit. Any other job is refused, because Slurm would let it wait for ever. A job with a
+ * QOS is not changed, because the QOS may allow more. */
 int submission_fit(struct submission *submission, uint32_t limit_minutes, struct error *err);
-/* Drops those of the excluded nodes that are none, and appends their names, with commas between, to
- * `dropped`. Returns whether there was one. */
+/* Drops the excluded nodes that do not exist, and appends their names to `dropped`, with commas
+ * between. Returns whether any node was dropped. */
 bool submission_drop_nodes(struct submission *submission,
                            bool (*is_node)(void *context, const char *name), void *context,
                            struct text *dropped);

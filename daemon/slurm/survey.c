@@ -1,4 +1,4 @@
-/* A survey's memory, and reading what it holds. */
+/* Frees a survey, and counts its GPUs. */
 #include "daemon/slurm/survey.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ void cluster_survey_free(struct cluster_survey *survey)
     free(survey);
 }
 
-/* One of "gpu:8", "gpu:h100:8", without what stands in parentheses. */
+/* Counts the GPUs of one item, such as "gpu:8" or "gpu:h100:8". `size` leaves out the part in
+ * parentheses. */
 static unsigned survey_item(const char *item, size_t size, const char *type)
 {
     const char *count = item + size, *middle = item + sizeof "gpu:" - 1;
@@ -47,7 +48,7 @@ unsigned survey_gpus(const char *gres, const char *type)
         size_t size = strcspn(gres, ",(");
         sum += survey_item(gres, size, type);
         gres += size;
-        if (*gres == '(') /* which sockets; that list has commas too */
+        if (*gres == '(') /* the list of sockets, which has commas too */
             gres += strcspn(gres, ")");
         gres += strcspn(gres, ",");
         gres += *gres == ',';

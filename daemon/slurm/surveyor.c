@@ -31,8 +31,8 @@ static bool node_is_usable(const node_info_t *node)
            !(node->node_state & away);
 }
 
-/* A node without a name is one that this user may not see: it stays, unusable, since partitions
- * name nodes by their place. */
+/* Adds the nodes. A node without a name is one that this user may not see. It stays in the list as
+ * unusable, because partitions refer to nodes by index. */
 static void add_nodes(struct cluster_survey *survey, const node_info_msg_t *loaded)
 {
     survey->nodes = surveyor_allocate(loaded->record_count, sizeof *survey->nodes);
@@ -54,7 +54,7 @@ static void add_nodes(struct cluster_survey *survey, const node_info_msg_t *load
 
 /* --- Partitions ------------------------------------------------------------------------------- */
 
-/* Pairs of first and last index, ended by -1. */
+/* `pairs` holds the first and last index of each range. -1 ends the list. */
 static void add_members(struct survey_partition *partition, const int32_t *pairs, size_t node_count)
 {
     partition->nodes = surveyor_allocate(node_count, sizeof *partition->nodes);
@@ -74,7 +74,8 @@ static bool shares_a_node(const partition_info_t *a, const partition_info_t *b)
     return false;
 }
 
-/* By partitions' priority a job is preempted for one in a partition of a higher tier. */
+/* With preemption by partition priority, a job is preempted for a job in a partition of a higher
+ * tier. */
 static bool is_below_another(const partition_info_msg_t *loaded, const partition_info_t *partition)
 {
     for (uint32_t i = 0; i < loaded->record_count; i++) {

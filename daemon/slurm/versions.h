@@ -1,7 +1,7 @@
-/* What differs between the releases of Slurm that phased is built with, 22.05 to 26.05.
+/* The differences between the releases of Slurm that phased can be built with, 22.05 to 26.05.
  *
- * Every file here includes this instead of libslurm's own headers. configure looks for each thing
- * by itself, not for a version: sites patch their Slurm, and distributions too. */
+ * Every file here includes this header instead of libslurm's own headers. configure checks for each
+ * feature, not for a version: sites and distributions patch their Slurm. */
 #ifndef PHASED_DAEMON_SLURM_VERSIONS_H
 #define PHASED_DAEMON_SLURM_VERSIONS_H
 
@@ -9,13 +9,13 @@
 
 #include <stdint.h>
 
-/* Since 26.05 calls take a structure where they took a job's number. With this they take both. */
+/* Since 26.05 calls take a structure instead of a job's number. With this macro they take both. */
 #define SLURM_BACKWARD_COMPAT 1
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-/* Since 26.05 the error has the name of its one cause, a cluster that is full (MaxJobCount). */
+/* Since 26.05 the error is named after its one cause, a full cluster (MaxJobCount). */
 #if !HAVE_DECL_ESLURM_MAX_JOB_COUNT
 #define ESLURM_MAX_JOB_COUNT ESLURM_ERROR_ON_DESC_TO_RECORD_COPY
 #endif
@@ -25,7 +25,7 @@
 #define slurm_free_conf slurm_free_ctl_conf
 #endif
 
-/* Since 25.11 a job's number is a part of a step's. */
+/* Since 25.11 the number of a job is part of its step id. */
 static inline void job_desc_set_id(job_desc_msg_t *job, uint32_t id)
 {
 #ifdef HAVE_JOB_DESC_MSG_T_JOB_ID
@@ -44,7 +44,8 @@ static inline uint32_t submit_response_id(const submit_response_msg_t *response)
 #endif
 }
 
-/* Exported, but in no public header, and renamed in 24.05. NULL where libslurm has neither. */
+/* libslurm exports this function, but no public header declares it. It was renamed in 24.05. NULL
+ * if libslurm has neither name. */
 #if defined HAVE_SLURM_JOB_STATE_REASON_STRING
 const char *slurm_job_state_reason_string(enum job_state_reason reason);
 #elif defined HAVE_SLURM_JOB_REASON_STRING
@@ -63,7 +64,7 @@ static inline const char *reason_string(enum job_state_reason reason)
 #endif
 }
 
-/* Exported and named as the way to free, but declared nowhere. */
+/* libslurm exports this function, and the manual names it, but no header declares it. */
 void slurm_free_will_run_response_msg(will_run_response_msg_t *response);
 
 #endif
