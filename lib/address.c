@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads a whole number from 1 to `max` without leading zeros, so that each thing has one address
- * only, and moves `*at` behind it. */
+/* Reads a whole number from 1 to `max`, and moves `*at` behind it. Leading zeros are refused, so
+ * that each object has exactly one address. */
 static int address_number(const char **at, uint64_t max, uint64_t *ret_number)
 {
     uint64_t number = 0;

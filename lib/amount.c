@@ -23,7 +23,7 @@ const char *amount_key(enum amount amount)
 
 enum { AMOUNT_DIGITS_SIZE = 32 };
 
-/* Dollars with cents, or none: "$2.50", "$15"; else all digits. */
+/* Dollars have two decimals or no decimals: "$2.50", "$15". Other amounts have all their digits. */
 static void amount_digits(enum amount amount, double value, char digits[AMOUNT_DIGITS_SIZE])
 {
     bool has_cents = amount == AMOUNT_USD && value != floor(value);
@@ -39,7 +39,7 @@ const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZ
                    amounts[amount].after);
     size_t size = strlen(text);
     if (value == 1 && text[size - 1] == 's')
-        text[size - 1] = '\0'; /* 1 hour */
+        text[size - 1] = '\0'; /* singular: 1 hour */
     return text;
 }
 

@@ -1,5 +1,5 @@
-/* What workflows may cost, or are expected to: dollars, GPU hours and hours of allocations, each
- * under its key of the spec. */
+/* The amounts that a workflow may cost, or is expected to cost: dollars, GPU hours and hours of
+ * allocations. Each has a key of the spec. */
 #ifndef PHASED_LIB_AMOUNT_H
 #define PHASED_LIB_AMOUNT_H
 
@@ -21,14 +21,15 @@ enum { AMOUNT_SIZE = 48, AMOUNT_SHARE_SIZE = 100 };
 
 const char *amount_key(enum amount amount);
 
-/* As a person would write it, with all digits that were given: "$1200000", "2.5 GPU hours",
- * "1 hour". */
+/* As a person would write the amount, with all given digits: "$1200000", "2.5 GPU hours", "1
+ * hour". */
 const char *amount_format(enum amount amount, double value, char text[AMOUNT_SIZE]);
 
-/* What is counted, to a hundredth: "$7.02", "3.10 GPU hours". */
+/* A counted amount, with two decimals: "$7.02", "3.10 GPU hours". */
 const char *amount_format_counted(enum amount amount, double value, char text[AMOUNT_SIZE]);
 
-/* The option of `phasectl budget` for what such a share, alone or in a sentence, is of. */
+/* The option of `phasectl budget` for the amount in `share`, which is the result of
+ * amount_format_share() or a sentence that contains it. */
 const char *amount_option(const char *share);
 
 /* "$245 to $490", "5 hours" */

@@ -1,4 +1,4 @@
-/* Measuring the files of checkpoints. */
+/* Measures the files of checkpoints. */
 #include "lib/checkpoint.h"
 
 #include "lib/text.h"
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHECKPOINT_DEPTH_MAX = 64 }; /* of folders in folders: each holds a descriptor */
+enum { CHECKPOINT_DEPTH_MAX = 64 }; /* nested folders; each level holds a descriptor */
 
 static void checkpoint_add_file(struct checkpoint_extent *extent, const struct stat *status)
 {
@@ -33,8 +33,8 @@ static int checkpoint_measure_at(int folder, const char *name, unsigned depth,
     struct stat status;
     int result = 0;
     DIR *entries;
-    /* Opening, unlike stat, makes NFS ask the server how things are now. */
-    int follow = depth ? O_NOFOLLOW : 0; /* links inside folders may lead in circles */
+    /* open(), unlike stat(), makes NFS ask the server for the current state. */
+    int follow = depth ? O_NOFOLLOW : 0; /* links inside folders may form circles */
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow);
     if (fd < 0)
         return -errno;
@@ -48,10 +48,10 @@ static int checkpoint_measure_at(int folder, const char *name, unsigned depth,
             if (!text_equal(entry->d_name, ".") && !text_equal(entry->d_name, ".."))
                 (void)checkpoint_measure_at(dirfd(entries), entry->d_name, depth + 1, reach,
                                             extent);
-        (void)closedir(entries); /* was only read; it closes `fd` */
+        (void)closedir(entries); /* they were only read; this also closes `fd` */
         return 0;
     }
-    (void)close(fd); /* was only read */
+    (void)close(fd); /* it was only read */
     return result;
 }
 

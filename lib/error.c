@@ -1,4 +1,4 @@
-/* Filling and printing struct error. */
+/* Fills and prints struct error. */
 #include "lib/error.h"
 
 #include <assert.h>
@@ -12,7 +12,8 @@ __attribute__((format(printf, 3, 0))) static int error_fill(struct error *err, i
     assert(code < 0);
     if (err) {
         *err = (struct error){.code = code};
-        (void)vsnprintf(err->message, sizeof err->message, format, args); /* cut is fine */
+        (void)vsnprintf(err->message, sizeof err->message, format, args); /* a cut message is
+                                                                           * fine */
     }
     return code;
 }

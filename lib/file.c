@@ -1,4 +1,4 @@
-/* Reading, replacing and making whole files. */
+/* Reads, replaces and makes whole files. */
 #include "lib/file.h"
 
 #include "lib/error.h"
@@ -58,7 +58,7 @@ int file_read(const char *path, size_t size_max, char **ret_data, size_t *ret_si
     *ret_data = text_steal(&text);
 out:
     text_fini(&text);
-    (void)close(fd); /* was only read */
+    (void)close(fd); /* it was only read */
     return result;
 }
 
@@ -84,7 +84,7 @@ static int file_sync_folder(const char *path)
     if (fd < 0)
         return -1;
     int result = fsync(fd);
-    (void)close(fd); /* fsync has told all there is to tell */
+    (void)close(fd); /* fsync() has already reported all errors */
     return result;
 }
 
@@ -104,7 +104,7 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode, s
     if (result == 0 && rename(temporary, path) < 0)
         result = file_fail(err, "replace", path);
     if (result < 0) {
-        (void)unlink(temporary); /* nothing more can be done about it */
+        (void)unlink(temporary); /* if this fails too, nothing more can be done */
         goto out;
     }
     if (file_sync_folder(path) < 0)
@@ -114,14 +114,15 @@ out:
     return result;
 }
 
-/* Gives a whole file the name `path` where nothing has that name. */
+/* Gives a whole file the name `path`, unless a file with that name exists. */
 static int file_name_once(const char *temporary, const char *path, struct error *err)
 {
     struct stat status;
     if (link(temporary, path) == 0)
         return 0;
     int code = errno;
-    /* NFS may lose an answer and ask again. The second answer is EEXIST, and the link is made. */
+    /* NFS may lose an answer and repeat the request. The second answer is then EEXIST, although the
+     * link was made. */
     if (code == EEXIST && stat(temporary, &status) == 0 && status.st_nlink == 2)
         return 0;
     if (code == EPERM || code == EOPNOTSUPP || code == ENOSYS) {

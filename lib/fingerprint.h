@@ -1,5 +1,5 @@
-/* A short text that stands for a JSON document: equal documents, however their members are ordered,
- * have the same one, and no others are known to. */
+/* A short text that stands for a JSON document. Equal documents have the same fingerprint, whatever
+ * the order of their members. Different documents have different ones in practice. */
 #ifndef PHASED_LIB_FINGERPRINT_H
 #define PHASED_LIB_FINGERPRINT_H
 

@@ -1,7 +1,7 @@
-/* What is sampled of a GPU: the columns of telemetry, the same in what agents write, in the record
- * and in answers. A value that the driver does not tell is absent everywhere, never zero.
+/* The sampled values of a GPU: the columns of telemetry. Journals, the record and answers use the
+ * same columns. A value that the driver does not give is absent, never zero.
  *
- * {symbol, name, how seconds are brought together, dcgm-exporter's name, what it is} */
+ * {symbol, name, how the samples of several seconds are combined, dcgm-exporter's name, meaning} */
 #ifndef PHASED_LIB_GPU_COLUMNS_H
 #define PHASED_LIB_GPU_COLUMNS_H
 

@@ -1,4 +1,5 @@
-/* Where the home is, what its files are called, and that it is its owner's alone. */
+/* The path of the home, the names of its files, and the check that only its owner can write
+ * there. */
 #include "lib/home.h"
 
 #include "lib/error.h"
@@ -21,7 +22,7 @@
 enum { HOME_USER_SIZE = 64, HOME_LINKS_MAX = 16 };
 enum home_kind { HOME_FILE, HOME_FOLDER, HOME_TEXT };
 
-/* The path as meant by the caller or the environment, not yet absolute; the caller's to free(). */
+/* The path from the caller or the environment, which may be relative. The caller frees it. */
 static char *home_choose(const char *path)
 {
     if (!path || !path[0])
@@ -36,7 +37,7 @@ static char *home_choose(const char *path)
     return user_home && user_home[0] ? text_format("%s/.phased", user_home) : NULL;
 }
 
-/* Takes `path`. */
+/* Frees `path`. */
 static int home_refuse_path(char *path, struct error *err)
 {
     struct text visible = {0};
@@ -89,7 +90,7 @@ void home_fini(struct home *home)
     if (!home)
         return;
     if (home->path && home->folder >= 0)
-        (void)close(home->folder); /* was only a handle */
+        (void)close(home->folder); /* it was only used as a base for paths */
     free(home->path);
 #define X(member, name, kind) free(home->member);
     HOME_FILES(X)
@@ -109,8 +110,8 @@ static const char *home_user(uid_t uid, char buffer[HOME_USER_SIZE])
     return buffer;
 }
 
-/* Whether a group is the user's own: it has the user's name and no other member. Many systems give
- * each user such a group, and let it write to what the user makes. */
+/* Whether a group is private to the user: it has the user's name and no other member. Many systems
+ * give each user such a group, and let the group write to the files that the user makes. */
 static bool home_group_is_own(gid_t gid)
 {
     const struct passwd *user = getpwuid(geteuid());
@@ -134,15 +135,15 @@ static int home_fail(const char *path, struct error *err)
 
 static int home_check_way(const char *path, unsigned links, struct error *err);
 
-/* Whether it is the user, or somebody who could do anything anyway: root, who bears another number
- * in a user namespace that knows no root, but has "/" there too. */
+/* Whether the owner is the user or root, who can do anything anyway. Root has another number in a
+ * user namespace without root. The owner of "/" is then root. */
 static bool home_is_trusted(uid_t uid)
 {
     struct stat root;
     return uid == geteuid() || uid == 0 || (stat("/", &root) == 0 && uid == root.st_uid);
 }
 
-/* A link on the way to the home. */
+/* Checks a link on the way to the home. */
 static int home_check_link(const char *path, const struct stat *link, unsigned links,
                            struct error *err)
 {
@@ -166,8 +167,8 @@ static int home_check_link(const char *path, const struct stat *link, unsigned l
     return result;
 }
 
-/* A folder above the home. The sticky bit keeps others from renaming what is in it, but not the
- * folder's owner. */
+/* Checks a folder above the home. The sticky bit keeps other users from renaming the entries of the
+ * folder, but not the owner of the folder. */
 static int home_check_above(const char *path, const struct stat *status, struct error *err)
 {
     char user[HOME_USER_SIZE];
@@ -185,8 +186,8 @@ static int home_check_above(const char *path, const struct stat *status, struct 
         path);
 }
 
-/* Looks at each folder above `path` and at each link in it. What is not there yet will be made by
- * the user. */
+/* Checks each folder above `path` and each link on the way. Missing folders are fine: the user will
+ * make them. */
 static int home_check_way(const char *path, unsigned links, struct error *err)
 {
     struct stat status;
@@ -203,7 +204,7 @@ static int home_check_way(const char *path, unsigned links, struct error *err)
         else if (S_ISLNK(status.st_mode))
             result = home_check_link(part, &status, links, err);
         if (result == 0 && stat(part, &status) < 0)
-            result = 1; /* a link to nothing */
+            result = 1; /* the link leads nowhere */
         if (result == 0 && !is_last)
             result = home_check_above(part, &status, err);
         free(part);
@@ -220,7 +221,7 @@ static int home_check_owner(const char *path, const struct stat *status, struct 
                      home_user(status->st_uid, user));
 }
 
-/* The home itself, or where a link in it leads. */
+/* Checks the home itself, or the target if the home is a link. */
 static int home_check_entry(const char *path, const struct stat *status, struct error *err)
 {
     if (!S_ISDIR(status->st_mode))
@@ -237,7 +238,8 @@ static int home_check_file(const char *path, enum home_kind kind, struct error *
 {
     struct stat status;
     if (kind == HOME_TEXT || lstat(path, &status) < 0)
-        return 0; /* what is not there will be made; another error is told by who opens it */
+        return 0; /* a missing file will be made; other errors are reported when the file is
+                   * opened */
     int result = home_check_owner(path, &status, err);
     if (result < 0 || !S_ISLNK(status.st_mode))
         return result;
@@ -275,7 +277,7 @@ int home_check_folder(const char *path, struct error *err)
     return home_check_owner(path, &status, err);
 }
 
-/* Takes from others what they may do with a folder that is there. */
+/* Removes the permissions of other users from an existing folder. */
 static int home_close(const char *path, enum home_kind kind, struct error *err)
 {
     struct stat status;
@@ -288,7 +290,8 @@ static int home_close(const char *path, enum home_kind kind, struct error *err)
 
 int home_make(const struct home *home, struct error *err)
 {
-    int result = home_check_way(home->path, 0, err); /* before anything is made by a strange link */
+    int result = home_check_way(home->path, 0, err); /* before anything is made through another
+                                                      * user's link */
     if (result == 0)
         result = file_make_folders(home->path, 0700, err);
     if (result == 0)

@@ -1,10 +1,10 @@
-/* The folder that holds everything of one user's phased: $PHASED_HOME, or ~/.phased.
+/* The folder that holds all files of one user's phased: $PHASED_HOME, or ~/.phased.
  *
- * Two homes share nothing, so any number of daemons and sandboxes can live side by side. All names
- * of files in it are here and nowhere else. The strings belong to the home.
+ * Two homes share nothing, so any number of daemons and sandboxes can live side by side. This
+ * header has the names of all files in a home. The strings belong to the home.
  *
- * A home is its owner's alone. Who else could write to it, or put another folder in its place,
- * could run programs as its owner: jobs are started from what stands in it. */
+ * Only the owner may write to a home. Another user who could write to the home, or put another
+ * folder in its place, could run programs as the owner, because jobs are started from its files. */
 #ifndef PHASED_LIB_HOME_H
 #define PHASED_LIB_HOME_H
 
@@ -12,20 +12,21 @@
 
 struct error;
 
-/* {member, path below the home, what it is: FILE, that phased writes; FOLDER, which may be a link
- * of the owner; TEXT, that phased only reads}. */
+/* {member, path below the home, kind}. phased writes a FILE and only reads a TEXT. A FOLDER may be
+ * a link of the owner. */
 #define HOME_FILES(X)                                                                              \
-    X(socket, "phased.sock", FILE)            /* where people and scripts reach the daemon */      \
+    X(socket, "phased.sock", FILE)            /* the socket for people and scripts */              \
     X(database, "phased.db", FILE)            /* the record */                                     \
-    X(lock, "phased.lock", FILE)              /* locked by the one daemon of this home */          \
-    X(log, "phased.log", FILE)                /* what the daemon says */                           \
-    X(daemon_file, "daemon.json", FILE)       /* where the daemon listens for workers */           \
-    X(limits, "limits.yaml", TEXT)            /* the user's own: phased(1) */                      \
-    X(failures, "failures.yaml", TEXT)        /* the user's own: phased-failures(5) */             \
+    X(lock, "phased.lock", FILE)              /* the daemon of this home locks it */               \
+    X(log, "phased.log", FILE)                /* messages of the daemon */                         \
+    X(daemon_file, "daemon.json", FILE)       /* the address on which the daemon listens for       \
+                                               * workers */                                        \
+    X(limits, "limits.yaml", TEXT)            /* written by the user: phased(1) */                 \
+    X(failures, "failures.yaml", TEXT)        /* written by the user: phased-failures(5) */        \
     X(runs, "runs", FOLDER)                   /* a folder for each workflow, job and run */        \
-    X(snapshots, "snapshots", FOLDER)         /* copies of code that workflows run */              \
-    X(sandbox, "sandbox", FOLDER)             /* the private Slurm, where there is one */          \
-    X(slurm_conf, "sandbox/slurm.conf", FILE) /* its configuration */
+    X(snapshots, "snapshots", FOLDER)         /* copies of the code that workflows run */          \
+    X(sandbox, "sandbox", FOLDER)             /* the private Slurm, if there is one */             \
+    X(slurm_conf, "sandbox/slurm.conf", FILE) /* the configuration of the private Slurm */
 
 struct home {
     char *path; /* absolute */
@@ -37,27 +38,27 @@ struct home {
 
 enum { HOME_SOCKET_ADDRESS_SIZE = 108 }; /* sun_path of struct sockaddr_un */
 
-/* The home at `path`; NULL: that of the environment. Touches no file. Fails with -ENOENT when the
- * user has no home folder and $PHASED_HOME is not set, with -EINVAL when its path is not UTF-8 or
- * has control characters: it stands in JSON, in Slurm's texts and in lines of logs. */
+/* Sets the home to `path`, or to the environment's if `path` is NULL. Touches no file. Returns
+ * -ENOENT if the user has no home folder and $PHASED_HOME is not set. Returns -EINVAL if the path
+ * is not UTF-8 or has control characters: the path is used in JSON, in Slurm's texts and in log
+ * lines. */
 int home_init(struct home *home, const char *path, struct error *err);
 void home_fini(struct home *home);
 
-/* Makes the folder unless it is there, and makes it the owner's alone: mode 0700. Fails like
- * home_check(). */
+/* Makes the folder if it is missing, and gives it mode 0700. Fails like home_check(). */
 int home_make(const struct home *home, struct error *err);
 
-/* Whether nobody else can write to the home or put another in its place: it and what phased keeps
- * in it belong to the user, its files are no links, and others may neither write to it nor rename
- * one of the folders and links on the way to it. -ENOENT: there is no home. */
+/* Whether only the user can write to the home or replace it. The home and phased's files in it must
+ * belong to the user. The files must not be links. Other users may neither write to the home nor
+ * rename any folder or link on the way to it. -ENOENT: the home does not exist. */
 int home_check(const struct home *home, struct error *err);
 
-/* Likewise of one folder in the home, which must be there and be no link. */
+/* Checks one folder in the home in the same way. The folder must exist and must not be a link. */
 int home_check_folder(const char *path, struct error *err);
 
-/* The path by which this process can bind or connect the socket: `home->socket`, or, as such a path
- * cannot be longer than 107 bytes, one through /proc/self/fd. It is good as long as `home` lives.
- * The folder must be there; it is checked as by home_check(). */
+/* Gives the path by which this process can bind or connect the socket. It is `home->socket`, or a
+ * path through /proc/self/fd if `home->socket` is longer than the limit of 107 bytes. The path is
+ * valid as long as `home` lives. The folder must exist, and is checked as by home_check(). */
 int home_socket_address(struct home *home, char ret_address[HOME_SOCKET_ADDRESS_SIZE],
                         struct error *err);
 

@@ -18,16 +18,16 @@ enum { HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_CONNECT_MS = 5000, HTTP_TOTAL_MS 
 
 struct http_client {
     CURL *curl;
-    char *peer;    /* who is there, for messages */
-    char *address; /* where, for messages: a path or host:port */
-    char *base;    /* of each URL */
+    char *peer;    /* name of the peer, for messages */
+    char *address; /* path or host:port of the peer, for messages */
+    char *base;    /* beginning of each URL */
     char *socket_path;
     long connect_ms, total_ms;
     bool is_signed;
     struct mac_secret secret;
 };
 
-/* What a transfer in progress has received. */
+/* The data that a transfer in progress has received. */
 struct http_receiver {
     struct text body;
     char mac[MAC_SIZE];
@@ -40,7 +40,7 @@ static void http_start(void)
 {
     CURLcode code = curl_global_init(CURL_GLOBAL_NOTHING); /* no TLS: plain HTTP only */
     assert(code == CURLE_OK);
-    (void)code; /* it fails only without memory */
+    (void)code; /* fails only without memory */
 }
 
 void http_reply_fini(struct http_reply *reply)
@@ -118,7 +118,7 @@ static size_t http_receive_body(char *data, size_t size, size_t count, void *con
     return size * count;
 }
 
-/* Keeps the value of Phased-MAC. A new status line (after "100 Continue") starts again. */
+/* Keeps the value of Phased-MAC. A new status line (after "100 Continue") discards it. */
 static size_t http_receive_header(char *data, size_t size, size_t count, void *context)
 {
     static const char name[] = MAC_HEADER ":";
@@ -151,12 +151,13 @@ static struct curl_slist *http_add_header(struct curl_slist *headers, const char
     return more;
 }
 
-/* What libcurl says, as an errno, and in the words of the system where there are any. */
+/* Turns libcurl's error into an errno, with the system's words if there is an errno. */
 static int http_fail(const struct http_client *client, CURLcode code, struct error *err)
 {
     long number = 0;
     char reason[128];
-    (void)curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number); /* 0 when it has none */
+    (void)curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &number); /* 0 if there was no system
+                                                                        * error */
     if (code == CURLE_OPERATION_TIMEDOUT)
         number = ETIMEDOUT;
     else if (code == CURLE_COULDNT_RESOLVE_HOST)
@@ -196,7 +197,7 @@ static void http_prepare(struct http_client *client, const char *method, const c
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
 }
 
-/* Refuses a reply that does not carry the code of `nonce` under the client's secret. */
+/* Refuses a reply without the right code for `nonce` under the client's secret. */
 static int http_check_reply(const struct http_client *client, const char *nonce,
                             const struct http_reply *reply, struct error *err)
 {

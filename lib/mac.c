@@ -1,4 +1,4 @@
-/* Secrets, random texts and message authentication codes, all by libsodium. */
+/* Secrets, random texts and message authentication codes, made by libsodium. */
 #include "lib/mac.h"
 
 #include "lib/error.h"
@@ -21,7 +21,7 @@ static void mac_ready(void)
 {
     int code = sodium_init();
     assert(code >= 0);
-    (void)code; /* its positive value only says that it was called before */
+    (void)code; /* a positive value means that it was called before */
 }
 
 void mac_random(char *buffer, size_t size)
@@ -78,7 +78,7 @@ static void mac_add(crypto_auth_hmacsha512256_state *state, const char *line)
     crypto_auth_hmacsha512256_update(state, (const unsigned char *)"\n", 1);
 }
 
-/* The code of some lines, each followed by a newline, and a body. */
+/* Makes the code over some lines, each followed by a newline, and a body. */
 static void mac_make(const struct mac_secret *secret, const char *const *lines, size_t count,
                      const void *body, size_t body_size, char ret_mac[MAC_SIZE])
 {

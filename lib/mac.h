@@ -1,12 +1,12 @@
-/* Who is asking: the secret of a run, and the codes (MAC) that requests and replies carry.
+/* Authentication: the secret of a run, and the codes (MAC) that requests and replies carry.
  *
  * A request carries `Phased-Nonce`, 32 random hex digits, and `Phased-MAC`, 64 hex digits of
- * crypto_auth (HMAC-SHA-512-256) under the run's secret of
+ * crypto_auth (HMAC-SHA-512-256) under the run's secret, over
  *     request\n<method>\n<path with query>\n<nonce>\n<body>
- * and its reply carries `Phased-MAC` of
+ * Its reply carries a `Phased-MAC` over
  *     reply\n<nonce of the request>\n<status>\n<body>
- * The words in front keep a request from ever being taken for a reply; the nonce ties a reply to
- * its request. All texts are lower-case hex and NUL-terminated. */
+ * The first word keeps a request from being taken for a reply. The nonce ties a reply to its
+ * request. All texts are lower-case hex and NUL-terminated. */
 #ifndef PHASED_LIB_MAC_H
 #define PHASED_LIB_MAC_H
 
@@ -17,7 +17,7 @@ struct error;
 
 enum {
     MAC_SECRET_BYTES = 32,
-    MAC_SECRET_SIZE = 65, /* of a buffer for the secret as text, with its NUL */
+    MAC_SECRET_SIZE = 65, /* buffer for the secret as text, with its NUL */
     MAC_NONCE_SIZE = 33,
     MAC_TOKEN_SIZE = 33,
     MAC_SIZE = 65,
@@ -30,8 +30,8 @@ struct mac_secret {
     unsigned char key[MAC_SECRET_BYTES];
 };
 
-/* Fills `buffer`, of `size` bytes with its NUL, with random hex digits: a secret, nonce or token
- * by the sizes above. */
+/* Fills `buffer` with random hex digits and a NUL, `size` bytes together. With the sizes above this
+ * makes a secret, a nonce or a token. */
 void mac_random(char *buffer, size_t size);
 
 /* True when `text` is exactly `digits` hex digits (either case). */
@@ -42,14 +42,14 @@ int mac_secret_parse(const char *text, struct mac_secret *ret_secret, struct err
 /* Reads the secret from the file at `path`. */
 int mac_secret_read(const char *path, struct mac_secret *ret_secret, struct error *err);
 
-/* The codes of a request and of its reply. `body` may be NULL when `body_size` is 0. */
+/* Makes the code of a request, and of its reply. `body` may be NULL if `body_size` is 0. */
 void mac_request(const struct mac_secret *secret, const char *method, const char *path,
                  const char *nonce, const void *body, size_t body_size, char ret_mac[MAC_SIZE]);
 void mac_reply(const struct mac_secret *secret, const char *nonce, int status, const void *body,
                size_t body_size, char ret_mac[MAC_SIZE]);
 
-/* Compares in a time that does not depend on where they differ. False when either is not a MAC;
- * NULL is allowed. */
+/* Compares two codes in a time that does not depend on their difference. False if either is not a
+ * MAC or is NULL. */
 bool mac_equal(const char *a, const char *b);
 
 #endif

@@ -1,11 +1,11 @@
-/* Allocating, or aborting. */
+/* Allocates memory, or aborts. */
 #include "lib/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* No more is said than fits without memory: stderr has no buffer. */
+/* The message is a fixed text: stderr has no buffer, so this needs no memory. */
 static void *memory_check(void *memory)
 {
     if (!memory) {

@@ -1,4 +1,4 @@
-/* Reading and printing options by a table. */
+/* Reads and prints options by a table. */
 #include "lib/option.h"
 
 #include "lib/error.h"
@@ -82,8 +82,8 @@ static int option_set(const struct option_rule *rule, const char *value, struct 
     return 0;
 }
 
-/* Reads the option at `*at` with its value, and leaves `*at` at its last word. `given` has a bit
- * for each rule whose value was given. */
+/* Reads the option at `*at` with its value, and leaves `*at` at the option's last word. `given` has
+ * a bit for each rule that was already used. */
 static int option_take(char ***at, const struct option_rule *rules, bool last_wins, uint64_t *given,
                        struct error *err)
 {

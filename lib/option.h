@@ -1,9 +1,9 @@
-/* Options of a command line, read by a table of rules. What is read and what `--help` prints come
- * from the same table, so the two cannot differ.
+/* Options of a command line, read by a table of rules. `--help` prints the same table, so the two
+ * cannot differ.
  *
- * A rule points to where its value goes, and that pointer says what kind of option it is. Options
- * may stand anywhere among the arguments; `--` ends them. `--help` and `-h` are always there. All
- * texts are borrowed from the words. */
+ * The pointer in a rule says where the value goes, and its type is the type of the option. Options
+ * may come anywhere among the arguments. `--` ends them. `--help` and `-h` always exist. All texts
+ * are borrowed from the words. */
 #ifndef PHASED_LIB_OPTION_H
 #define PHASED_LIB_OPTION_H
 
@@ -34,9 +34,10 @@ struct option_rule {
 };
 
 struct option_arguments {
-    size_t min, max; /* how many there may be: set by the caller */
+    size_t min, max; /* set by the caller: limits on the number of arguments */
     bool has_rest;   /* set by the caller: the words after `--` go to `rest` */
-    bool last_wins;  /* set by the caller: a value may be given again; else that is wrong */
+    bool last_wins;  /* set by the caller: an option may be given again; otherwise that is an
+                      * error */
     char **rest;     /* ends with NULL; NULL: there was no `--` */
     const char *items[OPTION_ARGUMENTS_MAX];
     size_t count;
@@ -44,18 +45,18 @@ struct option_arguments {
 
 enum { OPTION_HELP = 1 };
 
-/* Reads `words`, which end with NULL. Returns 0; OPTION_HELP when the words ask for help; -EINVAL
- * when a word is wrong; -ENODATA when there are too few arguments. */
+/* Reads `words`, which end with NULL. Returns 0; OPTION_HELP if the words ask for help; -EINVAL if
+ * a word is wrong; -ENODATA if there are too few arguments. */
 int option_read(char **words, const struct option_rule *rules, struct option_arguments *arguments,
                 struct error *err);
 
 /* Prints a line for each option to standard output. */
 void option_print(const struct option_rule *rules);
 
-/* Reads the words of a program that takes options only; the last value of an option wins, so that a
- * script can override its own. Prints `usage` and the options when the
- * words ask for help; prints what is wrong to standard error, after the `name` of the program.
- * Returns -1 when the program can go on, otherwise the status to exit with: 0 or 2. */
+/* Reads the words of a program that takes options only. The last value of an option wins, so that a
+ * script can override its own. If the words ask for help, prints `usage` and the options. If a word
+ * is wrong, prints the error to standard error, after the `name` of the program. Returns -1 if the
+ * program can go on, otherwise the exit status: 0 or 2. */
 int option_main(const char *name, const char *usage, char **words, const struct option_rule *rules);
 
 #endif

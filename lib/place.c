@@ -14,7 +14,7 @@ char *place_folder(void)
     char path[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
     if (size < 0)
-        return text_format("."); /* no /proc: nothing better is known */
+        return text_format("."); /* no /proc: use the current folder */
     path[size] = '\0';
     return xstrdup(dirname(path));
 }

@@ -1,17 +1,17 @@
-/* Where the files are that were installed with the running program. A build folder looks like an
- * installation, so all of it is found from the program itself: bin/PROGRAM beside it, and
- * share/phased/FILE beside that folder. The paths are the caller's to free(). */
+/* The paths of files that were installed with the running program. A build folder has the same
+ * layout as an installation, so all paths start from the program: bin/PROGRAM beside it, and
+ * share/phased/FILE beside its folder. The caller frees the paths. */
 #ifndef PHASED_LIB_PLACE_H
 #define PHASED_LIB_PLACE_H
 
-/* The folder of the running program; "." where that is not known. */
+/* The folder of the running program; "." if it is unknown. */
 char *place_folder(void);
 
-/* Another of the programs; it need not be there. */
+/* The path of another program of phased, which may not exist. */
 char *place_program(const char *name);
 
-/* A file of data, such as preflight.yaml: beside the program, else where the build was told that it
- * will be installed. It need not be there. */
+/* The path of a data file, such as preflight.yaml: beside the program, or else in the folder where
+ * the build will be installed. The file may not exist. */
 char *place_data(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Looking for checkpoints, and noting them. */
+/* Looks for checkpoints, and writes notes about them. */
 #include "lib/saved.h"
 
 #include "lib/error.h"
@@ -22,7 +22,7 @@ static const char saved_step[] = "{step}";
 
 struct saved_pattern {
     char *text;
-    char *wildcard; /* with * for {step} */
+    char *wildcard; /* the pattern with * for {step} */
     pcre2_code *code;
 };
 
@@ -36,8 +36,8 @@ static bool saved_is_temporary(const char *path)
            text_ends(name, ".partial") || text_ends(name, ".incomplete") || text_ends(name, "~");
 }
 
-/* Translates wildcards into an expression with the step as its first group. Stars are reluctant,
- * so that in model_000500_rank1.pt the step of *_{step}* is 500. */
+/* Translates wildcards into a regular expression with the step as its first group. Stars are not
+ * greedy, so that the step of *_{step}* is 500 in model_000500_rank1.pt. */
 static void saved_translate(const char *pattern, struct text *text)
 {
     text_add(text, "\\A");
@@ -148,7 +148,7 @@ void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved
     if (!match)
         abort();
     if (glob(pattern->wildcard, 0, NULL, &paths) != 0)
-        paths.gl_pathc = 0; /* nothing there yet, or not readable now: the next look will tell */
+        paths.gl_pathc = 0; /* no checkpoint yet, or not readable now: the next look will find it */
     for (size_t i = 0; i < paths.gl_pathc; i++) {
         const char *path = paths.gl_pathv[i];
         int64_t step;
@@ -159,7 +159,7 @@ void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved
         if (!saved)
             saved = saved_list_add(&list, step);
         saved_add_path(saved, path);
-        (void)checkpoint_measure(path, &saved->extent); /* what has vanished adds nothing */
+        (void)checkpoint_measure(path, &saved->extent); /* a vanished file adds nothing */
     }
     globfree(&paths);
     pcre2_match_data_free(match);
@@ -183,7 +183,7 @@ void saved_list_fini(struct saved_list *list)
 
 /* --- Notes ------------------------------------------------------------------------------------ */
 
-/* NULL for one whose path is not UTF-8. */
+/* Returns NULL if the path of the checkpoint is not UTF-8. */
 static json_t *saved_json(const struct saved *saved)
 {
     json_t *json = json_pack("{s:s, s:I, s:I}", "path", saved->paths[0], "step",
@@ -196,7 +196,7 @@ static json_t *saved_json(const struct saved *saved)
     return json;
 }
 
-/* What tells whether it was written again. */
+/* Returns the values that change if the checkpoint is written again. */
 static json_t *saved_there_json(const struct saved *saved)
 {
     json_t *json = saved_json(saved);
@@ -236,7 +236,7 @@ int saved_note(const char *run_dir, const struct saved_pattern *pattern,
     return result;
 }
 
-/* NULL: there is none. */
+/* Returns NULL if there are no notes. */
 static json_t *saved_read_notes(const char *run_dir)
 {
     char *path = text_format("%s/checkpoints.json", run_dir), *text = NULL;
@@ -258,7 +258,8 @@ int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, 
     return result;
 }
 
-/* What lay there when the next run with notes began; NULL: there is none yet. */
+/* Returns the checkpoints that existed when the next run with notes began; NULL: there is no such
+ * run. */
 static json_t *saved_read_next(const char *phase_dir, unsigned attempt)
 {
     json_t *notes = NULL;
@@ -292,7 +293,8 @@ static json_int_t saved_integer(const json_t *json, const char *name)
     return json_integer_value(json_object_get(json, name));
 }
 
-/* Whether it lay there before as it is, or was larger: then it is what is left of another one. */
+/* Whether the checkpoint existed before, unchanged or larger. A larger one of the same step means
+ * that this run did not finish it. */
 static bool saved_was_there(const json_t *there, const json_t *saved)
 {
     for (size_t i = 0; i < json_array_size(there); i++) {
@@ -310,8 +312,8 @@ static double saved_nine_tenths(const json_t *saved)
     return 0.9 * (double)saved_integer(saved, "bytes");
 }
 
-/* How many bytes a whole one has at least. Sizes vary a little, as numbers in them get digits, and
- * may grow with the steps. */
+/* The least size of a whole checkpoint in bytes. Sizes vary a little, because numbers in the files
+ * get more digits, and may grow with the steps. */
 static double saved_least_bytes(const json_t *told, const json_t *left)
 {
     size_t count = json_array_size(told);
@@ -325,7 +327,8 @@ static double saved_least_bytes(const json_t *told, const json_t *left)
     return fmax(0.99 * smallest, saved_nine_tenths(json_array_get(told, count - 1)));
 }
 
-/* How many files a whole one has at least: as many as the newest that is as it was told. */
+/* The least number of files in a whole checkpoint: the number in the newest one that is unchanged
+ * since it was reported. */
 static json_int_t saved_least_files(const json_t *told)
 {
     for (size_t i = json_array_size(told); i-- > 0;) {
@@ -349,7 +352,7 @@ static void saved_leave_out_torn(const json_t *told, json_t *left)
         if (json_array_size(json_object_get(saved, "paths")) <
                 json_array_size(json_object_get(last, "paths")) ||
             saved_integer(saved, "files") < files || (double)saved_integer(saved, "bytes") < least)
-            (void)json_array_remove(left, i); /* it is there */
+            (void)json_array_remove(left, i); /* cannot fail: the index exists */
     }
 }
 
@@ -371,7 +374,7 @@ json_t *saved_left(const char *phase_dir, unsigned attempt, int64_t after, const
         json_t *copy = json_copy(saved);
         json_object_set_new(copy, "time",
                             json_real((double)saved_integer(saved, "newest_ns") / 1e9));
-        (void)json_object_del(copy, "newest_ns"); /* it is there */
+        (void)json_object_del(copy, "newest_ns"); /* cannot fail: the key exists */
         (void)json_array_append_new(left, copy);
     }
     saved_leave_out_torn(told, left);

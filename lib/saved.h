@@ -1,13 +1,14 @@
-/* The checkpoints that lie in a folder, found by the pattern of the spec.
+/* The checkpoints in a folder, found by the pattern of the spec.
  *
- * The pattern is a path with shell wildcards and `{step}` where the number of the step stands:
- * /out/model_{step}*. All that matches with one step is one checkpoint, files and folders alike;
- * names that look temporary are passed over.
+ * The pattern is a path with shell wildcards, and `{step}` in place of the step's number:
+ * /out/model_{step}*. All files and folders that match with the same step are one checkpoint. Names
+ * that look temporary are ignored.
  *
- * Before the ranks of a run start, its first node notes in the run's folder what is there already:
- * checkpoints.json. When the run is over, whatever has become of its agents, what it has left is
- * what lies there now, or lay there when the next run began, and did not before. An agent that has
- * lived to its run's end adds what it did not believe: nobody takes that for whole later. */
+ * Before the ranks of a run start, the first node of the run notes the existing checkpoints in the
+ * run's folder: checkpoints.json. The checkpoints that the run has left can then be found after its
+ * end, even if its agents died. They are those that exist now, or existed when the next run began,
+ * and did not exist before. An agent that lives until the end of its run also notes the checkpoints
+ * that it did not believe, so that nobody takes them for whole later. */
 #ifndef PHASED_LIB_SAVED_H
 #define PHASED_LIB_SAVED_H
 
@@ -20,11 +21,11 @@
 struct error;
 struct saved_pattern;
 
-/* All of one step. */
+/* One checkpoint: all files and folders of one step. */
 struct saved {
     int64_t step;
     struct checkpoint_extent extent;
-    char **paths; /* in order of their names */
+    char **paths; /* sorted by name */
     size_t path_count;
 };
 
@@ -33,32 +34,32 @@ struct saved_list {
     size_t count;
 };
 
-/* -EINVAL: it has no {step}, or is no pattern. */
+/* -EINVAL: the text has no {step}, or is not a pattern. */
 int saved_pattern_new(const char *text, struct saved_pattern **ret_pattern, struct error *err);
 void saved_pattern_free(struct saved_pattern *pattern);
 
-/* What is there now of a step greater than `after`. */
+/* Lists the existing checkpoints of steps after `after`. */
 void saved_look(const struct saved_pattern *pattern, int64_t after, struct saved_list *ret_list);
 void saved_fini(struct saved *saved);
 void saved_list_fini(struct saved_list *list);
 
-/* Notes what is there before a run starts. */
+/* Notes the existing checkpoints before a run starts. */
 int saved_note(const char *run_dir, const struct saved_pattern *pattern,
                const struct saved_list *there, struct error *err);
 
-/* Adds to the notes what was there at the end and is not known to be whole, as its writer was cut
+/* Adds to the notes the checkpoints that may not be whole at the end, because their writer was cut
  * off. */
 int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, struct error *err);
 
-/* What a run that is over has left of a step greater than `after`: a list of {"path", "step",
- * "bytes", "files", "time"} (when it was written last), and "paths" where they are several, as
- * journals tell checkpoints; a new reference. Empty also where nothing was noted: no rank was
- * started. `phase_dir` holds the runs by their attempts.
+/* Lists the checkpoints of steps after `after` that a run has left: a new reference. Each is
+ * {"path", "step", "bytes", "files", "time"}, where "time" is the last write, and "paths" if the
+ * checkpoint has several: the form that journals use. The list is empty if there are no notes: no
+ * rank was started. `phase_dir` holds the runs by their attempts.
  *
- * Nobody has seen these checkpoints become whole. `told` are such objects that agents have seen
- * whole, of one run, the newest last. A checkpoint is torn, and left out, if it has
+ * Nobody has seen these checkpoints become whole. `told` lists checkpoints of one run that agents
+ * have seen whole, the newest last. A checkpoint is torn, and left out, if it has
  *   - fewer paths than the newest of `told`,
- *   - fewer files than the newest of `told` that is still as it was told,
+ *   - fewer files than the newest of `told` that is unchanged,
  *   - more than a hundredth fewer bytes than the smallest of `told`,
  *   - less than nine tenths of the bytes of the newest of `told`; or, if `told` is empty or NULL,
  *     of the largest that the run has left.

@@ -1,4 +1,4 @@
-/* Growing strings, and the few string questions asked everywhere. */
+/* Growing strings, and common questions about strings. */
 #include "lib/text.h"
 
 #include "lib/memory.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_NAME_MAX = 64 }; /* longer names are not compared for suggestions */
+enum { TEXT_NAME_MAX = 64 }; /* longer names get no suggestions */
 
 static void text_reserve(struct text *text, size_t more)
 {
@@ -198,7 +198,8 @@ bool text_ends(const char *string, const char *suffix)
     return size >= suffix_size && text_equal(string + size - suffix_size, suffix);
 }
 
-/* Levenshtein's distance, with a swap of neighbours as one step; three rows of the table. */
+/* Levenshtein's distance, in which a swap of two neighbours is one step. Keeps three rows of the
+ * table. */
 static size_t text_distance(const char *a, const char *b)
 {
     size_t rows[3][TEXT_NAME_MAX + 1], b_size = strlen(b), i = 0;
@@ -223,7 +224,7 @@ static size_t text_distance(const char *a, const char *b)
     return rows[i % 3][b_size];
 }
 
-/* The nearest of the names whose distance is `least` at most; NULL when there is none. */
+/* Returns the nearest name with a distance of at most `least`; NULL: there is no such name. */
 static const char *text_near(const char *name, const char *const *names, size_t count, size_t least)
 {
     const char *nearest = NULL;

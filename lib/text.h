@@ -1,5 +1,6 @@
-/* A growing string. Always NUL-terminated; `size` does not count the NUL. Zero-initialised is a
- * valid empty text. Memory exhaustion aborts: nothing sensible can be said without memory. */
+/* A growing string. It is always NUL-terminated, and `size` does not count the NUL. A
+ * zero-initialised struct is a valid empty text. Without memory the program aborts
+ * (lib/memory.h). */
 #ifndef PHASED_LIB_TEXT_H
 #define PHASED_LIB_TEXT_H
 
@@ -25,33 +26,34 @@ void text_addv(struct text *text, const char *format, va_list args)
 /* Adds `string` as one word for a POSIX shell. */
 void text_add_quoted(struct text *text, const char *string);
 
-/* Adds `bytes` so that no terminal obeys or is deceived by them: control characters (also C1),
- * letters that change the direction or are not seen, and what is not UTF-8 become ^[, <U+202E>,
- * <9B>. Those of the ASCII characters in `keep` stay. */
+/* Adds `bytes` so that a terminal neither obeys them nor hides them. Control characters (also C1),
+ * letters that change the direction or are invisible, and bytes that are not UTF-8 become ^[,
+ * <U+202E>, <9B>. The ASCII characters in `keep` are not changed. */
 void text_add_visible(struct text *text, const char *bytes, size_t size, const char *keep);
-/* The size of the UTF-8 letter at the beginning of `bytes`; 0: it is none, or is not whole. */
+/* The size of the UTF-8 letter at the beginning of `bytes`; 0: the bytes are not a whole letter. */
 size_t text_letter(const char *bytes, size_t size, uint32_t *ret_letter);
-/* Whether it is a control character, or one of those that change the direction or are not seen. */
+/* Whether the letter is a control character, changes the direction, or is invisible. */
 bool text_is_control(uint32_t letter);
-/* Whether a string is UTF-8 with no such letters but those in `keep`. */
+/* Whether a string is UTF-8 and has no letters for which text_is_control() is true, except those in
+ * `keep`. */
 bool text_is_plain(const char *string, const char *keep);
 
-/* Borrowed until the next call on `text`; never NULL. */
+/* Returns the string, borrowed until the next call on `text`; never NULL. */
 const char *text_string(const struct text *text);
-/* The caller's to free(); never NULL. The text is empty afterwards. */
+/* Returns the string, which the caller frees; never NULL. The text is empty afterwards. */
 char *text_steal(struct text *text);
 
-/* A new string from a format; the caller's to free(). */
+/* A new string from a format. The caller frees it. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bool text_equal(const char *a, const char *b);
 bool text_starts(const char *string, const char *prefix);
 bool text_ends(const char *string, const char *suffix);
 
-/* The nearest of `count` names to `name` by edit distance, for "did you mean"; NULL when none is
- * near (more than a third of its letters differ, rounded up). */
+/* Returns the nearest of `count` names to `name` by edit distance, for "did you mean". NULL: no
+ * name is near. A name is near if at most a third of its letters differ, rounded up. */
 const char *text_nearest(const char *name, const char *const *names, size_t count);
-/* The same, of those that are one letter away. */
+/* Like text_nearest(), for names that are one letter away. */
 const char *text_next_to(const char *name, const char *const *names, size_t count);
 
 #endif

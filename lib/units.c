@@ -1,5 +1,5 @@
-/* Reading amounts with units. Numbers are read by hand: strtoull() takes signs, blanks
- * and other bases, none of which belongs here. */
+/* Reads amounts with units. Numbers are read by hand, because strtoull() takes signs, blanks and
+ * other bases. */
 #include "lib/units.h"
 
 #include "lib/error.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Far above every bound of this file, and ten times it still fits. */
+/* Far above every limit of this file; ten times as much still fits. */
 #define UNITS_NUMBER_MAX (UINT64_MAX / 100)
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
 
 enum { UNITS_DURATIONS = sizeof units_durations / sizeof units_durations[0] };
 
-/* Reads digits at `*at` and moves it behind them; false when there are none or too many. */
+/* Reads digits at `*at` and moves `*at` behind them. False: there are no digits, or too many. */
 static bool units_number(const char **at, uint64_t *ret_number)
 {
     uint64_t number = 0;
@@ -58,7 +58,7 @@ static int units_not_a_duration(const char *text, struct error *err)
 int units_parse_duration(const char *text, uint32_t *ret_seconds, struct error *err)
 {
     uint64_t total = 0;
-    size_t next = 0; /* units before this one were used, or passed over */
+    size_t next = 0; /* units before this index were used or skipped */
     if (strcmp(text, "0") == 0) {
         *ret_seconds = 0;
         return 0;

@@ -1,4 +1,4 @@
-/* Reads catalogues with the reader of workflow files, which tells line and column. */
+/* Reads catalogues with the reader of workflow files, which reports line and column. */
 #include "lib/failures/catalogue.h"
 
 #include "lib/error.h"
@@ -19,7 +19,7 @@
 
 static const char *const catalogue_keys[] = {"title", "pattern", "cause",
                                              "blame", "tells",   "advice"};
-/* Of a run's causes those that a line can tell of. */
+/* The causes of a run's failure that a printed line can show. */
 static const char *const catalogue_causes[] = {"exit", "oom", "nan", "hang", "node_fail", "launch"};
 static const char *const catalogue_blames[] = {"none", "node", "code"};
 static const char *const catalogue_tells[] = {"cause", "sign", "consequence"};
@@ -42,7 +42,7 @@ static bool catalogue_is_name(const char *name)
 
 /* --- One entry -------------------------------------------------------------------------------- */
 
-/* The text at `key`, or `otherwise`; NULL with a problem. */
+/* Returns the text at `key`, or `otherwise` if the key is absent. NULL: a problem was added. */
 static const char *catalogue_text(const struct node *entry, const char *key, size_t size_max,
                                   const char *otherwise, struct spec_problems *problems)
 {
@@ -86,7 +86,7 @@ static void catalogue_check_pattern(const struct node *node, struct spec_problem
                                          PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
     if (!compiled) {
         PCRE2_UCHAR message[160];
-        (void)pcre2_get_error_message(code, message, sizeof message); /* cut is fine */
+        (void)pcre2_get_error_message(code, message, sizeof message); /* a cut message is fine */
         node_problem_at(problems, node, at, "the pattern is wrong: %s", (const char *)message);
         return;
     }
@@ -98,7 +98,8 @@ static void catalogue_check_pattern(const struct node *node, struct spec_problem
     pcre2_code_free(compiled);
 }
 
-/* One pattern, or a list of which each may fit. A new reference; NULL with a problem. */
+/* Reads one pattern, or a list of alternative patterns. Returns a new reference. NULL: a problem
+ * was added. */
 static json_t *catalogue_pattern(const struct node *entry, struct spec_problems *problems)
 {
     const struct node *node = node_get(entry, "pattern");
@@ -139,7 +140,7 @@ static void catalogue_check_keys(const struct node *entry, struct spec_problems 
     }
 }
 
-/* Nodes are kept away from for these causes only. */
+/* phased excludes nodes for these causes only. */
 static void catalogue_check_blame(const struct node *entry, const char *cause, const char *blame,
                                   struct spec_problems *problems)
 {
@@ -181,7 +182,7 @@ static json_t *catalogue_entry(const struct node *node, struct spec_problems *pr
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* A file that has nothing in it but comments: nothing of one's own, which is no mistake. */
+/* Whether a user's file has only comments. Such a file has no entries and is not an error. */
 static bool catalogue_is_blank(const char *data, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -194,7 +195,8 @@ static bool catalogue_is_blank(const char *data, size_t size)
     return true;
 }
 
-/* Whether an entry of one's own has taken the place of this one. One that is wrong has not. */
+/* Whether a valid entry of the user's file replaces this entry. An entry with a problem replaces
+ * nothing. */
 static bool catalogue_is_replaced(const json_t *catalogue, const struct node *own, const char *name)
 {
     const struct node *node = own ? node_get_any(own, name) : NULL;
@@ -210,7 +212,8 @@ static bool catalogue_is_replaced(const json_t *catalogue, const struct node *ow
     return false;
 }
 
-/* Adds the entries of `map` but those that `own` replaces. A null only takes away. */
+/* Adds the entries of `map` that `own` does not replace. An entry with the value null only removes
+ * the built-in entry. */
 static void catalogue_add(json_t *catalogue, const struct node *map, const struct node *own,
                           struct spec_problems *problems)
 {
@@ -253,7 +256,7 @@ json_t *catalogue_read(const char *own, size_t own_size, struct spec_problems *p
     const struct node *builtin =
         catalogue_parse(&arena, catalogue_builtin_text, size, &builtin_problems);
     if (!builtin)
-        abort(); /* a test reads it */
+        abort(); /* a unit test reads the built-in catalogue */
     catalogue_add(catalogue, builtin, first, &builtin_problems);
     spec_problems_fini(&builtin_problems);
     node_arena_fini(&arena);

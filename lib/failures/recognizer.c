@@ -1,5 +1,5 @@
-/* Matching lines with the catalogue. Only done when something has failed, so that running costs
- * nothing. */
+/* Matches lines with the catalogue. This is done only when something has failed, so that a healthy
+ * run costs nothing. */
 #include "lib/failures/recognizer.h"
 
 #include "lib/memory.h"
@@ -16,11 +16,11 @@
 #include <pcre2.h>
 
 enum {
-    RECOGNIZER_LOOKED_AT_MAX = 1000, /* bytes of a line */
-    RECOGNIZER_STEPS_MAX = 10000,    /* of a match; a pattern that needs more does not fit */
-    RECOGNIZER_MEMORY_MAX_KIB = 256, /* of the matcher */
-    RECOGNIZER_ON_S = 60,            /* later than this after a line, */
-    RECOGNIZER_ON_SECONDS = 10,      /* in as many different seconds: it has gone on */
+    RECOGNIZER_LOOKED_AT_MAX = 1000, /* bytes of a line that are matched */
+    RECOGNIZER_STEPS_MAX = 10000,    /* of one match; a pattern that needs more does not match */
+    RECOGNIZER_MEMORY_MAX_KIB = 256, /* for the matcher */
+    RECOGNIZER_ON_S = 60,            /* a rank that prints later than this after a line, */
+    RECOGNIZER_ON_SECONDS = 10,      /* in this many different seconds, has continued */
 };
 
 struct recognizer_entry {
@@ -70,7 +70,8 @@ struct recognizer *recognizer_new(const json_t *catalogue)
                                     PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
         if (!entry->code)
             continue;
-        (void)pcre2_jit_compile(entry->code, PCRE2_JIT_COMPLETE); /* only quicker */
+        (void)pcre2_jit_compile(entry->code, PCRE2_JIT_COMPLETE); /* optional: it only makes
+                                                                   * matching faster */
         entry->json = json;
         entry->tells = finding_tells_of(json);
         recognizer->count++;
@@ -94,12 +95,12 @@ void recognizer_free(struct recognizer *recognizer)
 /* --- Lines ------------------------------------------------------------------------------------ */
 
 struct recognizer_line {
-    const char *time; /* of a rank's log; NULL: it has none */
+    const char *time; /* of a rank's log; NULL: the line has no time */
     char text[RECOGNIZER_LOOKED_AT_MAX + 1];
     size_t size;
 };
 
-/* Whether the line begins as `2026-11-20T12:00:00.000Z `. */
+/* Whether the line begins with a time such as `2026-11-20T12:00:00.000Z `. */
 static bool line_has_time(const char *line, size_t size)
 {
     static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddZ ";
@@ -111,7 +112,7 @@ static bool line_has_time(const char *line, size_t size)
     return true;
 }
 
-/* Without the time, escape sequences (colours) and other control characters. */
+/* Removes the time, escape sequences (colours) and other control characters. */
 static void line_read(struct recognizer_line *line, const char *data, size_t size)
 {
     line->time = line_has_time(data, size) ? data : NULL;
@@ -132,7 +133,8 @@ static void line_read(struct recognizer_line *line, const char *data, size_t siz
     line->text[line->size] = '\0';
 }
 
-/* The beginning of the text, cut between characters; what is no UTF-8 is replaced. */
+/* Copies the beginning of the text. Cuts only between characters, and replaces bytes that are not
+ * UTF-8. */
 static void line_shorten(const char *text, char ret_line[FINDING_LINE_MAX + 1])
 {
     size_t size = strlen(text);
@@ -150,7 +152,7 @@ static void line_shorten(const char *text, char ret_line[FINDING_LINE_MAX + 1])
     json_decref(string);
 }
 
-/* torch puts the rank before what its processes print to one place. */
+/* torch prints the rank at the beginning of a line when several processes print to one place. */
 static int line_rank(const char *text)
 {
     unsigned rank;
@@ -174,12 +176,13 @@ static const struct recognizer_entry *line_find(const struct recognizer *recogni
 
 /* --- Looking ---------------------------------------------------------------------------------- */
 
-/* The best line so far that tells in one way. */
+/* The best line so far of one kind: cause, sign or consequence. */
 struct recognizer_slot {
     bool is_taken;
     struct finding finding;
-    time_t second;          /* 0: not known */
-    unsigned later_seconds; /* in which something was printed, after it went on */
+    time_t second;          /* 0: unknown */
+    unsigned later_seconds; /* different seconds with output, more than RECOGNIZER_ON_S after the
+                             * line */
 };
 
 static time_t recognizer_second(const char *stamp)
@@ -203,7 +206,7 @@ static void recognizer_take(struct recognizer_slot *slot, const struct recognize
         (void)snprintf(slot->finding.time, sizeof slot->finding.time, "%.24s", line->time);
 }
 
-/* Something was printed in another second. */
+/* Notes that the rank printed something in a new second. */
 static void recognizer_go_on(struct recognizer_slot *slots, time_t second)
 {
     for (int i = 0; i < FINDING_TELLS_COUNT; i++) {

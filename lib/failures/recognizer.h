@@ -1,11 +1,11 @@
-/* Finds, in the newest lines of a rank's log, the one that tells why it failed.
+/* Finds the line that shows why a rank failed, in the newest lines of the rank's log.
  *
- * A catalogue's entries tell in three ways. A line that tells a *cause* (out of memory) stands
- * before one that is a *sign* (an exception, a segmentation fault), and that before a *consequence*
- * (what other ranks say when one has died). Of causes and consequences the earliest counts, as the
- * later follow from it; of signs within one rank the newest, as programs print exceptions that they
- * live through. A rank that printed in ten different seconds more than a minute after a line has
- * gone on from it: that line does not count. */
+ * A catalogue entry is of one of three kinds. A *cause* (out of memory) is preferred to a *sign*
+ * (an exception, a segmentation fault). A sign is preferred to a *consequence* (what other ranks
+ * print when one rank has died). The earliest cause or consequence counts, because later ones
+ * follow from it. The newest sign within one rank counts, because programs also print exceptions
+ * that they handle. If a rank printed in ten different seconds, more than a minute after a line,
+ * the rank has continued, and that line does not count. */
 #ifndef PHASED_LIB_FAILURES_RECOGNIZER_H
 #define PHASED_LIB_FAILURES_RECOGNIZER_H
 
@@ -21,27 +21,29 @@ enum {
     FINDING_TIME_SIZE = 25, /* 2026-11-20T12:00:00.000Z */
 };
 
-/* The stronger, the smaller. */
+/* A smaller value is stronger evidence. */
 enum finding_tells { FINDING_CAUSE, FINDING_SIGN, FINDING_CONSEQUENCE, FINDING_TELLS_COUNT };
 
 struct finding {
-    const json_t *entry; /* of the catalogue, borrowed from the recognizer */
+    const json_t *entry; /* in the catalogue, borrowed from the recognizer */
     enum finding_tells tells;
-    char time[FINDING_TIME_SIZE];    /* when the line was printed; empty: not known */
+    char time[FINDING_TIME_SIZE];    /* when the line was printed; empty: unknown */
     char line[FINDING_LINE_MAX + 1]; /* shortened, UTF-8, without control characters */
-    int rank;                        /* as the line itself says ([rank3]: ...); -1: it does not */
+    int rank;                        /* from the line itself ([rank3]: ...); -1: the line does not
+                                      * say it */
 };
 
-/* Keeps a reference to the catalogue. Entries that are not understood are left out. */
+/* Keeps a reference to the catalogue. Entries that cannot be read are left out. */
 struct recognizer *recognizer_new(const json_t *catalogue);
 void recognizer_free(struct recognizer *recognizer); /* Accepts NULL. */
 
-/* Looks through `lines`, of which each may begin with the time of a rank's log. False: none of them
- * is known. Bounded: what a pattern may try is, and a long line is looked at in its beginning. */
+/* Searches `lines`. Each line may begin with the time of a rank's log. False: no line matches an
+ * entry. The effort is bounded: a pattern has limits, and only the beginning of a long line is
+ * matched. */
 bool recognizer_look(const struct recognizer *recognizer, const char *lines, size_t size,
                      struct finding *ret_finding);
 
-/* How a line tells by the catalogue's word; FINDING_SIGN where that is none. */
+/* The kind of the entry; FINDING_SIGN if the catalogue's word for it is unknown. */
 enum finding_tells finding_tells_of(const json_t *entry);
 
 #endif

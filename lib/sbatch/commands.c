@@ -1,5 +1,5 @@
-/* Looks for commands by the grammar of the shell: quotes, substitutions, here documents, and the
- * words after which a command begins. */
+/* Finds commands by the grammar of the shell: quotes, substitutions, here documents, and the words
+ * after which a command begins. */
 #include "lib/sbatch/commands.h"
 
 #include "lib/text.h"
@@ -14,16 +14,17 @@ enum { COMMANDS_DEPTH_MAX = 64, COMMANDS_HERE_MAX = 8 };
 
 struct commands {
     const char *at, *command;
-    char inside[COMMANDS_DEPTH_MAX]; /* what is open: `"`, `(`, `$` for $( ), `=` for NAME=$( ) */
+    char inside[COMMANDS_DEPTH_MAX]; /* open brackets and quotes: `"`, `(`, `$` for $( ), `=` for
+                                      * NAME=$( ) */
     size_t depth;
-    bool begins;        /* a word here would be a command */
+    bool begins;        /* the next word is a command */
     bool is_assignment; /* within NAME=value before a command */
     struct {
-        const char *word; /* that ends it */
+        const char *word; /* the word that ends the document */
         size_t size;
     } here[COMMANDS_HERE_MAX]; /* documents that begin on the next line */
     size_t here_count;
-    const char *found; /* where the command begins; NULL: not yet */
+    const char *found; /* where the command begins; NULL: not found yet */
 };
 
 static void commands_push(struct commands *commands, char what)
@@ -44,7 +45,7 @@ static char commands_top(const struct commands *commands)
     return commands->depth ? commands->inside[commands->depth - 1] : '\0';
 }
 
-/* `at` is at the name behind `<<`. */
+/* Notes a here document. `at` is at the name after `<<`. */
 static void commands_note_here(struct commands *commands)
 {
     const char *at = commands->at + strspn(commands->at, "-");
@@ -58,7 +59,7 @@ static void commands_note_here(struct commands *commands)
     commands->at = at + size + strspn(at + size, "'\"");
 }
 
-/* Passes the here documents that begin behind the end of a line. */
+/* Skips the here documents that begin after the end of a line. */
 static void commands_skip_here(struct commands *commands)
 {
     for (size_t i = 0; i < commands->here_count;) {
@@ -73,7 +74,7 @@ static void commands_skip_here(struct commands *commands)
     commands->here_count = 0;
 }
 
-/* Whether the command that was asked for begins with this word. */
+/* Whether the wanted command begins with this word. */
 static bool commands_is_it(const struct commands *commands, const char *word, size_t size)
 {
     size_t first = strcspn(commands->command, " ");
@@ -119,7 +120,7 @@ static void commands_read_quoted(struct commands *commands)
         commands_push_substitution(commands);
 }
 
-/* Signs that part words or commands. */
+/* Reads a character that separates words or commands. */
 static void commands_read_sign(struct commands *commands)
 {
     const char *at = commands->at++;
@@ -135,13 +136,13 @@ static void commands_read_sign(struct commands *commands)
         commands->begins = true;
         commands->is_assignment = false;
         break;
-    case '&': /* not that of 2>&1 */
+    case '&': /* but not the & of 2>&1 */
         commands->begins = commands->begins || at[-1] != '>';
         break;
     case '(':
         commands_push(commands, '(');
         break;
-    case ')': /* behind a substitution the word goes on, behind a subshell or a pattern it ends */
+    case ')': /* the word continues after a substitution, and ends after a subshell or a pattern */
         commands->begins = commands_top(commands) != '$';
         commands->is_assignment = commands_top(commands) == '=';
         commands->depth -= commands->depth && commands_top(commands) != '"';

@@ -1,11 +1,10 @@
-/* Which commands a shell script runs, as far as its text tells. */
+/* Finds the commands that a shell script runs, by its text. */
 #ifndef PHASED_LIB_SBATCH_COMMANDS_H
 #define PHASED_LIB_SBATCH_COMMANDS_H
 
-/* Where the script first runs `command`, a program with or without a first argument ("sbatch",
- * "scontrol requeue"), in a place where bash would start it: not in a comment, in quotes, in a here
- * document or as the argument of another command. NULL: nowhere. What a variable holds is not
- * known. */
+/* Returns where the script first runs `command`, a program with or without a first argument
+ * ("sbatch", "scontrol requeue"). Comments, quotes, here documents and arguments of other commands
+ * do not count. The values of variables are unknown. NULL: the script does not run it. */
 const char *commands_find(const char *script, const char *command);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reading --dependency where jobs may also be named by what their scripts are called: a file with
- * #SBATCH lines has no number to write there yet. */
+/* Reads --dependency. A script may name another script by its job name instead of a job's number: a
+ * file with #SBATCH lines cannot know the number yet. */
 #include "lib/sbatch/dependency.h"
 
 #include "lib/sbatch/script.h"
@@ -11,7 +11,7 @@
 
 static const char option[] = "dependency";
 
-/* Where the scripts are: what sbatch_dependency_read() was given. */
+/* The scripts that can be named: the arguments of sbatch_dependency_read(). */
 struct names {
     const struct sbatch_script *script;
     const struct sbatch_earlier *earlier;
@@ -23,7 +23,8 @@ static bool is_called(const struct dependency_part *part, const char *name)
     return strlen(name) == part->size && strncasecmp(name, part->word, part->size) == 0;
 }
 
-/* The phase of an earlier script, or NULL. Of several of one title it is the last. */
+/* The phase of an earlier script, or NULL. If several scripts have the title, the last one
+ * counts. */
 static const char *find(const struct names *names, const struct dependency_part *part)
 {
     for (size_t i = names->count; i > 0; i--)
@@ -52,7 +53,7 @@ static void add_phase(struct text *after, const char *phase)
     struct text padded = {0}, wanted = {0};
     text_addf(&padded, ", %s,", text_string(after));
     text_addf(&wanted, ", %s,", phase);
-    if (!strstr(text_string(&padded), text_string(&wanted))) /* said twice */
+    if (!strstr(text_string(&padded), text_string(&wanted))) /* listed once */
         text_addf(after, "%s%s", after->size ? ", " : "", phase);
     text_fini(&padded);
     text_fini(&wanted);
@@ -110,7 +111,8 @@ void sbatch_dependency_read(const struct sbatch_script *script,
         else
             take_name(&names, &part, has_choice, &ret_dependency->after);
     }
-    if (ret_dependency->kept.size && !ret_dependency->after.size) { /* as it was written */
+    if (ret_dependency->kept.size && !ret_dependency->after.size) { /* keep the text as it was
+                                                                     * written */
         text_clear(&ret_dependency->kept);
         text_add(&ret_dependency->kept, value);
     }

@@ -1,4 +1,4 @@
-/* What --dependency of a script becomes: phases that come before, and jobs of Slurm. */
+/* Translates --dependency of a script into phases that come before, and jobs of Slurm. */
 #ifndef PHASED_LIB_SBATCH_DEPENDENCY_H
 #define PHASED_LIB_SBATCH_DEPENDENCY_H
 
@@ -8,18 +8,19 @@
 
 struct sbatch_script;
 
-/* A script that was read before. Borrowed. */
+/* A script that was read earlier. The strings are borrowed. */
 struct sbatch_earlier {
-    const char *title; /* of the script, as --job-name says it */
+    const char *title; /* the script's --job-name */
     const char *phase;
 };
 
 struct sbatch_dependency {
-    struct text after; /* `prepare, data`: phases that are named; empty: none is */
-    struct text kept;  /* what stays for Slurm */
+    struct text after; /* `prepare, data`: the named phases; empty: no phase */
+    struct text kept;  /* the part that stays an option of Slurm */
 };
 
-/* Without a --dependency both are empty. What cannot be done is a problem at the option. */
+/* Reads the option. Both texts are empty without --dependency. A value that phased cannot express
+ * becomes a problem of the option. */
 void sbatch_dependency_read(const struct sbatch_script *script,
                             const struct sbatch_earlier *earlier, size_t count,
                             struct sbatch_dependency *ret_dependency);

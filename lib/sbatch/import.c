@@ -1,4 +1,4 @@
-/* Writing a workflow from sbatch scripts. */
+/* Writes a workflow from sbatch scripts. */
 #include "lib/sbatch/import.h"
 
 #include "lib/error.h"
@@ -25,13 +25,13 @@
 
 enum { NAME_MAX_SIZE = 48, TIME_DEFAULT_MIN = 24 * 60 };
 
-/* One script on its way into a phase. */
+/* One script that becomes a phase. */
 struct import {
     struct sbatch_script script;
     struct sbatch_shape shape;
     struct sbatch_dependency dependency;
-    char *title;        /* what people call the script */
-    char *name;         /* of the phase */
+    char *title;        /* the name of the script for people */
+    char *name;         /* the name of the phase */
     const char *before; /* the phase before, or NULL */
     const struct sbatch_arguments *arguments;
     struct text env;   /* lines of `env:` */
@@ -43,7 +43,8 @@ static const char *value_of(const struct import *import, const char *option)
     return sbatch_given(&import->script, option)->value;
 }
 
-/* What --signal asks for, as a `stop_signal`; NULL where that has no such. */
+/* Returns the signal of --signal as a `stop_signal`; NULL: `stop_signal` does not have this
+ * signal. */
 static const char *signal_of(const struct import *import)
 {
     static const struct {
@@ -63,7 +64,7 @@ static const char *signal_of(const struct import *import)
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* Its file without folders and ending. */
+/* Returns the name of the file without folders and extension. */
 static char *title_of_file(const struct sbatch_script *script)
 {
     const char *slash = strrchr(script->file, '/');
@@ -73,14 +74,14 @@ static char *title_of_file(const struct sbatch_script *script)
                        base);
 }
 
-/* What a script is called: its --job-name, or its file. */
+/* Returns the script's --job-name, or else the name of its file. */
 static char *title_of(const struct sbatch_script *script)
 {
     const char *job = sbatch_given(script, "job-name")->value;
     return job && *job ? xstrdup(job) : title_of_file(script);
 }
 
-/* As names of phases may be: letters, digits and `_`. Empty when the title has none. */
+/* Makes a phase name: letters, digits and `_`. Empty if the title has no such characters. */
 static char *name_from(const char *title)
 {
     struct text text = {0};
@@ -98,7 +99,7 @@ static char *name_from(const char *title)
     return text_steal(&text);
 }
 
-/* A --job-name of other letters than names may have gives way to the name of the file. */
+/* If --job-name has no characters for a phase name, the name of the file is used. */
 static char *name_of(const struct import *import)
 {
     char *name = name_from(import->title);
@@ -121,7 +122,7 @@ static char *name_among(const struct import *imports, size_t count, char *name)
         if (text_equal(imports[i].name, unique)) {
             free(unique);
             unique = text_format("%s_%zu", name, number++);
-            i = (size_t)-1; /* once more from the first */
+            i = (size_t)-1; /* start again with the first */
         }
     free(name);
     return unique;
@@ -154,7 +155,7 @@ static void keep_env(struct import *import, const char *name, const char *value)
     text_add(&import->env, "\n");
 }
 
-/* What names phases is written as `after:`. */
+/* The part that names phases becomes `after:`. */
 static void take_dependency(struct import *import)
 {
     const struct sbatch_dependency *dependency = &import->dependency;
@@ -171,7 +172,7 @@ static void take_dependency(struct import *import)
     keep_slurm(import, "dependency", text_string(&dependency->kept));
 }
 
-/* "ALL,A=1,B": the whole environment is taken anyway, so only what has a value matters. */
+/* "ALL,A=1,B": phased always takes the whole environment, so only items with a value matter. */
 static void take_export(struct import *import)
 {
     const char *value = value_of(import, "export");
@@ -209,8 +210,8 @@ static void take_nice(struct import *import)
     keep_slurm(import, "nice", *value ? value : "100");
 }
 
-/* Slurm's signal is not asked for: phased has its own way to tell programs to stop, which is the
- * same before a preemption, and there only TERM goes without a `checkpoint`. */
+/* Slurm's signal is not requested: phased itself stops programs before the time limit and at a
+ * preemption. Without a `checkpoint` it sends only TERM. */
 static void take_signal(struct import *import)
 {
     const char *value = value_of(import, "signal");
@@ -240,7 +241,7 @@ static void take_stdout(struct import *import)
     take_output(import, "output");
 }
 
-/* One line says it for both. */
+/* Warns only if --output does not: one warning covers both. */
 static void take_stderr(struct import *import)
 {
     if (!value_of(import, "output"))
@@ -252,15 +253,15 @@ static void take_share(struct import *import)
     keep_slurm(import, "oversubscribe", "true");
 }
 
-/* Those that stay what they are: flags are true. */
+/* Keeps an option of Slurm as it is. The value of a flag is true. */
 static void take_slurm(struct import *import, const struct sbatch_option *option)
 {
     const char *value = value_of(import, option->name);
     keep_slurm(import, option->name, option->value == SBATCH_NONE ? "true" : value);
 }
 
-/* Of the options that have a place of their own in a phase, those with a function; the others are
- * read where they are written. */
+/* The functions for options with a key of their own in a phase. Other options of this kind are read
+ * where they are written. */
 static const struct {
     const char *name;
     void (*take)(struct import *import);
@@ -300,8 +301,8 @@ static void take_options(struct import *import)
         case SBATCH_REFUSED:
             sbatch_refuse(&import->script, option->name, "%s", option->detail);
             break;
-        case SBATCH_SHAPE:   /* sbatch_shape_read() */
-        case SBATCH_DROPPED: /* nothing is lost */
+        case SBATCH_SHAPE:   /* read by sbatch_shape_read() */
+        case SBATCH_DROPPED: /* needs no warning */
             break;
         }
     }
@@ -309,7 +310,7 @@ static void take_options(struct import *import)
         keep_slurm(import, "gres", text_string(&import->shape.gres));
 }
 
-/* sbatch has more than one word for no limit at all. */
+/* sbatch has several words for "no limit". */
 static bool is_endless(const char *time)
 {
     return strcasecmp(time, "UNLIMITED") == 0 || strcasecmp(time, "INFINITE") == 0 ||
@@ -425,7 +426,7 @@ static void add_phase(struct import *import, struct text *spec)
     add_run(import, spec);
 }
 
-/* What a script does to go on by itself, and phased does for it. */
+/* Warns about commands by which a script restarts itself: phased does that. */
 static void warn_of_body(const struct import *import)
 {
     static const struct {
@@ -461,7 +462,7 @@ static void import_fini(struct import *import)
     free(import->name);
 }
 
-/* What was not in the scripts, so that whoever reads the file knows where it comes from. */
+/* Notes values that came from the environment, so that a reader of the file knows their source. */
 static void add_variables(const struct import *import, struct text *spec)
 {
     for (size_t i = 0; i < sbatch_option_count; i++) {
@@ -474,7 +475,7 @@ static void add_variables(const struct import *import, struct text *spec)
     }
 }
 
-/* The workflow's name may have `-` and `.` too, but what is a phase's name will do. */
+/* The name of a workflow may also have `-` and `.`, but the name of a phase is good enough. */
 static void add_head(const struct import *first, size_t count, struct text *spec)
 {
     text_addf(spec, "# Written by `phasectl import` from %s.\n",
@@ -488,13 +489,13 @@ static void read_dependency(struct import *imports, size_t index)
     struct sbatch_earlier *earlier = xcalloc(index + 1, sizeof *earlier);
     size_t count = 0;
     for (size_t i = 0; i < index; i++)
-        if (imports[i].name) /* else it was no script */
+        if (imports[i].name) /* NULL: the file was not a script */
             earlier[count++] = (struct sbatch_earlier){imports[i].title, imports[i].name};
     sbatch_dependency_read(&imports[index].script, earlier, count, &imports[index].dependency);
     free(earlier);
 }
 
-/* False when it is no script at all. */
+/* False: the file is not a script. */
 static bool import_read(struct import *imports, size_t index, const struct sbatch_source *source,
                         char *const *environment, struct spec_problems *problems)
 {
@@ -509,7 +510,7 @@ static bool import_read(struct import *imports, size_t index, const struct sbatc
     sbatch_shape_read(&import->script, &import->shape);
     import->title = title_of(&import->script);
     import->name = name_among(imports, index, name_of(import));
-    import->before = index ? imports[index - 1].name : NULL; /* NULL where that was no script */
+    import->before = index ? imports[index - 1].name : NULL; /* NULL: that file was not a script */
     read_dependency(imports, index);
     return true;
 }

@@ -124,7 +124,7 @@ const size_t sbatch_option_count = sizeof sbatch_options / sizeof *sbatch_option
 
 const struct sbatch_option *sbatch_option_find(const char *name, const char **ret_nearest)
 {
-    if (text_equal(name, "tasks-per-node")) /* sbatch's own second name */
+    if (text_equal(name, "tasks-per-node")) /* sbatch's second name for it */
         name = "ntasks-per-node";
     const struct sbatch_option *found = NULL;
     const char *names[SBATCH_OPTIONS_MAX];

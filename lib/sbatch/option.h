@@ -1,24 +1,25 @@
-/* The options of sbatch (22.05, and the letters of before), and what becomes of each in a
- * workflow. The only list of them. */
+/* The options of sbatch 22.05, with the letters of earlier releases, and what becomes of each
+ * option in a workflow. This is the only list of them. */
 #ifndef PHASED_LIB_SBATCH_OPTION_H
 #define PHASED_LIB_SBATCH_OPTION_H
 
 #include <stddef.h>
 
 enum sbatch_value {
-    SBATCH_NONE,     /* --hold */
-    SBATCH_NEEDED,   /* --nodes=2, --nodes 2, -N2, -N 2 */
-    SBATCH_OPTIONAL, /* --exclusive, --exclusive=user; after a letter only if joined to it */
+    SBATCH_NONE,     /* has no value: --hold */
+    SBATCH_NEEDED,   /* needs a value: --nodes=2, --nodes 2, -N2, -N 2 */
+    SBATCH_OPTIONAL, /* may have a value: --exclusive, --exclusive=user; after a letter only without
+                      * a blank */
 };
 
 enum sbatch_fate {
     SBATCH_SHAPE,   /* nodes, tasks, CPUs and GPUs: sbatch_shape_read() */
-    SBATCH_OWN,     /* a key of the phase: import.c has one place for each */
+    SBATCH_OWN,     /* becomes a key of the phase; import.c has one place for each */
     SBATCH_SLURM,   /* stays an option of Slurm, under `slurm:` */
-    SBATCH_STEP,    /* for srun inside the script: the variable `detail` */
-    SBATCH_DROPPED, /* phased does so anyway, or it means nothing here */
+    SBATCH_STEP,    /* goes to srun inside the script by the variable `detail` */
+    SBATCH_DROPPED, /* phased does so anyway, or the option means nothing here */
     SBATCH_WARNED,  /* left out; `detail` says why */
-    SBATCH_REFUSED, /* `detail` says why */
+    SBATCH_REFUSED, /* is an error; `detail` says why */
 };
 
 struct sbatch_option {
@@ -34,8 +35,8 @@ enum { SBATCH_OPTIONS_MAX = 128 };
 extern const struct sbatch_option sbatch_options[];
 extern const size_t sbatch_option_count;
 
-/* The option called `name`, or the only one whose name begins so; NULL when there is none, with
- * the nearest name (or NULL) in `ret_nearest`. */
+/* Returns the option of this name, or the only option whose name begins with it. NULL: there is no
+ * such option; `ret_nearest` is the nearest name or NULL. */
 const struct sbatch_option *sbatch_option_find(const char *name, const char **ret_nearest);
 const struct sbatch_option *sbatch_option_of_letter(char letter);
 

@@ -1,4 +1,4 @@
-/* Reading the lines of an sbatch script. */
+/* Reads the lines of an sbatch script. */
 #include "lib/sbatch/script.h"
 
 #include "lib/memory.h"
@@ -12,7 +12,7 @@
 
 static const char directive[] = "#SBATCH";
 
-/* One line as it is read: words are taken from it one by one. */
+/* One line that is being read word by word. */
 struct reader {
     struct sbatch_script *script;
     const char *line, *at, *end;
@@ -62,7 +62,7 @@ static void complain(const struct reader *reader, enum spec_severity severity, c
                       (unsigned)(at - reader->line) + 1, path, "%s", message);
 }
 
-/* The next word, with its quotes taken off; false at the end of the line or a comment. */
+/* Reads the next word without its quotes. False: the line ends, or a comment begins. */
 static bool next_word(struct reader *reader, struct text *word, const char **ret_begin)
 {
     text_clear(word);
@@ -76,7 +76,8 @@ static bool next_word(struct reader *reader, struct text *word, const char **ret
         char c = *reader->at;
         if (!quote && is_blank(c))
             break;
-        if (c == '\\' && reader->at + 1 == reader->end) /* continues nothing: sbatch drops it */
+        if (c == '\\' && reader->at + 1 == reader->end) /* there is no next line to join: sbatch
+                                                         * drops the backslash */
             continue;
         if (c == '\\' && reader->at + 1 < reader->end && quote != '\'') {
             text_add_bytes(word, ++reader->at, 1);
@@ -113,7 +114,8 @@ static void give(struct reader *reader, const struct sbatch_option *option, cons
     sbatch_give(reader->script, option, &given);
 }
 
-/* An option whose name is known; `joined` is the value that was written with it, or NULL. */
+/* Takes an option whose name is known. `joined` is the value that was written after `=`, or
+ * NULL. */
 static void take_option(struct reader *reader, const struct sbatch_option *option,
                         const char *joined, const char *begin)
 {
@@ -151,7 +153,7 @@ static void take_long(struct reader *reader, char *name, const char *begin)
     free(message);
 }
 
-/* -N2, -N 2, and letters without a value joined, -vQ. */
+/* Reads -N2, -N 2, and joined letters without a value, such as -vQ. */
 static void take_letters(struct reader *reader, const char *letters, const char *begin)
 {
     while (*letters) {
@@ -160,7 +162,7 @@ static void take_letters(struct reader *reader, const char *letters, const char 
             char *message = text_format("sbatch has no option -%c", *letters);
             complain(reader, SPEC_ERROR, begin, "", message);
             free(message);
-            reader->at = reader->end; /* whether it had a value is not known */
+            reader->at = reader->end; /* an unknown option may have a value: skip the line */
             return;
         }
         letters++;
@@ -244,7 +246,7 @@ void sbatch_script_read(struct sbatch_script *script, const char *file, const ch
         return;
     }
     struct reader reader = {.script = script};
-    script->lines_left_out = 1; /* the interpreter's */
+    script->lines_left_out = 1; /* the line of the interpreter */
     for (const char *at = data; at < data + size; at = reader.end + 1) {
         const char *end = memchr(at, '\n', (size_t)(data + size - at));
         const char *next = end ? end : data + size;

@@ -1,8 +1,8 @@
-/* One sbatch script: what its #SBATCH lines say, as sbatch reads them, and the rest of it.
+/* One sbatch script: its #SBATCH lines, read as sbatch reads them, and the rest of the script.
  *
- * sbatch takes the lines before the first command that begin with `#SBATCH`; words are parted by
- * blanks, may be quoted, and end at a `#`. What is said twice is said by the last. Variables are
- * not expanded there. */
+ * sbatch reads the lines that begin with `#SBATCH` before the first command. Words are separated by
+ * blanks, may be quoted, and end at a `#`. If an option is given twice, the last one counts.
+ * Variables are not expanded. */
 #ifndef PHASED_LIB_SBATCH_SCRIPT_H
 #define PHASED_LIB_SBATCH_SCRIPT_H
 
@@ -15,40 +15,41 @@
 struct spec_problems;
 
 struct sbatch_given {
-    char *value; /* NULL: not given; empty: given without one */
+    char *value; /* NULL: the option was not given; empty: it has no value */
     unsigned line, column;
-    const char *variable; /* of the environment that said so; NULL: a line did */
+    const char *variable; /* the environment variable that gave the option; NULL: a line did */
 };
 
 struct sbatch_script {
     const char *file;  /* borrowed */
     char *interpreter; /* the first line after `#!` */
-    bool keeps_lines;  /* set before: the lines of `body` have their places in the file */
-    struct text body;  /* the other lines but #SBATCH ones (empty where they keep their place), each
-                        * ended by one '\n' */
-    unsigned lines_left_out; /* of the file, before the first command of `body` */
+    bool keeps_lines;  /* set by the caller: lines of `body` keep their line numbers */
+    struct text body;  /* all lines except #SBATCH lines, each ended by one '\n'; with `keeps_lines`
+                        * a #SBATCH line becomes an empty line */
+    unsigned lines_left_out; /* lines of the file that are missing before the first command of
+                              * `body` */
     struct sbatch_given given[SBATCH_OPTIONS_MAX]; /* in the order of sbatch_options */
     struct spec_problems *problems;                /* borrowed */
 };
 
-/* Whether a file is meant as a script and not as a workflow: it begins with `#!`, be it after a
- * mark of byte order, or has #SBATCH lines, and no `phases:`. It may be a bad one. */
+/* Whether a file is a script and not a workflow: it begins with `#!`, with or without a byte order
+ * mark, or it has #SBATCH lines and no `phases:`. The script may still have errors. */
 bool sbatch_is_script(const char *data, size_t size);
 
-/* Reads the script, which is zero-initialised but for `keeps_lines`; what is wrong with it goes to
+/* Reads the script. `script` must be zero-initialised, except `keeps_lines`. Errors go to
  * `problems`. */
 void sbatch_script_read(struct sbatch_script *script, const char *file, const char *data,
                         size_t size, struct spec_problems *problems);
-/* Replaces what was said of the option; takes over the value. */
+/* Replaces the value of the option. Takes `value`. */
 void sbatch_give(struct sbatch_script *script, const struct sbatch_option *option,
                  const struct sbatch_given *given);
 void sbatch_script_fini(struct sbatch_script *script);
 
-/* What was given for the option of this name, which is in the table; its value is NULL if nothing
- * was. */
+/* Returns what was given for the option of this name, which must be in the table. Its value is NULL
+ * if the option was not given. */
 const struct sbatch_given *sbatch_given(const struct sbatch_script *script, const char *name);
 
-/* Adds a problem at the place where the option was given, or of the variable that gave it. */
+/* Adds a problem at the line that gave the option, or for the variable that gave it. */
 void sbatch_refuse(const struct sbatch_script *script, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void sbatch_warn(const struct sbatch_script *script, const char *name, const char *format, ...)

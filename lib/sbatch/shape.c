@@ -1,4 +1,4 @@
-/* Reading the options that say how large a job is. */
+/* Reads the options that say how large a job is. */
 #include "lib/sbatch/shape.h"
 
 #include "lib/error.h"
@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many GPUs as nodes have that most people know: more need a word about nodes. */
+/* Common nodes have at most SHAPE_GPUS_KNOWN GPUs. More GPUs need an option about nodes. */
 enum { SHAPE_NUMBER_MAX = 1000000, SHAPE_GPUS_KNOWN = 8 };
 
-/* A number of GPUs as one option says it. */
+/* The GPUs that one option asks for. */
 struct gpus {
-    uint32_t count; /* 0: not said */
+    uint32_t count; /* 0: not given */
     char type[UNITS_GPU_TYPE_SIZE];
 };
 
-/* The whole number, from 1, of an option; 0 where there is none, or none that is good. */
+/* Returns the value of an option, a whole number from 1; 0: the option is absent or wrong. */
 static uint32_t number_of(const struct sbatch_script *script, const char *name)
 {
     const char *value = sbatch_given(script, name)->value;
@@ -32,7 +32,7 @@ static uint32_t number_of(const struct sbatch_script *script, const char *name)
     return 0;
 }
 
-/* "2", or "2-4", of which phased takes what is enough. */
+/* Reads "2" or "2-4". phased takes the least number of a range. */
 static uint32_t nodes_of(const struct sbatch_script *script)
 {
     const char *value = sbatch_given(script, "nodes")->value;
@@ -69,7 +69,7 @@ static void gpus_read(const struct sbatch_script *script, const char *name, cons
         sbatch_refuse(script, name, "%s", err.message);
 }
 
-/* The part of --gres behind "gpu": nothing, ":8", ":h100" or ":h100:8". */
+/* Reads the part of --gres after "gpu": nothing, ":8", ":h100" or ":h100:8". */
 static void gres_read_gpus(const struct sbatch_script *script, const char *text, struct gpus *gpus)
 {
     const char *last = strrchr(text, ':');
@@ -88,7 +88,7 @@ static struct gpus gpus_of(const struct sbatch_script *script, const char *name)
     return gpus;
 }
 
-/* "gpu:h100:8,nvme:1": the GPUs to `ret_gpus`, the others to `rest`. */
+/* Reads "gpu:h100:8,nvme:1": GPUs go to `ret_gpus`, other items to `rest`. */
 static void gres_read(const struct sbatch_script *script, struct text *rest, struct gpus *ret_gpus)
 {
     const char *value = sbatch_given(script, "gres")->value;
@@ -120,7 +120,7 @@ static void take_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
         (void)snprintf(shape->gpu_type, sizeof shape->gpu_type, "%s", type);
 }
 
-/* sbatch would look for nodes that have so many in all; a phase wants to know how many nodes. */
+/* sbatch would look for nodes with this total. A phase needs the number of nodes. */
 static void check_total(const struct sbatch_script *script, const char *name, uint32_t total)
 {
     if (!sbatch_given(script, "nodes")->value && total > SHAPE_GPUS_KNOWN &&
@@ -130,7 +130,7 @@ static void check_total(const struct sbatch_script *script, const char *name, ui
                       total, divided(total, SHAPE_GPUS_KNOWN));
 }
 
-/* After the nodes and the tasks are known. */
+/* Reads the GPUs. The nodes and tasks must be known. */
 static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *script)
 {
     struct gpus gpus = {0};
@@ -155,7 +155,8 @@ static void read_gpus(struct sbatch_shape *shape, const struct sbatch_script *sc
 
 /* --- Nodes, tasks and CPUs -------------------------------------------------------------------- */
 
-/* How many nodes there must be, from what is wanted in all and on each; 0: nothing says it. */
+/* Returns how many nodes follow from the totals and the numbers per node; 0: the options do not say
+ * it. */
 static uint32_t nodes_by_parts(const struct sbatch_script *script, uint32_t tasks)
 {
     uint32_t tasks_per_node = number_of(script, "ntasks-per-node");
@@ -167,7 +168,7 @@ static uint32_t nodes_by_parts(const struct sbatch_script *script, uint32_t task
         return divided(tasks, tasks_per_node);
     if (gpus && gpus_per_node)
         return divided(gpus, gpus_per_node);
-    /* Slurm takes as many nodes as have the GPUs together. */
+    /* Slurm takes enough nodes for the total of GPUs. */
     return gpus > SHAPE_GPUS_KNOWN && tasks_per_node ? divided(gpus, SHAPE_GPUS_KNOWN) : 0;
 }
 
@@ -185,7 +186,7 @@ static void read_tasks(struct sbatch_shape *shape, const struct sbatch_script *s
     shape->cpus_per_task = number_of(script, "cpus-per-task");
 }
 
-/* So many tasks as the GPUs make. */
+/* Derives the number of tasks from the GPUs. */
 static void read_tasks_per_gpu(struct sbatch_shape *shape, const struct sbatch_script *script)
 {
     uint32_t per_gpu = number_of(script, "ntasks-per-gpu");

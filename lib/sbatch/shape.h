@@ -1,4 +1,4 @@
-/* Nodes, tasks, CPUs and GPUs of a script: sbatch's many ways to say them as the few of a phase. */
+/* Translates sbatch's many options for nodes, tasks, CPUs and GPUs into the few keys of a phase. */
 #ifndef PHASED_LIB_SBATCH_SHAPE_H
 #define PHASED_LIB_SBATCH_SHAPE_H
 
@@ -11,18 +11,18 @@ struct sbatch_script;
 
 struct sbatch_shape {
     uint32_t nodes;                     /* 1 and more */
-    uint32_t gpus;                      /* on each node; 0: none */
-    char gpu_type[UNITS_GPU_TYPE_SIZE]; /* empty: any */
-    uint32_t cpus;                      /* on each node; 0: not said */
-    uint32_t cpus_per_gpu;              /* 0: not said */
-    uint32_t tasks;                     /* of srun inside the script; 0: not said */
-    uint32_t tasks_per_node;            /* 0: not said */
-    uint32_t cpus_per_task;             /* 0: not said */
-    struct text gres;                   /* what is no GPU, as --gres has it */
+    uint32_t gpus;                      /* on each node; 0: no GPUs */
+    char gpu_type[UNITS_GPU_TYPE_SIZE]; /* empty: any type */
+    uint32_t cpus;                      /* on each node; 0: not given */
+    uint32_t cpus_per_gpu;              /* 0: not given */
+    uint32_t tasks;                     /* for srun inside the script; 0: not given */
+    uint32_t tasks_per_node;            /* 0: not given */
+    uint32_t cpus_per_task;             /* 0: not given */
+    struct text gres;                   /* the items of --gres that are not GPUs */
 };
 
-/* What is contradictory, or cannot be the same on each node, is a problem at its option. The shape
- * is usable then too. */
+/* Reads the shape. A contradiction, or a shape that differs between nodes, becomes a problem of its
+ * option. The shape is usable even then. */
 void sbatch_shape_read(const struct sbatch_script *script, struct sbatch_shape *ret_shape);
 void sbatch_shape_fini(struct sbatch_shape *shape);
 

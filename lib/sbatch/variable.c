@@ -12,8 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* In the order of sbatch(1); of two for one option the later counts. SBATCH_DEBUG, and those of
- * SLURM_* that say how sbatch itself behaves, mean nothing for a phase. */
+/* In the order of sbatch(1). If two variables set one option, the later one counts. SBATCH_DEBUG,
+ * and the SLURM_* variables that control sbatch itself, mean nothing for a phase. */
 static const struct {
     const char *name, *option;
 } variables[] = {
@@ -89,7 +89,7 @@ static bool is_utf8(const char *value)
     return string;
 }
 
-/* Of a flag: nothing, `yes` or a number but 0. */
+/* Whether the variable sets a flag: it is empty, `yes` or a number other than 0. */
 static bool is_set(const char *value)
 {
     return !*value || strcasecmp(value, "yes") == 0 || strtol(value, NULL, 10) != 0;

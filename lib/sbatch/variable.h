@@ -1,10 +1,11 @@
-/* The variables that sbatch reads as options: what they say counts more than what a script says. */
+/* The environment variables that sbatch reads as options. They override the script. */
 #ifndef PHASED_LIB_SBATCH_VARIABLE_H
 #define PHASED_LIB_SBATCH_VARIABLE_H
 
 struct sbatch_script;
 
-/* Lays what `environment` says (`NAME=value`, ended by NULL) over the options of the script. */
+/* Applies the variables in `environment` (`NAME=value`, ended by NULL) to the options of the
+ * script. */
 void sbatch_variables_read(struct sbatch_script *script, char *const *environment);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writing the parts of a phase that came from a script. */
+/* Writes the parts of a phase that come from a script. */
 #include "lib/sbatch/write.h"
 
 #include "lib/error.h"
@@ -33,8 +33,8 @@ static bool is_plain(const char *value)
     return true;
 }
 
-/* Whether YAML takes it as it is: no control characters, and none of Unicode's other
- * ends of line (U+0085, U+2028, U+2029), nor a mark of byte order. */
+/* Whether YAML takes the string unchanged: it has no control characters, no other line ends of
+ * Unicode (U+0085, U+2028, U+2029), and no byte order mark. */
 static bool is_text(const char *string)
 {
     for (const char *at = string; *at; at++)
@@ -48,7 +48,7 @@ static bool is_text(const char *string)
     return true;
 }
 
-/* JSON's strings are YAML's too, as long as only what is text to YAML stands in them. */
+/* A JSON string is also a YAML string, if YAML allows all of its characters. */
 static void write_quoted(struct text *text, const char *value)
 {
     size_t flags = JSON_ENCODE_ANY | (is_text(value) ? 0 : JSON_ENSURE_ASCII);
@@ -85,7 +85,8 @@ void write_block(struct text *text, const struct text *lines)
         text_add(text, "\n");
         return;
     }
-    text_add(text, "|2\n"); /* by two more than the key, whatever the first line begins with */
+    text_add(text, "|2\n"); /* indented by two more than the key, whatever the first line begins
+                             * with */
     for (const char *at = text_string(lines); *at;) {
         size_t size = strcspn(at, "\n");
         if (size)
@@ -97,7 +98,7 @@ void write_block(struct text *text, const struct text *lines)
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-/* bash without options: what `run` is started by. */
+/* Whether the interpreter is bash without options, which also starts `run`. */
 static bool is_bash(const char *interpreter)
 {
     static const char *const names[] = {"/bin/bash", "/usr/bin/bash", "/usr/bin/env bash",
@@ -119,7 +120,7 @@ bool write_changes_folder(const struct sbatch_script *script)
            (folder[0] != '/' || script_uses(text_string(&script->body), "SLURM_SUBMIT_DIR"));
 }
 
-/* "2(x3),1": as Slurm spreads tasks over nodes. */
+/* Writes Slurm's distribution of tasks over nodes, such as "2(x3),1". */
 static void write_tasks_per_node(struct text *run, const struct sbatch_shape *shape, bool is_full)
 {
     uint32_t least = is_full ? shape->tasks % shape->tasks_per_node : shape->tasks / shape->nodes;
@@ -134,7 +135,7 @@ static void write_tasks_per_node(struct text *run, const struct sbatch_shape *sh
     text_add(run, "\"");
 }
 
-/* One word for bash, which keeps its line. */
+/* Writes one word for bash, without a line break. */
 static void write_word(struct text *run, const char *word)
 {
     if (!strchr(word, '\n')) {
@@ -159,7 +160,7 @@ static void write_variable(struct text *run, const char *name, const char *value
         write_word(run, value);
 }
 
-/* What srun inside the script reads as its own options, as it was said. */
+/* Writes the options that srun inside the script reads from variables. */
 static void write_wishes(struct text *run, const struct sbatch_script *script,
                          const struct sbatch_shape *shape)
 {
@@ -190,7 +191,8 @@ static void write_wishes(struct text *run, const struct sbatch_script *script,
         text_addf(run, " SLURM_MEM_PER_GPU=%" PRId64, megabytes);
 }
 
-/* Without a number of tasks sbatch names as many as fit, and leaves the number to srun. */
+/* Without a number of tasks sbatch sets SLURM_TASKS_PER_NODE to as many as fit, and leaves the
+ * number to srun. */
 static void write_tasks(struct text *run, const struct sbatch_script *script,
                         const struct sbatch_shape *shape)
 {
@@ -210,15 +212,16 @@ static void write_tasks(struct text *run, const struct sbatch_script *script,
     text_add(run, "\"");
 }
 
-/* Explains a command to whoever edits the workflow. */
+/* Adds a comment for a person who edits the workflow. */
 static void write_remark(struct text *run, const struct sbatch_script *script, const char *words)
 {
     if (!script->keeps_lines)
         text_addf(run, " # %s", words);
 }
 
-/* A job of phased has its GPUs by node: of a number in all srun would make one GPU of the first
- * node and the rest of the others. So that is a variable of the script alone. */
+/* phased asks for GPUs by node. With a total in its environment, srun would take one GPU of the
+ * first node and the rest from the other nodes. The total is therefore a variable of the script
+ * only. */
 static void write_all_gpus(struct text *run, const struct sbatch_script *script,
                            const struct sbatch_shape *shape)
 {
@@ -231,8 +234,8 @@ static void write_all_gpus(struct text *run, const struct sbatch_script *script,
     text_add(run, "\n");
 }
 
-/* What sbatch would have set, for the script and for srun inside it, in the place of what phased's
- * own step has. */
+/* Writes the variables that sbatch would set, for the script and for srun inside it. They replace
+ * the variables of phased's own step. */
 static void write_environment(struct text *run, const struct sbatch_script *script,
                               const struct sbatch_shape *shape)
 {
@@ -243,7 +246,7 @@ static void write_environment(struct text *run, const struct sbatch_script *scri
                   "SLURM_NPROCS\n"
                   "export SLURM_RESTART_COUNT=$((${PHASED_ADDRESS##*#} - 1))\n"
                   "((SLURM_RESTART_COUNT)) || unset SLURM_RESTART_COUNT\n"
-                  "export SLURM_OVERLAP=1"); /* srun beside phased's own step */
+                  "export SLURM_OVERLAP=1"); /* srun may run beside phased's own step */
     write_variable(run, "SLURM_JOB_NAME", name && *name ? name : slash ? slash + 1 : script->file);
     write_tasks(run, script, shape);
     write_wishes(run, script, shape);
@@ -253,7 +256,7 @@ static void write_environment(struct text *run, const struct sbatch_script *scri
     write_all_gpus(run, script, shape);
 }
 
-/* A word that is no line of the script. */
+/* Returns a word that no line of the script equals. */
 static char *end_word(const char *body)
 {
     char *word = text_format("END_OF_SCRIPT");
@@ -285,7 +288,7 @@ static void write_with_interpreter(struct text *run, const struct sbatch_script 
     free(word);
 }
 
-/* What stands before the script. */
+/* Writes the part before the script. */
 static void write_preamble(struct text *run, const struct sbatch_script *script,
                            const struct sbatch_shape *shape)
 {

@@ -9,22 +9,23 @@ struct sbatch_script;
 struct sbatch_shape;
 struct text;
 
-/* A value: plain where YAML takes it for nothing else, else quoted. */
+/* Writes a value: plain if YAML reads it as that text, otherwise quoted. */
 void write_scalar(struct text *text, const char *value);
 
-/* Words of a comment: control characters are left out. */
+/* Writes the words of a comment, without control characters. */
 void write_comment(struct text *text, const char *words);
 
-/* A text of several lines, under a key of a phase. */
+/* Writes several lines as a block under a key of a phase. */
 void write_block(struct text *text, const struct text *lines);
 
-/* What `run` is: the script, started as sbatch starts it, with these arguments (NULL: none). Where
- * the script's lines keep their places, all that stands before it is in the first line. */
+/* Writes the text of `run`: the script, started as sbatch starts it, with these arguments (or
+ * NULL). If the lines of the script keep their numbers, everything before the script is in the
+ * first line. */
 void write_run(struct text *run, const struct sbatch_script *script,
                const struct sbatch_shape *shape, const struct sbatch_arguments *arguments);
 
-/* Whether `run` goes to the folder of --chdir by itself: a relative one, or where the script asks
- * for the folder of before. */
+/* Whether `run` itself changes to the folder of --chdir. It does so for a relative folder, and if
+ * the script asks for the folder in which it was submitted. */
 bool write_changes_folder(const struct sbatch_script *script);
 
 #endif
