@@ -1,4 +1,4 @@
-"""What a trainer tells phased, and asks it. No dependencies: copy this file beside the trainer.
+"""Lets a trainer report to phased and ask it. No dependencies: copy this file beside the trainer.
 
     import phased
 
@@ -12,14 +12,16 @@
         if phased.should_stop():                   # preempted, out of time, or asked to
             break
 
-In a run every call tells the agent of the node by a line in the file that PHASED_CHANNEL names.
-Outside of phased all of them do nothing, so that the same trainer runs on a laptop. What cannot be
-written (a full disk) is said once on standard error and costs the training nothing.
+In a run, metric() and checkpoint() write a line to the file that PHASED_CHANNEL names, and the agent
+of the node reads it. Outside of phased they do nothing, so that the same trainer runs on a laptop.
+If the file cannot be written (a full disk), one message goes to standard error, and the training
+continues.
 
-Import it early and in the main thread: from then on the stop signal only makes should_stop() true.
-A handler that the trainer had set before is still called; one that it sets later replaces ours. The
-signal goes to the ranks with all that they have started. Of TERM, which Python itself uses to end
-them, helpers such as data loaders die as ever; where that ends the trainer, say stop_signal: USR1.
+Import this file early and in the main thread. From then on the stop signal only makes should_stop()
+true. A handler that the trainer has set before is still called. A handler that the trainer sets
+later replaces the handler of this file. The signal goes to the ranks and to all processes that they
+have started. Helpers such as data loaders still die of TERM, because Python itself ends them by
+TERM. If that ends the trainer, write `stop_signal: USR1`.
 """
 
 import errno
@@ -33,17 +35,17 @@ import threading
 
 __all__ = ["metric", "checkpoint", "should_stop", "resume_path", "resume_step"]
 
-_LINE_MAX = 65536  # bytes that the agent reads of a line
+_LINE_MAX = 65536  # bytes; the agent reads no longer line
 _is_stopping = False
 _has_complained = False
 _watching = None  # the process that has our handler
 
 
 def metric(step=None, **values):
-    """Tells values of a step; without a step they belong to the newest one.
+    """Reports the values of a step. Without a step the values belong to the newest step.
 
-    Let one rank tell, the first: of a step's values of one name the last one counts.
-    Values are numbers, or tensors of one element; NaN and infinities are told as they are. Names
+    Call it in one rank, the first: if a name gets several values for a step, the last value counts.
+    Values are numbers, or tensors of one element. NaN and infinities are reported too. Names
     are letters, digits and _, in lower case. Raises ValueError for anything else.
     """
     told = {"values": {_name(name): _number(name, value) for name, value in values.items()}}
@@ -55,10 +57,10 @@ def metric(step=None, **values):
 
 
 def checkpoint(path, step):
-    """Tells that the checkpoint of a step, a file or a folder, is whole.
+    """Reports that the checkpoint of a step, a file or a folder, is whole.
 
-    Call it once, after all ranks have written their part. Whoever writes to another name and
-    renames that (os.replace) never has half a one. Raises FileNotFoundError when it is not there.
+    Call it once, after all ranks have written their part. To never leave half a checkpoint, write
+    to another name and rename it (os.replace). Raises FileNotFoundError if the path does not exist.
     """
     whole = os.path.realpath(os.fsdecode(path))
     os.stat(whole)
@@ -68,7 +70,7 @@ def checkpoint(path, step):
 def should_stop():
     """Whether to save and end: the run is being preempted, is out of time, or was told to stop.
 
-    Each rank is told by itself, maybe a step apart. Ranks that wait for each other must agree:
+    The ranks may get the signal one step apart. Ranks that wait for each other must agree:
 
         stop = torch.tensor(int(phased.should_stop()), device=device)
         torch.distributed.all_reduce(stop, op=torch.distributed.ReduceOp.MAX)
@@ -78,7 +80,7 @@ def should_stop():
 
 
 def resume_path():
-    """The checkpoint to go on from, or None to begin anew."""
+    """The checkpoint to resume from, or None to start anew."""
     return os.environ.get("PHASED_RESUME") or None
 
 
@@ -97,7 +99,7 @@ def _name(name):
 def _number(name, value):
     try:
         number = float(value.item() if hasattr(value, "item") else value)
-    except Exception as error:  # tensors have their own
+    except Exception as error:  # tensors raise exceptions of their own
         raise ValueError("%s is not a number: %s" % (name, error)) from None
     if math.isfinite(number):
         return number
@@ -152,7 +154,7 @@ def _watch_for_stop():
         if callable(before) and before is not signal.default_int_handler:
             before(received, frame)
 
-    def forked():  # multiprocessing ends its own by TERM, until one of them asks should_stop()
+    def forked():  # multiprocessing ends its processes by TERM: restore the old handler
         if signal.getsignal(number) is stop:
             signal.signal(number, before or signal.SIG_DFL)
 

@@ -1,5 +1,5 @@
-# Completion of phasectl for bash. What there is comes from phasectl itself: its verbs and options
-# from --help, addresses from the daemon.
+# Completion of phasectl for bash. Verbs and options come from `phasectl --help`, and addresses from
+# the daemon.
 
 _phasectl_addresses() {
     phasectl status --json 2>/dev/null |

@@ -1,4 +1,4 @@
--- By positions, which are indexes in the model.
+-- The positions of phases are their indexes in the model.
 SELECT phase.position, other.position
   FROM phase
   JOIN phase AS other ON other.id = phase.beside

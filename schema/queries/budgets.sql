@@ -1,4 +1,4 @@
--- Workflows that are not over and may not cost as much as they like.
+-- Workflows that are not over and have a budget.
 SELECT id AS workflow,
        ifnull(budget, json_extract(resolved, '$.budget')) AS "budget{}", budget_told AS "told?"
   FROM workflow INDEXED BY workflow_ended

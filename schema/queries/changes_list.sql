@@ -1,4 +1,4 @@
--- All changes of params in a workflow so far, in the order in which they add up.
+-- All changes of params in a workflow so far, in the order in which they are applied.
 SELECT name, changes
   FROM (SELECT phase.name, remedy.changes, remedy.time, 0 AS place, remedy.id
           FROM phase

@@ -1,4 +1,4 @@
--- Of all runs of a phase, and of those whose results it has taken.
+-- The checkpoints of all runs of a phase, and of the runs whose results the phase reuses.
 SELECT checkpoint.run, checkpoint.path, checkpoint.step, checkpoint.bytes,
        checkpoint.paths, checkpoint.time, checkpoint.suspect,
        checkpoint.unseen

@@ -1,4 +1,4 @@
--- `workflow` NULL: of all. Of runs that began in this time.
+-- The costs of runs that began in this period. `workflow` NULL: of all workflows.
 SELECT workflow.id AS workflow, workflow.name,
        ifnull(workflow.budget, ifnull(json_extract(workflow.resolved, '$.budget'), 'null'))
            AS "budget{}",

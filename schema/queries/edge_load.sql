@@ -1,4 +1,4 @@
--- By positions, which are indexes in the model.
+-- The positions of phases are their indexes in the model.
 SELECT phase.position, before.position
   FROM phase
   JOIN edge ON edge.phase = phase.id

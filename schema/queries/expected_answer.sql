@@ -1,5 +1,5 @@
--- Phases that are expected to take something, and what all their runs took; of a matrix its
--- members'. Of members side by side the time in which several were there counts once.
+-- Phases with an expected cost, and the cost of all their runs. A matrix has the cost of its
+-- members. Time in which several members ran side by side counts once.
 SELECT phase.name AS phase, json_extract(phase.spec, '$.expect') AS "expect{}",
        total(CASE WHEN matrix.parallel THEN cost.paid_seconds ELSE cost.seconds END) / 3600 AS hours,
        total(cost.gpu_hours) AS gpu_hours, sum(cost.usd) AS usd

@@ -1,4 +1,4 @@
--- What a workflow is expected to take, and what it took, counted as for its phases.
+-- The expected cost of a workflow, and its actual cost, counted as for its phases.
 SELECT NULL AS phase, json_extract(workflow.resolved, '$.expect') AS "expect{}",
        total(CASE WHEN matrix.parallel THEN v_cost.paid_seconds ELSE v_cost.seconds END) / 3600 AS hours,
        total(v_cost.gpu_hours) AS gpu_hours, sum(v_cost.usd) AS usd

@@ -1,4 +1,4 @@
--- `run` is the newest one that was judged, or NULL.
+-- `run` is the newest run that was judged, or NULL.
 SELECT phase.workflow || '/' || phase.name AS phase,
        CASE WHEN phase.state = 'succeeded' THEN 'passed'
             WHEN max(verdict.outcome <> 'passed' AND NOT verdict.warn) THEN 'failed'

@@ -1,4 +1,4 @@
--- A GPU told how busy it was for so many seconds.
+-- Adds the seconds for which the use of a GPU is known.
 UPDATE gpu
    SET sampled = sampled + :seconds, idle = idle + CASE WHEN :util < 5 THEN :seconds ELSE 0 END
  WHERE run = :run AND node = :node AND number = :number

@@ -1,4 +1,4 @@
--- The GPUs of a run, and what each did last.
+-- The GPUs of a run, and the newest sample of each.
 SELECT gpu.node, gpu.number AS gpu, gpu.model, gpu.uuid, gpu.memory_mib AS memory_total_mib,
        gpu.sampled, gpu.idle,
        newest.time / 1000.0 AS time, newest.seconds,

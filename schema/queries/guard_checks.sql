@@ -1,4 +1,4 @@
--- What a run was stopped for, or warned of.
+-- The checks of guards that stopped or warned a run.
 SELECT verdict FROM verdict
  WHERE run = :run AND kind = 'guard' AND outcome <> 'passed'
  ORDER BY id LIMIT 20

@@ -1,4 +1,5 @@
--- Not those whose steps all came after the one from which the next run went on.
+-- Gaps in the journals of a run, without the gaps whose steps all came after the step from which
+-- the next run resumed.
 SELECT run.attempt, journal_gap.node, journal_gap.first_seq, journal_gap.last_seq
   FROM journal_gap
   JOIN run ON run.id = journal_gap.run

@@ -1,4 +1,4 @@
--- The last step of results that were taken, as far as the member has come.
+-- The last step of the reused results, up to the rung that the member has reached.
 SELECT max(run.last_step)
   FROM phase
   JOIN member ON member.phase = phase.id

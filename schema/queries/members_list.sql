@@ -1,4 +1,4 @@
--- Each with its newest run.
+-- The members, each with its newest run.
 SELECT phase.id,
        (SELECT id FROM run WHERE run.phase = phase.id ORDER BY attempt DESC LIMIT 1),
        phase.workflow

@@ -1,5 +1,5 @@
--- The runs of a phase, newest first, and before them those whose results it has taken, as far as it
--- has come. Metrics may arrive before the news of the start.
+-- The runs of a phase, newest first, then the runs whose results the phase reuses, up to the rung
+-- that it has reached. Metrics may arrive before the start of a run is known.
 SELECT run.id, run.resume_path, run.resume_step,
        ifnull(run.started, (SELECT min(time) FROM metric WHERE metric.run = run.id)), run.ended
   FROM phase

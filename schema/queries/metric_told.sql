@@ -1,5 +1,6 @@
--- What a run told up to a step: its first and last row, the longest interval between two rows, and
--- whether a checkpoint between the two shows that checkpoints and rows count the same steps.
+-- The reported rows of a run up to a step: the first and the last row, the longest interval between
+-- two rows, and whether a checkpoint between the two shows that checkpoints and rows count the same
+-- steps.
 WITH row (step, gap) AS (
     SELECT step, step - lag(step) OVER (ORDER BY step)
       FROM (SELECT DISTINCT step FROM metric WHERE run = :run AND step <= :step_max)

@@ -1,4 +1,4 @@
--- The newest value of each metric. From name to name, not row by row: a run has many rows.
+-- The newest value of each metric. The query steps from name to name, because a run has many rows.
 WITH RECURSIVE named (id) AS (
     SELECT min(name) FROM metric WHERE run = :run
     UNION ALL

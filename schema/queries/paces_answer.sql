@@ -1,5 +1,4 @@
--- How fast the steps of a run's nodes come. A run that has ended has made its last step on all of
--- them.
+-- The pace of each node of a run. A run that has ended has made its last step on all nodes.
 SELECT pace.node, CASE WHEN run.state = 'ended' THEN max(pace.step, run.last_step)
                        ELSE pace.step END AS step,
        pace.step_seconds, pace.seconds / pace.steps AS mean_step_seconds,

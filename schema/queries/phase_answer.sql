@@ -1,9 +1,9 @@
--- `run` is the newest run, or NULL. While Slurm does not know its job, nothing is foretold, and no
--- time is counted. How long the rest takes is told once a node has a pace: what came before the first
--- step is no measure of the steps. What is used is what v_paid says, as for all other answers about
--- costs; but v_waiting looks at all runs of an allocation, which 200 members in one would each have
--- it do, and is asked only for the phase that it may count for. `warning` is the newest of a run that
--- is at work.
+-- `run` is the newest run, or NULL. While Slurm does not know the job of the run, there is no
+-- estimate and no time is counted. The remaining time is estimated once a node has a pace: the time
+-- before the first step says nothing about the steps. Costs come from v_paid, as in all other
+-- answers. v_waiting reads all runs of an allocation, so it is used only for the phase that pays
+-- for the allocation: otherwise each of 200 members in one allocation would read all of them.
+-- `warning` is the newest warning of a run that is active.
 SELECT phase.name AS phase, phase.workflow || '/' || phase.name AS address, phase.state,
        phase.hold, ifnull(phase.reason, '') AS reason,
        (SELECT group_concat(name)

@@ -1,4 +1,4 @@
--- Other params: all that the spec says of a phase is said anew.
+-- A phase with other params: replaces everything that comes from the spec.
 UPDATE phase
    SET promote = :promote, on_fail = :on_fail, has_checkpoint = :has_checkpoint, nodes = :nodes,
        gpus_per_node = :gpus_per_node, cpus_per_node = :cpus_per_node, gpu_type = :gpu_type,

@@ -1,4 +1,4 @@
--- What the spec says stays; phase_replan changes that.
+-- Does not change what comes from the spec. phase_replan does.
 UPDATE phase
    SET state = :state, hold = :hold, reason = :reason, overridden = :overridden,
        checkpoint_path = :checkpoint_path, checkpoint_step = :checkpoint_step, anew = :anew,

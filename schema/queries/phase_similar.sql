@@ -1,5 +1,5 @@
--- How long the runs of phases like this one took in all, where they succeeded: same names, same
--- variants, same GPUs, as many steps. The newest 20.
+-- How long the runs of similar phases took in total, if they succeeded: same names, same variants,
+-- same GPUs, same number of steps. The newest 20.
 SELECT count(*), avg(seconds)
   FROM (SELECT sum(run.ended - run.started) / 1000.0 AS seconds
           FROM workflow

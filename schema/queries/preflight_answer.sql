@@ -1,4 +1,4 @@
--- What was found on a run's nodes, the worst first.
+-- The results of preflight on a run's nodes, the worst first.
 SELECT preflight.node, preflight.level, preflight.observed AS "observed?", preflight.outcome,
        ifnull(preflight.reason, '') AS reason, preflight.lasted / 1000.0 AS seconds,
        preflight.time / 1000.0 AS time,

@@ -1,6 +1,7 @@
--- Results of equal members, the newest first: which rung they have come to, and on what GPUs, as the
--- driver or Slurm has told, else as asked for. One whose params a remedy has changed is another one,
--- and one that may still go on would take its checkpoint along.
+-- Results of equal members, the newest first: the rung that they have reached, and their GPUs, as
+-- the driver or Slurm reported them, or else as requested. A member whose params a remedy has
+-- changed is not equal. A member that may still continue is left out: it would take its checkpoint
+-- along.
 WITH result AS (
     SELECT run.phase, run.rung, run.ended,
            coalesce(run.gpu, (SELECT model FROM gpu WHERE gpu.run = run.id LIMIT 1), job.gpu_type,

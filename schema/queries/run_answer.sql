@@ -1,5 +1,5 @@
--- A run that phased lets begin anew may go on by itself, and count on from the phase before: its
--- first step is one step of its metrics before the first that it told.
+-- A run that starts anew for phased may still resume by itself, and count on from the phase before.
+-- Its first step is one step of its metrics before the first reported step.
 SELECT phase.workflow || '/' || phase.name || '#' || run.attempt AS address,
        run.id AS run, phase.name AS phase, run.attempt, run.state, run.wish,
        CASE WHEN run.outcome = 'cancelled' AND run.wish = 'hold' THEN 'held'

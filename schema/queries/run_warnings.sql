@@ -1,4 +1,4 @@
--- The newest; those of a workflow are found fast, those of a run are not.
+-- The newest warnings. The index finds the warnings of a workflow, but not those of a run.
 SELECT event.time / 1000.0 AS time, event.message
   FROM event
  WHERE event.workflow = (SELECT phase.workflow FROM run JOIN phase ON phase.id = run.phase

@@ -1,4 +1,4 @@
--- Runs that have an allocation, of workflows that are not over.
+-- Runs with an allocation, in workflows that are not over.
 SELECT run.id, phase.workflow || '/' || phase.name || '#' || run.attempt
   FROM workflow
   JOIN phase ON phase.workflow = workflow.id

@@ -1,5 +1,5 @@
--- Minutes out of tens of seconds. Where the agent wrote the minute itself, its own stays. It is
--- "seconds < 60" that chooses the index.
+-- Makes minutes out of samples of ten seconds. A minute that the agent wrote itself stays. The
+-- condition "seconds < 60" selects the index.
 INSERT OR IGNORE INTO sample (gpu, seconds, time,
        util, memory_util, memory_mib, power_w, temperature_c, memory_temperature_c,
        sm_clock_mhz, memory_clock_mhz, clock_reasons, ecc_corrected, ecc_uncorrected, xid,

@@ -1,2 +1,2 @@
--- What a workflow's allocations have cost, runs or not. NULL: the price is not known.
+-- The cost of a workflow's allocations, with or without runs. NULL: the price is unknown.
 SELECT sum(usd), total(gpu_hours), total(paid_seconds) / 3600 FROM v_paid WHERE workflow = :workflow

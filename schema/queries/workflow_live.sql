@@ -1,4 +1,4 @@
--- Those that are not over, and those for which something is still to be done.
+-- Workflows that are not over, and workflows with pending effects.
 SELECT id FROM workflow WHERE ended IS NULL
 UNION
 SELECT workflow FROM outbox

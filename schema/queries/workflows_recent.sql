@@ -1,5 +1,6 @@
--- First those that wait for a person, then what else is not over, then what ended last; the newest
--- of each first. From the indexes: a row of the tables is large. A negative limit is none.
+-- First the workflows that wait for a person, then the others that are not over, then those that
+-- ended last. The newest workflow comes first in each group. The query reads the indexes, because a
+-- row of the tables is large. A negative limit means no limit.
 SELECT id
   FROM (SELECT *
           FROM (SELECT DISTINCT 0 AS place, workflow AS id, workflow AS newest
