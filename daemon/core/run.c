@@ -280,8 +280,10 @@ static void run_on_job_back(struct step *step, struct run *run)
 /* The run may have left its outcome in a file. */
 static void run_on_job_ended(struct step *step, struct run *run)
 {
-    if (!run->silent_since_ms)
+    if (!run->silent_since_ms) {
         run->silent_since_ms = step->now_ms;
+        step_save_run(step, run);
+    }
     (void)step_do(step, FX_READ_OUTCOME, run); /* at once */
 }
 
@@ -350,11 +352,16 @@ static int64_t run_cancel_time(const struct run *run)
     return run_patience(run);
 }
 
+/* When to look for the outcome of a run again whose allocation has ended. The record may lack
+ * `silent_since`, if the daemon died between the end of the allocation and the end of the run. */
 static int64_t run_silence_time(const struct run *run)
 {
-    if (run->state == RUN_ENDED || !run->silent_since_ms || !run->seat->allocation->ended)
+    const struct allocation *allocation = run->seat->allocation;
+    if (run->state == RUN_ENDED || !allocation->ended)
         return INT64_MAX;
-    return run->silent_since_ms + OUTCOME_GRACE_MS;
+    int64_t since_ms =
+        run->silent_since_ms ? run->silent_since_ms : allocation_quiet_since_ms(allocation);
+    return since_ms + OUTCOME_GRACE_MS;
 }
 
 /* When to cancel a job that Slurm shows as running although all its runs have ended; 0: this was
