@@ -214,12 +214,22 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     return result;
 }
 
+/* Whether a checkpoint is nearly as large as one that is known to be whole: it may well be whole,
+ * and those who look later treat it as one that nobody saw become whole. */
+static bool checkpoints_are_close(const struct checkpoint_extent *whole,
+                                  const struct checkpoint_extent *extent)
+{
+    return whole->files && extent->files == whole->files &&
+           (double)extent->bytes >= 0.99 * (double)whole->bytes;
+}
+
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err)
 {
     struct saved_list list = {.items = xcalloc(checkpoints->group_count + 1, sizeof(*list.items))};
     for (size_t i = 0; i < checkpoints->group_count; i++)
-        if (!checkpoints->groups[i].is_old && !checkpoints->groups[i].is_told)
+        if (!checkpoints->groups[i].is_old && !checkpoints->groups[i].is_told &&
+            !checkpoints_are_close(&checkpoints->whole, &checkpoints->groups[i].saved.extent))
             list.items[list.count++] = checkpoints->groups[i].saved;
     int result = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
     free(list.items); /* what they own is the groups' */

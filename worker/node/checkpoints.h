@@ -66,7 +66,8 @@ enum checkpoints_end {
  * believed when an earlier look saw the same, or when it has as many files and bytes as one that is
  * known to be whole. */
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
-/* Notes in the run's folder what the last look did not believe: lib/saved.h. */
+/* Notes in the run's folder what the last look did not believe, but for checkpoints that are less
+ * than a hundredth smaller than one that is known to be whole: lib/saved.h. */
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err);
 
