@@ -12,6 +12,7 @@ HARD = ("lead kill", "lead stop", "task", "agent", "srun", "rank kill", "rank st
 # Faults that kill an agent, which then has not read the last lines of its ranks.
 DEAF = ("agent kill", "task kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down",
         "state", "requeue", "scancel")
+FORGOTTEN = 60  # seconds until nodes end the steps of a job that a controller without state forgot
 LOOKS = 6  # seconds in which an agent looks twice for checkpoints, with some to spare
 
 
@@ -239,7 +240,8 @@ def unheard(found, address, missing):
         if times and (newest == math.inf or lacks([rows for _, _, rows in lineage], saved, i,
                                                   newest)):
             return False  # nothing is known of what comes after the last one's rows
-        if not all(faults_between(found, workflow_of(address), time - 1, time + 2, DEAF)
+        if not all(faults_between(found, workflow_of(address), time - 1, time + 2, DEAF) or
+                   faults_between(found, workflow_of(address), time - FORGOTTEN, time, ("state",))
                    for time in times):
             return False
         missing = missing - {step for _, step in start.steps if step <= newest}
