@@ -174,6 +174,10 @@ UNIT_TESTS += tests/unit/test_exposition
 tests_unit_test_exposition_SOURCES = tests/unit/test_exposition.c
 tests_unit_test_exposition_LDADD = daemon/api/libapi.a $(UNIT_LDADD)
 
+UNIT_TESTS += tests/unit/test_peers
+tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
+tests_unit_test_peers_LDADD = daemon/api/libapi.a $(UNIT_LDADD)
+
 UNIT_TESTS += tests/unit/test_answers
 tests_unit_test_answers_SOURCES = tests/unit/test_answers.c $(STORE_TEST_SOURCES)
 tests_unit_test_answers_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
