@@ -230,6 +230,8 @@ static long memory_peak_kib(struct world *world)
     return peak;
 }
 
+/* Prints how long the owner waits, and asserts nothing of it: a busy machine delays everybody.
+ * `strangers` of tests/bench/run reads the line and holds the time against its limit. */
 static void ten_thousand_strangers_delay_nobody_and_take_little(void **state)
 {
     struct world *world = *state;
