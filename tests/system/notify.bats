@@ -26,6 +26,7 @@ SPEC
 
 lines() { [ "$(wc -l <"$PHASED_HOME/told" 2>/dev/null || echo 0)" = "$1" ]; }
 none_is_owed() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NULL')" = 0 ]; }
+one_is_done() { [ "$(record 'SELECT count(*) FROM notice WHERE done IS NOT NULL')" = 1 ]; }
 
 @test "a command gets the notice on its input and in its environment, once" {
     phasectl daemon start
@@ -114,6 +115,29 @@ PYTHON
     eventually 10 none_is_owed
     [ ! -e "$PHASED_HOME/written" ]
     [ ! -e "$PHASED_HOME/told" ]
+}
+
+@test "an address is used as it is written: braces in it are no list" {
+    phasectl daemon start
+    listen
+    told "{on: held, webhook: '$hook/{a,b}'}" 3
+    eventually 60 lines 1
+    eventually 10 none_is_owed
+    [ "$(cat "$PHASED_HOME/asked")" = '/{a,b}' ]
+}
+
+@test "an address of another protocol is refused, also when the record has it" {
+    phasectl daemon start
+    listen
+    # curl would post to /hook all the same: gopher sends what stands in the address.
+    gopher=gopher${hook#http}/_POST%20/hook%20HTTP/1.0%0d%0aContent-Length:%200%0d%0a%0d%0a
+    told "{on: succeeded, webhook: '$hook/hook'}" "\$(until [ -e $PHASED_HOME/go ]; do sleep 0.1; done; echo 0)"
+    sqlite3 -cmd '.timeout 10000' "$PHASED_HOME/phased.db" \
+        "UPDATE workflow SET resolved = json_set(resolved, '\$.notify.webhook', '$gopher')"
+    touch "$PHASED_HOME/go"
+    eventually 60 one_is_done
+    [ ! -e "$PHASED_HOME/asked" ]
+    warned "the webhook of notify is refused"
 }
 
 @test "a redirection leads to http and https only" {
