@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/file.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/outcome.h"
 
@@ -97,6 +98,19 @@ static void what_another_job_has_left_or_nobody_can_read_is_replaced(void **stat
     }
 }
 
+static void an_outcome_too_large_to_be_read_is_there_and_is_replaced(void **state)
+{
+    enum { SIZE = 1100000 };
+    char *text = xcalloc(SIZE + 1, 1);
+    (void)state;
+    memset(text, ' ', SIZE);
+    put(text);
+    free(text);
+    assert_true(outcome_is_there(folder, "aaaa"));
+    assert_int_equal(write_as("aaaa", 1), 0);
+    holds("aaaa", 1);
+}
+
 /* As a file server answers that is in trouble: what is there may be an outcome. */
 static void what_cannot_be_looked_at_stays(void **state)
 {
@@ -112,6 +126,8 @@ static void what_cannot_be_looked_at_stays(void **state)
     cmocka_unit_test_setup_teardown(the_first_lead_of_a_job_that_writes_an_outcome_wins, setup,    \
                                     folder_remove),                                                \
         cmocka_unit_test_setup_teardown(what_another_job_has_left_or_nobody_can_read_is_replaced,  \
+                                        setup, folder_remove),                                     \
+        cmocka_unit_test_setup_teardown(an_outcome_too_large_to_be_read_is_there_and_is_replaced,  \
                                         setup, folder_remove),                                     \
         cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_stays, setup, folder_remove)
 

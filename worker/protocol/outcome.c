@@ -189,13 +189,19 @@ int outcome_read(const char *run_dir, const char *token, struct outcome *ret_out
     return result;
 }
 
+/* Whether a read ended so because of what the file holds: no later read can tell more. */
+static bool outcome_is_unreadable(int result)
+{
+    return result == -EINVAL || result == -EFBIG;
+}
+
 bool outcome_is_there(const char *run_dir, const char *token)
 {
     struct outcome outcome;
     int result = outcome_read(run_dir, token, &outcome, NULL);
     if (result == 0)
         outcome_fini(&outcome);
-    return result == 0 || result == -EINVAL;
+    return result == 0 || outcome_is_unreadable(result);
 }
 
 /* Whether the outcome.json that is there gives way: 0; -EEXIST: it stays. */
@@ -208,6 +214,8 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
     free(there);
     if (is_same || result == -ENOENT)
         return 0; /* of an earlier try, that could not say so; or nothing is there any more */
+    if (outcome_is_unreadable(result))
+        return 0;
     if (result < 0)
         return result;
     struct outcome other;
@@ -216,7 +224,7 @@ static int outcome_gives_way(const struct outcome *outcome, const char *path, co
         outcome_fini(&other);
         return error_set(err, -EEXIST, "%s is there already", path);
     }
-    return result == -ENOENT || result == -ESTALE || result == -EINVAL ? 0 : result;
+    return result == -ENOENT || result == -ESTALE || outcome_is_unreadable(result) ? 0 : result;
 }
 
 int outcome_write(const struct outcome *outcome, const char *run_dir, struct error *err)
