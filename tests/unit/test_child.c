@@ -103,7 +103,7 @@ static void the_end_is_told_once_when_all_is_read(void **state)
         struct heard heard = {0};
         const struct child_options options = {
             .kind = rows[i].kind,
-            .out = {CHILD_LINES, .size_max = 100, .found = heard_line},
+            .out = {.output = CHILD_LINES, .size_max = 100, .found = heard_line},
             .deadline_ms = PATIENCE_MS,
         };
         run_script(options, rows[i].script, &heard);
@@ -119,9 +119,10 @@ static void the_end_is_told_once_when_all_is_read(void **state)
 static void what_is_too_long_is_dropped(void **state)
 {
     struct heard heard = {0};
-    const struct child_options lines = {.out = {CHILD_LINES, .size_max = 4, .found = heard_line},
-                                        .deadline_ms = PATIENCE_MS};
-    const struct child_options text = {.err = {CHILD_TEXT, .size_max = 4},
+    const struct child_options lines = {
+        .out = {.output = CHILD_LINES, .size_max = 4, .found = heard_line},
+        .deadline_ms = PATIENCE_MS};
+    const struct child_options text = {.err = {.output = CHILD_TEXT, .size_max = 4},
                                        .deadline_ms = PATIENCE_MS};
     (void)state;
     run_script(lines, "echo 123456; echo 12; printf 654321", &heard);
@@ -134,8 +135,9 @@ static void what_is_too_long_is_dropped(void **state)
 static void both_outputs_may_be_one(void **state)
 {
     struct heard heard = {0};
-    const struct child_options options = {
-        .out = {CHILD_TEXT, .size_max = 100}, .err = {CHILD_JOINS}, .deadline_ms = PATIENCE_MS};
+    const struct child_options options = {.out = {.output = CHILD_TEXT, .size_max = 100},
+                                          .err = {CHILD_JOINS},
+                                          .deadline_ms = PATIENCE_MS};
     (void)state;
     run_script(options, "echo out; echo err >&2; cat", &heard); /* standard input is empty */
     assert_string_equal(text_string(&heard.text), "out\nerr\n");
@@ -154,7 +156,7 @@ static void a_child_is_told_what_is_sent(void **state)
         .program = "cat",
         .arguments = arguments,
         .has_input = true,
-        .out = {CHILD_LINES, .size_max = 100, .found = heard_line},
+        .out = {.output = CHILD_LINES, .size_max = 100, .found = heard_line},
         .ended = heard_end,
         .context = &heard,
     };
@@ -172,7 +174,8 @@ static void a_child_is_told_what_is_sent(void **state)
 static void at_the_deadline_a_child_of_the_loop_is_killed(void **state)
 {
     struct heard heard = {0};
-    const struct child_options options = {.out = {CHILD_TEXT, .size_max = 100}, .deadline_ms = 100};
+    const struct child_options options = {.out = {.output = CHILD_TEXT, .size_max = 100},
+                                          .deadline_ms = 100};
     (void)state;
     run_script(options, "echo $$; exec sleep 1000", &heard);
     assert_true(heard.end.is_late);
@@ -251,7 +254,7 @@ static void who_takes_the_end_decides_whose_child_it_is(void **state)
         struct heard heard = {0};
         const struct child_options options = {
             .kind = rows[i].kind,
-            .out = {CHILD_TEXT, .size_max = 100},
+            .out = {.output = CHILD_TEXT, .size_max = 100},
             .deadline_ms = PATIENCE_MS,
         };
         run_script(options, "cut -d' ' -f4,6 /proc/$$/stat; echo $$", &heard);

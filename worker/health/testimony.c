@@ -48,7 +48,7 @@ struct testimony *testimony_ask(const struct testimony_options *options, const p
         .program = options->program,
         .arguments = argv,
         .environment = options->environment,
-        .out = {CHILD_TEXT, .size_max = TESTIMONY_SIZE_MAX},
+        .out = {.output = CHILD_TEXT, .size_max = TESTIMONY_SIZE_MAX},
         .deadline_ms = TESTIMONY_DEADLINE_MS,
         .ended = testimony_ended,
         .context = testimony,

@@ -30,7 +30,7 @@ static void scontrol_ended(void *context, const struct child_end *end)
 void scontrol_start(uv_loop_t *loop, const struct scontrol_call *call, scontrol_done *done,
                     void *context)
 {
-    const struct child_stream captured = {CHILD_TEXT, .size_max = SCONTROL_OUTPUT_MAX};
+    const struct child_stream captured = {.output = CHILD_TEXT, .size_max = SCONTROL_OUTPUT_MAX};
     char *arguments[SCONTROL_ARGUMENTS_MAX + 2] = {"scontrol"};
     struct scontrol *scontrol = xcalloc(1, sizeof *scontrol);
     for (unsigned i = 0; i < SCONTROL_ARGUMENTS_MAX && call->arguments[i]; i++)

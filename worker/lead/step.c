@@ -82,8 +82,8 @@ static int step_spawn(struct step *step, struct error *err)
         .program = "srun",
         .arguments = arguments,
         .has_input = true,
-        .out = {CHILD_LINES, .size_max = STEP_LINE_MAX, .found = step_report},
-        .err = {CHILD_LINES, .size_max = STEP_LINE_MAX, .found = step_complained},
+        .out = {.output = CHILD_LINES, .size_max = STEP_LINE_MAX, .found = step_report},
+        .err = {.output = CHILD_LINES, .size_max = STEP_LINE_MAX, .found = step_complained},
         .ended = step_ended,
         .context = step,
     };

@@ -420,8 +420,8 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
         .workdir = assignment->workdir ? text_string(&workdir) : NULL,
         .umask = assignment->umask,
         .ignores_term = assignment->stop_signal != SIGTERM,
-        .out = {CHILD_BYTES, .found = crew_member_printed},
-        .err = {CHILD_JOINS},
+        .out = {.output = CHILD_BYTES, .found = crew_member_printed},
+        .err = {.output = CHILD_JOINS},
         .ended = crew_member_read,
     };
     for (unsigned i = 0; i < options->count && result == 0; i++)

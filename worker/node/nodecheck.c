@@ -191,8 +191,8 @@ static int nodecheck_run(struct nodecheck *check, struct error *err)
         .program = check->program,
         .arguments = command.words,
         .umask = -1,
-        .out = {CHILD_TEXT, .size_max = NODECHECK_OUTPUT_MAX},
-        .err = {CHILD_INHERITS},
+        .out = {.output = CHILD_TEXT, .size_max = NODECHECK_OUTPUT_MAX},
+        .err = {.output = CHILD_INHERITS},
         .ended = nodecheck_ended,
         .context = check,
     };

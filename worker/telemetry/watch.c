@@ -220,8 +220,8 @@ int watch_open(const struct watch_options *options, struct watch **ret_watch, st
         .arguments = arguments,
         .environment = options->environment,
         .has_input = true,
-        .out = {CHILD_LINES, .size_max = WATCH_LINE_MAX, .found = watch_line},
-        .err = {CHILD_INHERITS},
+        .out = {.output = CHILD_LINES, .size_max = WATCH_LINE_MAX, .found = watch_line},
+        .err = {.output = CHILD_INHERITS},
         .ended = watch_ended,
         .context = watch,
     };
