@@ -2,6 +2,7 @@
  * after which a command begins. */
 #include "lib/sbatch/commands.h"
 
+#include "lib/sbatch/option.h"
 #include "lib/text.h"
 
 #include <ctype.h>
@@ -13,9 +14,10 @@
 enum { COMMANDS_DEPTH_MAX = 64, COMMANDS_HERE_MAX = 8 };
 
 struct commands {
-    const char *at, *command;
+    const char *script, *at, *command;
     char inside[COMMANDS_DEPTH_MAX]; /* open brackets and quotes: `"`, `(`, `$` for $( ), `=` for
-                                      * NAME=$( ) */
+                                      * NAME=$( ), `a` for NAME=( ) before a command, `#` for any
+                                      * other array and for arithmetic */
     size_t depth;
     bool begins;        /* the next word is a command */
     bool is_assignment; /* within NAME=value before a command */
@@ -31,13 +33,18 @@ static void commands_push(struct commands *commands, char what)
 {
     if (commands->depth < COMMANDS_DEPTH_MAX)
         commands->inside[commands->depth++] = what;
-    commands->begins = what != '"';
+    commands->begins = !strchr("\"a#", what);
     commands->is_assignment = commands->is_assignment && what == '"';
 }
 
-static void commands_push_substitution(struct commands *commands)
+/* `at` is at `$(`. Of `$((` the second bracket holds arithmetic. */
+static void commands_read_substitution(struct commands *commands)
 {
+    bool is_arithmetic = commands->at[2] == '(';
     commands_push(commands, commands->is_assignment ? '=' : '$');
+    if (is_arithmetic)
+        commands_push(commands, '#');
+    commands->at += is_arithmetic ? 3 : 2;
 }
 
 static char commands_top(const struct commands *commands)
@@ -87,6 +94,57 @@ static bool commands_is_it(const struct commands *commands, const char *word, si
            (!*argument || !isalnum((unsigned char)behind[strlen(argument)]));
 }
 
+/* The size of the blanks before a word of the same command; a line may be continued. */
+static size_t commands_blanks(const char *at)
+{
+    size_t size = 0;
+    for (;;) {
+        size += strspn(at + size, " \t");
+        if (strncmp(at + size, "\\\n", 2) != 0)
+            return size;
+        size += 2;
+    }
+}
+
+/* The option of sbatch that begins at `at`, without its value. NULL: there is none. */
+static const struct sbatch_option *commands_option(const char *at, size_t size)
+{
+    const char *nearest;
+    char name[32];
+    if (size >= 2 && at[0] == '-' && at[1] != '-')
+        return sbatch_option_of_letter(at[1]);
+    size = size > 2 && strncmp(at, "--", 2) == 0 ? strcspn(at + 2, "= \t\n;&|()<>`\\\"'$") : 0;
+    if (!size || size >= sizeof(name))
+        return NULL;
+    memcpy(name, at + 2, size);
+    name[size] = '\0';
+    return sbatch_option_find(name, &nearest);
+}
+
+/* Whether these arguments have sbatch print something and submit nothing. What follows the name of
+ * the script is not for sbatch. */
+static bool commands_only_prints(const char *at)
+{
+    static const char *const names[] = {"help", "test-only", "usage", "version"};
+    for (;;) {
+        at += commands_blanks(at);
+        size_t size = strcspn(at, " \t\n;&|()<>`\\");
+        const struct sbatch_option *option = commands_option(at, size);
+        if (!option)
+            return false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (text_equal(option->name, names[i]))
+                return true;
+        bool is_letter = at[1] != '-';
+        bool has_value = is_letter ? size > 2 : memchr(at, '=', size) != NULL;
+        at += size;
+        if (option->value == SBATCH_NEEDED && !has_value) {
+            at += commands_blanks(at);
+            at += strcspn(at, " \t\n;&|()<>`\\");
+        }
+    }
+}
+
 static void commands_read_word(struct commands *commands)
 {
     static const char *const before[] = {"if",    "then", "else", "elif", "do",   "while",
@@ -105,19 +163,52 @@ static void commands_read_word(struct commands *commands)
         return;
     }
     commands->begins = commands->is_assignment;
-    if (!commands->is_assignment && commands_is_it(commands, word, size))
+    if (!commands->is_assignment && commands_is_it(commands, word, size) &&
+        !(text_equal(commands->command, "sbatch") && commands_only_prints(word + size)))
         commands->found = word;
 }
 
 static void commands_read_quoted(struct commands *commands)
 {
-    const char *at = commands->at++;
-    if (*at == '\\' && at[1])
-        commands->at++;
-    else if (*at == '"')
+    const char *at = commands->at;
+    if (at[0] == '$' && at[1] == '(') {
+        commands_read_substitution(commands);
+        return;
+    }
+    commands->at += at[0] == '\\' && at[1] ? 2 : 1;
+    if (*at == '"')
         commands->depth--;
-    else if (at[0] == '$' && at[1] == '(' && commands->at++)
-        commands_push_substitution(commands);
+}
+
+/* Whether the next word is an element of an array, or part of arithmetic: no command begins. */
+static bool commands_is_data(const struct commands *commands)
+{
+    return commands->depth && strchr("a#", commands_top(commands));
+}
+
+static void commands_read_data_sign(struct commands *commands)
+{
+    const char *at = commands->at++;
+    if (*at == '(')
+        commands_push(commands, '#');
+    else if (*at == '`')
+        commands->begins = true;
+    if (*at != ')')
+        return;
+    commands->begins = commands_top(commands) == 'a';
+    commands->depth--;
+}
+
+/* `at` is at an opening bracket. */
+static void commands_read_bracket(struct commands *commands)
+{
+    const char *at = commands->at;
+    bool is_array = at != commands->script && at[-1] == '=';
+    bool is_arithmetic = !is_array && at[1] == '(';
+    commands_push(commands, !is_array ? '(' : commands->is_assignment ? 'a' : '#');
+    if (is_arithmetic)
+        commands_push(commands, '#');
+    commands->at += is_arithmetic ? 2 : 1;
 }
 
 /* Reads a character that separates words or commands. */
@@ -140,7 +231,8 @@ static void commands_read_sign(struct commands *commands)
         commands->begins = commands->begins || at[-1] != '>';
         break;
     case '(':
-        commands_push(commands, '(');
+        commands->at = at;
+        commands_read_bracket(commands);
         break;
     case ')': /* the word continues after a substitution, and ends after a subshell or a pattern */
         commands->begins = commands_top(commands) != '$';
@@ -178,13 +270,15 @@ static void commands_read_next(struct commands *commands)
         commands_push(commands, '"');
         commands->begins = begins;
     } else if (at[0] == '$' && at[1] == '(') {
-        commands->at += 2;
-        commands_push_substitution(commands);
+        commands_read_substitution(commands);
     } else if (at[0] == '$') {
         commands->at += 1 + strspn(at + 1, "{#?*@!$-");
         commands->begins = commands->begins && commands->is_assignment;
     } else if (strchr(" \t\n;|&()<>`", *at)) {
-        commands_read_sign(commands);
+        if (commands_is_data(commands))
+            commands_read_data_sign(commands);
+        else
+            commands_read_sign(commands);
     } else {
         commands_read_word(commands);
     }
@@ -192,7 +286,7 @@ static void commands_read_next(struct commands *commands)
 
 const char *commands_find(const char *script, const char *command)
 {
-    struct commands commands = {.at = script, .command = command, .begins = true};
+    struct commands commands = {.script = script, .at = script, .command = command, .begins = true};
     while (*commands.at && !commands.found) {
         bool is_apart = commands.at == script || strchr(" \t\n;&|()", commands.at[-1]);
         if (*commands.at == '#' && is_apart && commands_top(&commands) != '"')

@@ -3,8 +3,10 @@
 #define PHASED_LIB_SBATCH_COMMANDS_H
 
 /* Returns where the script first runs `command`, a program with or without a first argument
- * ("sbatch", "scontrol requeue"). Comments, quotes, here documents and arguments of other commands
- * do not count. The values of variables are unknown. NULL: the script does not run it. */
+ * ("sbatch", "scontrol requeue"). Comments, quotes, here documents, elements of arrays, arithmetic
+ * and arguments of other commands do not count, nor does an sbatch with an option by which it
+ * submits nothing, such as --test-only. The values of variables are unknown. NULL: the script does
+ * not run it. */
 const char *commands_find(const char *script, const char *command);
 
 #endif
