@@ -30,14 +30,16 @@ INSERT INTO phase (workflow, position, name, state, hold, overridden, checkpoint
      ORDER BY id, position;
 INSERT INTO edge (phase, position, after)
     SELECT id, 0, id - 1 FROM phase WHERE position = 1 AND name = 'production';
-INSERT INTO job (workflow, token, slurm_id, state, nodes, node_count, gpus_per_node, time_s, over,
+INSERT INTO seat (id, workflow, token, slot)
+    SELECT id, id, printf('%032x', id), 0 FROM made;
+INSERT INTO job (workflow, token, seat, slurm_id, state, nodes, node_count, gpus_per_node, time_s, over,
                  restarts, submitted, started, ended)
-    SELECT id, printf('%032x', id), id, 'completed', 'n1', 1, 8, 3600, 1, 0, time, time + 1000,
+    SELECT id, printf('%032x', id), id, id, 'completed', 'n1', 1, 8, 3600, 1, 0, time, time + 1000,
            time + 900000
       FROM made;
-INSERT INTO run (phase, attempt, state, outcome, job, in_place, begun, resume_step, last_step,
+INSERT INTO run (phase, attempt, state, outcome, job, seat, in_place, begun, resume_step, last_step,
                  exit_code, signal, submitted, started, ended)
-    SELECT phase.id, 1, 'ended', 'succeeded', job.id, phase.position, 1, -1, 1000, 0, 0,
+    SELECT phase.id, 1, 'ended', 'succeeded', job.id, job.seat, phase.position, 1, -1, 1000, 0, 0,
            job.submitted, job.started, job.ended
       FROM job JOIN phase ON phase.workflow = job.workflow
      WHERE phase.attempts = 1;
