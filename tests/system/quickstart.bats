@@ -9,7 +9,7 @@ setup() {
     touch "$DIR/build-aux/tap-driver.sh"
     cat >"$DIR/build/Makefile" <<'MAKE'
 all: ; @mkdir -p bin
-list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh
+list-tests: ; @echo tests/unit/test_a; echo tests/system/b.bats; echo tests/sim/sim.sh; echo tests/system/demo.bats
 check: ; @echo "$(TESTS)" >ran; echo "$$PHASED_SIM_SEEDS" >>ran; echo ':test-result: PASS' >tests/a.trs; $(END)
 MAKE
 }
@@ -19,11 +19,11 @@ teardown() {
     rm -rf "$DIR"
 }
 
-@test "a quick check runs the unit tests and a short simulation" {
+@test "a quick check runs the unit tests, a short simulation and the demo" {
     run "$DIR/quickstart" check --quick
     [ "$status" = 0 ]
     [ "${lines[-1]}" = "1 passed, 0 failed" ]
-    [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh\n2000' ]
+    [ "$(cat "$DIR/build/ran")" = $'tests/unit/test_a tests/sim/sim.sh tests/system/demo.bats\n2000' ]
 }
 
 @test "a check ends what the one before it has left running, and nothing else" {
