@@ -10,6 +10,7 @@
 #include "lib/place.h"
 #include "lib/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -160,6 +161,7 @@ static void daemon_print_ping(const struct cli *cli, const json_t *ping, const c
 
 static int daemon_launch(struct cli *cli, const char *program, json_t **ret_json, struct error *err)
 {
+    assert(program);
     bool sandbox = !getenv("SLURM_CONF") && sandbox_is_running(cli);
     int log = open(cli->home.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (log < 0) {

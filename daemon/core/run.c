@@ -352,16 +352,11 @@ static int64_t run_cancel_time(const struct run *run)
     return run_patience(run);
 }
 
-/* When to look for the outcome of a run again whose allocation has ended. The record may lack
- * `silent_since`, if the daemon died between the end of the allocation and the end of the run. */
 static int64_t run_silence_time(const struct run *run)
 {
-    const struct allocation *allocation = run->seat->allocation;
-    if (run->state == RUN_ENDED || !allocation->ended)
+    if (run->state == RUN_ENDED || !run->silent_since_ms || !run->seat->allocation->ended)
         return INT64_MAX;
-    int64_t since_ms =
-        run->silent_since_ms ? run->silent_since_ms : allocation_quiet_since_ms(allocation);
-    return since_ms + OUTCOME_GRACE_MS;
+    return run->silent_since_ms + OUTCOME_GRACE_MS;
 }
 
 /* When to cancel a job that Slurm shows as running although all its runs have ended; 0: this was
