@@ -6,13 +6,22 @@
 #include <stdbool.h>
 #include <string.h>
 
+struct command_case {
+    const char *script;
+    bool has;
+};
+
+static void find_in(const struct command_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!commands_find(cases[i].script, "sbatch") == cases[i].has)
+            fail_msg("%s: %s", cases[i].script, cases[i].has ? "not found" : "found");
+}
+
 static void commands_are_found_where_bash_starts_them(void **state)
 {
     (void)state;
-    static const struct {
-        const char *script;
-        bool has;
-    } cases[] = {
+    static const struct command_case cases[] = {
         {"sbatch next.sh\n", true},
         {"  sbatch\n", true},
         {"/usr/bin/sbatch next.sh", true},
@@ -43,6 +52,19 @@ static void commands_are_found_where_bash_starts_them(void **state)
         {"python sbatch next.sh", false},
         {"grep x 2>&1 sbatch", false},
         {"sbatch_dir=/x; ls $sbatch", false},
+        {"x='", false},
+        {"x=\"$(", false},
+        {"\\", false},
+        {"cat <<EOF", false},
+        {"", false},
+    };
+    find_in(cases, sizeof cases / sizeof *cases);
+}
+
+static void arrays_arithmetic_and_questions_to_sbatch_start_no_job(void **state)
+{
+    (void)state;
+    static const struct command_case cases[] = {
         {"a=(sbatch b)", false},
         {"a+=(-x sbatch)\n", false},
         {"local a=(x\nsbatch b)", false},
@@ -73,15 +95,8 @@ static void commands_are_found_where_bash_starts_them(void **state)
         {"sbatch next.sh; other --test-only", true},
         {"sbatch next.sh # --test-only", true},
         {"sbatch --testing next.sh", true},
-        {"x='", false},
-        {"x=\"$(", false},
-        {"\\", false},
-        {"cat <<EOF", false},
-        {"", false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (!commands_find(cases[i].script, "sbatch") == cases[i].has)
-            fail_msg("%s: %s", cases[i].script, cases[i].has ? "not found" : "found");
+    find_in(cases, sizeof cases / sizeof *cases);
 }
 
 static void a_command_may_have_an_argument(void **state)
@@ -105,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_found_where_bash_starts_them),
+        cmocka_unit_test(arrays_arithmetic_and_questions_to_sbatch_start_no_job),
         cmocka_unit_test(a_command_may_have_an_argument),
         cmocka_unit_test(the_place_is_that_of_the_first),
     };
