@@ -312,6 +312,11 @@ static double saved_nine_tenths(const json_t *saved)
     return 0.9 * (double)saved_integer(saved, "bytes");
 }
 
+double saved_near_bytes(double whole)
+{
+    return 0.99 * whole;
+}
+
 /* The least size of a whole checkpoint in bytes. Sizes vary a little, because numbers in the files
  * get more digits, and may grow with the steps. */
 static double saved_least_bytes(const json_t *told, const json_t *left)
@@ -324,7 +329,7 @@ static double saved_least_bytes(const json_t *told, const json_t *left)
         return least;
     for (size_t i = 0; i < count; i++)
         smallest = fmin(smallest, (double)saved_integer(json_array_get(told, i), "bytes"));
-    return fmax(0.99 * smallest, saved_nine_tenths(json_array_get(told, count - 1)));
+    return fmax(saved_near_bytes(smallest), saved_nine_tenths(json_array_get(told, count - 1)));
 }
 
 /* The least number of files in a whole checkpoint: the number in the newest one that is unchanged

@@ -51,6 +51,10 @@ int saved_note(const char *run_dir, const struct saved_pattern *pattern,
  * off. */
 int saved_note_left_out(const char *run_dir, const struct saved_list *left_out, struct error *err);
 
+/* The least bytes of a checkpoint that may be as whole as one of this size: a hundredth fewer,
+ * because numbers in the files get more digits with the steps. */
+double saved_near_bytes(double whole);
+
 /* Lists the checkpoints of steps after `after` that a run has left: a new reference. Each is
  * {"path", "step", "bytes", "files", "time"}, where "time" is the last write, and "paths" if the
  * checkpoint has several: the form that journals use. The list is empty if there are no notes: no

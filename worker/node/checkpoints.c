@@ -220,7 +220,7 @@ static bool checkpoints_are_close(const struct checkpoint_extent *whole,
                                   const struct checkpoint_extent *extent)
 {
     return whole->files && extent->files == whole->files &&
-           (double)extent->bytes >= 0.99 * (double)whole->bytes;
+           (double)extent->bytes >= saved_near_bytes((double)whole->bytes);
 }
 
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
