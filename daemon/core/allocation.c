@@ -111,8 +111,8 @@ static int64_t allocation_back_off(struct step *step, struct allocation *allocat
     return step->now_ms + (delay_ms < RETRY_LAST_MS ? delay_ms : RETRY_LAST_MS);
 }
 
-/* One more for the run's seat, with GPUs of a type that has this name; an empty one: it has the
- * phase's. */
+/* Adds an allocation for the seat of the run. `type` names its GPUs; an empty type: those of the
+ * phase. */
 static void allocation_add(struct step *step, struct run *run, const char *type, size_t size,
                            int64_t due_ms)
 {
@@ -149,7 +149,8 @@ void allocation_new(struct step *step, struct run *run, int64_t due_ms)
     }
 }
 
-/* It will never serve a run. Those in it are told, unless they have another candidate left. */
+/* The allocation will never serve a run. Its runs are told, unless another candidate is left for
+ * their seat. */
 static void allocation_fail(struct step *step, struct workflow *workflow,
                             struct allocation *allocation, enum fact_kind fact)
 {
@@ -296,8 +297,8 @@ static int64_t allocation_end_ms(const struct step *step, const struct allocatio
     return ended_ms < step->now_ms ? ended_ms : step->now_ms;
 }
 
-/* It serves nobody any more. Any candidate may have claimed the folder, and told there what became
- * of the run: also of one that has others left the folder is read. */
+/* The allocation serves nobody any more. Any candidate may have claimed the folder of the seat and
+ * told there what became of the run, so the folder is read even if other candidates are left. */
 static void allocation_end(struct step *step, struct workflow *workflow,
                            struct allocation *allocation)
 {

@@ -27,7 +27,7 @@ struct allocation *seat_left(const struct workflow *workflow, const struct seat 
     return NULL;
 }
 
-/* Likewise, or one that has not ended although it was cancelled. */
+/* A candidate that may still come, else one that was cancelled and has not ended. */
 static struct allocation *seat_there(const struct workflow *workflow, const struct seat *seat)
 {
     struct allocation *there = seat_left(workflow, seat);

@@ -186,8 +186,9 @@ static int metric_told_add(struct store *store, const struct metric_ancestor *an
 }
 
 /* Whether the steps before a checkpoint are missing: they are more than the interval of the rows,
- * and more than a tenth of the steps until there. Of a training that tells nothing in its first
- * steps, the next run tells nothing of them either. `told` is until the checkpoint. */
+ * and more than a tenth of the steps before the checkpoint. `told` has the rows until the
+ * checkpoint. A training that reports nothing in its first steps is left alone: its next run does
+ * not report soon after the checkpoint either. */
 static bool metric_is_untold(const struct metric_told *told, const struct metric_told *all,
                              int64_t begin, int64_t saved)
 {
