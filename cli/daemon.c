@@ -224,6 +224,18 @@ static int daemon_start(struct cli *cli)
     return status;
 }
 
+/* A daemon holds the lock of its home until it ends. Its process may stay longer, as a zombie: in a
+ * container, process 1 may never wait for its children. */
+static bool daemon_holds_lock(const struct cli *cli)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(cli->home.lock, O_RDWR | O_CLOEXEC);
+    bool is_held = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        (void)close(fd);
+    return is_held;
+}
+
 static int daemon_stop(struct cli *cli)
 {
     struct error err;
@@ -243,9 +255,9 @@ static int daemon_stop(struct cli *cli)
         return cli_fail(&err);
     }
     time_t deadline = time(NULL) + DAEMON_STOP_MAX_S;
-    while (kill(pid, 0) == 0 && time(NULL) < deadline)
+    while (daemon_holds_lock(cli) && time(NULL) < deadline)
         cli_wait(DAEMON_POLL_MS);
-    if (kill(pid, 0) == 0) {
+    if (daemon_holds_lock(cli)) {
         (void)error_set(&err, -ETIMEDOUT, "phased (pid %d) still runs after %d s", (int)pid,
                         DAEMON_STOP_MAX_S);
         return cli_fail(&err);

@@ -98,6 +98,18 @@ notes() { phasectl status | grep -qF "$1"; }
     [ -z "$(ls -A "$PHASED_HOME/elsewhere")" ]
 }
 
+@test "a daemon whose parent never waits for it, as in a container without an init, is stopped" {
+    cat >"$PHASED_HOME/start_and_stop" <<'PYTHON'
+import ctypes, subprocess
+PR_SET_CHILD_SUBREAPER = 36
+assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+for word in ("start", "stop"):
+    subprocess.run(["phasectl", "daemon", word], check=True)
+PYTHON
+    python3 "$PHASED_HOME/start_and_stop" >"$PHASED_HOME/said"
+    grep -x 'phased stopped' "$PHASED_HOME/said"
+}
+
 @test "a record that somebody else has locked is waited for, and that is said" {
     phasectl daemon start
     phasectl daemon stop

@@ -27,10 +27,10 @@ daemon_kill() {
     true
 }
 
-# The pid of this home's daemon; fails when none runs.
+# The pid of this home's daemon; fails when none runs. A zombie has no command line.
 daemon_pid() {
     local pid
-    pid=$(jq -e .pid "$PHASED_HOME/daemon.json" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = phased ] &&
+    pid=$(jq -e .pid "$PHASED_HOME/daemon.json" 2>/dev/null) && grep -qaz phased "/proc/$pid/cmdline" 2>/dev/null &&
         echo "$pid"
 }
 
