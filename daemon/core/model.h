@@ -76,7 +76,7 @@ struct run {
     bool in_place;     /* goes on in the seat of the run before: promoted, or requeued */
     bool has_begun;    /* its lead has reported */
     bool requeues;     /* ended, and its lead had the job requeued; not stored */
-    bool is_let_go;    /* ended, and its lead was told to leave; not stored */
+    bool is_let_go;    /* ended, and its lead was told to leave: FX_TELL_END is pending */
     bool is_remedied;  /* its failure was answered by other params: it was no checkpoint's fault */
     /* What is wanted of a run that has not ended: it is told, and told again after a restart. */
     enum run_wish { WISH_NONE, WISH_CANCEL, WISH_HOLD } wish;

@@ -246,6 +246,7 @@ static bool load_run(struct stmt *stmt, struct run *run)
     run->told_ms = stmt_next_int(stmt);
     run->suspect_step = stmt_next_int(stmt);
     run->is_remedied = stmt_next_bool(stmt);
+    run->is_let_go = stmt_next_bool(stmt);
     return !damaged;
 }
 

@@ -66,7 +66,7 @@ static void fill(struct record *record, struct workflow *workflow)
     run->ended_ms = 1790000000003;
     run->silent_since_ms = 1790000000004;
     run->told_ms = 1790000000005;
-    run->is_remedied = true;
+    run->is_remedied = run->is_let_go = true;
     struct allocation *job = run->seat->allocation;
     job->slurm_id = UINT32_MAX;
     job->ended = true;
@@ -82,6 +82,8 @@ static void fill(struct record *record, struct workflow *workflow)
     job->absent_since_ms = 1790000000009;
     record_save_run(record, run);
     record_add_remedy(record, run->id);
+    struct core_effect tell_end = {.kind = FX_TELL_END, workflow, phase, run, job};
+    record_apply(record, &tell_end);
     struct run *newest = record_add_run(record, phase, 32, 42); /* next to nothing is known of it */
     struct core_effect cancel = {.kind = FX_CANCEL_JOB,
                                  .workflow = workflow,
