@@ -2,7 +2,8 @@
 MIGRATIONS = schema/001_record.sql schema/002_on_the_nodes.sql schema/003_pipelines.sql \
 	schema/004_suspect.sql schema/005_unseen.sql schema/006_journal_gap.sql \
 	schema/007_begin_step.sql schema/008_seal.sql schema/009_lease.sql \
-	schema/010_migration.sql schema/011_gap_step.sql schema/012_seat.sql
+	schema/010_migration.sql schema/011_gap_step.sql schema/012_seat.sql \
+	schema/013_silent.sql
 QUERIES = \
 	schema/queries/job_find_token.sql \
 	schema/queries/notice_retry.sql \

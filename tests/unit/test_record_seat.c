@@ -1,4 +1,5 @@
-/* A record that was written before jobs had seats, by a daemon of schema 11. */
+/* A record that a daemon of schema 11 wrote: before jobs had seats, and with a run that waits for
+ * ever. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -22,8 +23,8 @@ static void run_sql(const struct record *record, const char *sql)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Puts that record in the place of a new one, and opens it. */
-static void open_old(struct record *record)
+/* Puts that record, changed by some SQL, in the place of a new one, and opens it. */
+static void open_changed(struct record *record, const char *change)
 {
     const char *source = getenv("SRC");
     char *path = text_format("%s/tests/unit/record_011.sql", source ? source : "."), *rows = NULL;
@@ -39,6 +40,7 @@ static void open_old(struct record *record)
     for (int i = 0; i < OLD_VERSION; i++)
         run_sql(record, migrations[i].sql);
     run_sql(record, rows);
+    run_sql(record, change);
     run_sql(record, mark);
     if (store_open(record->path, "/runs", &record->store, &err) < 0)
         fail_msg("%s", err.message);
@@ -47,9 +49,20 @@ static void open_old(struct record *record)
     free(rows);
 }
 
+static void open_old(struct record *record)
+{
+    open_changed(record, "");
+}
+
+static void new_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
+{
+    (void)arg;
+    (void)snprintf(ret_token, TOKEN_LENGTH + 1, "%032d", 99);
+}
+
 static struct core *load(struct record *record)
 {
-    struct core_config config = {0};
+    struct core_config config = {.token = new_token};
     struct error err;
     assert_int_equal(store_last_ids(record->store, &config, &err), 0);
     assert_int_equal(config.last_seat, 7);
@@ -164,6 +177,67 @@ static void it_is_gone_on_with(void **state)
     record_close(&record);
 }
 
+/* A job is over whose run has not ended: that daemon died after it had looked for the outcome once,
+ * and had not saved that it did. */
+static struct core *load_silent(struct record *record)
+{
+    open_changed(record, "UPDATE job SET over = 1, state = 'completed', ended = 1790000006000"
+                         " WHERE id = 2");
+    return load(record);
+}
+
+static void assert_it_is_looked_at_and_ends(struct core *core, struct run *run)
+{
+    struct core_effects effects = {0};
+    assert_true(core_deadline(core) <= record_now_ms());
+    core_step(core, &(struct core_event){.kind = EV_TIME, .now_ms = record_now_ms()}, &effects);
+    assert_int_equal(effects.count, 1);
+    assert_int_equal(effects.items[0].kind, FX_READ_OUTCOME);
+    assert_ptr_equal(effects.items[0].run, run);
+    core_step(core,
+              &(struct core_event){.kind = EV_RUN_SILENT,
+                                   .now_ms = record_now_ms(),
+                                   .workflow = run->phase->workflow,
+                                   .run = run},
+              &effects);
+    assert_int_equal(run->outcome, OUTCOME_LOST);
+    core_effects_fini(&effects);
+}
+
+static void a_run_whose_job_is_over_is_looked_at_again(void **state)
+{
+    struct record record;
+    (void)state;
+    struct core *core = load_silent(&record);
+    struct run *run = core_workflow(core, 1)->runs[0];
+    assert_it_is_looked_at_and_ends(core, run);
+    assert_int_equal(run->phase->state, PHASE_QUEUED);
+    core_free(core);
+    record_close(&record);
+}
+
+static void such_a_run_can_be_cancelled(void **state)
+{
+    struct record record;
+    struct core_effects effects = {0};
+    (void)state;
+    struct core *core = load_silent(&record);
+    struct run *run = core_workflow(core, 1)->runs[0];
+    core_step(core,
+              &(struct core_event){.kind = EV_COMMAND,
+                                   .now_ms = record_now_ms(),
+                                   .workflow = run->phase->workflow,
+                                   .phase = run->phase,
+                                   .command = COMMAND_CANCEL},
+              &effects);
+    assert_int_equal(run->state, RUN_STOPPING);
+    assert_it_is_looked_at_and_ends(core, run);
+    assert_int_equal(run->phase->state, PHASE_CANCELLED);
+    core_effects_fini(&effects);
+    core_free(core);
+    record_close(&record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +246,8 @@ int main(void)
         cmocka_unit_test(a_guest_has_a_seat_in_the_job_of_its_host),
         cmocka_unit_test(a_run_that_goes_on_in_place_is_in_the_same_seat),
         cmocka_unit_test(it_is_gone_on_with),
+        cmocka_unit_test(a_run_whose_job_is_over_is_looked_at_again),
+        cmocka_unit_test(such_a_run_can_be_cancelled),
     };
     return cmocka_run_group_tests_name("record seat", tests, NULL, NULL);
 }
