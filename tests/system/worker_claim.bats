@@ -160,7 +160,7 @@ start_late() {
         touch "$home/out/go"
         await_lead
         cmp "$home/before" "$home/phase/1/outcome.json"
-        grep -qF "another lead has told how the run in $home/phase/1 ended" "$job/job.log"
+        grep -qF "another lead has written how the run in $home/phase/1 ended" "$job/job.log"
         [ -z "$(grep -F '"ended"' "$home/phase/1/journal/lead.jsonl")" ]
         [ -z "$(grep -sE 'requeue|update' "$home/slurm/calls")" ]
     done

@@ -1,4 +1,4 @@
-/* Making the next run. */
+/* Makes the folder of the next run. */
 #include "worker/lead/alone.h"
 
 #include "lib/error.h"
@@ -25,12 +25,12 @@ static json_t *alone_run_json(const struct assignment *last, const char *run_dir
     json_object_set_new(json, "run_dir", json_string(run_dir));
     json_object_set_new(json, "alone", json_true());
     json_object_set_new(json, "known_run", json_integer((json_int_t)last->known_run));
-    (void)json_object_del(json, "anew"); /* it goes on with what the last run has done */
+    (void)json_object_del(json, "anew"); /* the next run continues the work of the last run */
     json_object_set_new(json, "resume", lineage_checkpoint(phase_dir, last->attempt));
     return json;
 }
 
-/* Writes `path` unless it is there: -EEXIST. */
+/* Writes `path`. -EEXIST: the file is there already. */
 static int alone_write_new(const char *path, const json_t *json, struct error *err)
 {
     char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
@@ -41,7 +41,7 @@ static int alone_write_new(const char *path, const json_t *json, struct error *e
     return result;
 }
 
-/* Whether the run that is there already is this job's to serve. */
+/* Checks that an existing run belongs to this job. */
 static int alone_check(const struct assignment *last, const char *path, struct error *err)
 {
     char *text = NULL;
@@ -49,7 +49,7 @@ static int alone_check(const struct assignment *last, const char *path, struct e
     json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
     const char *job_dir = json_string_value(json_object_get(json, "job_dir"));
     if (result == 0 && (!job_dir || !text_equal(job_dir, last->job_dir)))
-        result = error_set(err, -EBUSY, "%s is for another job", path);
+        result = error_set(err, -EBUSY, "%s belongs to another job", path);
     json_decref(json);
     free(text);
     return result;

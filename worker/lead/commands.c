@@ -1,4 +1,4 @@
-/* The one border between threads in the lead. */
+/* The queue is the only border between threads in the lead. */
 #include "worker/lead/commands.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@ static json_t *commands_take(struct commands *commands)
     return list;
 }
 
-/* Wakes of several commands may be one: take all that are there. */
+/* One wake-up may stand for several commands, so this takes all of them. */
 static void commands_wake_done(uv_async_t *async)
 {
     struct commands *commands = async->data;
@@ -26,7 +26,7 @@ void commands_init(struct commands *commands, uv_loop_t *loop, command_found *fo
 {
     int code = pthread_mutex_init(&commands->mutex, NULL);
     assert(code == 0);
-    (void)code; /* cannot fail for a plain mutex */
+    (void)code; /* a plain mutex cannot fail */
     commands->waiting = json_array();
     commands->found = found;
     commands->context = context;

@@ -1,4 +1,4 @@
-/* Counting the verdicts of preflights. */
+/* Counts the verdicts of preflights. */
 #include "worker/lead/fitness.h"
 
 #include "lib/memory.h"
@@ -44,7 +44,7 @@ static char *fitness_say(const char *what, unsigned count, const struct text *li
     if (count > 1)
         return text_format("%u nodes %s: %s%s", count, what, reasons,
                            count > FITNESS_NAMED_MAX ? "; ..." : "");
-    const char *colon = strchr(reasons, ':'); /* behind the node's name */
+    const char *colon = strchr(reasons, ':'); /* after the node's name */
     return text_format("%.*s %s%s", (int)(colon - reasons), reasons, what, colon);
 }
 

@@ -1,5 +1,6 @@
-/* What the preflights of all nodes of a run say together. Pure: the lead adds each node's verdict,
- * and asks at the end what follows. Zero-initialised is a valid one without verdicts. */
+/* The combined result of the preflights on all nodes of a run. This is a pure value: the lead adds
+ * the verdict of each node, and asks for the result at the end. A zero-initialised struct is valid
+ * and has no verdicts. */
 #ifndef PHASED_WORKER_LEAD_FITNESS_H
 #define PHASED_WORKER_LEAD_FITNESS_H
 
@@ -10,32 +11,33 @@
 
 enum fitness_verdict { FITNESS_PASSED, FITNESS_FAILED, FITNESS_UNKNOWN };
 
-enum { FITNESS_NAMED_MAX = 3 }; /* nodes whose reasons are told; the rest is counted */
+enum { FITNESS_NAMED_MAX = 3 }; /* nodes that a message names; the other nodes are only counted */
 
 struct fitness {
-    unsigned heard;               /* nodes that have told */
-    unsigned failed, unknown;     /* of them */
+    unsigned heard;               /* nodes with a verdict */
+    unsigned failed, unknown;     /* nodes with this verdict */
     struct text failures, doubts; /* "n3: gpus: 7 GPUs work, 8 are allocated; n5: ..." */
-    struct text nodes;            /* that failed, with commas between */
+    struct text nodes;            /* the failed nodes, separated by commas */
 };
 
 void fitness_fini(struct fitness *fitness);
 
 enum fitness_verdict fitness_parse(const char *outcome);
 
-/* Of each node once. */
+/* Adds the verdict of a node. Each node is added once. */
 void fitness_add(struct fitness *fitness, const char *node, enum fitness_verdict verdict,
                  const char *reason);
 
-/* "n3: gpus: 7 GPUs work, 8 are allocated", or "2 nodes: n3: ...; n5: ...". Only where one failed.
- * The caller's to free(), as are the others. */
+/* Returns "n3: gpus: 7 GPUs work, 8 are allocated", or "2 nodes: n3: ...; n5: ...". At least one
+ * node must have failed. The caller frees the text. */
 char *fitness_failure(const struct fitness *fitness);
 
-/* What is worth a note though the run goes on: the failures, where they are only observed, else
- * what could not be told. NULL: nothing. */
+/* Returns the text of a warning when the run continues: the failures if they are only observed,
+ * otherwise what could not be checked. The caller frees the text. NULL: there is nothing to warn
+ * of. */
 char *fitness_note(const struct fitness *fitness);
 
-/* Writes the nodes to blame, as many whole names as fit. */
+/* Writes the names of the failed nodes. Only whole names are written, as many as fit. */
 void fitness_blame(const struct fitness *fitness, char *ret_nodes, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* A few calls of scontrol, one after another. */
+/* Runs scontrol a few times, one call after another. */
 #include "worker/lead/grace.h"
 
 #include "lib/memory.h"
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 enum {
-    GRACE_TIMEOUT_MS = 5000, /* for all calls together: others wait for the nodes */
-    GRACE_SINCE = 2405,      /* 24.05, as grace_version() has it */
+    GRACE_TIMEOUT_MS = 5000, /* for all calls together; other jobs wait for the nodes */
+    GRACE_SINCE = 2405,      /* Slurm 24.05, in the form of grace_version() */
     GRACE_UNTIL = 2605,
 };
 
@@ -23,7 +23,7 @@ struct grace {
     uint64_t until_ms;
     char *job; /* JobId=4711 */
     bool is_over, is_by_qos;
-    bool may_requeue; /* what the whole cluster does by default */
+    bool may_requeue; /* the default of the whole cluster */
 };
 
 static void grace_end(struct grace *grace, bool is_so)
@@ -51,8 +51,8 @@ static void grace_updated(void *context, int code, const char *output)
     grace_end(context, code == 0);
 }
 
-/* The word that stands behind the name, in "Name=word" or "Name   = word"; "" where none does. To
- * be freed. */
+/* Returns the word after the name in "Name=word" or "Name   = word", or "" without the name. The
+ * caller frees it. */
 static char *grace_word(const char *output, const char *name)
 {
     const char *word = strstr(output, name);
@@ -63,13 +63,14 @@ static char *grace_word(const char *output, const char *name)
     return text_format("%.*s", (int)strcspn(word, " \n"), word);
 }
 
-/* Of a mode such as REQUEUE or GANG,REQUEUE. */
+/* Takes a mode such as REQUEUE or GANG,REQUEUE. */
 static bool grace_mode_requeues(const char *mode)
 {
     return strstr(mode, "REQUEUE") != NULL;
 }
 
-/* Of the partition or the QOS. A QOS that is OFF leaves it to the cluster. */
+/* Takes the preemption mode of the partition or the QOS. For a QOS with mode OFF, the mode of the
+ * cluster counts. */
 static void grace_mode_told(void *context, int code, const char *output)
 {
     struct grace *grace = context;
@@ -101,7 +102,7 @@ static void grace_job_told(void *context, int code, const char *output)
     free(preempted);
 }
 
-/* Of "SLURM_VERSION           = 24.11.5": 2411. 0: not told. */
+/* Makes 2411 of "SLURM_VERSION           = 24.11.5". 0: the version is unknown. */
 static int grace_version(const char *configuration)
 {
     int year, month;

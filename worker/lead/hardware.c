@@ -1,5 +1,5 @@
-/* Asking for the GPU. Both who are asked are programs, since a driver may never answer: one that
- * stays in the kernel is left behind. */
+/* Asks the driver and Slurm for the GPU. Both are asked by a program with a deadline, because a
+ * call into the driver may block for ever. A program that stays in the kernel is left behind. */
 #include "worker/lead/hardware.h"
 
 #include "lib/error.h"
@@ -28,12 +28,12 @@ struct hardware_question {
 static void hardware_answered(void *context, const struct child_end *end)
 {
     struct hardware_question *question = context;
-    (void)end; /* what came in time counts */
+    (void)end; /* output that came in time counts */
     question->answer = text_format("%s", text_string(child_text(question->child)));
     child_close(question->child);
 }
 
-/* What the program prints until it ends or the time is over; the caller's to free(). */
+/* Returns what the program prints until it ends or the time is over; the caller frees the text. */
 static char *hardware_ask(char *const *arguments, int limit_ms)
 {
     struct hardware_question question = {0};
@@ -52,13 +52,13 @@ static char *hardware_ask(char *const *arguments, int limit_ms)
     };
     question.child = child_try(&options);
     uv_run(&loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&loop); /* the child was its only handle, and is closed */
+    (void)uv_loop_close(&loop); /* its only handle, the child, is closed */
     return question.answer;
 }
 
 /* --- The driver ------------------------------------------------------------------------------- */
 
-/* The line of `phase-worker gpus` that says which there are; the caller's, or NULL. */
+/* Returns the devices from the output of `phase-worker gpus`, as a new reference; or NULL. */
 static json_t *hardware_devices(const char *output)
 {
     for (const char *line = output; line && *line;) {
@@ -73,7 +73,7 @@ static json_t *hardware_devices(const char *output)
     return NULL;
 }
 
-/* All GPUs of a node are alike, or nearly always: the first tells of all. */
+/* All GPUs of a node are nearly always of one type, so this takes the type of the first GPU. */
 static json_t *hardware_from_driver(void)
 {
     char *const arguments[] = {"/proc/self/exe", "gpus", "--detach", "--seconds", "1", NULL};
@@ -96,7 +96,7 @@ static json_t *hardware_from_driver(void)
 
 char *hardware_slurm_type(const char *description)
 {
-    static const char key[] = " GRES=gpu:"; /* of the first node; JOB_GRES lists all */
+    static const char key[] = " GRES=gpu:"; /* of the first node; JOB_GRES has all nodes */
     const char *type = strstr(description, key);
     if (!type)
         return NULL;

@@ -1,14 +1,14 @@
-/* Which GPU a run really has, and which part of its phase's `by_gpu` is for it
+/* Finds out which GPU a run really has, and which part of the phase's `by_gpu` matches it
  * (lib/spec/overlay.h).
  *
- * The lead asks before anything is started, on the first node: the driver, else Slurm for the type
- * it has allocated. What it has found, and chosen by it, stands in RUN_DIR/hardware.json, where the
- * agents of all nodes read it; so they run one phase, whatever they would have found themselves:
+ * The lead does this on the first node, before anything is started. It asks the driver first, then
+ * Slurm for the allocated type. The lead writes the answer and its choice into
+ * RUN_DIR/hardware.json, and the agents of all nodes read that file. So all nodes run the same
+ * phase, whatever GPU each node has:
  *
  *   {"model": "NVIDIA H100 80GB HBM3", "memory_gib": 79.6, "source": "driver", "by_gpu": "h100"}
  *
- * `source` is driver, slurm or null: nobody could tell. `by_gpu` is null where nothing is for it.
- */
+ * `source` is driver, slurm or null (neither answered). `by_gpu` is null if no part matches. */
 #ifndef PHASED_WORKER_LEAD_HARDWARE_H
 #define PHASED_WORKER_LEAD_HARDWARE_H
 
@@ -17,12 +17,13 @@
 
 struct error;
 
-/* Asks, chooses for `spec` and writes the file. Takes seconds at worst: who cannot answer by then
- * is not waited for. Not knowing is no failure; only a file that cannot be written is. */
+/* Asks, chooses a part of `spec` and writes the file. This takes some seconds at most: an answer
+ * that comes later is not waited for. An unknown GPU is not an error. A file that cannot be written
+ * is an error. */
 int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, struct error *err);
 
-/* The type of the job's GPUs in what `scontrol --detail show job` says of it, the caller's to
- * free(); NULL: none. */
+/* Returns the type of the job's GPUs from the output of `scontrol --detail show job`; the caller
+ * frees it. NULL: the output names no type. */
 char *hardware_slurm_type(const char *description);
 
 #endif

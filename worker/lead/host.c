@@ -1,4 +1,5 @@
-/* The host: one loop that hears Slurm's signals and the ends of its leads, and looks for guests. */
+/* The main loop of the host. It takes Slurm's signals and the ends of the leads, and looks for
+ * guests. */
 #include "worker/lead/host.h"
 
 #include "lib/error.h"
@@ -28,13 +29,13 @@
 #include <uv.h>
 
 enum {
-    HOST_LOOK_MS = 2000,     /* between looks for guests and for leads that died */
+    HOST_LOOK_MS = 2000,     /* between two looks for guests and for dead leads */
     HOST_KILLED_MS = 10000,  /* for Slurm to kill a job that it has requeued */
-    HOST_DEATHS_MAX = 3,     /* of one lead in a row, before the job is not held for it any more */
-    HOST_STEADY_MS = 60000,  /* a lead that lived so long does not die in a row */
+    HOST_DEATHS_MAX = 3,     /* of one lead in a row; then the host does not hold the job for it */
+    HOST_STEADY_MS = 60000,  /* a lead that lived this long does not die in a row */
     HOST_AGAIN_MS = 2000,    /* before a lead is started again; doubled for each death in a row */
-    HOST_AGAINS_MAX = 5,     /* doublings */
-    HOST_ORPHANS_MS = 60000, /* for what a dead lead has left behind: agents stop within 10 s */
+    HOST_AGAINS_MAX = 5,     /* of these doublings */
+    HOST_ORPHANS_MS = 60000, /* for the processes of a dead lead; agents stop within 10 s */
     HOST_FILE_MAX = 1 << 20,
 };
 
@@ -42,18 +43,18 @@ struct host_lead {
     struct host *host;
     struct host_lead *next;
     char *job_dir;
-    struct child *child; /* NULL: it does not run */
-    bool is_dead;        /* to be started again */
-    bool has_failed;     /* when it ended last */
+    struct child *child; /* NULL: the lead does not run */
+    bool is_dead;        /* the lead was killed, and will be started again */
+    bool has_failed;     /* the last time it ended */
     unsigned deaths;     /* in a row */
     uint64_t started_ms, died_ms;
 };
 
 enum host_requeue {
     HOST_REQUEUE_NO,
-    HOST_REQUEUE_WANTED, /* by a lead: nobody is started any more */
+    HOST_REQUEUE_WANTED, /* by a lead; no lead is started any more */
     HOST_REQUEUE_ASKED,
-    HOST_REQUEUE_ENDING,   /* and the job is being killed */
+    HOST_REQUEUE_ENDING,   /* Slurm is killing the job before it has answered */
     HOST_REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
 };
 
@@ -65,9 +66,9 @@ struct host {
     struct host_lead *leads;
     uv_signal_t term, interrupt, limit;
     uv_timer_t look, timer;
-    uv_async_t ended; /* a lead has */
+    uv_async_t ended; /* wakes the loop when a lead has ended */
     enum host_requeue requeue;
-    bool is_killed; /* the job is: nobody is started any more */
+    bool is_killed; /* Slurm is killing the job; no lead is started any more */
     bool is_leaving, is_closing;
 };
 
@@ -84,7 +85,7 @@ static void host_close(struct host *host)
     uv_close((uv_handle_t *)&host->ended, NULL);
 }
 
-/* Tells all leads that are there. */
+/* Sends a signal to all living leads. */
 static void host_signal(struct host *host, int number)
 {
     for (struct host_lead *lead = host->leads; lead; lead = lead->next)
@@ -92,7 +93,7 @@ static void host_signal(struct host *host, int number)
             child_signal(lead->child, number);
 }
 
-/* Whether anybody is still to be started in this allocation. */
+/* Whether the host may still start leads in this allocation. */
 static bool host_goes_on(const struct host *host)
 {
     return host->requeue == HOST_REQUEUE_NO && !host->is_killed;
@@ -102,7 +103,7 @@ static bool host_goes_on(const struct host *host)
 
 static void host_killed_done(uv_timer_t *timer)
 {
-    fprintf(stderr, "phase-worker host: Slurm took the requeue and did not end the job\n");
+    fprintf(stderr, "phase-worker host: Slurm accepted the requeue, but did not end the job\n");
     host_close(timer->data);
 }
 
@@ -122,7 +123,7 @@ static void host_requeue_done(void *context, enum requeue_answer answer, const c
 
 /* --- Leads ------------------------------------------------------------------------------------ */
 
-/* Killed, which no lead deserves: it is started again. */
+/* A lead was killed by a signal, so it will be started again. */
 static void host_lead_died(struct host_lead *lead, int number)
 {
     lead->died_ms = uv_now(&lead->host->loop);
@@ -144,14 +145,15 @@ static void host_lead_done(void *context, const struct child_end *end)
     uv_async_send(&host->ended);
     if (code == GUEST_REQUEUE && host_goes_on(host)) {
         host->requeue = HOST_REQUEUE_WANTED;
-        host_signal(host, SIGUSR2); /* as near the end of the job's time: the others save, too */
+        host_signal(host,
+                    SIGUSR2); /* the same signal as near the time limit, so that the others save */
     } else if (number && host_goes_on(host)) {
         host_lead_died(lead, number);
     }
     lead->has_failed = number || (code && code != GUEST_REQUEUE);
 }
 
-/* Where a lead writes: the job's own to the job's log, which Slurm has opened. */
+/* Opens the log of a lead. The job's own lead writes to the job's log, which Slurm has opened. */
 static int host_open_log(const struct host_lead *lead)
 {
     if (text_equal(lead->job_dir, lead->host->job_dir))
@@ -183,7 +185,7 @@ static void host_start(struct host_lead *lead)
     lead->started_ms = uv_now(&host->loop);
     int result = child_start(&options, &lead->child, &err);
     if (log >= 0)
-        (void)close(log); /* nothing was written here */
+        (void)close(log); /* the host itself writes nothing to it */
     if (result == 0)
         return;
     fprintf(stderr, "phase-worker host: %s\n", err.message);
@@ -203,7 +205,8 @@ static void host_add(struct host *host, const char *job_dir)
 
 /* --- Guests ----------------------------------------------------------------------------------- */
 
-/* What the daemon has written may be seen here later: then the next look finds it. */
+/* The files that the daemon has written may become visible here later; then the next look finds
+ * them. */
 static bool host_can_start(const char *job_dir)
 {
     char *path = text_format("%s/current.json", job_dir);
@@ -219,7 +222,7 @@ static void host_add_guests(struct host *host)
     json_t *guest;
     json_t *guests = file_read(path, HOST_FILE_MAX, &text, NULL, NULL) == 0
                          ? json_loads(text, 0, NULL)
-                         : NULL; /* there are none, or not yet */
+                         : NULL; /* there are no guests yet */
     json_array_foreach(json_object_get(guests, "job_dirs"), i, guest)
     {
         const char *job_dir = json_string_value(guest);
@@ -241,7 +244,7 @@ static bool host_is_lead(const struct host *host, pid_t pid)
     return false;
 }
 
-/* Takes the ends of what leads have left behind. Those of leads are libuv's to take. */
+/* Reaps the children that dead leads have left. libuv reaps the leads. */
 static void host_reap(const struct host *host)
 {
     siginfo_t info = {0};
@@ -250,7 +253,7 @@ static void host_reap(const struct host *host)
         (void)waitpid(info.si_pid, NULL, WNOHANG);
 }
 
-/* Whether anything still runs that a dead lead has started: as the host is their subreaper, such
+/* Whether a process that a dead lead has started still runs. The host is the subreaper, so such
  * processes are its children. */
 static bool host_has_orphans(const struct host *host)
 {
@@ -262,7 +265,8 @@ static bool host_has_orphans(const struct host *host)
     return orphans > 0;
 }
 
-/* Whether it is time. Slurm needs a moment to end what is left where srun was killed, too. */
+/* Whether it is time to start a dead lead again. The delay also gives Slurm time to end the
+ * processes of a killed srun. */
 static bool host_lead_is_due(const struct host_lead *lead)
 {
     unsigned doublings = lead->deaths ? lead->deaths - 1 : 0;
@@ -272,8 +276,9 @@ static bool host_lead_is_due(const struct host_lead *lead)
     return lead->is_dead && dead_ms >= (uint64_t)HOST_AGAIN_MS << doublings;
 }
 
-/* The srun of a lead that was killed tells its agents to stop, which save what they can. Until it
- * has ended the phase would be run twice at once, in the same folders. */
+/* Starts the dead leads that are due. The srun of a killed lead tells its agents to stop, and they
+ * save what they can. The host waits for their end, because otherwise the phase would run twice in
+ * the same folders. */
 static void host_start_again(struct host *host)
 {
     bool is_due = false;
@@ -311,7 +316,7 @@ static void host_forgotten(void *context, bool is_so)
     host_close(context);
 }
 
-/* Nobody wants the job again. */
+/* Ends a job that need not run again. */
 static void host_leave(struct host *host)
 {
     if (host->life.restarts > 0 && !host->is_killed)
@@ -320,7 +325,7 @@ static void host_leave(struct host *host)
         host_close(host);
 }
 
-/* Starts whoever is to be started; when nobody is there any more, the job ends. */
+/* Starts the leads that are due; ends the job when no lead is left. */
 static void host_look(struct host *host)
 {
     host_reap(host);
@@ -351,7 +356,7 @@ static void host_ended_done(uv_async_t *async)
 
 /* --- Signals ---------------------------------------------------------------------------------- */
 
-/* The job is being killed. Slurm's requeue begins so too, and the nodes are free when this process
+/* Slurm is killing the job. This is also how a requeue begins; the nodes are free when this process
  * has ended. */
 static void host_term_done(uv_signal_t *handle, int number)
 {
@@ -367,7 +372,8 @@ static void host_term_done(uv_signal_t *handle, int number)
         host_look(host);
 }
 
-/* The time of the job is nearly over: Slurm tells the batch script alone. */
+/* The time limit of the job is near. Slurm signals only the batch script, so the host passes the
+ * signal on. */
 static void host_limit_done(uv_signal_t *handle, int number)
 {
     (void)number;
@@ -399,13 +405,12 @@ static void host_init(struct host *host, const char *job_dir)
     uv_timer_start(&host->look, host_look_done, HOST_LOOK_MS, HOST_LOOK_MS);
 }
 
-/* Returns the exit status. */
 static int host_fini(struct host *host)
 {
     bool has_failed = false;
     int result = uv_loop_close(&host->loop);
     assert(result == 0);
-    (void)result; /* every handle was closed */
+    (void)result; /* all handles are closed */
     while (host->leads) {
         struct host_lead *lead = host->leads;
         host->leads = lead->next;
@@ -421,15 +426,15 @@ int host_main(const char *job_dir)
 {
     struct host host = {0};
     struct error err;
-    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* people read job.log while it grows */
     host_init(&host, job_dir);
     if (processes_adopt(&err) < 0)
         fprintf(stderr, "phase-worker host: %s\n",
-                err.message); /* dead leads may leave some behind */
+                err.message); /* without it, orphans of dead leads are not seen */
     /* A second job with the same token must not serve the guests of the first one. */
     int result = job_folder_claim(job_dir, &host.life, &err);
     if (result < 0)
-        fprintf(stderr, "phase-worker host: %s\n", err.message); /* else the runs matter more */
+        fprintf(stderr, "phase-worker host: %s\n", err.message); /* the runs are more important */
     if (result == -EBUSY) {
         host_close(&host);
     } else {

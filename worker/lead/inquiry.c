@@ -1,4 +1,4 @@
-/* What scontrol says of a job. */
+/* Reads what scontrol prints about a job. */
 #include "worker/lead/inquiry.h"
 
 #include "lib/memory.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a job that is being ended is waited for. */
+/* how long another job that Slurm is ending is waited for */
 enum { INQUIRY_ENDING_MS = 15 * 60 * 1000 };
 
 struct inquiry {
@@ -31,7 +31,7 @@ static void inquiry_field(const char *text, const char *name, char *value, size_
     (void)snprintf(value, size, "%.*s", (int)strcspn(found, " \n"), found); /* may be cut */
 }
 
-/* Times are local: 2026-11-20T23:59:59; or Unknown, None, N/A. */
+/* Reads a local time such as 2026-11-20T23:59:59. The value may also be Unknown, None or N/A. */
 static double inquiry_time(const char *text, const char *name)
 {
     char value[64];
@@ -78,9 +78,9 @@ static void inquiry_called(void *context, int code, const char *output)
     answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
     answer.is_preempted = inquiry_time(output, " PreemptTime=") > 0;
     if (inquiry->is_other && code > 0 && !answer.state[0])
-        inquiry_call(inquiry, STDERR_FILENO, inquiry_complained); /* why not, stands there */
+        inquiry_call(inquiry, STDERR_FILENO, inquiry_complained); /* the reason is on stderr */
     else
-        inquiry_finish(inquiry, &answer); /* without an answer there are no fields */
+        inquiry_finish(inquiry, &answer); /* without an answer the fields are empty */
 }
 
 static void inquiry_new(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
@@ -111,10 +111,11 @@ bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_l
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (text_equal(answer->state, words[i]))
             return true;
-    /* Its token stands in the path of its output, whatever else a site rewrites. */
+    /* The path of the output contains the token, whatever else a site changes. */
     bool is_other =
         life->token[0] && strstr(answer->text, " StdOut=/") && !strstr(answer->text, life->token);
-    /* Restarts grow before the life that is requeued has ended: until then it is COMPLETING. */
+    /* Slurm counts a restart before the old life of the job has ended. Until that end the job is
+     * COMPLETING. */
     bool is_next = text_equal(answer->state, "RUNNING") && strstr(answer->text, " Restarts=") &&
                    answer->restarts != life->restarts;
     return answer->state[0] && (is_other || is_next);

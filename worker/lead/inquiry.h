@@ -1,6 +1,6 @@
-/* Asks Slurm once, by scontrol, what it says of a job: of this one for the limit of its time, and
- * for why it is being ended. In the background and with a deadline, as Slurm itself may be what is
- * down. */
+/* Asks Slurm once what it knows about a job. The lead asks about its own job, for the time limit
+ * and for the reason of a stop. It also asks about another job that stands in the way. scontrol
+ * runs in the background with a deadline, because Slurm itself may be down. */
 #ifndef PHASED_WORKER_LEAD_INQUIRY_H
 #define PHASED_WORKER_LEAD_INQUIRY_H
 
@@ -13,25 +13,26 @@ struct phase_life;
 enum { INQUIRY_TIMEOUT_MS = 3000 };
 
 struct inquiry_answer {
-    char state[32];    /* Slurm's word, as RUNNING or COMPLETING; empty when there was no answer */
+    char state[32];    /* Slurm's word, such as RUNNING or COMPLETING; empty: no answer */
     bool is_preempted; /* Slurm has decided to preempt the job */
-    unsigned restarts; /* how often the job was requeued: with the last time before it is killed */
-    double end_time;   /* the limit, seconds since 1970; 0 when it is not known */
-    bool is_unknown;   /* of another job: the controller answers, and knows no such job */
-    const char *text;  /* all that was said, borrowed */
+    unsigned restarts; /* Slurm counts a requeue before it kills the job */
+    double end_time;   /* the time limit, in seconds since 1970; 0: unknown */
+    bool is_unknown;   /* the controller answers, but does not know the job */
+    const char *text;  /* all output of scontrol, borrowed */
 };
 
 typedef void inquiry_done(void *context, const struct inquiry_answer *answer);
 
 /* `done` is always called, later. The inquiry frees itself. */
 void inquiry_start(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
-/* The same about a job that Slurm may not know any more. */
+/* Like inquiry_start(), about another job, which Slurm may have forgotten. */
 void inquiry_start_other(uv_loop_t *loop, int64_t job_id, inquiry_done *done, void *context);
 
-/* Whether the answer about a life's job means that this life of it is over. */
+/* Whether the answer means that this life of the job is over. */
 bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_life *life);
-/* Whether Slurm is ending the job, and is worth waiting for after `waited_ms`: what a node needs to
- * kill the job's processes, and to run an epilog, but not what a node needs that hangs. */
+/* Whether Slurm is ending the job, and the end is worth waiting for after `waited_ms`. The allowed
+ * time is enough to kill the job's processes and to run an epilog. It is not enough for a node that
+ * hangs. */
 bool inquiry_says_ending(const struct inquiry_answer *answer, int64_t waited_ms);
 
 #endif

@@ -1,4 +1,4 @@
-/* Claiming a job's folder, and what it serves. */
+/* Reads and writes the claim of a job's folder, and the run that it serves. */
 #include "worker/lead/job_folder.h"
 
 #include "lib/error.h"
@@ -16,10 +16,10 @@
 
 enum {
     JOB_FOLDER_FILE_MAX = 65536,
-    JOB_FOLDER_RUN_MAX = 16 << 20, /* an environment may be large */
+    JOB_FOLDER_RUN_MAX = 16 << 20, /* the environment in it may be large */
 };
 
-/* Whose the claim is; no id: that cannot be read. */
+/* Reads who has the claim. The job id is 0 if the claim cannot be read. */
 static struct phase_life job_folder_claimant(const char *path)
 {
     char *text = NULL;
@@ -27,7 +27,7 @@ static struct phase_life job_folder_claimant(const char *path)
     if (file_read(path, JOB_FOLDER_FILE_MAX, &text, NULL, NULL) == 0)
         json = json_loads(text, JSON_DECODE_ANY, NULL);
     const char *token = json_string_value(json_object_get(json, "token"));
-    /* An older worker wrote the id alone. */
+    /* An older worker wrote only the id. */
     const json_t *id = json_is_integer(json) ? json : json_object_get(json, "job_id");
     struct phase_life life = {
         .job_id = json_integer_value(id),
@@ -39,7 +39,7 @@ static struct phase_life job_folder_claimant(const char *path)
     return life;
 }
 
-/* Whether `later` may be the same job as `earlier`, in which restarts only grow. */
+/* Whether `later` may be the same job as `earlier`. The number of restarts only grows. */
 static bool job_folder_is_same(const struct phase_life *earlier, const struct phase_life *later)
 {
     bool is_known = earlier->token[0] && later->token[0];
@@ -61,7 +61,8 @@ int job_folder_claim(const char *job_dir, const struct phase_life *life, struct 
         result = 0;
     else if (claimant.job_id)
         result = error_set(err, -EBUSY, "job %lld%s serves %s already", (long long)claimant.job_id,
-                           claimant.job_id == life->job_id ? ", another of this id," : "", job_dir);
+                           claimant.job_id == life->job_id ? " (another job with the same id)" : "",
+                           job_dir);
     free(text);
     json_decref(json);
     free(path);
@@ -83,7 +84,7 @@ int job_folder_check_run(const char *job_dir, const char *run_dir, struct error 
     const char *other = json_string_value(json_object_get(run, "job_dir"));
     int result = 0;
     if (other && !text_equal(job_folder_name(other), job_folder_name(job_dir)))
-        result = error_set(err, -EBUSY, "%s is for %s now", run_dir, other);
+        result = error_set(err, -EBUSY, "%s now belongs to %s", run_dir, other);
     json_decref(run);
     free(text);
     free(path);

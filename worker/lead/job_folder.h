@@ -1,21 +1,24 @@
-/* The files in a job's folder that say who serves it and what: `claim` and `current.json`
- * (doc/protocol.md). */
+/* The files in a job's folder that name the job that serves it and the run that is served: `claim`
+ * and `current.json` (doc/protocol.md). */
 #ifndef PHASED_WORKER_LEAD_JOB_FOLDER_H
 #define PHASED_WORKER_LEAD_JOB_FOLDER_H
 
 struct error;
 struct phase_life;
 
-/* Claims the folder for a job. A later life of the same job (id and token, and no fewer restarts)
- * finds its own claim. Returns -EBUSY when another job has it, whose id is told in `err`; another
- * negative errno when it could be neither claimed nor found claimed, as on a full disk. */
+/* Claims the folder for a job. A later life of the same job (the same id and token, and at least as
+ * many restarts) finds its own claim. Returns -EBUSY if another job has the folder; `err` names
+ * that job. Returns another negative errno if the folder could not be claimed and has no claim, for
+ * example on a full disk. */
 int job_folder_claim(const char *job_dir, const struct phase_life *life, struct error *err);
 
-/* -EBUSY: the run in `run_dir` is that of another job folder: the daemon has set aside what a lead
- * that was believed gone had begun there. Jobs are known by the names of their folders. */
+/* Checks that the run in `run_dir` belongs to this job folder. -EBUSY: the run belongs to another
+ * job folder. This happens when the daemon believed a lead gone and has set aside the run that the
+ * lead had begun there. A job is recognised by the name of its folder. */
 int job_folder_check_run(const char *job_dir, const char *run_dir, struct error *err);
 
-/* The folder of the run that the job serves now, the caller's to free(). -EBUSY: as above. */
+/* Returns the folder of the run that the job serves now; the caller frees the path. -EBUSY: see
+ * job_folder_check_run(). */
 int job_folder_read_current(const char *job_dir, char **ret_run_dir, struct error *err);
 int job_folder_replace_current(const char *job_dir, const char *run_dir, struct error *err);
 

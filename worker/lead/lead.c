@@ -1,4 +1,5 @@
-/* The lead: one loop that hears Slurm's signals, the agents, the daemon and the clock. */
+/* The main loop of the lead. It takes Slurm's signals, the reports of the agents, the commands of
+ * the daemon and the timers. */
 #include "worker/lead/lead.h"
 
 #include "lib/error.h"
@@ -21,14 +22,13 @@
 #include <unistd.h>
 
 enum {
-    LEAD_LIMIT_MARGIN_S =
-        120,             /* SIGUSR2 so near the limit is the limit's, besides the time to save */
-    LEAD_SAME_MS = 1500, /* signals so near to each other are of one cause */
+    LEAD_LIMIT_MARGIN_S = 120, /* SIGUSR2 this close to the limit comes from the limit */
+    LEAD_SAME_MS = 1500,       /* signals this close together have one cause */
 };
 
-/* The batch script gets SIGTERM when the job is being killed: at once when it is cancelled, at the
- * end of the grace when it is preempted, and when its time is over. What still runs of a run that
- * is being stopped has had its time then, and SIGKILL to all comes soon. */
+/* The batch script gets SIGTERM when Slurm kills the job: at once for a cancelled job, at the end
+ * of the grace for a preempted job, and at the time limit. If the run is being stopped already, its
+ * processes have had their time, and Slurm sends SIGKILL to all soon. */
 static void lead_term_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
@@ -40,8 +40,8 @@ static void lead_term_done(uv_signal_t *handle, int number)
         lead_ladder_done(&lead->timer);
 }
 
-/* The job was submitted with --signal=B:USR2: its time is nearly over. Some sites send the same
- * when they preempt. */
+/* The job was submitted with --signal=B:USR2, so the signal comes shortly before the time limit.
+ * Some sites send the same signal when they preempt. */
 static void lead_limit_done(uv_signal_t *handle, int number)
 {
     struct lead *lead = handle->data;
@@ -54,7 +54,9 @@ static void lead_limit_done(uv_signal_t *handle, int number)
         return;
     int margin_s = lead->run->assignment->save_time_s + LEAD_LIMIT_MARGIN_S;
     if (lead->end_time > 0 && !lead_is_at_limit(lead, margin_s)) {
-        lead_stop(lead, (unsigned)lead->run->assignment->save_time_s); /* nobody else tells them */
+        lead_stop(
+            lead,
+            (unsigned)lead->run->assignment->save_time_s); /* Slurm signals only the batch script */
         lead_interrupted(lead);
         return;
     }
@@ -66,7 +68,7 @@ static void lead_limit_done(uv_signal_t *handle, int number)
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
-/* srun has ended: as it was told, or it takes the run with it. */
+/* srun has ended: either it was told to, or its end also ends the run. */
 static void lead_step_ended(void *context, int code, int number)
 {
     struct lead *lead = context;
@@ -119,7 +121,7 @@ static void lead_start_step(struct lead *lead)
     };
     struct error err;
     bool is_over = lead->run->is_ended, is_hopeless = lead->run->is_decided && !is_over;
-    /* The agents come while the daemon is asked for the next run. */
+    /* The agents start while the daemon is asked for the next run. */
     if (is_hopeless || step_start(&options, &lead->step, &err) < 0) {
         (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", err.message);
         lead_conclude(lead);
@@ -168,7 +170,7 @@ static void lead_fini(struct lead *lead)
 {
     int result = uv_loop_close(&lead->loop);
     assert(result == 0);
-    (void)result; /* every handle was closed */
+    (void)result; /* all handles are closed */
     for (unsigned i = 0; i < lead->count; i++) {
         free(lead->agents[i].node);
         free(lead->agents[i].summary);
@@ -180,8 +182,9 @@ static void lead_fini(struct lead *lead)
     free(lead->program);
 }
 
-/* The run that the job is to serve first. It may be over, when an earlier lead of this job has
- * served it. -EBUSY: it is another job's. -ECANCELED: the daemon has declared it over. */
+/* Opens the run that the job serves first. The run may be over, if an earlier lead of this job has
+ * served it. -EBUSY: the run belongs to another job. -ECANCELED: the daemon has declared the run
+ * over. */
 static int lead_open_first(struct lead *lead, struct error *err)
 {
     char *run_dir = NULL;
@@ -189,7 +192,7 @@ static int lead_open_first(struct lead *lead, struct error *err)
     if (result == -EBUSY)
         return result;
     if (result < 0)
-        fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run matters more */
+        fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run is more important */
     result = job_folder_read_current(lead->job_dir, &run_dir, err);
     if (result == 0 && outcome_is_sealed(run_dir, err))
         result = -ECANCELED;
@@ -205,13 +208,14 @@ int lead_main(const char *job_dir, bool is_guest)
 {
     struct lead lead = {.is_guest = is_guest};
     struct error err;
-    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* job.log is read while it grows */
-    /* A guest whose host was killed would take the end of the job for a cancellation. So it goes
-     * with it, as the lead of any job does when it is killed: the runs are lost, and go on. */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* people read job.log while it grows */
+    /* If the host is killed, a guest would take the end of the job for a cancellation. So the guest
+     * dies with the host, like the lead of any killed job: its run is lost, and another run
+     * follows. */
     if (is_guest)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
     if (is_guest)
-        (void)setenv(STEPS_SHARED_VARIABLE, "1", 1); /* the agents see it */
+        (void)setenv(STEPS_SHARED_VARIABLE, "1", 1); /* the agents inherit it */
     lead_init(&lead, job_dir);
     int result = lead_open_first(&lead, &err);
     if (result < 0) {

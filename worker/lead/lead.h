@@ -1,13 +1,13 @@
-/* `phase-worker lead JOB_DIR`: the batch script of a job, or, as `guest`, one of those that its
- * batch script has started. It serves the run that current.json
- * names, and after it those that the daemon gives it, one after another, in the same allocation.
+/* `phase-worker lead JOB_DIR`: the batch script of a job. As `guest`, it is one of the leads that
+ * the host has started. The lead serves the run that current.json names. After that run it serves
+ * the runs that the daemon gives it, one after another, in the same allocation.
  *
  *   launching -> running -> lingering -> running ... -> leaving
  *
- * One job step holds an agent on each node for as long as the job lives. The lead alone decides how
- * a run ended: the first cause counts, whatever follows from it. It writes the outcome whatever
- * happens, and leaves as soon as nothing is left to do: an allocation is never held idle for
- * longer than the linger time of a run. */
+ * One job step holds an agent on each node for as long as the job lives. Only the lead decides how
+ * a run ended: the first cause counts. The lead writes the outcome whatever happens, and leaves as
+ * soon as nothing is left to do. It never holds an idle allocation for longer than the linger time
+ * of a run. */
 #ifndef PHASED_WORKER_LEAD_LEAD_H
 #define PHASED_WORKER_LEAD_LEAD_H
 
@@ -15,8 +15,8 @@
 
 enum { GUEST_REQUEUE = 75 }; /* the exit status of a guest that wants its job requeued */
 
-/* Returns the exit status: 0 when the last run succeeded, 1 otherwise. A guest shares its job with
- * others, and leaves it to the host (host.h) to have it requeued. */
+/* Returns the exit status: 0 if the last run succeeded, otherwise 1. A guest shares its job with
+ * other leads; only the host (host.h) asks Slurm to requeue that job. */
 int lead_main(const char *job_dir, bool is_guest);
 
 #endif

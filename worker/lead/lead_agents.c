@@ -1,4 +1,4 @@
-/* What the agents report, and what the lead makes of it. */
+/* Takes the reports of the agents. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/memory.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Nothing of by_gpu is for this GPU. */
+/* Warns if no part of by_gpu matches the GPU. */
 static void lead_warn_of_hardware(struct lead_run *run)
 {
     const json_t *hardware = run->assignment->hardware;
@@ -20,18 +20,17 @@ static void lead_warn_of_hardware(struct lead_run *run)
         json_is_string(json_object_get(hardware, "by_gpu")))
         return;
     char *message = text_format("by_gpu: %s%s: the phase runs as it stands",
-                                model ? "nothing is for " : "nobody could tell which GPU this is",
+                                model ? "no part matches " : "the type of the GPU is unknown",
                                 model ? model : "");
     lead_run_tell(run, "warning", json_pack("{s:s}", "message", message));
     free(message);
 }
 
-/* All agents are there, and a run is open. */
 void lead_begin(struct lead *lead)
 {
     struct lead_run *run = lead->run;
     if (run->is_decided) {
-        lead_conclude(lead); /* it was stopped, or could not be prepared, before it began */
+        lead_conclude(lead); /* it was stopped, or could not be prepared */
         return;
     }
     if (!lead_claim(lead, lead_begin))
@@ -81,7 +80,7 @@ static void lead_agent_gone(struct lead *lead, struct lead_agent *agent)
     bool is_good = !lead->run->is_decided && !lead->is_asking;
     if (lead->run->assignment->join && is_good && !lead->is_joining) {
         lead->is_joining = true;
-        lead->agents[0].is_gone = false; /* the first node has to be gone once more */
+        lead->agents[0].is_gone = false; /* the first node reports once more after the join */
         step_send(lead->step, "join");
     } else {
         step_send(lead->step, "finish");
@@ -98,7 +97,7 @@ static void lead_agent_ended(struct lead *lead, struct lead_agent *agent, const 
         lead_conclude(lead);
 }
 
-/* What the first node observes ends the run: a guard, a NaN, or `until`, which ends it well. */
+/* A guard, a NaN or `until`, seen by the first node, ends the run. `until` ends it as succeeded. */
 static void lead_agent_guard(struct lead *lead, const json_t *report)
 {
     const char *message = json_string_value(json_object_get(report, "message"));
@@ -131,13 +130,13 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
         is_new = lead_run_decide_failed(lead->run, json_object_get(report, "failed"), agent->node);
     if (!is_new)
         return;
-    if (message && cause == OUTCOME_CAUSE_LAUNCH) /* what the spec says is no node's fault */
+    if (message && cause == OUTCOME_CAUSE_LAUNCH) /* other causes are not the node's fault */
         (void)snprintf(lead->run->outcome.node, sizeof(lead->run->outcome.node), "%s", agent->node);
     lead_run_tell_stop(lead->run, message ? outcome_cause_name(cause) : "exit");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }
 
-/* A straggler is told of; what to do about it only a person can know. */
+/* Warns of a straggler. Only a person can say what to do about it. */
 static void lead_agent_pace(struct lead *lead, unsigned index, const json_t *report)
 {
     double steps_per_s = json_number_value(json_object_get(report, "steps_per_s"));
@@ -158,7 +157,8 @@ static void lead_terminated(struct lead *lead, const json_t *report)
     lead_interrupted(lead);
 }
 
-/* Another lead may run the phase by now: whatever this one tells of the run, it is not its end. */
+/* The daemon has ended the run, and another lead may run the phase by now. So this lead does not
+ * decide the outcome. */
 static void lead_agent_superseded(struct lead *lead, const struct lead_agent *agent)
 {
     if (lead_run_decide(lead->run, OUTCOME_CANCELLED, OUTCOME_CAUSE_NONE,
@@ -195,7 +195,7 @@ void lead_reported(void *context, const json_t *report)
     else if (text_equal(name, "examined"))
         lead_hang_examined(lead, agent, report);
     else if (lead->is_asking)
-        return; /* a stop from outside: what follows from it is no cause */
+        return; /* the stop from outside is the cause, and not its consequences */
     else if (text_equal(name, "preflight"))
         lead_checks_add(lead, agent, report);
     else if (text_equal(name, "guard"))

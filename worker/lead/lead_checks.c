@@ -1,5 +1,6 @@
-/* The preflights of a run: no node starts its ranks before all have told. A failed one ends the run
- * before it has begun, and the nodes are to blame; what could not be told is noted. */
+/* Collects the preflights of a run. The ranks start only after all nodes have reported. A failed
+ * preflight ends the run before the ranks start, and its node is blamed. A check that could not be
+ * made gives a warning. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/text.h"
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEAD_CHECKS_MS = 120000 }; /* beyond the agents' own deadline: one of them is stuck */
+enum {
+    LEAD_CHECKS_MS = 120000
+}; /* longer than the agents' own deadline; an agent that is later is stuck */
 
 void lead_checks_forget(struct lead *lead)
 {
@@ -54,7 +57,7 @@ static void lead_checks_decide(struct lead *lead)
 static void lead_checks_late(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    char *reason = text_format("no word within %d s", LEAD_CHECKS_MS / 1000);
+    char *reason = text_format("no answer within %d s", LEAD_CHECKS_MS / 1000);
     if (!lead->step || !lead->is_checking)
         goto out;
     for (unsigned i = 0; i < lead->run->assignment->nodes && i < lead->count; i++)

@@ -1,6 +1,7 @@
-/* Whether a run may begin: its folder has no tombstone, and no lead of another job runs the phase.
- * A lead that holds the phase may be dead: then Slurm says so. As long as neither it nor Slurm
- * does, nothing begins; and where a node may still run what was given up, not before that ends. */
+/* Decides whether a run may begin. The folder of the run must have no tombstone, and no lead of
+ * another job may run the phase. The lead that holds the phase may be dead; then Slurm says so. As
+ * long as neither that lead nor Slurm says that the lead has ended, the run does not begin. If a
+ * node may still run processes of a run that was given up, the run waits for their end. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -43,10 +44,10 @@ static void lead_claim_warn(struct lead *lead, const char *what, const char *why
                   json_pack("{s:o}", "message", json_sprintf("%s: %s", what, why)));
 }
 
-/* A node that was given up is waited for: until it tells its end, or for as long as its agent takes
- * to find out and to stop what runs there. So is a claim that cannot be read, of which nobody can
- * ask Slurm. How long ago all that was no clock of this node tells, so the time counts from when
- * this lead has seen it. */
+/* Waits for a node that was given up: until the node reports its end, or for the time that its
+ * agent needs to notice and to stop its processes. Also waits for a claim that cannot be read,
+ * because Slurm cannot be asked about it. No clock of this node says when all that happened, so the
+ * time counts from the moment when this lead has seen it. */
 static void lead_claim_await_end(struct lead *lead, const char *why)
 {
     unsigned number = lead->claim.holder.number;
@@ -90,7 +91,7 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
     }
     if (result == -EBUSY) {
         if (last != lead->claim.holder.number || lead->claim.ending) {
-            lead->claim.ending = 0; /* it could not be read, and can be */
+            lead->claim.ending = 0; /* the claim was unreadable before */
             lead->claim.since_ms = clock_steady_ms();
             printf("phase-worker lead: waiting: %s\n", err.message);
         }
@@ -98,11 +99,11 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
         lead->claim.is_asking = job_id > 0;
         if (job_id > 0)
             inquiry_start_other(&lead->loop, job_id, lead_claim_asked, lead);
-        else /* others were quicker */
+        else /* another lead has claimed the phase meanwhile */
             uv_timer_start(&lead->claim.timer, lead_claim_again, LEAD_CLAIM_AGAIN_MS, 0);
         return false;
     }
-    if (result < 0) /* the run matters more */
+    if (result < 0) /* the run is more important */
         lead_claim_warn(lead, "the phase is not claimed, so another job could run it, too",
                         err.message);
     lead->claim.holder.number = 0;

@@ -1,5 +1,5 @@
-/* How the lead ends: the outcome is on the disk and the daemon has had its time for the last
- * entries, the agents have left, and then Slurm is asked to requeue the job, if the run goes on. */
+/* How the lead ends. It writes the outcome, gives the daemon time to take the last entries, and
+ * ends the agents. If the run continues, it then asks Slurm to requeue the job. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 enum {
-    LEAD_AGENTS_MS = 5000, /* for the agents to end when told */
+    LEAD_AGENTS_MS = 5000, /* for the agents to end */
     LEAD_DRAIN_MS = 2000,  /* for the daemon to take the last entries */
-    LEAD_HURRY_MS = 1000,  /* both, when others wait for the nodes */
-    LEAD_WRITE_MS = 5000,  /* to go on trying to write the outcome */
+    LEAD_HURRY_MS = 1000,  /* replaces both, when other jobs wait for the nodes */
+    LEAD_WRITE_MS = 5000,  /* the deadline for writing the outcome */
     LEAD_WRITE_AGAIN_MS = 250,
     LEAD_KILLED_MS = 10000, /* for Slurm to kill a job that it has requeued */
 };
@@ -33,7 +33,7 @@ void lead_close(struct lead *lead)
     uv_close((uv_handle_t *)&lead->claim.timer, NULL);
 }
 
-/* Nothing is waited for any more but the step, if it is there. */
+/* Ends the lead. It waits only for the step, if there is one. */
 static void lead_end(struct lead *lead)
 {
     lead->requeue = LEAD_REQUEUE_NO;
@@ -46,7 +46,7 @@ static void lead_end(struct lead *lead)
 static void lead_killed_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
-    fprintf(stderr, "phase-worker lead: Slurm took the requeue and did not end the job\n");
+    fprintf(stderr, "phase-worker lead: Slurm accepted the requeue, but did not end the job\n");
     lead_end(lead);
 }
 
@@ -66,8 +66,9 @@ static void lead_requeue_done(void *context, enum requeue_answer answer, const c
 
 void lead_leave_terminated(struct lead *lead)
 {
-    /* Slurm's requeue begins with SIGTERM, and the nodes are free when this process has ended. The
-     * scontrol that asked for it gets the same signal, and its end is that of the lead. */
+    /* A requeue by Slurm begins with SIGTERM, and the nodes are free when this process has ended.
+     * The scontrol that asked for the requeue gets the same signal, so the lead ends when scontrol
+     * ends. */
     if (lead->requeue == LEAD_REQUEUE_ASKED)
         lead->requeue = LEAD_REQUEUE_ENDING;
     else if (lead->requeue == LEAD_REQUEUE_ACCEPTED)
@@ -86,7 +87,8 @@ static void lead_requeue(struct lead *lead)
     requeue_start(&lead->loop, lead->life.job_id, lead_requeue_done, lead);
 }
 
-/* The agents do not end. Their journals are written; a requeue ends them too. */
+/* The agents have not ended in time. Their journals are complete, and a requeue ends the agents,
+ * too. */
 static void lead_agents_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
@@ -115,7 +117,7 @@ static void lead_exit(struct lead *lead)
 void lead_leave_stepless(struct lead *lead)
 {
     if (lead->run)
-        return; /* its outcome is not written yet */
+        return; /* the outcome is not written yet */
     if (lead->requeue == LEAD_REQUEUE_WANTED)
         lead_requeue(lead);
     else if (lead->requeue == LEAD_REQUEUE_NO)
@@ -125,7 +127,7 @@ void lead_leave_stepless(struct lead *lead)
 static void lead_leave_written(struct lead *lead)
 {
     bool is_hurried = lead->requeue != LEAD_REQUEUE_NO;
-    /* The agents see to their last entries while the lead sees to its own. */
+    /* The agents write their last entries while the lead writes its own. */
     if (lead->step) {
         step_send(lead->step, "end");
         uv_timer_start(&lead->timer, lead_agents_done, is_hurried ? LEAD_HURRY_MS : LEAD_AGENTS_MS,
@@ -150,7 +152,7 @@ static void lead_write_done(uv_timer_t *timer)
         uv_timer_start(&lead->timer, lead_write_done, LEAD_WRITE_AGAIN_MS, 0);
         return;
     }
-    /* The next lead of this job, or the daemon, tells the outcome from the journals. */
+    /* The next lead of this job, or the daemon, will read the outcome from the journals. */
     fprintf(stderr, "phase-worker lead: %s\n", err.message);
     lead_leave_written(lead);
 }

@@ -1,4 +1,4 @@
-/* Which run comes next: what the daemon says, and what the lead does alone when there is none. */
+/* Decides which run comes next: by the daemon's command, or alone without a daemon. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/error.h"
@@ -16,27 +16,28 @@
 
 enum {
     LEAD_WAIT_TICK_MS = 200,
-    LEAD_ALONE_MS = 10000, /* without a daemon before going on alone */
-    LEAD_WAIT_MS = 60000,  /* for a daemon that answers to decide, besides the time to linger */
-    LEAD_NUMBER_MS = 1000, /* between looks for what the daemon has written */
+    LEAD_ALONE_MS = 10000, /* without an answer of the daemon, before the lead continues alone */
+    LEAD_WAIT_MS = 60000,  /* for a daemon that answers to decide; the linger time is added */
+    LEAD_NUMBER_MS = 1000, /* between two looks at the files that the daemon writes */
 };
 
 /* --- Another run ------------------------------------------------------------------------------ */
 
-/* The old run is closed or kept for its channel; `next` is the run from now on. */
+/* Makes `next` the run that the lead serves. The old run is closed, or kept for its channel. */
 static void lead_serve(struct lead *lead, struct lead_run *next)
 {
     struct error err;
     lead->run = next;
-    /* It may be of another phase, whose claims count anew: an answer that is under way is about
-     * none of them. */
+    /* The run may be of another phase, with other claims. An answer of Slurm that is still to come
+     * is about none of them. */
     lead->claim.holder = (struct phase_holder){0};
     lead->claim.passed = (struct phase_passed){0};
     lead->claim.ending = 0;
     if (job_folder_replace_current(lead->job_dir, next->assignment->run_dir, &err) < 0)
-        fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run itself can go on */
+        fprintf(stderr, "phase-worker lead: %s\n", err.message); /* the run can go on */
     lead->state = LEAD_LAUNCHING;
-    /* Also where all are there: the phase may be another job's, and lingering is over. */
+    /* The timer is needed even if all agents are ready: another job may have the phase, and the
+     * timer of lingering must end. */
     uv_timer_start(&lead->timer, lead_launch_done, LEAD_LAUNCH_MS, 0);
     if (lead->ready == lead->count)
         lead_begin(lead);
@@ -60,7 +61,7 @@ static void lead_next(struct lead *lead, const char *run_dir)
         lead_leave(lead);
         return;
     }
-    (void)lead_run_write(lead->run, NULL); /* the daemon has all of it, or would not have decided */
+    (void)lead_run_write(lead->run, NULL); /* the daemon has decided, so it knows the outcome */
     lead_run_close(lead->run, 0);
     lead_run_close(lead->known, 0);
     lead->known = NULL;
@@ -143,15 +144,15 @@ static bool lead_serves(const struct lead *lead, const char *run_dir)
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* The daemon has given a number to the run that was begun alone: from now on it can be pushed, and
- * commands come by its own channel. */
+/* The daemon has given a number to a run that was begun alone. From now on the link can push the
+ * run's journal, and commands come by the run's own channel. */
 static void lead_number_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
     struct error err;
     int result = lead_run_number(lead->run, &lead->commands, &err);
     if (result < 0) {
-        /* What the daemon has written may be seen later here. */
+        /* The file that the daemon has written may become visible here later. */
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
         uv_timer_start(&lead->later, lead_number_done, LEAD_NUMBER_MS, 0);
         return;
@@ -173,7 +174,7 @@ void lead_command(void *context, const json_t *command)
     if (!verb || lead->state == LEAD_LEAVING)
         return;
     bool is_next = text_equal(verb, "next") && run_dir;
-    /* Where the daemon wants no more of a run that it knows, it wants no next one either. */
+    /* `end` for the last run that the daemon knows also means: no next run. */
     bool is_stop = text_equal(verb, "stop") || (text_equal(verb, "end") && lead->known);
     if (is_next && lead_serves(lead, run_dir)) {
         if (lead->run->assignment->is_alone)

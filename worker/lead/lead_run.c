@@ -1,4 +1,4 @@
-/* One run as the lead sees it. */
+/* Prepares, decides and ends one run. */
 #include "worker/lead/lead_run.h"
 
 #include "lib/error.h"
@@ -98,8 +98,8 @@ static void lead_run_open_link(struct lead_run *run, struct commands *commands)
     run->link = link_open(&options);
 }
 
-/* Decides that the run has failed where something it should have made is not there, also of one
- * that `until` has ended. */
+/* Checks that all `outputs` of the run exist. If one is missing, the run has failed, even if
+ * `until` ended the run. */
 static void lead_run_check_outputs(struct lead_run *run)
 {
     const char *out_dir = run->assignment->out_dir;
@@ -111,7 +111,7 @@ static void lead_run_check_outputs(struct lead_run *run)
         char *path = text_format("%s/%s", out_dir, name ? name : "");
         char *end = strrchr(path, '/');
         *end = '\0';
-        DIR *folder = opendir(path); /* NFS looks anew then for what another node has written */
+        DIR *folder = opendir(path); /* after opendir(), NFS sees files of other nodes */
         *end = '/';
         if (folder)
             closedir(folder);
@@ -126,7 +126,7 @@ static void lead_run_check_outputs(struct lead_run *run)
     }
 }
 
-/* Whether another lead has begun the run, and how it ended. */
+/* Finds out whether another lead has begun the run, and how the run ended. */
 static enum posthumous_end lead_run_look_back(struct lead_run *run)
 {
     const char *run_dir = run->assignment->run_dir;
@@ -154,7 +154,7 @@ static enum posthumous_end lead_run_look_back(struct lead_run *run)
     return end;
 }
 
-/* Reads what is to be done, by what GPU there is where that matters. */
+/* Reads the assignment. If it depends on the GPU, finds out the GPU first. */
 static int lead_run_read(const char *run_dir, struct assignment **ret_assignment, struct error *err)
 {
     struct assignment *assignment;
@@ -197,7 +197,7 @@ int lead_run_open(const char *run_dir, struct commands *commands, struct lead_ru
         (void)lead_run_decide(run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH, "%s", problem.message);
     if (past == POSTHUMOUS_KILLED)
         lead_run_tell(run, "ended", outcome_to_json(&run->outcome));
-    (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
+    (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
     *ret_run = run;
     return 0;
 }
@@ -210,7 +210,7 @@ int lead_run_number(struct lead_run *run, struct commands *commands, struct erro
         return result;
     if (assignment->is_alone) {
         assignment_free(assignment);
-        return error_set(err, -EAGAIN, "the number of the run is not to be seen yet");
+        return error_set(err, -EAGAIN, "the number of the run is not visible yet");
     }
     assignment_free(run->assignment);
     run->assignment = assignment;
@@ -284,7 +284,7 @@ static void lead_run_decide_lost(struct lead_run *run, const struct lead_run_evi
                          "the job step was lost: %s", why))
         return;
     outcome_blame(&run->outcome, evidence->complaint);
-    /* A step that was killed for its memory would be so on any node. */
+    /* A step that was killed because of its memory would be killed on any node. */
     json_t *failure = failure_look_at(run->assignment, evidence->complaint);
     char *node = xstrdup(run->outcome.node);
     if (failure)
@@ -297,7 +297,7 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
 {
     const char *state = evidence->answer->state;
     bool is_alive = text_equal(state, "RUNNING");
-    /* Its state is the same as that of a cancelled one, COMPLETING. */
+    /* The state of a requeued job is the same as that of a cancelled job: COMPLETING. */
     run->is_requeued = evidence->answer->restarts > run->outcome.restarts;
     if (evidence->answer->is_preempted)
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "preempted by Slurm");
@@ -309,7 +309,7 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
         lead_run_decide_lost(run, evidence, "a node failed");
     else if (state[0] && !is_alive)
         lead_run_decide_stop(run, OUTCOME_CANCELLED, "the job was cancelled in Slurm");
-    else if (evidence->complaint[0]) /* srun sends SIGTERM to the agents that are left */
+    else if (evidence->complaint[0]) /* srun sends SIGTERM to the remaining agents */
         lead_run_decide_lost(run, evidence, evidence->complaint);
     else
         lead_run_decide_stop(run, OUTCOME_PREEMPTED, "SIGTERM was sent to the job step");
@@ -319,7 +319,7 @@ bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *ev
 
 unsigned lead_run_stop_seconds(const struct lead_run *run)
 {
-    /* A failed run has nothing worth waiting for; one that `until` ended saves what it has. */
+    /* A failed run has nothing worth saving. A run that `until` ended does save. */
     bool saves = run->outcome.kind != OUTCOME_FAILED;
     return saves ? (unsigned)run->assignment->save_time_s : LEAD_RUN_STOP_S;
 }
@@ -383,7 +383,7 @@ static bool lead_run_yield(struct lead_run *run)
     struct outcome outcome;
     if (outcome_read(run_dir, run->outcome.token, &outcome, NULL) < 0)
         return false;
-    fprintf(stderr, "phase-worker lead: another lead has told how the run in %s ended: %s\n",
+    fprintf(stderr, "phase-worker lead: another lead has written how the run in %s ended: %s\n",
             run_dir, outcome_kind_name(outcome.kind));
     outcome_fini(&run->outcome);
     run->outcome = outcome;
@@ -410,8 +410,8 @@ int lead_run_write(struct lead_run *run, struct error *err)
     return result;
 }
 
-/* Whether another run may follow this one in the same job. A run that timed out without having
- * saved anything would only do the same again. */
+/* Whether another run may follow in the same job. A run that timed out without a checkpoint would
+ * only repeat itself. */
 static bool lead_run_goes_on(const struct lead_run *run)
 {
     const struct outcome *outcome = &run->outcome;
@@ -422,8 +422,8 @@ static bool lead_run_goes_on(const struct lead_run *run)
            (outcome->kind == OUTCOME_TIMED_OUT && has_saved);
 }
 
-/* Says of a run that has succeeded when no file came of the name that checkpoints are to have: a
- * misspelt path is better known now than after the first preemption. */
+/* Warns if a run has succeeded without a checkpoint at the expected path. A misspelt path should be
+ * found now, not after the first preemption. */
 static void lead_run_check_checkpoint(struct lead_run *run)
 {
     const struct assignment *assignment = run->assignment;
@@ -436,8 +436,8 @@ static void lead_run_check_checkpoint(struct lead_run *run)
     lead_run_tell(run, "warning", members);
 }
 
-/* The daemon has passed its judgement, and another run may have taken this one's place: no other
- * end counts, and what the phase's runs share is not this one's any more. */
+/* If the daemon has declared the run over, the run ends as cancelled. Another run may have taken
+ * its place, and owns the files that the runs of the phase share. */
 static void lead_run_obey_tombstone(struct lead_run *run)
 {
     struct outcome *outcome = &run->outcome;
@@ -463,7 +463,8 @@ void lead_run_end(struct lead_run *run)
     (void)lead_run_decide(run, OUTCOME_SUCCEEDED, OUTCOME_CAUSE_NONE, "%s", "");
     if (outcome->kind == OUTCOME_SUCCEEDED)
         lead_run_check_checkpoint(run);
-    /* Also of a hang: who waits for a rank that is out of memory hangs. */
+    /* A hang may have a recognised cause, too: if one rank is out of memory, the other ranks wait
+     * for it. */
     bool is_open =
         outcome->cause == OUTCOME_CAUSE_EXIT ||
         (outcome->cause == OUTCOME_CAUSE_HANG && failure_is_cause(run->assignment, run->failure));
@@ -471,7 +472,7 @@ void lead_run_end(struct lead_run *run)
         failure_apply(run->assignment, run->failure, run->failure_node, outcome);
     if (outcome->kind == OUTCOME_SUCCEEDED && run->assignment->shard_input)
         shards_remove_all(run->assignment->run_dir);
-    /* A run that has done shards has got on, though its programs count no steps. */
+    /* The shards count as steps if the programs print no steps. */
     if (!outcome->has_step && run->shards) {
         outcome->has_step = true;
         outcome->last_step = run->shards;
@@ -481,5 +482,5 @@ void lead_run_end(struct lead_run *run)
     outcome->requeues = lead_run_goes_on(run);
     run->is_ended = run->needs_writing = true;
     lead_run_tell(run, "ended", outcome_to_json(outcome));
-    (void)lead_run_write(run, NULL); /* tried again when the lead leaves the run */
+    (void)lead_run_write(run, NULL); /* the lead tries again when it leaves the run */
 }

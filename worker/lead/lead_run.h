@@ -1,7 +1,7 @@
-/* One run as the lead sees it: what is to be done, its record, and how it ended.
+/* One run, from the point of view of the lead: its assignment, its journal and its outcome.
  *
- * The first cause decides the outcome; what follows from it (ranks that die of the stop) does
- * not. */
+ * The first cause decides the outcome. Later events, such as ranks that die of the stop, do not
+ * change it. */
 #ifndef PHASED_WORKER_LEAD_LEAD_RUN_H
 #define PHASED_WORKER_LEAD_LEAD_RUN_H
 
@@ -21,80 +21,84 @@ struct lead_run {
     struct assignment *assignment;
     struct journal *journal;
     struct link *link;  /* NULL while the daemon does not know the run */
-    char *command_file; /* the link's */
+    char *command_file; /* of the link */
     struct outcome outcome;
-    int64_t saved_step; /* of the newest checkpoint, as the nodes told at their end; or -1 */
-    unsigned shards;    /* how many were done in it */
+    int64_t saved_step; /* of the newest checkpoint that the nodes reported at their end; or -1 */
+    unsigned shards;    /* shards that were done in this run */
     bool is_decided;
-    json_t *failed; /* the first rank that failed, as its node told at its end; or NULL */
+    json_t *failed; /* the first failed rank, as its node reported at its end; or NULL */
     char *failed_node;
-    json_t *failure; /* what tells most of why it failed (worker/health/failure.h); or NULL */
+    json_t *failure; /* the best known reason of the failure (worker/health/failure.h); or NULL */
     char *failure_node;
-    bool is_requeued;   /* Slurm has requeued the job already, and is killing it */
-    bool is_ended;      /* the outcome is told */
-    bool needs_writing; /* and outcome.json could not be written yet */
-    bool is_overtaken;  /* another lead has told it: this one was believed gone, and just leaves */
+    bool is_requeued;   /* Slurm has already requeued the job, and is killing it */
+    bool is_ended;      /* the outcome is decided and in the journal */
+    bool needs_writing; /* outcome.json could not be written yet */
+    bool is_overtaken;  /* another lead, which took this lead for dead, has written the outcome */
 };
 
-/* Prepares the run in `run_dir`: its folders, script, journal and link, over which commands go to
- * `commands`. A run that another lead has begun is over (`is_ended`): with the outcome that it has,
- * or, when that lead was killed with its job, the one that the journals tell, which is written
- * now. Only its link is of use then. */
+/* Prepares the run in `run_dir`: its folders, script, journal and link. The link gives commands to
+ * `commands`. If another lead has begun the run, the run is over (`is_ended`). Its outcome is then
+ * the one in outcome.json. If that lead was killed with its job, the outcome is told from the
+ * journals and written now. Only the link of such a run is of use. */
 int lead_run_open(const char *run_dir, struct commands *commands, struct lead_run **ret_run,
                   struct error *err);
 /* Waits at most `drain_ms` for the daemon to take the rest of the journal. Accepts NULL. */
 void lead_run_close(struct lead_run *run, int drain_ms);
 
-/* The daemon gave a number to a run that was begun alone: reads it, and opens its link. -EAGAIN:
- * not yet to be seen here. */
+/* Reads the number that the daemon gave to a run that was begun alone, and opens the link of the
+ * run. -EAGAIN: the number is not visible here yet. */
 int lead_run_number(struct lead_run *run, struct commands *commands, struct error *err);
 
-/* Adds an entry to the journal and tells the daemon at once. Takes over the reference. */
+/* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void lead_run_tell(struct lead_run *run, const char *type, json_t *members);
 
-/* Decides how the run will have ended, if that is open. Returns false when it was not. */
+/* Decides the outcome of the run, unless it is decided already. Returns false if it was. */
 bool lead_run_decide(struct lead_run *run, enum outcome_kind kind, enum outcome_cause cause,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Decides by a report's description of a failed rank, {"rank": 3, "code", "signal", "line"}; a
- * group's has "group" instead, the only process of a node neither. */
+/* Decides the outcome from a report about a failed rank, such as {"rank": 3, "code", "signal",
+ * "line"}. The report about a group has "group" instead of "rank". The report about the only
+ * process of a node has neither. */
 bool lead_run_decide_failed(struct lead_run *run, const json_t *failed, const char *node);
 
-/* What there is to tell by why a run was stopped from outside. */
+/* The evidence for the reason of a stop from outside. */
 struct lead_run_evidence {
     const struct inquiry_answer *answer; /* what Slurm says of the job */
-    const char *complaint;               /* what srun said of the step, or empty */
-    bool is_at_limit;                    /* the time of the job is over */
-    bool was_launching;                  /* the agents were not all there */
+    const char *complaint;               /* what srun printed about the step, or empty */
+    bool is_at_limit;                    /* the job has reached its time limit */
+    bool was_launching;                  /* not all agents had started */
 };
 
-/* Decides by that, and tells of a stop. Without an answer a signal counts as preemption: a run too
- * many is better than one too few. Returns whether Slurm is ending the job, and so signals all of
- * its steps. */
+/* Decides the outcome from this evidence, and reports a stop. If Slurm does not answer, a signal
+ * counts as preemption: an unneeded run is better than a missing run. Returns whether Slurm is
+ * ending the job and so signals all of its steps. */
 bool lead_run_decide_by(struct lead_run *run, const struct lead_run_evidence *evidence);
 
-/* Tells of a stop that was decided. */
+/* Reports a decided stop. */
 void lead_run_tell_stop(struct lead_run *run, const char *why);
 
-/* How long the ranks have to stop, once that is decided. */
+/* How long the ranks have to stop, after the outcome is decided. */
 unsigned lead_run_stop_seconds(const struct lead_run *run);
 
-/* A node's ranks run. */
+/* The ranks of a node have started. */
 void lead_run_add_start(struct lead_run *run, const json_t *report);
-/* Takes what a node found of why the run failed: a report's `failure`, which may be null. */
+/* Takes the reason of the failure that a node has found: the member `failure` of a report, which
+ * may be null. */
 void lead_run_add_failure(struct lead_run *run, const char *node, const json_t *failure);
-/* Takes what one node tells at its end. A failed rank in it decides only when nothing else does
- * until lead_run_end(). */
+/* Takes the last report of a node. A failed rank in it decides the outcome only in lead_run_end(),
+ * if nothing else has decided it before. */
 void lead_run_add_end(struct lead_run *run, const char *node, const json_t *report);
-/* For a node that is gone: what its journal holds is its end. */
+/* Takes the end of a lost node from the node's journal. */
 void lead_run_add_lost(struct lead_run *run, const char *node);
 
-/* Ends the run: the last entry, and outcome.json. When nothing was decided, a rank that failed
- * does, or an output that is not there; otherwise it has succeeded. What was recognised of a
- * failure says its cause. A run that the daemon has declared over ends as cancelled, whatever came
- * of it. An outcome that another lead of the job has written stays, and is the run's. */
+/* Ends the run: decides the outcome, adds the last entry and writes outcome.json. If nothing was
+ * decided, a failed rank or a missing output decides; otherwise the run has succeeded. A recognised
+ * failure gives the cause. If the daemon has declared the run over, the run ends as cancelled in
+ * any case. If another lead of the job has written an outcome, that outcome stays, and the run
+ * takes it over. */
 void lead_run_end(struct lead_run *run);
-/* Tries again to write outcome.json, if that failed; one that is there stays, as above. */
+/* Tries again to write outcome.json, if an earlier try failed. An outcome.json of another lead
+ * stays, as in lead_run_end(). */
 int lead_run_write(struct lead_run *run, struct error *err);
 
 #endif

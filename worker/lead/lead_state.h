@@ -1,17 +1,16 @@
-/* What the parts of the lead share; of lead*.c alone.
+/* The state that the parts of the lead share. Only lead*.c includes this file.
  *
  *   lead.c         the loop, signals, the step
- *   lead_next.c    which run comes next: the daemon's commands, and alone
- *   lead_agents.c  the beginning of a run, and what the agents report
+ *   lead_next.c    which run comes next: the daemon's commands, and runs made alone
+ *   lead_agents.c  the start of a run, and the reports of the agents
  *   lead_claim.c   whether a run may begin, or another lead runs its phase
- *   lead_checks.c  what the preflights of all nodes say together
+ *   lead_checks.c  the combined result of the preflights on all nodes
  *   lead_hang.c    whether a run hangs
  *   lead_stop.c    how a run is stopped and concluded
  *   lead_leave.c   the end: the last entries, the agents, Slurm's requeue
  *
- * A file calls those below it in this list, never one above. Facts go upwards by callbacks: the
- * loop's timers, the step's reports, `again` of the claim.
- */
+ * A file calls only files below it in this list. Facts go upwards by callbacks: the timers of the
+ * loop, the reports of the step, `again` of the claim. */
 #ifndef PHASED_WORKER_LEAD_LEAD_STATE_H
 #define PHASED_WORKER_LEAD_LEAD_STATE_H
 
@@ -29,13 +28,13 @@
 struct lead;
 
 enum {
-    LEAD_LAUNCH_MS = 120000, /* for all agents to be there; srun gives up earlier by itself */
+    LEAD_LAUNCH_MS = 120000, /* until all agents must be ready; srun itself gives up earlier */
 };
 
 enum lead_state {
-    LEAD_LAUNCHING, /* a run is to begin when all agents are there */
+    LEAD_LAUNCHING, /* a run begins when all agents are ready */
     LEAD_RUNNING,
-    LEAD_LINGERING, /* the run has ended; the daemon may give another */
+    LEAD_LINGERING, /* the run has ended; the daemon may give another run */
     LEAD_LEAVING,
 };
 
@@ -43,133 +42,132 @@ enum lead_requeue {
     LEAD_REQUEUE_NO,
     LEAD_REQUEUE_WANTED,
     LEAD_REQUEUE_ASKED,
-    LEAD_REQUEUE_ENDING,   /* and the job is being killed */
+    LEAD_REQUEUE_ENDING,   /* Slurm is killing the job before it has answered */
     LEAD_REQUEUE_ACCEPTED, /* Slurm is about to kill the job */
 };
 
 struct lead_agent {
     char *node; /* NULL until it is ready */
     bool is_checked, is_gone, is_ended;
-    bool is_examined; /* has answered since the lead last asked whether the run hangs */
-    bool was_warned;  /* that it is silent while others go on, in this run */
+    bool is_examined; /* has answered the last question whether the run hangs */
+    bool was_warned;  /* in this run: the agent is silent while others are not */
     double silent_s;
-    char *summary;  /* of what it found, or NULL */
-    json_t *counts; /* of what its processes do (odd.h), or NULL */
+    char *summary;  /* of the processes' states, or NULL */
+    json_t *counts; /* what the processes do (outlier.h), or NULL */
 };
 
-/* A question to all agents, whether the run hangs. */
+/* The question to all agents whether the run hangs. */
 struct lead_hang {
     bool is_asked;
-    double limit_s; /* how long a silence is allowed, as the node has it that tells of one */
+    double limit_s; /* the allowed silence, from the agent that reported it */
     uv_timer_t timer;
 };
 
 /* The claim on the phase of the run that is to begin. */
 struct lead_claim {
-    bool is_asking;             /* Slurm, of the job that stands in the way */
-    struct phase_passed passed; /* the claims that it need not wait for */
-    struct phase_holder holder; /* whose job that is */
-    int64_t since_ms;           /* when it was found in the way */
-    unsigned ending;            /* one that is over; what it runs may be left */
-    int64_t ending_ms;          /* when that was found */
+    bool is_asking;             /* Slurm about the job that has the phase */
+    struct phase_passed passed; /* claims that this lead need not wait for */
+    struct phase_holder holder; /* the job that has the phase */
+    int64_t since_ms;           /* when this lead first saw the holder */
+    unsigned ending;            /* a claim that has ended, but whose processes may still run */
+    int64_t ending_ms;          /* when this lead first saw that claim */
     void (*again)(struct lead *lead);
-    uv_timer_t timer; /* to try again */
+    uv_timer_t timer; /* until the next try */
 };
 
 struct lead {
     uv_loop_t loop;
     const char *job_dir;
     char *program;
-    struct phase_life life; /* of the job that it is in */
+    struct phase_life life; /* this life of the job */
     enum lead_state state;
     struct lead_run *run;
-    struct lead_run *known; /* while `run` is alone: the last one with a number, for its channel */
-    unsigned turn;          /* how many runs the agents were told to start */
-    struct step *step;      /* NULL once it has ended */
+    struct lead_run *known; /* while `run` is alone: the last run with a number, for its channel */
+    unsigned turn;          /* counts the runs that the agents were told to start */
+    struct step *step;      /* NULL after its end */
     struct lead_agent *agents;
-    struct pace_node *paces; /* of the agents' nodes, in this run */
+    struct pace_node *paces; /* one for each agent, in this run */
     unsigned count, ready;
     bool is_checking; /* the ranks wait for the preflights of all nodes */
     struct fitness fitness;
-    double end_time; /* the limit of the job's time; 0: not known */
+    double end_time; /* the time limit of the job; 0: unknown */
     struct commands commands;
     uv_signal_t term, interrupt, limit;
-    uv_timer_t timer; /* of the state: launching, the ladder, lingering, leaving */
+    uv_timer_t timer; /* of the state: launching, stopping, lingering, leaving */
     uv_timer_t later; /* to look again for the number of a run */
     struct lead_hang hang;
     struct lead_claim claim;
     int64_t interrupted_ms;       /* when a stop from outside began */
-    bool is_killing;              /* the ladder's last rung */
-    bool is_joining;              /* the first node was told to */
-    int64_t waiting_ms, heard_ms; /* since when, and when the daemon was last there */
-    int64_t write_by_ms;          /* until when to try to write the outcome */
+    bool is_killing;              /* the agents were told to kill the ranks */
+    bool is_joining;              /* the first node was told to join the output */
+    int64_t waiting_ms, heard_ms; /* when waiting began, and when the daemon last answered */
+    int64_t write_by_ms;          /* the deadline for writing the outcome */
     enum lead_requeue requeue;
-    char complaint[256];  /* srun's last words */
-    bool is_asking;       /* Slurm, why the run is being ended */
-    unsigned unanswered;  /* tries */
-    bool is_guest;        /* others share the job */
+    char complaint[256];  /* the last message of srun */
+    bool is_asking;       /* Slurm for the reason of a stop */
+    unsigned unanswered;  /* questions to Slurm without an answer */
+    bool is_guest;        /* the job is shared with other leads */
     bool was_interrupted; /* by Slurm, in this allocation */
-    bool is_final;        /* nobody wants the job again */
+    bool is_final;        /* the job need not run again */
     bool is_exposed;      /* Slurm's signals reach all processes of the step, the ranks too */
     int status;           /* to exit with */
 };
 
-/* lead_stop.c */
-
-/* The run is over when Slurm has said why it was stopped. */
+/* lead_stop.c: concludes the run. While Slurm is asked for the reason of a stop, this waits for the
+ * answer. */
 void lead_conclude(struct lead *lead);
 bool lead_all_ended(const struct lead *lead);
-/* Stops what runs. */
+/* Tells the agents to stop the ranks. */
 void lead_stop(struct lead *lead, unsigned seconds);
-/* A uv_timer_cb: the agents have not done in time what they were told. Kills what runs, then srun.
- */
+/* A uv_timer_cb: the agents were told to stop or to kill, and have not finished in time. Tells them
+ * to kill the ranks; the second time, kills srun. */
 void lead_ladder_done(uv_timer_t *timer);
-/* Whether the time limit of the job is so near. */
+/* Whether the time limit of the job is at most `margin_s` away. */
 bool lead_is_at_limit(const struct lead *lead, int margin_s);
-/* Slurm signals the step or the job, and does not say why. */
+/* Slurm has signalled the step or the job, for an unknown reason. */
 void lead_interrupted(struct lead *lead);
-/* Asks Slurm why the run is being ended, unless the cause is known. */
+/* Asks Slurm for the reason of a stop, unless the outcome is decided. */
 void lead_ask(struct lead *lead);
 /* A uv_timer_cb: the run has not begun in time. */
 void lead_launch_done(uv_timer_t *timer);
 
-/* lead_claim.c: whether the run may begin now. If not, it is concluded, or `again` is called when
- * it is time to try once more. */
+/* lead_claim.c: whether the run may begin now. If not, the run is concluded, or `again` is called
+ * when it is time for another try. */
 bool lead_claim(struct lead *lead, void (*again)(struct lead *lead));
 
-/* lead_checks.c: the agents were told to start a run. */
+/* lead_checks.c: begins to wait for the preflights, after the agents were told to start a run. */
 void lead_checks_begin(struct lead *lead);
-/* A node has told. */
+/* Takes the verdict of a node. */
 void lead_checks_add(struct lead *lead, struct lead_agent *agent, const json_t *report);
-/* The run is over, or the lead. */
+/* Stops waiting, because the run or the lead ends. */
 void lead_checks_forget(struct lead *lead);
 
-/* lead_agents.c: all agents are there, and a run is open. */
+/* lead_agents.c: begins the open run. All agents are ready. */
 void lead_begin(struct lead *lead);
 /* A step_options.reported. */
 void lead_reported(void *context, const json_t *report);
 
-/* lead_hang.c */
+/* lead_hang.c: an agent reports that it was silent for too long. */
 
 void lead_hang_silent(struct lead *lead, struct lead_agent *agent, const json_t *report);
 void lead_hang_examined(struct lead *lead, struct lead_agent *agent, const json_t *report);
-/* An agent's ranks are gone: it is not asked any more. */
+/* The ranks of an agent have ended, so the lead no longer waits for its answer. */
 void lead_hang_gone(struct lead *lead);
 
-/* lead_next.c: the lead has found its run over, and waits for the next one. */
+/* lead_next.c: waits for the next run, because the first run of this lead was over already. */
 void lead_wait(struct lead *lead);
-/* `run` is alone: opens the channel of the one before it that the daemon knows. */
+/* Opens the channel of the last run with a number, because `run` is alone. */
 void lead_open_known(struct lead *lead);
 /* A command_found. */
 void lead_command(void *context, const json_t *command);
 
-/* lead_leave.c: no more runs. */
+/* lead_leave.c: leaves, because no run follows. */
 void lead_leave(struct lead *lead);
-/* While leaving, the step has ended. */
+/* The step has ended while the lead was leaving. */
 void lead_leave_stepless(struct lead *lead);
-/* While leaving, SIGTERM came. */
+/* SIGTERM came while the lead was leaving. */
 void lead_leave_terminated(struct lead *lead);
-/* Closes all handles: the loop ends. */
+/* Closes all handles, so that the loop ends. */
 void lead_close(struct lead *lead);
 
 #endif

@@ -1,5 +1,5 @@
-/* How a run is stopped and concluded, by whatever cause. Slurm says why it stops a run: the ranks
- * stop at once, and the run is concluded when Slurm has answered. */
+/* How a run is stopped and concluded. If Slurm stops a run, the ranks stop at once. The lead asks
+ * Slurm for the reason meanwhile, and concludes the run when Slurm has answered. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/text.h"
@@ -8,8 +8,8 @@
 #include "worker/protocol/assignment.h"
 
 enum {
-    LEAD_LADDER_MS = 15000,  /* for agents to have done what a stop or a kill demands */
-    LEAD_TERM_MARGIN_S = 30, /* a stop so near the limit is the limit's */
+    LEAD_LADDER_MS = 15000,  /* for the agents to finish a stop or a kill */
+    LEAD_TERM_MARGIN_S = 30, /* a stop this close to the time limit comes from the limit */
     LEAD_ASK_MAX = 2,
 };
 
@@ -24,7 +24,7 @@ void lead_conclude(struct lead *lead)
 {
     struct lead_run *run = lead->run;
     if (lead->is_asking || run->is_ended)
-        return; /* Slurm's answer, or its absence, comes within seconds */
+        return; /* the answer of Slurm, or a timeout, comes within seconds */
     uv_timer_stop(&lead->timer);
     for (unsigned i = 0; i < lead->count; i++)
         if (lead->agents[i].node && !lead->agents[i].is_ended)
@@ -33,7 +33,7 @@ void lead_conclude(struct lead *lead)
     lead->state = LEAD_LINGERING;
     bool wants_requeue = run->outcome.requeues && !run->is_requeued && !run->is_overtaken;
     lead->requeue = wants_requeue ? LEAD_REQUEUE_WANTED : LEAD_REQUEUE_NO;
-    /* After a stop from outside nothing follows in this allocation. */
+    /* After a stop from outside, no other run follows in this allocation. */
     enum outcome_kind kind = run->outcome.kind;
     bool goes_on =
         lead->step && !run->is_overtaken && (kind == OUTCOME_SUCCEEDED || kind == OUTCOME_FAILED);
@@ -52,14 +52,13 @@ bool lead_all_ended(const struct lead *lead)
     return ended == lead->count;
 }
 
-/* The agents have not done in time what they were told. */
 void lead_ladder_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
     if (!lead->step)
         return;
     if (lead->is_killing) {
-        step_kill(lead->step); /* its end concludes the run */
+        step_kill(lead->step); /* the end of srun concludes the run */
         return;
     }
     lead->is_killing = true;
@@ -80,7 +79,7 @@ void lead_stop(struct lead *lead, unsigned seconds)
     lead_tell_stop(lead, "stop", seconds);
 }
 
-/* The same, when Slurm is sending SIGTERM to all steps of the job. */
+/* Stops the ranks while Slurm sends SIGTERM to all steps of the job. */
 static void lead_relay_stop(struct lead *lead)
 {
     lead_tell_stop(lead, lead->is_exposed ? "expect" : "relay",
@@ -100,13 +99,13 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
     lead->is_asking = false;
     if (!lead->run || lead->run->is_ended)
         return;
-    /* The signal that the lead got a moment ago may have reached scontrol too. */
+    /* The signal that stops the lead may have reached scontrol, too. */
     if (!answer->state[0] && ++lead->unanswered < LEAD_ASK_MAX) {
         lead->is_asking = true;
         inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
         return;
     }
-    /* Of a job that is being ended it is the time of that end. */
+    /* If the job is being ended, EndTime is the time of that end instead of the limit. */
     if (answer->end_time > 0 && text_equal(answer->state, "RUNNING"))
         lead->end_time = answer->end_time;
     const struct lead_run_evidence evidence = {
@@ -116,8 +115,8 @@ static void lead_asked(void *context, const struct inquiry_answer *answer)
         .was_launching = lead->state == LEAD_LAUNCHING,
     };
     bool is_slurms = lead_run_decide_by(lead->run, &evidence);
-    /* Again, if the run began meanwhile; and where Slurm does not end the job, it has told no steps
-     * but that of the agents. */
+    /* Tells the agents again, because the run may have begun meanwhile. If Slurm does not end the
+     * job, it has signalled only the step of the agents. */
     if (is_slurms)
         lead_relay_stop(lead);
     else
@@ -135,7 +134,7 @@ void lead_ask(struct lead *lead)
     inquiry_start(&lead->loop, lead->life.job_id, lead_asked, lead);
 }
 
-/* The ranks stop at once, as there may be little time; the cause is found meanwhile. */
+/* Stops the ranks at once, because little time may be left. Asks for the reason meanwhile. */
 void lead_interrupted(struct lead *lead)
 {
     lead->was_interrupted = true;
@@ -161,13 +160,14 @@ void lead_launch_done(uv_timer_t *timer)
     struct lead *lead = timer->data;
     const struct phase_holder *holder = &lead->claim.holder;
     if (holder->number && lead->ready == lead->count)
-        (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
-                              "job %lld runs this phase, and neither it nor Slurm says that it is "
-                              "over: cancel it",
-                              (long long)holder->life.job_id);
+        (void)lead_run_decide(
+            lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
+            "job %lld runs this phase, and neither the job nor Slurm says that it "
+            "has ended: cancel the job",
+            (long long)holder->life.job_id);
     (void)lead_run_decide(lead->run, OUTCOME_FAILED, OUTCOME_CAUSE_LAUNCH,
-                          "only %u of %u agents were there after %d s", lead->ready, lead->count,
+                          "only %u of %u agents were ready after %d s", lead->ready, lead->count,
                           LEAD_LAUNCH_MS / 1000);
     if (lead->step)
-        step_kill(lead->step); /* its end concludes the run */
+        step_kill(lead->step); /* the end of srun concludes the run */
 }

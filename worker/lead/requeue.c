@@ -1,5 +1,5 @@
-/* Up to three calls of scontrol, where the job's exit is not enough: requeue; and if that is
- * refused allow it, and again. */
+/* Calls scontrol up to three times, unless the job only has to exit: a requeue; if that is refused,
+ * the permission, and the requeue again. */
 #include "worker/lead/requeue.h"
 
 #include "lib/memory.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A call blocks up to 18 s when Slurm is down; then nobody waits for the nodes either. */
+/* scontrol blocks up to 18 s when Slurm is down. Then no other job waits for the nodes either. */
 enum { REQUEUE_TIMEOUT_MS = 20000 };
 
 enum requeue_state { REQUEUE_FIRST, REQUEUE_ALLOW, REQUEUE_AGAIN };

@@ -1,4 +1,4 @@
-/* Running scontrol. */
+/* Starts scontrol and collects its output. */
 #include "worker/lead/scontrol.h"
 
 #include "lib/memory.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A configuration, or the nodes of a partition, may well be some ten thousand bytes. What is beyond
- * this is read too, since scontrol would wait, but dropped. */
+/* A configuration, or the nodes of a partition, may have some ten thousand bytes. Output beyond
+ * this size is read and dropped, because scontrol would block otherwise. */
 enum { SCONTROL_OUTPUT_MAX = 1024 * 1024 };
 
 struct scontrol {

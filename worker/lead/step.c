@@ -1,4 +1,4 @@
-/* Running srun. */
+/* Starts srun, and reads its output. */
 #include "worker/lead/step.h"
 
 #include "lib/memory.h"
@@ -19,7 +19,7 @@ struct step {
     char complaint[256];
 };
 
-/* What is no report is passed on to the job's own output. */
+/* A line that is not a report goes to the output of the job. */
 static void step_report(void *context, const char *line, size_t size)
 {
     struct step *step = context;
@@ -37,7 +37,7 @@ static void step_complained(void *context, const char *line, size_t size)
     struct step *step = context;
     (void)size;
     fprintf(stderr, "%s\n", line);
-    /* When a task is lost srun ends the others, and complains of those too. */
+    /* If a task is lost, srun ends the other tasks, and prints errors about them, too. */
     if (text_starts(line, begin) && !strstr(step->complaint, ": task ") &&
         !text_starts(step->complaint, "Node failure on "))
         (void)snprintf(step->complaint, sizeof(step->complaint), "%s",
@@ -56,9 +56,9 @@ static int step_spawn(struct step *step, struct error *err)
     char nodes[32], tasks[32];
     (void)snprintf(nodes, sizeof(nodes), "--nodes=%u", options->nodes); /* they fit */
     (void)snprintf(tasks, sizeof(tasks), "--ntasks=%u", options->nodes);
-    /* Each has its reason in the notes on Slurm: without --overlap a later step would wait, without
-     * --kill-on-bad-exit a killed agent would not end the step, --input=all is the broadcast. Not
-     * --unbuffered: that gives a terminal, and lines of several nodes would mix. */
+    /* Without --overlap, a later step would wait. Without --kill-on-bad-exit, a killed agent would
+     * not end the step. --input=all sends the input to all agents. --unbuffered is not used: it
+     * gives the tasks a terminal, and lines of several nodes would mix. */
     char *arguments[STEP_ARGUMENTS] = {
         "srun",
         "--overlap",

@@ -1,5 +1,5 @@
-/* The lead's one job step: srun with an agent on each node. Commands go to all agents through its
- * standard input, reports come back on its standard output, one JSON object a line. */
+/* The one job step of a lead: srun with an agent on each node. Commands go to all agents through
+ * the standard input of srun. Reports come back on its standard output, one JSON object a line. */
 #ifndef PHASED_WORKER_LEAD_STEP_H
 #define PHASED_WORKER_LEAD_STEP_H
 
@@ -14,9 +14,9 @@ struct step_options {
     const char *program; /* path of phase-worker */
     const char *job_dir;
     unsigned nodes;
-    /* An agent reports; borrowed during the call. */
+    /* An agent has sent a report, borrowed during the call. */
     void (*reported)(void *context, const json_t *report);
-    /* srun has ended, and all it printed was read. The last call. */
+    /* srun has ended, and all of its output was read. This is the last call. */
     void (*ended)(void *context, int code, int signal);
     void *context;
 };
@@ -26,13 +26,14 @@ int step_start(const struct step_options *options, struct step **ret_step, struc
 /* Sends one line to all agents. */
 void step_send(struct step *step, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What srun complained of, the loss of a task before all else; empty when of nothing. Borrowed. */
+/* Returns the last error of srun. An error that says that a task or a node was lost is kept. Empty:
+ * srun printed no error. Borrowed. */
 const char *step_complaint(const struct step *step);
 
-/* Ends srun the hard way; `ended` follows. */
+/* Kills srun; `ended` follows. */
 void step_kill(struct step *step);
 
-/* After `ended`, or from within it. Accepts NULL. */
+/* Call it after `ended` or within it. Accepts NULL. */
 void step_close(struct step *step);
 
 #endif
