@@ -1,5 +1,4 @@
-/* phase-worker: what runs on the allocated nodes. Hands over to the part that the first argument
- * names. */
+/* phase-worker: the program on the allocated nodes. The first argument names the part that runs. */
 #include "lib/text.h"
 #include "worker/node/agent.h"
 #include "worker/node/channel.h"
@@ -8,7 +7,7 @@
 #include "worker/lead/lead.h"
 #include "worker/metrics/extract_main.h"
 #include "worker/telemetry/sampler.h"
-#include "worker/health/witness.h"
+#include "worker/health/inspect.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -16,20 +15,19 @@
 
 static const char usage[] =
     "usage: phase-worker lead JOB_DIR              the batch script of a job\n"
-    "       phase-worker host JOB_DIR              that of one which phases share\n"
+    "       phase-worker host JOB_DIR              the batch script of a job with several phases\n"
     "       phase-worker guest JOB_DIR             the lead of one of these phases\n"
-    "       phase-worker task JOB_DIR              what Slurm starts on a node: the agent's "
-    "keeper\n"
+    "       phase-worker task JOB_DIR              the process of a node that Slurm knows\n"
     "       phase-worker node JOB_DIR              the agent of one node\n"
     "       phase-worker metric [step=N] NAME=NUMBER...\n"
     "       phase-worker checkpoint PATH --step N\n"
     "       phase-worker extract [OPTION]... < LOG\n"
     "       phase-worker gpus [OPTION]...\n"
-    "       phase-worker witness PID...\n";
+    "       phase-worker inspect PID...\n";
 
 static int main_wrong_usage(void)
 {
-    (void)fputs(usage, stderr); /* nobody to tell */
+    (void)fputs(usage, stderr); /* an error of stderr cannot be reported */
     return 2;
 }
 
@@ -46,8 +44,8 @@ int main(int argc, char **argv)
         return extract_main(argv + 2);
     if (text_equal(verb, "gpus"))
         return sampler_main(argv + 2);
-    if (text_equal(verb, "witness"))
-        return witness_main(argc - 1, argv + 1);
+    if (text_equal(verb, "inspect"))
+        return inspect_main(argc - 1, argv + 1);
     bool is_guest = text_equal(verb, "guest"), is_lead = is_guest || text_equal(verb, "lead");
     bool is_host = text_equal(verb, "host");
     bool is_task = text_equal(verb, "task");

@@ -298,9 +298,9 @@ UNIT_TESTS += tests/unit/test_proof
 tests_unit_test_proof_SOURCES = tests/unit/test_proof.c
 tests_unit_test_proof_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
-UNIT_TESTS += tests/unit/test_odd
-tests_unit_test_odd_SOURCES = tests/unit/test_odd.c
-tests_unit_test_odd_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
+UNIT_TESTS += tests/unit/test_outlier
+tests_unit_test_outlier_SOURCES = tests/unit/test_outlier.c
+tests_unit_test_outlier_LDADD = $(WORKER_LIBS) $(CMOCKA_LIBS)
 
 UNIT_TESTS += tests/unit/test_idle
 tests_unit_test_idle_SOURCES = tests/unit/test_idle.c

@@ -1,4 +1,4 @@
-/* Looking at processes. */
+/* Reads what processes do, from /proc. */
 #include "worker/health/evidence.h"
 
 #include "lib/memory.h"
@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 enum {
-    EVIDENCE_TASKS_MAX = 512, /* threads of a process that are looked at */
-    EVIDENCE_KINDS_MAX = 8,   /* of its threads */
+    EVIDENCE_TASKS_MAX = 512, /* threads of a process that are read */
+    EVIDENCE_KINDS_MAX = 8,   /* kinds of threads that are told for a process */
     EVIDENCE_SOCKETS_MAX = 1024,
     EVIDENCE_COMMAND_MAX = 160,
     EVIDENCE_STACK_MAX = 12,
     EVIDENCE_WORD_SIZE = 64,
 };
 
-#define EVIDENCE_SPINS 0.5 /* of a processor */
+#define EVIDENCE_SPINS 0.5 /* as a share of one processor */
 
 struct evidence {
     struct process *family;
@@ -33,7 +33,7 @@ struct evidence {
     int64_t began_ms;
 };
 
-/* A thread, as far as threads are alike. */
+/* A kind of thread: threads with equal members are counted together. */
 struct task_kind {
     char name[PROCESS_NAME_SIZE], state;
     char call[EVIDENCE_WORD_SIZE], wait[EVIDENCE_WORD_SIZE];
@@ -47,10 +47,10 @@ struct sight {
     struct process process;
     double cpu;
     bool is_running; /* at both looks */
-    bool is_stuck;   /* a thread of it waits uninterruptibly */
+    bool is_stuck;   /* one of its threads waits uninterruptibly */
     struct task_kind kinds[EVIDENCE_KINDS_MAX];
     size_t kind_count;
-    char wait[EVIDENCE_WORD_SIZE]; /* of the stuck thread, else of the first */
+    char wait[EVIDENCE_WORD_SIZE]; /* of the stuck thread, otherwise of the first thread */
 };
 
 static const struct {
@@ -82,7 +82,7 @@ static const struct {
     {SYS_fcntl, "fcntl"},
     {SYS_waitid, "waitid"},
     {SYS_rt_sigsuspend, "rt_sigsuspend"},
-#ifdef SYS_poll /* what newer architectures have only in the forms above */
+#ifdef SYS_poll /* newer architectures have only the calls above */
     {SYS_poll, "poll"},
     {SYS_select, "select"},
     {SYS_epoll_wait, "epoll_wait"},
@@ -125,7 +125,7 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size)
 
 /* --- Files of /proc --------------------------------------------------------------------------- */
 
-/* The beginning of a file; its size, 0 when it cannot be read. */
+/* Reads the beginning of a file. Returns its size, or 0 if the file cannot be read. */
 static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -144,7 +144,7 @@ static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
     return count > 0 ? (size_t)count : 0;
 }
 
-/* A string of what may be any bytes. */
+/* Makes a JSON string of any bytes. */
 static json_t *evidence_string(const char *text)
 {
     char *copy = xstrdup(text);
@@ -162,7 +162,7 @@ static void evidence_set(json_t *json, const char *name, const char *text)
         json_object_set_new(json, name, evidence_string(text));
 }
 
-/* Where a thread sleeps: the kernel's function, "0" where that is not told. */
+/* Reads where a thread sleeps: the name of a kernel function, or "0" if the kernel hides it. */
 static void evidence_read_wait(const char *folder, char wait[EVIDENCE_WORD_SIZE])
 {
     size_t size = evidence_read(wait, EVIDENCE_WORD_SIZE, "%s/wchan", folder);
@@ -178,7 +178,7 @@ static void evidence_read_call(const char *folder, char call[EVIDENCE_WORD_SIZE]
         return;
     long number = strtol(text, &end, 10);
     if (end == text || number < 0)
-        return; /* it runs, or is in the kernel for another reason */
+        return; /* the thread runs, or is in the kernel for another reason */
     (void)snprintf(call, EVIDENCE_WORD_SIZE, "%ld", number);
     for (size_t i = 0; i < sizeof(evidence_calls) / sizeof(evidence_calls[0]); i++)
         if (evidence_calls[i].number == number)
@@ -215,7 +215,7 @@ static void evidence_add_command(json_t *json, pid_t pid)
     evidence_set(json, "command", command);
 }
 
-/* Only root may read it, on most sites. */
+/* On most sites only root may read the stack. */
 static void evidence_add_stack(json_t *json, pid_t pid)
 {
     char text[4096], *rest = text;
@@ -302,7 +302,7 @@ static enum sight_kind sight_kind(const struct sight *sight)
 {
     if (sight->is_stuck)
         return SIGHT_STUCK;
-    /* On a node that is short of processors one that spins gets little of them. */
+    /* On a node with too few processors, a spinning process gets little time. */
     bool is_short = sight->is_running && sight->cpu > 0;
     return sight->cpu >= EVIDENCE_SPINS || is_short ? SIGHT_SPINS : SIGHT_SLEEPS;
 }
@@ -337,7 +337,7 @@ static json_t *sight_to_json(const struct sight *sight, int rank)
 
 /* --- All of them ------------------------------------------------------------------------------ */
 
-/* The rank that a process was started by, however deep below it. */
+/* Returns the rank whose process is an ancestor of this process, or this process itself. */
 static int evidence_rank_of(const struct evidence *evidence, pid_t pid,
                             const struct evidence_rank *ranks, size_t count)
 {
@@ -349,7 +349,7 @@ static int evidence_rank_of(const struct evidence *evidence, pid_t pid,
         while (at < evidence->count && evidence->family[at].pid != pid)
             at++;
         if (at == evidence->count)
-            break; /* one that has left its parents */
+            break; /* its ancestors have ended */
         pid = evidence->family[at].parent;
     }
     return -1;
@@ -365,8 +365,8 @@ static double evidence_cpu(const struct evidence *evidence, size_t i, const stru
     return (double)(now->ticks - before) / (double)per_second / seconds;
 }
 
-/* Which of two tells more: one that the kernel holds, then one that spins, then the one with more
- * threads: a launcher that waits for its child tells least. */
+/* Whether `sight` tells more than `other`. A stuck process tells most, then a spinning process,
+ * then the process with more threads. A launcher that waits for its child tells least. */
 static bool sight_tells_more(const struct sight *sight, const struct sight *other)
 {
     if (sight_kind(sight) != sight_kind(other))
@@ -394,7 +394,7 @@ static char *evidence_summary(const struct sight *sight, int rank,
     return text_steal(&text);
 }
 
-/* NULL: it has ended. */
+/* NULL: the process has ended. */
 static struct sight *evidence_sight(const struct evidence *evidence, size_t i, double seconds)
 {
     struct sight *sight = xcalloc(1, sizeof(*sight));

@@ -1,9 +1,10 @@
-/* What the processes of a run are doing when it seems to hang: two looks at /proc, a second apart,
- * tell which spin, which sleep and in what, and which the kernel does not let go.
+/* What the processes of a run do when the run seems to hang. Two looks at /proc, a second apart,
+ * show which processes spin, which sleep and where, and which are stuck in the kernel.
  *
- * Nothing that is read can block: a command line, which needs the lock of the address space, is
- * left out of a process that waits uninterruptibly. What the kernel does not let this user read is
- * left out too. Bounded: EVIDENCE_PROCESSES_MAX processes, parents first, the rest counted. */
+ * No read can block. The command line of a process that waits uninterruptibly is left out, because
+ * reading it needs the lock of the address space. Files that this user may not read are left out,
+ * too. The size is bounded: EVIDENCE_PROCESSES_MAX processes are described, parents first, and the
+ * others are counted. */
 #ifndef PHASED_WORKER_HEALTH_EVIDENCE_H
 #define PHASED_WORKER_HEALTH_EVIDENCE_H
 
@@ -16,23 +17,24 @@ enum { EVIDENCE_PROCESSES_MAX = 32 };
 
 struct evidence_rank {
     pid_t pid;
-    int rank; /* -1: it has no number */
+    int rank; /* -1: the process has no rank */
 };
 
 struct evidence;
 
-/* The first look at all descendants of the calling process. */
+/* Takes the first look, at all descendants of the calling process. */
 struct evidence *evidence_begin(void);
 void evidence_free(struct evidence *evidence); /* accepts NULL */
 
-/* Whether a signal or a debugger has stopped one of them: that is somebody's wish, and no hang. */
+/* Whether a signal or a debugger has stopped one of the processes. Somebody wanted that, so it is
+ * not a hang. */
 bool evidence_is_stopped(const struct evidence *evidence);
 
-/* The processes of the first look, up to `size`; returns how many. */
+/* Writes the processes of the first look, up to `size`. Returns how many there are in `pids`. */
 size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
 
-/* The second look. `ret_summary`: the most telling of it in a line for people, the caller's to
- * free(). Gives, members that are not known left out:
+/* Takes the second look. `ret_summary` is one line for people about the most telling process; the
+ * caller frees it. Returns this object, without the members that are unknown:
  *
  *   {"seconds": 1.0, "omitted": 0, "processes": [
  *     {"pid", "parent", "rank", "name", "command", "does": "sleeps", "spins" or "stuck" (waits
@@ -40,8 +42,8 @@ size_t evidence_pids(const struct evidence *evidence, pid_t *pids, size_t size);
  *      "threads", "sockets", "call": "futex", "wait": "futex_wait_queue", "stack": ["..."],
  *      "tasks": [{"name", "state", "call", "wait", "count"}]}]}
  *
- * `call` is the system call and `wait` the place in the kernel where it sleeps; of its threads
- * those that are alike are counted. */
+ * `call` is the system call, and `wait` is the kernel function where the thread sleeps. `tasks`
+ * counts equal threads together. */
 json_t *evidence_finish(struct evidence *evidence, const struct evidence_rank *ranks, size_t count,
                         char **ret_summary);
 

@@ -1,4 +1,4 @@
-/* From lines to the cause of an outcome. */
+/* Finds the cause of an outcome in printed lines. */
 #include "worker/health/failure.h"
 
 #include "lib/failures/recognizer.h"
@@ -20,7 +20,7 @@ static const json_t *failure_catalogue(const struct assignment *assignment)
     return json_object_get(assignment->json, "failures");
 }
 
-/* The entry of the catalogue; NULL: none has this name. */
+/* Returns the entry of the catalogue. NULL: the catalogue has no entry of this name. */
 static const json_t *failure_entry(const struct assignment *assignment, const json_t *failure)
 {
     const json_t *entry;
@@ -81,7 +81,7 @@ bool failure_is_better(const struct assignment *assignment, const json_t *one, c
         return one != NULL;
     enum finding_tells this = finding_tells_of(failure_entry(assignment, one));
     enum finding_tells that = finding_tells_of(failure_entry(assignment, other));
-    /* The times are of one form: their order is that of the letters. */
+    /* All times have the same form, so their alphabetical order is their order in time. */
     return this != that ? this < that
                         : strcmp(failure_text(one, "time"), failure_text(other, "time")) < 0;
 }

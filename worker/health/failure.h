@@ -1,9 +1,9 @@
-/* Why a run failed, by what its ranks printed (lib/failures). Each node looks at its ranks once,
- * when the first of them fails or the run begins to stop: what is printed after that follows from
- * it.
+/* Finds out why a run failed, from the lines that its ranks printed (lib/failures). Each node looks
+ * once, when its first rank fails or when the run begins to stop. Lines that are printed after that
+ * are only consequences.
  *
- * What a node finds is a JSON object, {"name", "line", "rank": 3 or null, "time"}; the name is that
- * of an entry of the run's catalogue, in which the rest stands. */
+ * A node's finding is a JSON object, {"name", "line", "rank": 3 or null, "time"}. The name is that
+ * of an entry of the run's catalogue, which has the cause and the advice. */
 #ifndef PHASED_WORKER_HEALTH_FAILURE_H
 #define PHASED_WORKER_HEALTH_FAILURE_H
 
@@ -18,24 +18,25 @@ struct outcome;
 struct failure_lines {
     const char *lines;
     size_t size;
-    int rank; /* -1: it has no number */
+    int rank; /* -1: the process has no rank */
 };
 
-/* What the newest lines of all ranks tell; a new reference. NULL: nothing that is known. */
+/* Returns the best finding in the newest lines of all ranks, as a new reference. NULL: no line
+ * matches the catalogue. */
 json_t *failure_look(const struct assignment *assignment, const struct failure_lines *ranks,
                      size_t count);
 
-/* The same for one text, as srun's complaint, if that tells a cause. */
+/* Like failure_look(), for one text such as an error of srun. Returns only a cause. */
 json_t *failure_look_at(const struct assignment *assignment, const char *line);
 
-/* Whether `one` tells more than `other` (NULL: nothing yet), and so takes its place. */
+/* Whether `one` explains more than `other`, and so replaces it. `other` may be NULL. */
 bool failure_is_better(const struct assignment *assignment, const json_t *one, const json_t *other);
 
-/* Whether it tells a cause, not merely a sign or a consequence. Accepts NULL. */
+/* Whether the finding is a cause, not only a sign or a consequence. Accepts NULL. */
 bool failure_is_cause(const struct assignment *assignment, const json_t *failure);
 
-/* Makes it the outcome's failure, with the cause and the message that follow; `node` is where it
- * was, or empty. */
+/* Puts the finding into the outcome, with the cause and the message of its entry. `node` is the
+ * node of the failure, or empty. */
 void failure_apply(const struct assignment *assignment, const json_t *failure, const char *node,
                    struct outcome *outcome);
 

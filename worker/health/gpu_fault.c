@@ -1,4 +1,4 @@
-/* Faults of GPUs. */
+/* Keeps the first fault of a GPU. */
 #include "worker/health/gpu_fault.h"
 
 #include "worker/health/failure.h"

@@ -1,9 +1,9 @@
-/* What the driver told of a GPU of the run that explains a failure: programs see of such a fault no
- * more than that a kernel or a collective failed, and blame themselves.
+/* A fault of a GPU that the driver has reported and that may explain a failure. The programs see
+ * only that a kernel or a collective failed, and blame themselves.
  *
- * Only what the catalogue takes for a cause counts ("GPU 3 reported Xid 79"), and only while the
- * ranks do not go on: when they have printed in ten different seconds more than a minute later, it
- * was none. */
+ * A fault counts only if the catalogue has it as a cause ("GPU 3 reported Xid 79"), and only if the
+ * ranks do not continue. If they print in ten different seconds, more than a minute after the
+ * fault, the fault is dropped. */
 #ifndef PHASED_WORKER_HEALTH_GPU_FAULT_H
 #define PHASED_WORKER_HEALTH_GPU_FAULT_H
 
@@ -12,24 +12,25 @@
 
 struct assignment;
 
-/* Zero-initialised is none. */
+/* A zero-initialised struct has no fault. */
 struct gpu_fault {
-    json_t *failure; /* of failure.h, without a rank and a time; NULL: none */
+    json_t *failure; /* as in failure.h, without rank and time; or NULL */
     int64_t heard_ms, second;
-    uint64_t printed; /* at the look before */
-    unsigned seconds; /* in which the ranks went on */
+    uint64_t printed; /* at the last look */
+    unsigned seconds; /* seconds with output after the fault */
 };
 
 void gpu_fault_fini(struct gpu_fault *fault);
 
-/* The driver told `line`. The first fault counts. */
+/* The driver reported `line`. The first fault counts. */
 void gpu_fault_hear(struct gpu_fault *fault, const struct assignment *assignment, const char *line,
                     int64_t now_ms);
 
-/* The ranks have printed so much until now. Called a few times a second. */
+/* `printed` is how much the ranks have printed until now. Call this a few times a second. */
 void gpu_fault_look(struct gpu_fault *fault, uint64_t printed, int64_t now_ms);
 
-/* The one of both that tells more; borrowed. NULL: there is neither. */
+/* Returns the better explanation of the two: the fault, or `failure`; borrowed. NULL: there is
+ * neither. */
 json_t *gpu_fault_or(const struct gpu_fault *fault, const struct assignment *assignment,
                      json_t *failure);
 

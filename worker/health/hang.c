@@ -1,4 +1,4 @@
-/* The rule of hangs. */
+/* Measures silences, and computes the allowed silence. */
 #include "worker/health/hang.h"
 
 #include "worker/protocol/assignment.h"

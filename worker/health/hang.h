@@ -1,19 +1,20 @@
-/* Whether a run that shows nothing hangs. Pure: it is told the time and what was seen, and counts.
+/* Whether a silent run hangs. This module is pure: it gets the time and the signs of life, and
+ * counts.
  *
- * A sign of life is output, a metric, or a checkpoint that comes or grows; a step is a metric that
- * came with a new one. A run hangs when its silence is longer than allowed: as long as the spec
- * says, or, where it says nothing, five times the longest silence since the first step, and
+ * A sign of life is output, a metric, or a checkpoint that appears or grows. A step is a metric
+ * with a new step. A run hangs when its silence is longer than allowed. The spec may set the
+ * allowed silence. Otherwise it is five times the longest silence since the first step, and
  *
  *   until five intervals between steps were seen     at least 15 minutes
  *   from then on                                     at least 5 minutes
  *
- * since starting and compiling may show nothing for long, and steps of a second say nothing about
- * how long the first evaluation or checkpoint will take. Before the first step the silences of the
- * start count; they are forgotten with it, as it does not come again.
+ * The minimum exists because starting and compiling may be silent for long, and because steps of a
+ * second say nothing about the duration of the first evaluation or checkpoint. Before the first
+ * step, the silences of the start count. At the first step they are forgotten, because the start
+ * does not repeat.
  *
- * Silence is counted from look to look. More than HANG_GAP_MS between two looks were a time in
- * which the watcher itself stood still, suspended by Slurm with all that it watches: only that much
- * of it counts. */
+ * Silence is counted from look to look. If more than HANG_GAP_MS pass between two looks, Slurm has
+ * suspended the watcher together with the run. Then only HANG_GAP_MS counts. */
 #ifndef PHASED_WORKER_HEALTH_HANG_H
 #define PHASED_WORKER_HEALTH_HANG_H
 
@@ -28,7 +29,7 @@ enum {
     HANG_GAP_MS = 2000,
 };
 
-/* Excused: the silence until now has a reason, and is no measure of others. */
+/* HANG_EXCUSED: the silence until now has a reason, and does not count for the longest silence. */
 enum hang_sign { HANG_NOTHING, HANG_LIFE, HANG_STEP, HANG_EXCUSED };
 
 struct hang {
@@ -40,13 +41,13 @@ struct hang {
     unsigned intervals; /* between steps, up to HANG_STEPS */
 };
 
-/* The ranks start now. `setting_s` is the assignment's `hang_s`. */
+/* Begins when the ranks start. `setting_s` is `hang_s` of the assignment. */
 void hang_init(struct hang *hang, int setting_s, int64_t now_ms);
 
-/* What was seen since the look before. */
+/* Takes the sign that was seen since the last look. */
 void hang_look(struct hang *hang, enum hang_sign sign, int64_t now_ms);
 
-/* How long a silence is allowed; INT64_MAX: for ever. */
+/* The allowed silence. INT64_MAX: there is no limit. */
 int64_t hang_limit_ms(const struct hang *hang);
 bool hang_is_over(const struct hang *hang);
 

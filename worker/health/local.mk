@@ -5,10 +5,10 @@ worker_libworker_a_SOURCES += \
 	worker/health/gpu_fault.c worker/health/gpu_fault.h \
 	worker/health/hang.c worker/health/hang.h \
 	worker/health/memory_kills.c worker/health/memory_kills.h \
-	worker/health/odd.c worker/health/odd.h \
+	worker/health/outlier.c worker/health/outlier.h \
 	worker/health/pace.c worker/health/pace.h \
 	worker/health/ras.c worker/health/ras.h \
 	worker/health/recent.c worker/health/recent.h \
-	worker/health/testimony.c worker/health/testimony.h \
-	worker/health/witness.c worker/health/witness.h
+	worker/health/inspection.c worker/health/inspection.h \
+	worker/health/inspect.c worker/health/inspect.h
 EXTRA_DIST += worker/health/README.md

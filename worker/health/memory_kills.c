@@ -1,4 +1,4 @@
-/* Reading the kernel's counts. */
+/* Reads the counters of the kernel. */
 #include "worker/health/memory_kills.h"
 
 #include "lib/text.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind `word` at the beginning of a line of the file; -1: none. */
+/* Returns the number after `word` at the beginning of a line of the file, or -1. */
 static int64_t memory_kills_number(const char *path, const char *word)
 {
     FILE *file = fopen(path, "re");
@@ -18,7 +18,7 @@ static int64_t memory_kills_number(const char *path, const char *word)
         if (strncmp(line, word, size) == 0)
             number = strtoll(line + size, NULL, 10);
     if (file)
-        (void)fclose(file); /* it was only read */
+        (void)fclose(file); /* the file was only read */
     return number;
 }
 
@@ -29,7 +29,8 @@ static bool memory_kills_has_memory(const char *controllers)
            (found[6] == ':' || found[6] == ',');
 }
 
-/* The count of one line of /proc/self/cgroup: `0::/path` (version 2), `9:memory:/path`. */
+/* Returns the count of one line of /proc/self/cgroup: `0::/path` (version 2) or `9:memory:/path`.
+ */
 static int64_t memory_kills_of_group(const char *root, char *line)
 {
     char *controllers = strchr(line, ':');
@@ -58,7 +59,7 @@ void memory_kills_read(const char *root, struct memory_kills *ret_kills)
     while (file && ret_kills->here < 0 && getline(&line, &capacity, file) > 0)
         ret_kills->here = memory_kills_of_group(root, line);
     if (file)
-        (void)fclose(file); /* it was only read */
+        (void)fclose(file); /* the file was only read */
     free(line);
     free(groups);
     free(node);

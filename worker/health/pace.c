@@ -1,9 +1,9 @@
-/* Paces of nodes. */
+/* Measures and compares paces. */
 #include "worker/health/pace.h"
 
 void pace_step(struct pace *pace, int64_t step, int64_t now_ms)
 {
-    if (!pace->has_begun || step < pace->step) /* another count has begun */
+    if (!pace->has_begun || step < pace->step) /* the program counts from the beginning again */
         *pace = (struct pace){.has_begun = true, .first_step = step, .first_ms = now_ms};
     pace->step = step;
     pace->step_ms = now_ms;

@@ -1,10 +1,10 @@
-/* How fast a node's steps come, and which nodes are slower than others. Pure: both are told the
- * time.
+/* How fast the steps of a node come, and which nodes are slower than others. This module is pure:
+ * the caller gives the time.
  *
- * Most programs keep their nodes in step, and print on the first one only; then there is nothing to
- * compare. Where the nodes print steps of their own (independent groups, shards, trainers whose
- * every rank prints), a node that makes less than PACE_SLOW of the fastest one's steps, twice in a
- * row, is a straggler. */
+ * Most programs keep their nodes in step and print only on the first node. Then nothing is
+ * compared. If each node prints its own steps (independent groups, shards, trainers whose every
+ * rank prints), a node may be a straggler. A straggler makes less than PACE_SLOW of the steps of
+ * the fastest node, twice in a row. */
 #ifndef PHASED_WORKER_HEALTH_PACE_H
 #define PHASED_WORKER_HEALTH_PACE_H
 
@@ -14,38 +14,39 @@
 #define PACE_SLOW 0.75
 
 enum {
-    PACE_WINDOW_MS = 10000, /* at least, for comparing; and */
-    PACE_STEPS = 5,         /* as many steps */
-    PACE_FRESH_MS = 300000, /* an older pace is not compared with */
-    PACE_TELL_MAX = 3,      /* times that a node is told of in one run */
+    PACE_WINDOW_MS = 10000, /* a comparison needs at least this time */
+    PACE_STEPS = 5,         /* and at least this many steps */
+    PACE_FRESH_MS = 300000, /* an older pace is not compared */
+    PACE_TELL_MAX = 3,      /* reports of one node in one run */
 };
 
-/* Of one node. Zero-initialised. */
+/* The pace of one node. Zero-initialised. */
 struct pace {
     bool has_begun;
     int64_t first_step, first_ms, step, step_ms;
 };
 
 void pace_step(struct pace *pace, int64_t step, int64_t now_ms);
-/* Steps, and how long they took. */
+/* Steps, and the time that they took. */
 struct pace_span {
     int64_t steps;
     double seconds;
 };
 
-/* Those since the last time that it gave them; false: it is not yet so long, or too few came. */
+/* Returns the steps since the last span. False: the time is too short, or there are too few steps.
+ */
 bool pace_take(struct pace *pace, int64_t window_ms, struct pace_span *ret_span);
 
-/* Of all nodes, one of these each. Zero-initialised. */
+/* One of these for each node. Zero-initialised. */
 struct pace_node {
-    double steps_per_s; /* 0: not told */
+    double steps_per_s; /* 0: unknown */
     int64_t told_ms;
     bool was_slow, is_straggler;
     unsigned times;
 };
 
-/* Takes the pace of node `index`. True when it has become a straggler; then `ret_fastest` is whom
- * it is compared with. */
+/* Takes the pace of node `index`. Returns true if the node has become a straggler. `ret_fastest` is
+ * then the node that it was compared with. */
 bool pace_compare(struct pace_node *nodes, unsigned count, unsigned index, double steps_per_s,
                   int64_t now_ms, unsigned *ret_fastest);
 

@@ -1,5 +1,5 @@
-/* The client's side of NCCL's RAS protocol: a line asks, a line answers; the status ends with the
- * connection. */
+/* The client's side of NCCL's RAS protocol: each line is answered by a line. The status ends with
+ * the connection. */
 #include "worker/health/ras.h"
 
 #include "lib/memory.h"
@@ -11,7 +11,7 @@
 
 enum { RAS_PORT = 28028, RAS_READ_SIZE = 4096 };
 
-/* What is said once the answer before has come, and how that begins. */
+/* What the client sends when the last answer has come, and how the next answer begins. */
 static const struct {
     const char *says, *hears;
 } ras_steps[] = {
@@ -29,7 +29,7 @@ struct ras {
     uv_write_t request;
     unsigned handles, step;
     struct text text;
-    void (*done)(void *context, const char *text); /* NULL once it was called */
+    void (*done)(void *context, const char *text); /* NULL after the call */
     void *context;
     char buffer[RAS_READ_SIZE];
 };
@@ -51,7 +51,7 @@ static void ras_close(struct ras *ras)
     uv_close((uv_handle_t *)&ras->deadline, ras_closed);
 }
 
-/* Others may listen on that port: only what came after the greeting is NCCL's. */
+/* Another program may listen on that port, so only text after NCCL's greeting is an answer. */
 static void ras_end(struct ras *ras)
 {
     void (*done)(void *, const char *) = ras->done;
@@ -87,7 +87,7 @@ static void ras_say(struct ras *ras)
         ras_end(ras);
 }
 
-/* Goes on when the line that is waited for is whole. */
+/* Continues when the expected line is complete. */
 static void ras_hear(struct ras *ras)
 {
     const char *hears = ras_steps[ras->step].hears;
@@ -138,7 +138,7 @@ static void ras_connected(uv_connect_t *request, int status)
         ras_say(ras);
 }
 
-/* Numbers only: to ask for a name could take long. */
+/* Accepts only numeric addresses, because resolving a name could take long. */
 static int ras_parse(const char *address, struct sockaddr_storage *ret_address)
 {
     char host[64] = "127.0.0.1";
@@ -174,7 +174,7 @@ struct ras *ras_ask(uv_loop_t *loop, const char *address,
     if (result == 0)
         result = uv_tcp_connect(&ras->connection, &ras->stream, (struct sockaddr *)&target,
                                 ras_connected);
-    /* What failed at once is told from the loop, too. */
+    /* An immediate failure is reported from the loop, too. */
     uv_timer_start(&ras->deadline, ras_deadline_done, result < 0 ? 0 : RAS_DEADLINE_MS, 0);
     return ras;
 }

@@ -1,5 +1,5 @@
-/* The newest lines. The buffer holds twice what is kept, so that it is moved once for as many bytes
- * as it keeps. */
+/* Keeps the newest lines. The buffer holds twice the kept size, so that its content is moved
+ * rarely. */
 #include "worker/health/recent.h"
 
 #include "lib/memory.h"
@@ -26,7 +26,7 @@ static void recent_grow(struct recent *recent, size_t size)
     recent->capacity = capacity;
 }
 
-/* The end of `lines`, at most `kept` bytes of it, from the beginning of a line on. */
+/* Returns the end of `lines`: at most `kept` bytes, from the beginning of a line. */
 static const char *recent_end(const char *lines, size_t size, size_t kept, size_t *ret_size)
 {
     *ret_size = size;

@@ -1,18 +1,18 @@
-/* Whether the run hangs. A node that was silent for too long tells of it; the run hangs when no
- * node has shown a sign of life for as long, and that is what all are asked then. */
+/* Decides whether the run hangs. A node reports that it was silent for too long. Then the lead asks
+ * all nodes. The run hangs if no node has shown a sign of life for that long. */
 #include "worker/lead/lead_state.h"
 
 #include "lib/memory.h"
 #include "lib/text.h"
 #include "worker/protocol/assignment.h"
-#include "worker/health/odd.h"
+#include "worker/health/outlier.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-    LEAD_HANG_ANSWER_MS = 10000, /* for agents to answer; one that does not is silent, too */
-    LEAD_HANG_NODES_MAX = 64,    /* of which the outcome tells */
+    LEAD_HANG_ANSWER_MS = 10000, /* an agent without an answer is silent, too */
+    LEAD_HANG_NODES_MAX = 64,    /* nodes that the outcome names */
 };
 
 static bool lead_hang_is_there(const struct lead *lead, unsigned i)
@@ -21,8 +21,8 @@ static bool lead_hang_is_there(const struct lead *lead, unsigned i)
            !lead->agents[i].is_ended;
 }
 
-/* The agent whose silence counts as the run's: the first that has ranks. It reads the metrics, and
- * knows how long they take. */
+/* Returns the agent whose silence counts as the silence of the run: the first agent with ranks.
+ * This agent reads the metrics, so it knows how long a step takes. */
 static const struct lead_agent *lead_hang_first(const struct lead *lead)
 {
     for (unsigned i = 0; i < lead->count; i++)
@@ -31,7 +31,7 @@ static const struct lead_agent *lead_hang_first(const struct lead *lead)
     return NULL;
 }
 
-/* "3 s", "12 min", for people. */
+/* A duration for people: "3 s", "12 min". */
 static char *lead_hang_time(double seconds)
 {
     return seconds < 120 ? text_format("%.0f s", seconds) : text_format("%.0f min", seconds / 60);
@@ -53,18 +53,19 @@ static json_t *lead_hang_evidence(const struct lead *lead, double silent_s)
                      "nodes", nodes, "unanswered", silent);
 }
 
-/* What the process does that all others seem to wait for; else what one of the first node does. */
+/* Describes the process for which all others seem to wait. If no process stands out, describes a
+ * process of the first node. */
 static char *lead_hang_why(const struct lead *lead)
 {
     const struct lead_agent *first = lead_hang_first(lead);
-    struct odd_node *nodes = xcalloc(lead->count, sizeof *nodes);
+    struct outlier_node *nodes = xcalloc(lead->count, sizeof *nodes);
     size_t count = 0;
     for (unsigned i = 0; i < lead->count; i++) {
         const struct lead_agent *agent = &lead->agents[i];
         if (lead_hang_is_there(lead, i) && agent->is_examined)
-            nodes[count++] = (struct odd_node){agent->node, agent->counts};
+            nodes[count++] = (struct outlier_node){agent->node, agent->counts};
     }
-    char *why = odd_find(nodes, count);
+    char *why = outlier_find(nodes, count);
     free(nodes);
     if (why)
         return why;
@@ -82,7 +83,7 @@ static void lead_hang_decide(struct lead *lead, double silent_s)
                                   limit, why);
     if (is_new) {
         lead->run->outcome.evidence = lead_hang_evidence(lead, silent_s);
-        step_send(lead->step, "testify");
+        step_send(lead->step, "evidence");
         lead_run_tell_stop(lead->run, "hang");
         lead_stop(lead, lead_run_stop_seconds(lead->run));
     }
@@ -96,7 +97,7 @@ static bool lead_hang_is_open(const struct lead *lead)
     return lead->step && lead->state == LEAD_RUNNING && !lead->run->is_decided && !lead->is_asking;
 }
 
-/* Decides if nobody is waited for any more, or `is_late`. */
+/* Decides if all agents have answered, or if `is_late`. */
 static void lead_hang_judge(struct lead *lead, bool is_late)
 {
     double silent_s = -1;
@@ -114,7 +115,7 @@ static void lead_hang_judge(struct lead *lead, bool is_late)
     lead->hang.is_asked = false;
     uv_timer_stop(&lead->hang.timer);
     if (silent_s < 0)
-        silent_s = lead->hang.limit_s; /* not one has answered */
+        silent_s = lead->hang.limit_s; /* no agent has answered */
     if (lead_hang_first(lead) && silent_s >= lead->hang.limit_s && lead_hang_is_open(lead))
         lead_hang_decide(lead, silent_s);
 }
@@ -124,9 +125,9 @@ static void lead_hang_late(uv_timer_t *timer)
     lead_hang_judge(timer->data, true);
 }
 
-/* A node that made steps of its own has stopped, while the run does not hang: others go on. Where
- * all wait for one, the first is silent soon after it, and the run is found to hang before a
- * quarter more of the time has passed. */
+/* Warns of a node that has stopped while the run does not hang. The node must have made steps of
+ * its own. The limit has a margin of a quarter: if all nodes wait for this node, the first node
+ * falls silent soon, and the run is found to hang within the margin. */
 static void lead_hang_warn(struct lead *lead, struct lead_agent *agent, const json_t *report)
 {
     double silent_s = json_number_value(json_object_get(report, "seconds"));

@@ -1,4 +1,5 @@
-/* The agent: hands commands to the run, and reports to the lead. */
+/* The main loop of the agent: gives the lead's commands to the run, and sends reports to the lead.
+ */
 #include "worker/node/agent.h"
 
 #include "lib/error.h"
@@ -33,16 +34,16 @@ struct agent {
     uv_pipe_t input;
     uv_signal_t child, term, interrupt;
     uv_poll_t task;
-    int task_fd; /* -1: started without one */
+    int task_fd; /* -1: the agent was started without a task */
     uv_timer_t look;
     char buffer[AGENT_LINE_MAX];
     struct lines lines;
     char *node, *program;
     unsigned index, restarts;
-    unsigned turn;        /* how many runs the lead has told to start */
-    struct node_run *run; /* the last one, or NULL */
-    char *run_dir;        /* its folder */
-    unsigned claim;       /* the highest one on its phase when it began */
+    unsigned turn;        /* counts the runs that the lead has told the agent to start */
+    struct node_run *run; /* the newest run, or NULL */
+    char *run_dir;        /* of this run */
+    unsigned claim;       /* the highest claim on the phase when the run began */
     bool is_orphan;       /* the lead is gone */
     bool is_leaving;
 };
@@ -58,7 +59,7 @@ static void agent_tell(struct agent *agent, json_t *report)
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
-            break; /* nobody listens: the end of standard input will tell */
+            break; /* nobody reads; the end of standard input follows */
         done += (size_t)count;
     }
     free(line);
@@ -80,7 +81,7 @@ static void agent_leave(struct agent *agent)
         uv_close((uv_handle_t *)&agent->task, NULL);
 }
 
-/* Reports of the run. Without a lead the agent takes the next steps itself. */
+/* Takes a report of the run. Without a lead, the agent itself takes the next steps. */
 static void agent_report(void *context, json_t *report)
 {
     struct agent *agent = context;
@@ -106,7 +107,7 @@ static void agent_start_run(struct agent *agent, const char *run_dir)
         .report = agent_report,
         .context = agent,
     };
-    /* The daemon decides on a next run when it has all of this one. */
+    /* The daemon has all of the old run, because it has decided on the next run. */
     node_run_close(agent->run, 0);
     free(agent->run_dir);
     agent->run_dir = xstrdup(run_dir);
@@ -142,15 +143,15 @@ static void agent_command(void *context, const char *line, size_t size)
         node_run_kill(agent->run);
     else if (text_equal(line, "examine"))
         node_run_examine(agent->run);
-    else if (text_equal(line, "testify"))
-        node_run_testify(agent->run);
+    else if (text_equal(line, "evidence"))
+        node_run_save_evidence(agent->run);
     else if (text_equal(line, "join"))
         node_run_join(agent->run);
     else if (text_equal(line, "finish"))
         node_run_finish(agent->run);
 }
 
-/* The lead is gone: what runs is stopped, and the agent leaves when nothing is left. */
+/* The lead is gone. Stops the run, and leaves when no process is left. */
 static void agent_orphaned(struct agent *agent)
 {
     agent->is_orphan = true;
@@ -159,7 +160,7 @@ static void agent_orphaned(struct agent *agent)
         return;
     }
     if (agent->run)
-        node_run_finish(agent->run); /* its last entry says whether all has ended well here */
+        node_run_finish(agent->run); /* its last entry says whether the run succeeded here */
     agent_leave(agent);
 }
 
@@ -172,9 +173,9 @@ static bool agent_is_superseded(const struct agent *agent)
            phase_claim_is_lost(agent->run_dir, &life, agent->claim);
 }
 
-/* Where slurmd died alone, Slurm has given the node up and requeued the job: standard input stays
- * open, and nobody stops what runs here. The run is to go on elsewhere, where a lead waits for
- * AGENT_UNTOLD_MS. With ranks here, an outcome was written without this node. */
+/* Notices that the run was ended without this node. If only slurmd died, Slurm has given up the
+ * node and requeued the job. Then standard input stays open, and nobody else stops the processes
+ * here. The run continues elsewhere, where a lead waits for AGENT_UNTOLD_MS. */
 static void agent_look_done(uv_timer_t *timer)
 {
     struct agent *agent = timer->data;
@@ -221,7 +222,8 @@ static void agent_term_done(uv_signal_t *handle, int number)
     agent_tell(agent, json_pack("{s:s, s:b}", "report", "terminated", "all", 1));
 }
 
-/* The task was killed: Slurm has given up the step, and may know nothing of what runs here. */
+/* The task was killed. Slurm has given up the step, and may not know the processes of this agent.
+ */
 static void agent_die(void)
 {
     processes_end_all();
@@ -285,7 +287,7 @@ static void agent_fini(struct agent *agent)
 {
     int result = uv_loop_close(&agent->loop);
     assert(result == 0);
-    (void)result; /* every handle was closed */
+    (void)result; /* all handles are closed */
     lines_fini(&agent->lines);
     free(agent->run_dir);
     free(agent->node);
@@ -296,12 +298,12 @@ int agent_main(const char *job_dir)
 {
     struct agent agent = {0};
     struct error err;
-    (void)job_dir; /* the lead names the runs in it; the argument tells agents apart in ps */
+    (void)job_dir; /* only for people: it tells agents apart in the output of ps */
     if (processes_adopt(&err) < 0) {
         fprintf(stderr, "phase-worker node: %s\n", err.message);
         return 1;
     }
-    /* Sites may signal whole steps; a closed pipe is seen as an error of write(). */
+    /* Some sites signal whole steps. A closed pipe shows as an error of write(). */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGUSR1, SIG_IGN);

@@ -1,39 +1,42 @@
-/* `phase-worker node JOB_DIR`: the agent of one node, which the task there of the lead's srun step
- * has started (task.h). It lives as long as the job and serves its runs one after another, so that
+/* `phase-worker node JOB_DIR`: the agent of one node. The task in the lead's srun step has started
+ * it (task.h). The agent lives as long as the job and serves its runs one after another, so that
  * the next run starts at once.
  *
- * The lead speaks through srun's broadcast standard input, a command a line:
+ * The lead sends commands through the standard input of srun, one command a line:
  *
- *   start RUN_DIR      begin this run; the one before has ended
- *   go                 all nodes are fit: start the ranks that wait for it
- *   stop SECONDS       stop by the ladder, KILL after so many seconds
- *   relay SECONDS      the same, but for steps of the ranks: Slurm signals those itself
- *   expect SECONDS     the same, and Slurm signals the ranks, too
- *   kill               KILL now
- *   examine            the run may hang: look, and report
- *   testify            it hangs: put what was found into the journal
- *   join               all groups have succeeded: the first node joins what they have made
- *   finish             the run is gone on all nodes: tell its end
+ *   start RUN_DIR      begin this run; the run before it has ended
+ *   go                 all nodes are fit: start the waiting ranks
+ *   stop SECONDS       stop by the ladder, with KILL after this time
+ *   relay SECONDS      like stop, but Slurm itself signals the steps of the ranks
+ *   expect SECONDS     like relay, and Slurm also signals the ranks
+ *   kill               send KILL now
+ *   examine            the run may hang: look at it, and report
+ *   evidence           the run hangs: put the evidence into the journal
+ *   suspect            from now on, new checkpoints are suspect
+ *   numbered           the daemon has given the run a number: open the link
+ *   join               all groups have succeeded: the first node joins their output
+ *   finish             the run is gone on all nodes: report its end
  *   end                leave
  *
- * The agent answers on its standard output with JSON lines: node_run.h's reports, and
+ * The agent answers on its standard output with JSON lines: the reports of node_run.h, and
  *
  *   {"report": "ready", "node": "n1", "index": 0}
- *   {"report": "superseded"}                        the run was ended without this node, or another
- *                                                   job has claimed its phase
- *   {"report": "terminated"}                        Slurm has sent SIGTERM to the step;
- *                                                   "all": true: to all its processes
+ *   {"report": "superseded"}          the run was ended without this node, or another job has
+ *                                     claimed its phase
+ *   {"report": "terminated"}          Slurm has sent SIGTERM to the step; with "all": true, to
+ *                                     all processes of the step
  *
- * each with "node" and "index". When standard input ends without `end` the lead is gone: the agent
- * stops what runs and leaves, as when it finds its run superseded. When the task is killed, the
- * agent kills what runs. */
+ * Each report has "node" and "index". If standard input ends without `end`, the lead is gone. Then
+ * the agent stops the run and leaves. It does the same when its run is superseded. If the task is
+ * killed, the agent kills all processes. */
 #ifndef PHASED_WORKER_NODE_AGENT_H
 #define PHASED_WORKER_NODE_AGENT_H
 
 enum {
-    AGENT_ORPHAN_S = 10,  /* for a run whose lead is gone */
-    AGENT_LOOK_MS = 5000, /* between looks for whether a run was ended without this node */
-    /* A run was ended, and its agent may not have been told: then nothing of it is left. */
+    AGENT_ORPHAN_S = 10,  /* to stop a run whose lead is gone */
+    AGENT_LOOK_MS = 5000, /* between two looks whether the run was ended without this node */
+    /* After this time, an agent that was not told of the end of its run has noticed it and has
+     * stopped its processes. */
     AGENT_UNTOLD_MS = AGENT_LOOK_MS + AGENT_ORPHAN_S * 1000 + 1000,
 };
 

@@ -1,4 +1,4 @@
-/* Telling the worker, and understanding what was told. */
+/* Writes and reads the lines of the channel. */
 #include "worker/node/channel.h"
 
 #include "lib/text.h"
@@ -21,7 +21,7 @@ static int channel_usage(void)
     return 2;
 }
 
-/* Appends one line; takes over the reference. */
+/* Appends one line to the channel. Takes over the reference. */
 static int channel_tell(json_t *message)
 {
     const char *path = getenv("PHASED_CHANNEL");
@@ -87,7 +87,7 @@ static bool channel_read_step(const char *text, json_int_t *ret_step)
     return true;
 }
 
-/* Adds one `name=number` argument. */
+/* Adds one `name=number` argument to the metric. */
 static bool channel_add(json_t *metric, const char *argument)
 {
     const char *equals = strchr(argument, '=');

@@ -1,4 +1,4 @@
-/* Looking for checkpoints. */
+/* Finds new checkpoints, reports them and removes old ones. */
 #include "worker/node/checkpoints.h"
 
 #include "lib/error.h"
@@ -14,28 +14,28 @@
 
 enum { CHECKPOINTS_KEEP_MIN = 2 };
 
-/* All that has one step, and what is known of it. */
+/* All files of one step, and what is known about them. */
 struct group {
     struct saved saved;
     bool is_old;                    /* was there before this run, and has not changed */
-    bool is_told;                   /* whole, and told */
-    bool was_present;               /* in the look before */
-    bool is_good;                   /* begun before what came later was suspect */
-    bool is_before, is_good_before; /* old, of an earlier run of the phase; and good */
+    bool is_told;                   /* is whole, and was reported */
+    bool was_present;               /* at the last look */
+    bool is_good;                   /* begun before the checkpoints became suspect */
+    bool is_before, is_good_before; /* old and saved by an earlier run of the phase; and good */
 };
 
 struct checkpoints {
     struct saved_pattern *pattern;
-    char *folder; /* below it may be removed */
+    char *folder; /* only files below it may be removed */
     unsigned keep;
     checkpoint_found *found;
     void *context;
     struct group *groups;
     size_t group_count;
     uint64_t changes;
-    int64_t vouched_step;           /* guards vouch for what this run saved before it */
-    bool is_suspect;                /* what is begun from now on */
-    struct checkpoint_extent whole; /* of the last one told */
+    int64_t vouched_step;           /* guards vouch for checkpoints of this run before this step */
+    bool is_suspect;                /* checkpoints that are begun from now on */
+    struct checkpoint_extent whole; /* the size of the last reported checkpoint */
 };
 
 static void groups_free(struct group *groups, size_t count)
@@ -53,7 +53,7 @@ static struct group *groups_find(struct group *groups, size_t count, int64_t ste
     return NULL;
 }
 
-/* What is there now, by step. */
+/* Lists the present files by step. */
 static struct group *checkpoints_list(const struct checkpoints *checkpoints, size_t *ret_count)
 {
     struct saved_list list;
@@ -62,7 +62,7 @@ static struct group *checkpoints_list(const struct checkpoints *checkpoints, siz
     for (size_t i = 0; i < list.count; i++)
         groups[i].saved = list.items[i];
     *ret_count = list.count;
-    free(list.items); /* what they own is the groups' now */
+    free(list.items); /* the groups own the content now */
     return groups;
 }
 
@@ -87,7 +87,7 @@ static int checkpoints_remove_entry(const char *path, const struct stat *status,
     (void)status;
     (void)type;
     (void)walk;
-    (void)remove(path); /* what cannot be removed stays, and is seen by whoever misses the space */
+    (void)remove(path); /* what cannot be removed stays */
     return 0;
 }
 
@@ -103,9 +103,10 @@ static void checkpoints_remove(const struct checkpoints *checkpoints, const stru
     }
 }
 
-/* Whether `other` is one for whose sake `group` need not be kept. A run that counts its steps from
- * 0 again must not lose what it saves, nor the phase what it had: its own are compared with its
- * own, and good ones of earlier runs go when there are enough of greater steps. */
+/* Whether `group` may be removed in favour of `other`. A run may count its steps from 0 again. Such
+ * a run must lose neither its own new checkpoints nor the old ones of the phase. So a run's
+ * checkpoints are compared only with each other. A good checkpoint of an earlier run is removed
+ * only in favour of checkpoints with greater steps. */
 static bool group_gives_way(const struct group *group, const struct group *other)
 {
     if (group->is_told)
@@ -120,8 +121,8 @@ static bool group_is_vouched(const struct group *group, int64_t vouched_step)
     return group->is_good_before || (group->is_told && group->saved.step < vouched_step);
 }
 
-/* Removes what is beyond the newest that are to be kept, once this run has saved one. What it saves
- * after a guard broke takes no place, and nothing goes any more. */
+/* Removes old checkpoints beyond the newest `keep`, once this run has saved one. After a guard has
+ * failed, nothing is removed any more. */
 static void checkpoints_prune(struct checkpoints *checkpoints)
 {
     const struct group *groups = checkpoints->groups;
@@ -145,7 +146,7 @@ static void checkpoints_prune(struct checkpoints *checkpoints)
     }
 }
 
-/* Takes a look: groups keep what is known of them while they do not change. */
+/* Looks at the files. A group that has not changed keeps its state. */
 static void checkpoints_refresh(struct checkpoints *checkpoints)
 {
     size_t count;
@@ -210,12 +211,12 @@ int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir,
     for (size_t i = 0; i < list.count; i++)
         list.items[i] = checkpoints->groups[i].saved;
     int result = saved_note(run_dir, checkpoints->pattern, &list, err);
-    free(list.items); /* what they own is the groups' */
+    free(list.items); /* the groups own the content */
     return result;
 }
 
-/* Whether a checkpoint is nearly as large as one that is known to be whole: it may well be whole,
- * and those who look later treat it as one that nobody saw become whole. */
+/* Whether the checkpoint is nearly as large as a whole one. It may be whole. Later readers then
+ * treat it as a checkpoint that nobody saw become whole. */
 static bool checkpoints_are_close(const struct checkpoint_extent *whole,
                                   const struct checkpoint_extent *extent)
 {
@@ -232,7 +233,7 @@ int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char 
             !checkpoints_are_close(&checkpoints->whole, &checkpoints->groups[i].saved.extent))
             list.items[list.count++] = checkpoints->groups[i].saved;
     int result = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
-    free(list.items); /* what they own is the groups' */
+    free(list.items); /* the groups own the content */
     return result;
 }
 

@@ -1,13 +1,15 @@
-/* Tells the checkpoints that a program writes, as lib/saved.h finds them.
+/* Reports the checkpoints that a program writes. lib/saved.h finds their files.
  *
- * One is whole when two looks find the same files with the same sizes and times. What is there at
- * the first look belongs to an earlier run and is not told, unless it changes.
+ * A checkpoint is whole when two looks find the same files with the same sizes and times. A
+ * checkpoint that exists at the first look belongs to an earlier run. It is not reported, unless it
+ * changes.
  *
- * `keep` counts what the phase has, over all its runs: once a run has saved one, those beyond the
- * newest `keep` (two at least) are removed, if they lie below the phase's own folder; but for the
- * newest that guards vouch for, since all others may turn out to be suspect. Of earlier runs only
- * what they have told counts; what does not lead to this run, is not whole any more or is suspect
- * is not kept for its own sake. Nothing else is ever removed. */
+ * `keep` counts the checkpoints of the phase over all its runs. After a run has saved one, the
+ * checkpoints beyond the newest `keep` (at least two) are removed. The newest checkpoint that
+ * guards vouch for always stays, because all others may turn out to be suspect. Of earlier runs,
+ * only reported checkpoints count. Such a checkpoint is not kept for its own sake if it does not
+ * lead to this run, is not whole or is suspect. Only files below the phase's own folder are
+ * removed. */
 #ifndef PHASED_WORKER_NODE_CHECKPOINTS_H
 #define PHASED_WORKER_NODE_CHECKPOINTS_H
 
@@ -20,54 +22,56 @@ struct checkpoints;
 struct error;
 
 struct checkpoint {
-    const char *path; /* of several files the first by name */
+    const char *path; /* of several files, the first by name */
     int64_t step;
     uint64_t bytes;     /* of all its files */
-    char *const *paths; /* of several files all; NULL otherwise */
+    char *const *paths; /* all paths of several files; otherwise NULL */
     size_t path_count;
-    bool is_suspect; /* what saved it had broken a guard by then, or told NaN */
+    bool is_suspect; /* saved after a guard had failed, or after NaN */
 };
 
-/* A checkpoint became whole; borrowed during the call. */
+/* A checkpoint has become whole; borrowed during the call. */
 typedef void checkpoint_found(void *context, const struct checkpoint *checkpoint);
 
-/* `keep` 0 keeps all. Fails when the pattern has no {step} or is none. Takes the first look. */
+/* Takes the first look. `keep` 0 keeps all checkpoints. Fails if the pattern is wrong or has no
+ * {step}. */
 int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
                     checkpoint_found *found, void *context, struct checkpoints **ret_checkpoints,
                     struct error *err);
 void checkpoints_free(struct checkpoints *checkpoints);
 
-/* Notes in the run's folder what is there at the first look: lib/saved.h. */
+/* Notes in the run's folder what exists at the first look (lib/saved.h). */
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err);
 
-/* What earlier runs of the phase have told, as lineage_saved() gives it: by the first path of each
- * whether it leads to this run, is whole, and not suspect. After the first look. */
+/* Takes what earlier runs of the phase have reported, as lineage_saved() returns it: for the first
+ * path of each checkpoint, whether it leads to this run, is whole and is not suspect. Call it after
+ * the first look. */
 void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved);
 
 void checkpoints_look(struct checkpoints *checkpoints);
 
-/* How often a look found one that is new or has changed: somebody writes. */
+/* How often a look found a new or changed checkpoint. A change shows that somebody writes. */
 uint64_t checkpoints_changes(const struct checkpoints *checkpoints);
 
-/* Guards vouch for those of this run below this step, as far as its metrics have come: what is told
- * next cannot make them suspect. Without a call they vouch for all. */
+/* Guards vouch for the checkpoints of this run before this step, because later metrics cannot make
+ * them suspect. Without a call, guards vouch for all checkpoints. */
 void checkpoints_vouch(struct checkpoints *checkpoints, int64_t step);
 
-/* From now on those of step `since` and later are suspect, and all that were not begun yet. A
- * second call changes nothing. */
+/* From now on, checkpoints of step `since` and later are suspect, and also all checkpoints that
+ * were not begun yet. A second call changes nothing. */
 void checkpoints_suspect(struct checkpoints *checkpoints, int64_t since);
 
 enum checkpoints_end {
-    CHECKPOINTS_ENDED_WELL, /* every writer ended by itself: what is there is whole */
-    CHECKPOINTS_CUT_OFF,    /* one was killed: what it was writing may be half */
+    CHECKPOINTS_ENDED_WELL, /* all writers ended by themselves, so all checkpoints are whole */
+    CHECKPOINTS_CUT_OFF,    /* a writer was killed, so its checkpoint may be torn */
 };
 
-/* The last look, when no process writes any more. Of a writer that was cut off, a checkpoint is
- * believed when an earlier look saw the same, or when it has as many files and bytes as one that is
- * known to be whole. */
+/* Takes the last look, when no process writes any more. If a writer was cut off, a checkpoint
+ * counts as whole if an earlier look saw the same files, or if it has as many files and bytes as a
+ * whole checkpoint. */
 void checkpoints_look_last(struct checkpoints *checkpoints, enum checkpoints_end end);
-/* Notes in the run's folder what the last look did not believe, but for checkpoints that are less
- * than a hundredth smaller than one that is known to be whole: lib/saved.h. */
+/* Notes in the run's folder the checkpoints that the last look did not take as whole (lib/saved.h).
+ * Checkpoints that are at most a hundredth smaller than a whole one are not noted. */
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err);
 

@@ -1,4 +1,4 @@
-/* Running ranks. */
+/* Starts, signals and reaps the ranks of a run on one node. */
 #include "worker/node/crew.h"
 
 #include "lib/error.h"
@@ -24,41 +24,41 @@
 enum {
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
-    CREW_TELL_MS = 50,          /* between looks for successes to tell, after the first */
-    CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach this node as it did another */
-    CREW_TERM_MS = 5000,        /* between TERM and KILL, half of the time where that is less */
-    CREW_KILL_AGAIN_MS = 200,   /* a process that forked meanwhile was missed */
-    CREW_UNKILLABLE_MS = 10000, /* after that, a process hangs in the kernel: go on without */
-    CREW_EXIT_BY_SIGNAL = 128,  /* a shell's exit code for a command that a signal ended */
+    CREW_TELL_MS = 50,          /* between two looks for successes to report, after the first one */
+    CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach all nodes */
+    CREW_TERM_MS = 5000,        /* between TERM and KILL, but at most half of the time to stop */
+    CREW_KILL_AGAIN_MS = 200,   /* KILL is repeated for processes that were forked meanwhile */
+    CREW_UNKILLABLE_MS = 10000, /* after KILL; then the process is stuck in the kernel */
+    CREW_EXIT_BY_SIGNAL = 128,  /* plus the signal: a shell's code for a killed command */
 };
 
 struct crew_member {
     struct crew *crew;
     struct crew_rank rank;
-    bool is_untold;      /* it has ended well, and that is held back */
-    int64_t ended_ms;    /* if so */
-    struct child *child; /* NULL: it is not read any more */
-    int status;          /* once it has ended */
+    bool is_untold;      /* its success is held back */
+    int64_t ended_ms;    /* when it succeeded */
+    struct child *child; /* NULL: its output is not read any more */
+    int status;          /* of waitpid(), after its end */
     struct ranklog *log;
 };
 
 struct crew {
     struct crew_options options;
-    struct crew_member *members; /* an array, of fixed place: the loop knows the handles in it */
-    unsigned count;              /* that were started */
+    struct crew_member *members; /* never moved, because the loop has pointers to it */
+    unsigned count;              /* of started ranks */
     bool has_children;
     bool is_stopping, is_killing, is_gone;
-    bool is_clearing;    /* all ranks have ended by themselves; what they left is told to end */
-    bool was_terminated; /* Slurm's TERM reached all processes */
-    bool knows_steps;    /* that they are to stop */
+    bool is_clearing;    /* all ranks have ended, and their leftovers are told to end */
+    bool was_terminated; /* Slurm's SIGTERM reached all processes */
+    bool knows_steps;    /* the steps were told to stop */
     bool was_cut_off;
-    bool was_helper_stopped;          /* a process that is no rank died of the stop signal */
+    bool was_helper_stopped;          /* the stop signal ended a process that is not a rank */
     struct memory_kills memory_kills; /* at the start */
     const struct crew_rank *failed;
-    bool is_held;    /* the failure is not told yet */
-    unsigned untold; /* successes that are not told yet */
+    bool is_held;    /* the failure is not reported yet */
+    unsigned untold; /* successes that are not reported yet */
     uv_timer_t ladder, holder, expecter, teller;
-    int64_t kill_ms; /* when KILL is due, or was first sent */
+    int64_t kill_ms; /* when KILL is due, or was sent first */
     unsigned handles;
     uint64_t printed; /* pieces of output */
 };
@@ -104,7 +104,7 @@ static unsigned crew_signal_steps(struct crew *crew, int number)
     return steps_signal(crew->options.assignment->run_dir, number);
 }
 
-/* Sends KILL, again and again, as processes may be forked faster than they are found. */
+/* Sends KILL repeatedly, because processes may be forked faster than they are found. */
 static void crew_ladder_done(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
@@ -126,8 +126,8 @@ static void crew_ladder_done(uv_timer_t *timer)
     uv_timer_start(&crew->ladder, crew_ladder_done, CREW_KILL_AGAIN_MS, 0);
 }
 
-/* TERM, where programs are told to stop by another signal: one that has not heeded that may still
- * let go of its GPUs and peers more gently than KILL does. */
+/* Sends TERM to programs with another stop signal. A program that has ignored its stop signal may
+ * still release its GPUs and peers more gently than after KILL. */
 static void crew_term_done(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
@@ -152,12 +152,13 @@ static void crew_kill_within(struct crew *crew, int64_t delay_ms)
         uv_timer_start(&crew->ladder, crew_ladder_done, (uint64_t)delay_ms, 0);
 }
 
-/* To each rank's process group; launchers pass it on to the sessions that they have made. */
+/* Signals the process group of each rank. Launchers pass the signal on to the sessions that they
+ * have made. */
 static void crew_signal(struct crew *crew)
 {
     int number = crew->options.assignment->stop_signal;
     if (crew->was_terminated && number == SIGTERM)
-        return; /* they have got it */
+        return; /* the ranks have this signal already */
     for (unsigned i = 0; i < crew->count; i++)
         (void)processes_signal_group(crew->members[i].rank.pid, number); /* it may have ended */
 }
@@ -210,7 +211,7 @@ void crew_terminated(struct crew *crew)
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-/* Whether nothing is left; and if only leftovers are, what to do about them. */
+/* Ends the crew if no process is left. If only leftovers are left, tells them to end. */
 static void crew_check(struct crew *crew)
 {
     bool has_output = false;
@@ -223,7 +224,7 @@ static void crew_check(struct crew *crew)
         return;
     if (!crew->has_children && !has_output)
         crew_go(crew);
-    /* While stopping they may be writing a checkpoint, and the ladder has its own end. */
+    /* During a stop they may be writing a checkpoint, and the ladder ends them. */
     if (!crew->has_children || crew->is_stopping)
         return;
     crew->is_stopping = crew->is_clearing = true;
@@ -241,7 +242,7 @@ static void crew_hold_done(uv_timer_t *timer)
     crew_check(crew);
 }
 
-/* Tells of the successes that are old enough. */
+/* Reports the successes that were held back long enough. */
 static void crew_tell_done(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
@@ -271,14 +272,14 @@ static void crew_hold_success(struct crew *crew, struct crew_member *member)
         uv_timer_start(&crew->teller, crew_tell_done, CREW_HOLD_MS, 0);
 }
 
-/* Whether it died of what it was told. */
+/* Whether the signal is one that the processes were sent to stop. */
 static bool crew_is_asked(const struct crew *crew, int signal)
 {
     return (crew->is_stopping || crew->was_terminated) &&
            (signal == crew->options.assignment->stop_signal || signal == SIGTERM);
 }
 
-/* Says in the rank's newest lines what nobody else does. */
+/* Adds how the rank ended to its newest lines, because no program prints it. */
 static void crew_note_end(struct crew *crew, struct crew_member *member)
 {
     int code = member->rank.code, number = member->rank.signal;
@@ -359,7 +360,7 @@ static void crew_member_printed(void *context, const char *data, size_t size)
 static void crew_member_read(void *context, const struct child_end *end)
 {
     struct crew_member *member = context;
-    (void)end; /* crew_reap() has seen it */
+    (void)end; /* crew_reap() has the status */
     crew_check(member->crew);
 }
 
@@ -480,8 +481,9 @@ bool crew_ended_well(const struct crew *crew)
 
 bool crew_was_cut_off(const struct crew *crew)
 {
-    /* A shell dies of the stop signal at once while its command still saves: no sign alone. Nor is
-     * a helper that does, a data loader or a sleep, where its rank ends by itself. */
+    /* A shell dies of the stop signal at once while its command still saves. A helper, such as a
+     * data loader, may die of the stop signal while its rank ends by itself. So only both together
+     * show that something was cut off. */
     bool has_dead_rank = false;
     for (unsigned i = 0; i < crew->count; i++)
         has_dead_rank |= crew->members[i].rank.signal != 0;

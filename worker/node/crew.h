@@ -1,11 +1,11 @@
-/* The ranks of one run on one node: their processes with all that those start, their output, and
- * the ladder by which they are stopped.
+/* The ranks of one run on one node: their processes and all descendants, their output, and the
+ * ladder that stops them.
  *
- * A crew is gone when each rank has ended, no process that any of them started is left, and their
- * output has been read to its end. What a rank leaves behind when all have ended by themselves is
- * told to end, and killed 2 s later. A rank's failure, or success where that is asked for, is held
- * back for 0.3 s: Slurm signals all processes of a step at once when it preempts, so a rank may end
- * of that a moment before the agent learns of it. */
+ * A crew is gone when each rank has ended, no descendant is left, and all output was read. If all
+ * ranks have ended by themselves, their leftover processes are told to end, and killed 2 s later.
+ * The failure of a rank is held back for 0.3 s, and so is a success if it is asked for. The reason:
+ * Slurm preempts by a signal to all processes of a step at once, so a rank may end of the signal
+ * shortly before the agent learns of it. */
 #ifndef PHASED_WORKER_NODE_CREW_H
 #define PHASED_WORKER_NODE_CREW_H
 
@@ -24,85 +24,89 @@ struct crew_rank {
     unsigned rank, local_rank;
     pid_t pid;
     bool has_ended;
-    int code, signal; /* once it has ended; the signal that ended it, or 0 */
-    uint64_t printed; /* grows with what it prints */
+    int code, signal; /* after its end: the exit code, and the signal that ended it or 0 */
+    uint64_t printed; /* grows with the output */
 };
 
-/* All borrowed until the crew is closed, but for `environment` and `place`, needed at the start. */
+/* All members are borrowed until the crew is closed, except `environment` and `place`, which are
+ * needed only at the start. */
 struct crew_options {
     uv_loop_t *loop;
     const struct assignment *assignment;
-    struct environment *environment; /* what the ranks have in common */
+    struct environment *environment; /* common to all ranks */
     const struct rank_place *place;
     const char *script; /* the name of a file in the run's folder */
     unsigned first_rank, count;
-    bool (*is_over)(void *context, unsigned local_rank); /* NULL, or: this one is not started */
+    bool (*is_over)(void *context,
+                    unsigned local_rank); /* if it returns true, the rank is not started; or NULL */
     const char *log_folder;
-    /* The first one started here printed this. */
+    /* The first rank of this crew printed this. */
     void (*printed)(void *context, const char *data, size_t size);
-    /* A rank failed and was not being stopped; once, for the first one. */
+    /* A rank failed, and was not being stopped. Called once, for the first failure. */
     void (*failed)(void *context, const struct crew_rank *rank);
-    /* NULL, or: a rank has ended well by itself, and not because it was stopped. */
+    /* A rank succeeded, and was not being stopped; or NULL. */
     void (*succeeded)(void *context, const struct crew_rank *rank);
-    /* The crew is gone; the last call. */
+    /* The crew is gone. This is the last call. */
     void (*gone)(void *context);
     void *context;
 };
 
-/* Starts the ranks. When one cannot be started those before it are killed; the crew is there all
- * the same, and is gone as soon as they are. With nothing to start it is gone at once, and `gone`
- * is not called. */
+/* Starts the ranks. If a rank cannot be started, the ranks before it are killed. Then `ret_crew` is
+ * set all the same, and the crew is gone when they have ended. A crew without ranks is gone at
+ * once, and `gone` is not called. */
 int crew_start(const struct crew_options *options, struct crew **ret_crew, struct error *err);
 
-/* The program's stop signal now, to the ranks and to the steps that they have started (steps.h),
- * unless Slurm has just sent the same to all processes, and KILL after `seconds`; where that signal
- * is not TERM, TERM to all in the seconds before. A later call can only bring the KILL nearer, and
- * tells the steps if they do not know. Also for a crew that is gone: steps of ranks on another node
- * may still run on this one. */
+/* Stops the crew by the ladder. The ranks and the steps that they have started (steps.h) get the
+ * stop signal of the program now, unless Slurm has just sent the same signal to all processes. KILL
+ * follows after `seconds`. If the stop signal is not TERM, TERM is sent to all some seconds before
+ * KILL. A later call can only shorten the time, and signals the steps if they were not signalled.
+ * The crew may be gone, because steps of ranks on another node may run on this node. */
 void crew_stop(struct crew *crew, unsigned seconds);
-/* The same where Slurm is sending SIGTERM to all steps of the job: theirs has got it. A program
- * that stops at SIGTERM is given it at once if the ranks are `shielded` from Slurm's, else only if
- * that does not come. Some take a second one for impatience. */
+/* Stops the crew while Slurm sends SIGTERM to all steps of the job, so that the steps of the ranks
+ * are signalled already. If the stop signal is SIGTERM and the ranks are `shielded` from Slurm's
+ * signals, the ranks get it at once. If they are not shielded, they get it only if Slurm's signal
+ * does not come, because some programs stop abruptly at a second SIGTERM. */
 void crew_expect(struct crew *crew, unsigned seconds, bool shielded);
 void crew_kill(struct crew *crew);
 
-/* Slurm has sent SIGTERM to every process of the agent's step. */
+/* Slurm has sent SIGTERM to all processes of the agent's step. */
 void crew_terminated(struct crew *crew);
 
-/* Takes the ends of children: call it at each SIGCHLD. */
+/* Reaps children. Call it at each SIGCHLD. */
 void crew_reap(struct crew *crew);
 
 bool crew_is_gone(const struct crew *crew);
-/* It was told to stop, or its leftovers are. */
+/* The crew was told to stop, or its leftovers were. */
 bool crew_is_stopping(const struct crew *crew);
 
-/* Grows whenever a rank has printed something. */
+/* Grows with the output of each rank. */
 uint64_t crew_printed(const struct crew *crew);
 
-/* How many ranks were started, and the i-th of them. */
+/* How many ranks were started. */
 unsigned crew_count(const struct crew *crew);
 const struct crew_rank *crew_rank(const struct crew *crew, unsigned i);
 
 /* The first rank that failed, or NULL. */
 const struct crew_rank *crew_failed(const struct crew *crew);
 
-/* Whether all ranks ended by themselves, and well: nobody told them to stop. */
+/* Whether all ranks succeeded, and were not told to stop. */
 bool crew_ended_well(const struct crew *crew);
-/* Whether a process died by a signal that was not the one for stopping: it may have been writing.
+/* Whether a process died of a signal other than the stop signal. The process may have been writing.
  */
 bool crew_was_cut_off(const struct crew *crew);
 
-/* The last line that a rank of the crew printed, as ranklog_last_line(); the caller's to free(). */
+/* Returns the last line of a rank, as ranklog_last_line(). The caller frees it. */
 char *crew_last_line(const struct crew *crew, const struct crew_rank *rank);
 
-/* The newest lines of the i-th rank, as ranklog_recent(), and how it ended where no program says
- * it: killed by a signal, or by the kernel's OOM killer. */
+/* Returns the newest lines of the i-th rank, as ranklog_recent(). If no program prints how the rank
+ * ended, a line says it: killed by a signal, or by the kernel's OOM killer. */
 const char *crew_recent(struct crew *crew, unsigned i, size_t *ret_size);
 
 /* How many lines of a rank's log were lost, and why. */
 unsigned crew_lost_lines(const struct crew *crew, unsigned i, int *ret_reason);
 
-/* Kills what is left; frees the crew in the loop, once its handles are closed. Accepts NULL. */
+/* Kills the remaining processes. Frees the crew in the loop when its handles are closed. Accepts
+ * NULL. */
 void crew_close(struct crew *crew);
 
 #endif

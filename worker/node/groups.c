@@ -1,4 +1,4 @@
-/* Dealing out GPUs and ports. */
+/* Distributes GPUs and ports to groups. */
 #include "worker/node/groups.h"
 
 #include "lib/error.h"
@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Slurm sets all that its site's gres.conf names. */
+/* Slurm sets each of these that the gres.conf of the site names. */
 static const char *const groups_device_names[] = {
     "CUDA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",
@@ -25,12 +25,13 @@ enum {
 };
 
 struct groups {
-    unsigned count, gpus;             /* gpus of each */
-    char *lists[GROUPS_DEVICE_NAMES]; /* the node's; NULL where the variable is not set */
+    unsigned count, gpus;             /* GPUs of each group */
+    char *lists[GROUPS_DEVICE_NAMES]; /* of the node; NULL: the variable is not set */
     unsigned *ports;
 };
 
-/* Where nothing says which GPUs are the job's, all that a program sees are, from 0 on. */
+/* Returns all GPUs that a program sees, from 0 on. This is the list if no variable names the GPUs
+ * of the job. */
 static char *groups_all_devices(unsigned count)
 {
     struct text text = {0};

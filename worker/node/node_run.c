@@ -1,4 +1,4 @@
-/* One run on one node: reports, its end, and what the owner asks. */
+/* The reports and the end of a run on one node, and the requests of the owner. */
 #include "worker/node/node_run_state.h"
 
 #include "lib/memory.h"
@@ -13,7 +13,7 @@
 #include "worker/node/nodecheck.h"
 #include "worker/node/observer.h"
 #include "worker/node/shards.h"
-#include "worker/node/vigil.h"
+#include "worker/node/watchdog.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static void node_run_end(struct node_run *run)
         failure = gpu_fault_or(&run->fault, run->assignment, run->failure);
     node_run_list_ends(run->joined, ranks);
     node_run_list_ends(run->crew, ranks);
-    /* The very last rows may have broken a guard. */
+    /* The last rows may have violated a guard. */
     bool is_done = run->has_done_its_part && !(run->observer && observer_is_suspect(run->observer));
     bool was_cut_off = (run->crew && crew_was_cut_off(run->crew)) ||
                        (run->joined && crew_was_cut_off(run->joined));
@@ -155,7 +155,7 @@ static void node_run_end(struct node_run *run)
     }
     if (run->journal) {
         node_run_add(run, "exited", json_pack("{s:O, s:b}", "ranks", ranks, "done", is_done));
-        journal_sync(run->journal); /* whoever hears of the end may look for all at once */
+        journal_sync(run->journal); /* whoever learns of the end may read the journal at once */
         final = journal_last(run->journal);
     }
     json_decref(ranks);
@@ -199,10 +199,10 @@ void node_run_go(struct node_run *run)
     run->ended_s = clock_calendar_s();
     uv_timer_stop(&run->starter);
     uv_timer_stop(&run->ticker);
-    vigil_close(run->vigil);
-    run->vigil = NULL;
+    watchdog_close(run->watchdog);
+    run->watchdog = NULL;
     node_run_end_check(run);
-    /* Now: who stops the run from here on stops nothing any more. */
+    /* This is read now, because a stop from here on stops nothing. */
     bool joins = run->assignment && run->assignment->join && run->options.node_index == 0;
     run->has_done_its_part =
         run->crew && crew_ended_well(run->crew) && !run->has_failed && (run->joined || !joins);
@@ -211,7 +211,8 @@ void node_run_go(struct node_run *run)
         observer_look_last(run->observer, is_bad ? OBSERVER_ENDED_BADLY : OBSERVER_ENDED_WELL);
     if (run->crew)
         node_run_warn_of_lost_lines(run);
-    /* Others may still run, or what the groups have made is to be joined: the lead knows. */
+    /* Ranks on other nodes may still run, or the output of the groups must be joined. Only the lead
+     * knows. */
     if (!run->assignment || (run->assignment->nodes == 1 && !run->assignment->join))
         node_run_end(run);
     else
@@ -253,17 +254,17 @@ void node_run_suspect(struct node_run *run)
 
 void node_run_examine(struct node_run *run)
 {
-    if (run->vigil)
-        vigil_examine(run->vigil);
+    if (run->watchdog)
+        watchdog_examine(run->watchdog);
     else if (run->state == NODE_RUN_STARTING)
         node_run_report(run, json_pack("{s:s, s:f, s:s}", "report", "examined", "seconds", 0.0,
                                        "summary", "the ranks are being started"));
 }
 
-void node_run_testify(struct node_run *run)
+void node_run_save_evidence(struct node_run *run)
 {
-    if (run->vigil)
-        vigil_testify(run->vigil);
+    if (run->watchdog)
+        watchdog_save_evidence(run->watchdog);
 }
 
 void node_run_number(struct node_run *run)
@@ -312,7 +313,7 @@ void node_run_close(struct node_run *run, int drain_ms)
 {
     if (!run)
         return;
-    vigil_close(run->vigil);
+    watchdog_close(run->watchdog);
     crew_close(run->crew);
     crew_close(run->joined);
     shards_close(run->shards);

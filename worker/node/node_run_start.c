@@ -1,4 +1,4 @@
-/* Starting one run on one node. */
+/* Starts a run on one node. */
 #include "worker/node/node_run_state.h"
 
 #include "lib/error.h"
@@ -14,7 +14,7 @@
 #include "worker/node/nodecheck.h"
 #include "worker/node/observer.h"
 #include "worker/node/shards.h"
-#include "worker/node/vigil.h"
+#include "worker/node/watchdog.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 
 enum {
     NODE_RUN_TICK_MS = 200,
-    NODE_RUN_FAULT_MS = 1500,  /* after a failure, for the driver to tell of a fault */
-    NODE_RUN_RETRY_MS = 20,    /* between looks for files of other nodes */
-    NODE_RUN_FILES_MS = 60000, /* how long they may take to be seen here */
+    NODE_RUN_FAULT_MS = 1500,  /* after a failure, until the driver reports a fault */
+    NODE_RUN_RETRY_MS = 20,    /* between two looks for files of other nodes */
+    NODE_RUN_FILES_MS = 60000, /* until these files must be visible here */
 };
 
 /* --- What ranks and observers tell ------------------------------------------------------------ */
@@ -70,7 +70,7 @@ static void node_run_late_done(uv_timer_t *timer)
     node_run_go(timer->data);
 }
 
-/* What the driver tells is heard once a second: later than what a program dies of it. */
+/* The driver is asked once a second. A program may die of a fault before the driver reports it. */
 static void node_run_gone(void *context)
 {
     struct node_run *run = context;
@@ -86,8 +86,8 @@ static void node_run_tick_done(uv_timer_t *timer)
     struct node_run *run = timer->data;
     observer_look(run->observer);
     gpu_fault_look(&run->fault, crew_printed(run->crew), clock_steady_ms());
-    if (run->vigil && run->state == NODE_RUN_RUNNING)
-        vigil_look(run->vigil);
+    if (run->watchdog && run->state == NODE_RUN_RUNNING)
+        watchdog_look(run->watchdog);
     if (run->wants_number)
         node_run_look_for_number(run);
     if (run->link)
@@ -124,7 +124,7 @@ static bool node_run_is_shard_over(void *context, unsigned local_rank)
     return shards_is_over(run->shards, local_rank);
 }
 
-/* What is executed: the phase's script in each rank, or once the one that joins. */
+/* Starts the script of the phase in each rank, or the one process that joins the output. */
 static int node_run_start_crew(struct node_run *run, const char *script, struct error *err)
 {
     const struct assignment *assignment = run->assignment;
@@ -136,7 +136,7 @@ static int node_run_start_crew(struct node_run *run, const char *script, struct 
         .environment = &run->environment,
         .place = &run->place,
         .script = script,
-        /* The one that joins is numbered after all groups. */
+        /* The joining process is numbered after all groups. */
         .first_rank = run->joined ? assignment->nodes * run->place.ranks_per_node
                                   : run->place.node_index * count,
         .count = count,
@@ -169,14 +169,14 @@ static int node_run_start_observer(struct node_run *run, struct error *err)
     return observer_new(&observed, &run->observer, err);
 }
 
-static void node_run_vigil_report(void *context, json_t *report)
+static void node_run_watchdog_report(void *context, json_t *report)
 {
     node_run_report(context, report);
 }
 
-static void node_run_start_vigil(struct node_run *run)
+static void node_run_start_watchdog(struct node_run *run)
 {
-    const struct vigil_options options = {
+    const struct watchdog_options options = {
         .loop = run->options.loop,
         .crew = run->crew,
         .observer = run->observer,
@@ -187,14 +187,14 @@ static void node_run_start_vigil(struct node_run *run)
         .program = run->options.program,
         .environment = run->environment.entries,
         .ras_address = environment_get(&run->environment, "NCCL_RAS_ADDR"),
-        .report = node_run_vigil_report,
+        .report = node_run_watchdog_report,
         .context = run,
     };
-    run->vigil = vigil_new(&options);
+    run->watchdog = watchdog_new(&options);
 }
 
-/* Whether the spec names a path that is not there, or cannot be used: then no node is at fault, and
- * another try would find the same. */
+/* Whether the spec names a path that does not exist or cannot be used. Then no node is at fault,
+ * and another try would fail, too. */
 static bool node_run_is_by_spec(const struct error *err)
 {
     static const int numbers[] = {ENOENT, ENOTDIR, EISDIR, EACCES, ELOOP, ENAMETOOLONG};
@@ -217,7 +217,7 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
         node_run_add(run, "warning", json_pack("{s:O}", "message", message));
     node_run_report(run, json_pack("{s:s, s:s, s:o}", "report", "cannot_start", "cause", cause,
                                    "message", message));
-    /* Ranks that were started before the one that could not be are being killed. */
+    /* If only one rank could not be started, the ranks before it are being killed. */
     if (!run->crew || crew_is_gone(run->crew))
         node_run_go(run);
     else
@@ -263,11 +263,11 @@ static void node_run_check(struct node_run *run)
 static void node_run_watch(struct node_run *run)
 {
     run->state = NODE_RUN_RUNNING;
-    node_run_start_vigil(run);
+    node_run_start_watchdog(run);
     uv_timer_start(&run->ticker, node_run_tick_done, NODE_RUN_TICK_MS, NODE_RUN_TICK_MS);
 }
 
-/* All that the ranks need is there. */
+/* All files that the ranks need are there. */
 static void node_run_begin(struct node_run *run)
 {
     struct error err;
@@ -282,7 +282,7 @@ static void node_run_begin(struct node_run *run)
     node_run_watch(run);
     node_run_tell_start(run);
     if (crew_is_gone(run->crew))
-        node_run_go(run); /* every shard of this node was done before */
+        node_run_go(run); /* all shards of this node were done before */
 }
 
 static void node_run_shards_ready(void *context, int result, const struct error *err)
@@ -337,14 +337,14 @@ static int node_run_read_assignment(struct node_run *run, struct error *err)
     int result = assignment_read(run->run_dir, &assignment, err);
     if (result == 0 && assignment->needs_hardware) {
         assignment_free(assignment);
-        result = error_set(err, -ENOENT, "%s/hardware.json is not to be seen", run->run_dir);
+        result = error_set(err, -ENOENT, "%s/hardware.json is not visible yet", run->run_dir);
     }
     if (result == 0)
         run->assignment = assignment;
     return result;
 }
 
-/* Reads what other nodes write. -EAGAIN: not there yet. */
+/* Reads the files that other nodes write. -EAGAIN: a file is not there yet. */
 static int node_run_read_files(struct node_run *run, struct error *err)
 {
     const struct node_run_options *options = &run->options;
@@ -408,7 +408,8 @@ struct node_run *node_run_start(const struct node_run_options *options)
     run->log_folder = text_format("%s/log", options->run_dir);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         char *folder = text_format("%s/%s", options->run_dir, folders[i]);
-        (void)file_make_folders(folder, 0700, NULL); /* what is missing is seen when it is used */
+        (void)file_make_folders(folder, 0700,
+                                NULL); /* a missing folder is noticed when it is used */
         free(folder);
     }
     uv_timer_init(options->loop, &run->starter);
@@ -441,7 +442,7 @@ void node_run_join(struct node_run *run)
     run->joined = run->crew;
     run->crew = NULL;
     observer_join(run->observer);
-    run->place.groups = NULL; /* it has the node to itself */
+    run->place.groups = NULL; /* the joining process has the node to itself */
     run->place.shards = NULL;
     environment_fini(&run->environment);
     rank_environment_build(&run->environment, run->assignment, &run->place, environ);

@@ -1,10 +1,9 @@
-/* What the parts of a run on a node share; of node_run*.c alone.
+/* The state that the parts of a run on a node share. Only node_run*.c includes this file.
  *
- *   node_run_start.c  the start: the preflight, files of other nodes, shards, the ranks; and what
- *                     joins the work of groups
- *   node_run.c        reports, the journal, the end, what the owner asks
+ *   node_run_start.c  the start: the preflight, files of other nodes, shards, the ranks, the join
+ *   node_run.c        reports, the journal, the end, the requests of the owner
  *
- * node_run_start.c calls node_run.c, and is never called by it. */
+ * node_run_start.c calls node_run.c, but not the other way round. */
 #ifndef PHASED_WORKER_NODE_NODE_RUN_STATE_H
 #define PHASED_WORKER_NODE_NODE_RUN_STATE_H
 
@@ -25,7 +24,7 @@ struct link;
 struct nodecheck;
 struct observer;
 struct shards;
-struct vigil;
+struct watchdog;
 
 enum node_run_state { NODE_RUN_STARTING, NODE_RUN_RUNNING, NODE_RUN_GONE, NODE_RUN_ENDED };
 
@@ -33,26 +32,26 @@ struct node_run {
     struct node_run_options options;
     char *run_dir, *channel, *log_folder;
     enum node_run_state state;
-    struct assignment *assignment; /* NULL until it could be read */
-    struct assignment *numbered;   /* of a run begun alone, once the daemon knows it */
-    bool wants_number;             /* the lead says that it does */
+    struct assignment *assignment; /* NULL until it was read */
+    struct assignment *numbered;   /* the assignment with the number, for a run begun alone */
+    bool wants_number;             /* the lead says that the run has a number */
     struct rendezvous rendezvous;
     struct environment environment;
     struct rank_place place;
-    struct groups *groups;   /* of launch: group, else NULL */
-    struct shards *shards;   /* where the input is split, else NULL */
-    struct nodecheck *check; /* the preflight; NULL: not begun, or none */
-    bool is_fit;             /* the lead says that all nodes are */
-    struct journal *journal; /* this and the next three: NULL where the run has no ranks */
+    struct groups *groups;   /* with launch: group, otherwise NULL */
+    struct shards *shards;   /* if the input is split, otherwise NULL */
+    struct nodecheck *check; /* the preflight; NULL: it has not begun, or there is none */
+    bool is_fit;             /* the lead says that all nodes are fit */
+    struct journal *journal; /* this and the next three are NULL if the run has no ranks here */
     struct link *link;
     struct observer *observer;
     struct crew *crew;
-    struct crew *joined;    /* the groups, once `crew` joins what they have made; else NULL */
-    struct vigil *vigil;    /* NULL before the ranks have started */
-    bool has_looked;        /* for what tells why it failed */
-    json_t *failure;        /* what was found: see worker/health/failure.h; or NULL */
-    bool has_failed;        /* a rank has, before the run was stopped */
-    bool has_done_its_part; /* all ranks ended well by themselves, and what is to be joined is */
+    struct crew *joined;       /* the groups, while `crew` is the joining process; otherwise NULL */
+    struct watchdog *watchdog; /* NULL before the ranks have started */
+    bool has_looked;           /* for the reason of the failure */
+    json_t *failure;           /* the finding of worker/health/failure.h, or NULL */
+    bool has_failed;           /* a rank has failed before the run was stopped */
+    bool has_done_its_part;    /* all ranks succeeded, and the join is done if there is one */
     struct gpu_fault fault;
     double started_s, ended_s;
     int64_t files_by_ms;
@@ -60,25 +59,26 @@ struct node_run {
     unsigned handles;
 };
 
-/* Opens the journal of the run, and its link when the daemon knows the run. */
+/* Opens the journal of the run, and its link if the daemon knows the run. */
 void node_run_open_journal(struct node_run *run);
-/* Reports to the owner; takes over the reference. */
+/* Reports to the owner. Takes over the reference. */
 void node_run_report(struct node_run *run, json_t *report);
-/* Adds an entry to the journal, and tells the daemon at once. Likewise. */
+/* Adds an entry to the journal and wakes the link. Takes over the reference. */
 void node_run_add(struct node_run *run, const char *type, json_t *members);
-/* The journal holds something that the daemon should know at once. */
+/* Wakes the link, because the journal has something that the daemon should know at once. */
 void node_run_urgent(void *context);
-/* What a rank's failure is to the owner; JSON's null for NULL. */
+/* Describes the failure of a rank for a report. NULL becomes JSON's null. */
 json_t *node_run_failure(const struct node_run *run, const struct crew_rank *rank);
-/* Looks for what tells why the run failed: before it is stopped, or just then, as what the ranks
- * print after that follows from it. */
+/* Looks for the reason of a failure. This happens before or just when the run is stopped, because
+ * later output is only a consequence. */
 void node_run_look_for_failure(struct node_run *run);
 /* Ends the preflight, if there is one. */
 void node_run_end_check(struct node_run *run);
-/* Nothing of the run is left on this node. */
+/* No process of the run is left on this node. */
 void node_run_go(struct node_run *run);
 
-/* Looks whether run.json has its number here, as what the daemon has written may be seen late. */
+/* Looks whether the number of the run is in run.json. The file of the daemon may become visible
+ * here late. */
 void node_run_look_for_number(struct node_run *run);
 
 #endif

@@ -1,4 +1,4 @@
-/* Running phase-preflight. */
+/* Starts phase-preflight, and reads its report. */
 #include "worker/node/nodecheck.h"
 
 #include "lib/error.h"
@@ -22,10 +22,10 @@
 enum {
     NODECHECK_QUICK_MS = 30000, /* for all tries */
     NODECHECK_FULL_MS = 90000,
-    NODECHECK_DRIVER_MS = 15000, /* for the driver to wake up eight GPUs, should they sleep */
-    NODECHECK_AGAIN_MS = 2000,   /* between tries */
+    NODECHECK_DRIVER_MS = 15000, /* for the driver to wake up eight GPUs */
+    NODECHECK_AGAIN_MS = 2000,   /* between two tries */
     NODECHECK_TRIES = 3,
-    NODECHECK_KILLED_MS = 1000, /* for a killed one to be gone, unless it hangs in the kernel */
+    NODECHECK_KILLED_MS = 1000, /* for a killed process to be gone, unless it is stuck */
     NODECHECK_OUTPUT_MAX = 65536,
     NODECHECK_ARGUMENTS = 24,
 };
@@ -35,14 +35,14 @@ struct nodecheck {
     char *program;
     int64_t start_ms, limit_ms;
     unsigned tries;
-    struct child *child; /* the newest try; NULL: none could be started */
+    struct child *child; /* the newest try; NULL: it could not be started */
     int status;
     bool is_late;
-    char *failed;     /* why it could not be started */
-    uv_timer_t timer; /* the deadline, the pause before the next try, or the answer at once */
+    char *failed;     /* why it could not be started; or NULL */
+    uv_timer_t timer; /* until the deadline, the next try, or an immediate answer */
 };
 
-/* Owns its words. */
+/* The arguments of a command. It owns its words. */
 struct nodecheck_command {
     char *words[NODECHECK_ARGUMENTS];
     size_t count;
@@ -56,7 +56,7 @@ static void nodecheck_closed(uv_handle_t *handle)
     free(check);
 }
 
-/* Kills what still runs. The agent, or its end, reaps it. */
+/* Kills the running preflight. The agent reaps it, or the kernel does when the agent ends. */
 static void nodecheck_kill(struct nodecheck *check)
 {
     if (check->child && child_pid(check->child))
@@ -134,14 +134,14 @@ __attribute__((format(printf, 2, 3))) static void nodecheck_add(struct nodecheck
 {
     struct text word = {0};
     va_list args;
-    assert(command->count + 1 < NODECHECK_ARGUMENTS); /* and the NULL */
+    assert(command->count + 1 < NODECHECK_ARGUMENTS); /* plus the NULL at the end */
     va_start(args, format);
     text_addv(&word, format, args);
     va_end(args);
     command->words[command->count++] = text_steal(&word);
 }
 
-/* Which GPUs work together, of all nodes: that is what the full level measures. */
+/* Adds which GPUs of all nodes work together, because the full level measures them together. */
 static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck_command *command)
 {
     const struct assignment *assignment = check->options.assignment;
@@ -155,14 +155,15 @@ static void nodecheck_add_layout(const struct nodecheck *check, struct nodecheck
     if (assignment->nodes < 2)
         return;
     char *folder = text_format("%s/preflight/%u", assignment->run_dir, check->tries);
-    (void)file_make_folders(folder, 0700, NULL); /* else the row says that it is not there */
+    (void)file_make_folders(folder, 0700, NULL); /* if this fails, a row of the report says so */
     nodecheck_add(command, "--nodes=%u", assignment->nodes);
     nodecheck_add(command, "--node=%u", check->options.node_index);
     nodecheck_add(command, "--rendezvous=%s", folder);
     free(folder);
 }
 
-/* What the agent itself has is Slurm's: the devices, the number of GPUs, the folder for scratch. */
+/* The agent's own environment is that of Slurm, with the devices, the number of GPUs and the
+ * scratch folder. */
 static void nodecheck_command(const struct nodecheck *check, struct nodecheck_command *command)
 {
     const struct assignment *assignment = check->options.assignment;
@@ -172,7 +173,7 @@ static void nodecheck_command(const struct nodecheck *check, struct nodecheck_co
     nodecheck_add(command, "--json");
     nodecheck_add(command, "--level=%s", assignment->preflight);
     nodecheck_add(command, "--deadline-ms=%d", NODECHECK_DRIVER_MS);
-    /* A job may have more than this run of it needs, as after a promotion in place. */
+    /* A job may have more GPUs than this run needs, for example after a promotion in place. */
     if (is_full || !getenv("SLURM_GPUS_ON_NODE"))
         nodecheck_add(command, "--gpus=%u", assignment->gpus);
     if (assignment->gpu_type && nodecheck_model(assignment->gpu_type, model))

@@ -1,10 +1,10 @@
-/* The preflight of one node before a run: starts phase-preflight, in a session of its own, and
- * waits for what it says, for so long and no longer.
+/* The preflight of one node before a run. This module starts phase-preflight in a session of its
+ * own, and waits for its report until a deadline.
  *
- * It has an answer in any case: a program that cannot be started, that ends without a report or
- * not in time has not told, which is no failure of the node. Memory and processes that a run before
- * has left on a GPU may be gone a moment later, as drivers give them back with a delay: where
- * nothing else fails it looks again. */
+ * There is always an answer. If the program cannot be started, ends without a report or is late,
+ * the outcome is "could not tell", which is no failure of the node. Drivers free the memory and the
+ * processes of an earlier run with a delay. So if only these speak against the node, the preflight
+ * is tried again. */
 #ifndef PHASED_WORKER_NODE_NODECHECK_H
 #define PHASED_WORKER_NODE_NODECHECK_H
 
@@ -15,24 +15,24 @@ struct nodecheck;
 
 struct assignment;
 
-/* Borrowed until it is closed. */
+/* All members are borrowed until the check is closed. */
 struct nodecheck_options {
     uv_loop_t *loop;
-    const struct assignment *assignment; /* with a level of preflight */
+    const struct assignment *assignment; /* has a level of preflight */
     unsigned node_index;
-    /* Once, and not before nodecheck_start() has returned, with a new reference: what
-     * nodecheck_report() makes, and `seconds`. */
+    /* Called once, after nodecheck_start() has returned. `report` is a new reference: the result of
+     * nodecheck_report() and `seconds`. */
     void (*done)(void *context, json_t *report);
     void *context;
 };
 
 struct nodecheck *nodecheck_start(const struct nodecheck_options *options);
 
-/* Takes the ends of children, all of which are the preflight's: call it at each SIGCHLD. */
+/* Reaps children. All children belong to the preflight. Call it at each SIGCHLD. */
 void nodecheck_reap(struct nodecheck *check);
 
-/* Kills what runs, without a word. Frees it in the loop, once its handles are closed. Accepts NULL.
- */
+/* Kills the preflight, without a report. Frees the check in the loop when its handles are closed.
+ * Accepts NULL. */
 void nodecheck_close(struct nodecheck *check);
 
 #endif

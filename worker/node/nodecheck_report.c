@@ -1,4 +1,4 @@
-/* Reading phase-preflight's report. */
+/* Reads the report of phase-preflight. */
 #include "worker/node/nodecheck_report.h"
 
 #include "lib/text.h"
@@ -23,7 +23,7 @@ static bool nodecheck_is_outcome(const char *outcome)
            text_equal(outcome, "could not tell");
 }
 
-/* Cuts between characters. */
+/* Cuts only between characters. */
 static json_t *nodecheck_cut(const char *reason)
 {
     size_t size = strlen(reason);
@@ -36,7 +36,7 @@ static json_t *nodecheck_cut(const char *reason)
     return string ? string : json_string("a reason that is not UTF-8");
 }
 
-/* The rows of this outcome, or the first of them. */
+/* Joins the texts of all rows with this outcome, or takes only the first such row. */
 static json_t *nodecheck_reason(const json_t *rows, const char *outcome, bool only_first)
 {
     struct text text = {0};
@@ -54,7 +54,7 @@ static json_t *nodecheck_reason(const json_t *rows, const char *outcome, bool on
     return reason;
 }
 
-/* Why there is no report. */
+/* Says why there is no report. */
 static json_t *nodecheck_silence(const struct nodecheck_end *end)
 {
     struct text text = {0};
@@ -119,7 +119,8 @@ bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
     size_t digits = letters;
     while (isdigit((unsigned char)gpu_type[digits]))
         digits++;
-    /* h100, l40s, gh200; and not rtx6000, which NVIDIA writes "RTX 6000", or hopper. */
+    /* The name must be like h100, l40s or gh200. Other names do not match: NVIDIA writes rtx6000 as
+     * "RTX 6000", and hopper is no model. */
     bool has_suffix = gpu_type[digits] == 's' || gpu_type[digits] == 'S';
     if (letters < 1 || letters > 2 || digits - letters < 2 || digits - letters > 3 ||
         size != digits + has_suffix)
@@ -129,8 +130,8 @@ bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE])
     return true;
 }
 
-/* The ranks of each group: `size` of them, `stride` apart; the firsts of groups are those ranks
- * whose place in the group is 0. */
+/* Adds the ranks of each group: `size` ranks, `stride` apart. A group begins at each rank whose
+ * place in the group is 0. */
 static void nodecheck_add_groups(struct text *text, const char *name, unsigned total, unsigned size,
                                  unsigned stride)
 {
@@ -150,7 +151,8 @@ char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group)
 {
     struct text text = {0};
     unsigned total = sizes->tensor * sizes->pipeline * sizes->data;
-    /* As worker/process/placement.h numbers the ranks: tensor neighbours first, data next. */
+    /* The order of the ranks is that of worker/process/placement.h: tensor neighbours first, data
+     * next. */
     if (sizes->tensor > 1)
         nodecheck_add_groups(&text, "tensor", total, sizes->tensor, 1);
     if (!is_group && total && sizes->data > 1)

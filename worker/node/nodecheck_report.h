@@ -1,4 +1,5 @@
-/* What phase-preflight has said of a node, as the node's journal and the lead get it. Pure. */
+/* The report of phase-preflight about a node, in the form for the journal and the lead. This module
+ * is pure. */
 #ifndef PHASED_WORKER_NODE_NODECHECK_REPORT_H
 #define PHASED_WORKER_NODE_NODECHECK_REPORT_H
 
@@ -12,30 +13,29 @@ enum { NODECHECK_REASON_MAX = 180, NODECHECK_MODEL_SIZE = 8 };
 
 /* How the program ended. */
 struct nodecheck_end {
-    const char *output; /* what it printed */
+    const char *output; /* its output */
     size_t size;
-    int status;         /* waitpid()'s, of one that has ended in time */
-    bool is_late;       /* it had to be killed */
-    const char *failed; /* why it could not be started; NULL: it was */
-    double limit_s;     /* how long it had */
+    int status;         /* of waitpid(), if it ended in time */
+    bool is_late;       /* it was killed at the deadline */
+    const char *failed; /* why it could not be started; or NULL */
+    double limit_s;     /* the deadline */
 };
 
-/* {"level", "outcome": "passed" | "failed" | "could not tell", "reason", "rows": [{"name",
- * "outcome", "text"}]}, a new reference. The reason names the rows that failed, or the first that
- * could not tell, and is empty for one that passed. */
+/* Returns {"level", "outcome": "passed" | "failed" | "could not tell", "reason", "rows": [{"name",
+ * "outcome", "text"}]} as a new reference. The reason has the rows that failed, or the first row
+ * that could not tell. It is empty for "passed". */
 json_t *nodecheck_report(const char *level, const struct nodecheck_end *end);
 
-/* Whether only what a run before has left behind speaks against the node. */
+/* Whether only leftovers of an earlier run speak against the node. */
 bool nodecheck_may_pass_later(const json_t *report);
 
-/* The part of NVML's name of a GPU that Slurm's type of it promises: "H100" for "h100". False where
- * the type is a name of the site's own, which promises nothing. */
+/* Finds the model that Slurm's type of a GPU promises in the name of NVML: "H100" for "h100".
+ * False: the type is a name of the site and promises nothing. */
 bool nodecheck_model(const char *gpu_type, char ret_model[NODECHECK_MODEL_SIZE]);
 
-/* The ranks that reduce together, as phase-preflight's --groups wants them: those of tensor groups,
- * then those of data groups, "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". With `launch: group` (is_group)
- * each group is a world of its own: none reduces with another. NULL where there are none, or
- * nothing is said of them. The caller's to free(). */
+/* Returns the ranks that reduce together, for --groups of phase-preflight: tensor groups first,
+ * then data groups, such as "tensor:0-3/4-7;data:0,4/1,5/2,6/3,7". With `launch: group` (is_group),
+ * no group reduces with another. The caller frees the text. NULL: there are no groups. */
 char *nodecheck_groups(const struct assignment_sizes *sizes, bool is_group);
 
 #endif

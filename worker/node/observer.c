@@ -1,4 +1,4 @@
-/* Observing a run. */
+/* Observes a run on one node. */
 #include "worker/node/observer.h"
 
 #include "lib/checkpoint.h"
@@ -29,7 +29,7 @@
 enum {
     OBSERVER_CHECKPOINTS_MS = 2000,
     OBSERVER_LINE_MAX = 65536,
-    OBSERVER_MISSING_MS = 180000, /* then metrics that are asked for should have come */
+    OBSERVER_MISSING_MS = 180000, /* by then, rows of all required metrics should have come */
 };
 
 #define OBSERVER_MISSING_WHEN "in the first 3 minutes"
@@ -40,25 +40,25 @@ struct observer {
     struct speed speed;
     struct gpu_metrics gpus;
     struct idle idle;
-    struct watch *watch; /* NULL also without GPUs */
+    struct watch *watch; /* NULL, for example without GPUs */
     struct guards *guards;
-    struct proof *proof;     /* NULL: nothing to prove, or it was looked at */
-    struct extract *extract; /* NULL where metrics are not this node's business */
-    bool extracts_file;      /* from `file`, not from the output */
+    struct proof *proof;     /* NULL: there is nothing to compare, or it was compared */
+    struct extract *extract; /* NULL: this node does not read metrics */
+    bool extracts_file;      /* from the file `metrics.path` instead of the output */
     struct tail file, channel;
     struct lines channel_lines;
     struct checkpoints *checkpoints; /* or NULL */
     int64_t checkpoints_ms;          /* when they were last looked at */
     bool has_saved;
-    int64_t saved_step; /* of the newest checkpoint that was told */
-    uint64_t signs;     /* rows and checkpoints so far */
+    int64_t saved_step; /* of the newest reported checkpoint */
+    uint64_t signs;     /* counts rows and checkpoints */
     bool has_other_step;
-    int64_t other_step; /* the newest one, of a node that is not the first */
+    int64_t other_step; /* the newest step, if this is not the first node */
     bool is_stopped;    /* the owner was told to stop the run */
-    bool is_suspect;    /* what is announced from now on */
+    bool is_suspect;    /* checkpoints that are announced from now on */
     bool has_looked_for_missing;
     bool awaits_join;
-    bool has_told_of_speed; /* why MFU is not told */
+    bool has_told_of_speed; /* the reason for a missing MFU */
 };
 
 static void observer_warn(struct observer *observer, const char *message)
@@ -75,7 +75,7 @@ static void observer_row(void *context, const struct extract_row *row)
     rows_add(&observer->rows, speed_read(&observer->speed, row, clock_steady_ms()));
 }
 
-/* Of nodes other than the first only the steps count: how fast they come. */
+/* Takes a row of a node that is not the first. Only its step counts, for the pace. */
 static void observer_step(void *context, const struct extract_row *row)
 {
     struct observer *observer = context;
@@ -85,7 +85,8 @@ static void observer_step(void *context, const struct extract_row *row)
         observer->other_step = row->step;
 }
 
-/* Of a checkpoint of several files all must be there at resume. NULL for one. */
+/* Returns all paths of a checkpoint of several files, because a resume needs all of them. NULL: it
+ * has only one. */
 static json_t *observer_paths(const struct checkpoint *checkpoint)
 {
     if (checkpoint->path_count < 2)
@@ -122,7 +123,7 @@ static void observer_checkpoint(void *context, const struct checkpoint *checkpoi
     observer->options.urgent(observer->options.context);
 }
 
-/* A script says that a checkpoint is whole; it is measured, and must be there. */
+/* A script says that a checkpoint is whole. The checkpoint must exist, and is measured. */
 static void observer_announced(void *context, const char *path, int64_t step)
 {
     struct observer *observer = context;
@@ -161,8 +162,8 @@ static void observer_verdict(void *context, json_t *verdict)
     observer->options.urgent(observer->options.context);
 }
 
-/* Before the stop is told: whatever becomes of this run, no other one goes on from what it has
- * saved since. */
+/* Reports suspect checkpoints before the stop. So no later run resumes from them, whatever happens
+ * to this run. */
 static void observer_tell_suspect(struct observer *observer, const struct guards_reason *reason)
 {
     observer_suspect(observer, reason->since);
@@ -199,7 +200,7 @@ static void observer_judge(struct observer *observer)
     free(reason.message);
 }
 
-/* A path of the spec: variables replaced, relative ones below the workdir. */
+/* Returns a path of the spec with its variables replaced. A relative path is below the workdir. */
 static char *observer_path(const struct observer *observer, const char *path)
 {
     struct text text = {0};
@@ -225,7 +226,7 @@ static int observer_open_extract(struct observer *observer, struct error *err)
         json_string_value(json_object_get(json_object_get(spec, "progress"), "step"));
     bool is_first = observer->options.is_first_node;
     if (!is_first && options.kind == EXTRACT_FILE)
-        return 0; /* all nodes would read the same file */
+        return 0; /* otherwise all nodes would read the same file */
     result = extract_new(&options, is_first ? observer_row : observer_step, observer,
                          &observer->extract, err);
     if (result < 0 || options.kind != EXTRACT_FILE)
@@ -240,8 +241,8 @@ static int observer_open_extract(struct observer *observer, struct error *err)
     return 0;
 }
 
-/* What earlier runs of the phase have saved counts in `keep`; not where this one begins anew though
- * nobody wanted that, as what they saved may just not have been readable. */
+/* The checkpoints of earlier runs count in `keep`. They do not count if this run begins anew
+ * without a request for it, because then they may only have been unreadable. */
 static void observer_inherit(struct observer *observer)
 {
     const struct assignment *assignment = observer->options.assignment;
@@ -269,7 +270,7 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
         return result;
     struct error problem;
     if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
-        observer_warn(observer, problem.message); /* what is told is found all the same */
+        observer_warn(observer, problem.message); /* reported checkpoints are found all the same */
     observer_inherit(observer);
     return 0;
 }
@@ -296,7 +297,7 @@ static void observer_fault(void *context, const char *line)
     observer->options.fault(observer->options.context, line);
 }
 
-/* Without samples a run is as good as with them. */
+/* A run without samples of the GPUs is still a good run. */
 static void observer_open_watch(struct observer *observer)
 {
     struct error err;
@@ -401,8 +402,8 @@ static void observer_look_at_files(struct observer *observer)
     tail_look(&observer->channel, observer_channel_data, observer);
 }
 
-/* A misspelled metric is better known after minutes than when the gate judges; and a guard on it
- * never judges at all. `when` is how long was waited for it. */
+/* Warns of a misspelt metric after minutes, because the gate judges much later, and a guard on such
+ * a metric never judges. `when` says how long was waited. */
 static void observer_look_for_missing(struct observer *observer, const char *when)
 {
     bool is_read = observer->extract && observer->options.is_first_node;
@@ -425,7 +426,7 @@ static void observer_look_for_missing(struct observer *observer, const char *whe
     free(missing);
 }
 
-/* Once: then it is over with comparing. */
+/* Compares once, then ends the comparison. */
 static void observer_look_for_proof(struct observer *observer)
 {
     char *doubts = proof_doubts(observer->proof);
@@ -436,7 +437,7 @@ static void observer_look_for_proof(struct observer *observer)
     observer->proof = NULL;
 }
 
-/* Why there is no MFU, of a program that tells metrics. */
+/* Warns if a program prints metrics but its MFU is unknown. */
 static void observer_look_for_speed(struct observer *observer)
 {
     bool is_due = observer->options.is_first_node && observer->rows.has_row;
@@ -475,7 +476,7 @@ void observer_look_last(struct observer *observer, enum observer_fate fate)
         extract_end(observer->extract);
     observer_end_watch(observer, fate);
     observer_look_for_speed(observer);
-    if (fate == OBSERVER_ENDED_WELL) { /* else what came first is what matters */
+    if (fate == OBSERVER_ENDED_WELL) { /* otherwise the failure matters more */
         if (!observer->awaits_join)
             observer_look_for_missing(observer, "from its start to its end");
         observer_look_for_proof(observer);
@@ -509,7 +510,8 @@ void observer_end(struct observer *observer, enum checkpoints_end end)
     checkpoints_look_last(observer->checkpoints, end);
     const char *run_dir = observer->options.assignment->run_dir;
     if (checkpoints_note_left_out(observer->checkpoints, run_dir, &err) < 0)
-        observer_warn(observer, err.message); /* then sizes tell what is torn */
+        observer_warn(observer,
+                      err.message); /* later readers then recognise torn checkpoints by size */
 }
 
 uint64_t observer_signs(const struct observer *observer)

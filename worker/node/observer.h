@@ -1,9 +1,9 @@
-/* What a node's agent observes of a run: metrics in the output of the first rank or in a file, what
- * scripts tell through the channel, checkpoints, the GPUs, and the guards on all that. It ends in
- * the journal; what must stop the run is told to the owner.
+/* What the agent of a node observes of a run: metrics in the output of the first rank or in a file,
+ * lines of the channel, checkpoints, the GPUs, and guards on all these. The observations go into
+ * the journal. The owner is told when the run must stop.
  *
- * Checkpoints and metrics in the output are the first node's business (of the others only steps are
- * noted); the channel is every node's. */
+ * Only the first node reads checkpoints and metrics in the output; other nodes read only steps.
+ * Each node reads its channel. */
 #ifndef PHASED_WORKER_NODE_OBSERVER_H
 #define PHASED_WORKER_NODE_OBSERVER_H
 
@@ -24,7 +24,7 @@ struct observer;
 
 enum observer_stop_cause { OBSERVER_STOP_GUARD, OBSERVER_STOP_NAN, OBSERVER_STOP_UNTIL };
 
-/* All borrowed until observer_free(). */
+/* All members are borrowed until observer_free(). */
 struct observer_options {
     uv_loop_t *loop;
     const char *program; /* path of phase-worker */
@@ -33,59 +33,60 @@ struct observer_options {
     struct journal *journal;
     bool is_first_node;
     const char *channel;
-    /* The run must stop. `verdict` is a guard's, or NULL; borrowed during the call. */
+    /* The run must stop. `verdict` is that of a guard, or NULL; borrowed during the call. */
     void (*stop)(void *context, enum observer_stop_cause cause, const char *message,
                  json_t *verdict);
-    /* The driver told of a fault of a GPU. */
+    /* The driver has reported a fault of a GPU. */
     void (*fault)(void *context, const char *line);
-    /* The journal holds something that the daemon should know at once. */
+    /* The journal has something that the daemon should know at once. */
     void (*urgent)(void *context);
     void *context;
 };
 
-/* Before the ranks start: what is there now in checkpoints and metrics files is an earlier run's.
- */
+/* Call it before the ranks start: present checkpoints and metrics files then belong to an earlier
+ * run. */
 int observer_new(const struct observer_options *options, struct observer **ret_observer,
                  struct error *err);
 void observer_free(struct observer *observer);
 
-/* What the first rank of this node printed. */
+/* The first rank of this node has printed this. */
 void observer_feed(struct observer *observer, const char *data, size_t size);
 
-/* What this node's GPUs did in the newest second; NULL where that is not known. Borrowed until the
- * loop goes on. */
+/* Returns what the GPUs of this node did in the newest second, or NULL. Borrowed until the loop
+ * continues. */
 const struct gpu_second *observer_gpus(const struct observer *observer);
 
-/* Looks at files, judges guards, writes the journal. Called a few times a second. */
+/* Looks at files, judges guards, writes the journal. Call it a few times a second. */
 void observer_look(struct observer *observer);
 
 enum observer_fate {
     OBSERVER_ENDED_WELL,
-    OBSERVER_ENDED_BADLY, /* ranks failed or were cut off: the GPUs' last seconds are told too */
+    OBSERVER_ENDED_BADLY, /* the last seconds of the GPUs are journaled, too */
 };
 
-/* All processes of this node have ended: the same once more, with what had no line end yet. */
+/* All processes of this node have ended. Looks once more; an incomplete last line counts, too. */
 void observer_look_last(struct observer *observer, enum observer_fate fate);
 
-/* A guard has failed, here or on another node, or NaN came: checkpoints of step `since` and later,
- * and all that are saved from now on, are told as suspect. */
+/* A guard has failed here or on another node, or NaN came. Checkpoints of step `since` and later,
+ * and all that are saved from now on, are reported as suspect. */
 void observer_suspect(struct observer *observer, int64_t since);
 bool observer_is_suspect(const struct observer *observer);
 
-/* The groups have ended, and what joins their results begins: metrics may come of that alone, so
- * that before it none is said to be missing. */
+/* The groups have ended, and the join of their output begins. Only the join may print metrics, so
+ * no metric was missing before. */
 void observer_join(struct observer *observer);
 
-/* All processes of the run have ended: the last look at checkpoints. */
+/* All processes of the run have ended. Takes the last look at checkpoints. */
 void observer_end(struct observer *observer, enum checkpoints_end end);
 
-/* Grows with each row of metrics and each checkpoint, also one that is still being written. */
+/* Grows with each row of metrics and each checkpoint, also while a checkpoint is being written. */
 uint64_t observer_signs(const struct observer *observer);
-/* False when no metric came with a step. */
+/* False: no metric came with a step. */
 bool observer_last_step(const struct observer *observer, int64_t *ret_step);
-/* The same, also of a node that is not read for metrics, where its first rank prints steps. */
+/* Like observer_last_step(), also for a node that does not read metrics but whose first rank prints
+ * steps. */
 bool observer_newest_step(const struct observer *observer, int64_t *ret_step);
-/* The step of the newest whole checkpoint. False when there was none. */
+/* The step of the newest whole checkpoint. False: there is none. */
 bool observer_saved_step(const struct observer *observer, int64_t *ret_step);
 
 #endif

@@ -1,4 +1,4 @@
-/* Groups that are silent while others go on. */
+/* Finds groups that are silent while others print. */
 #include "worker/node/quiet.h"
 
 #include "lib/memory.h"
@@ -41,7 +41,7 @@ char *quiet_look(struct quiet *quiet, int64_t now_ms)
 {
     struct quiet_group *silent = NULL;
     unsigned rank = 0;
-    bool goes_on = false; /* another one */
+    bool goes_on = false; /* another group */
     for (unsigned i = 0; i < quiet->count; i++) {
         struct quiet_group *group = &quiet->groups[i];
         const struct crew_rank *of = crew_rank(quiet->crew, i);

@@ -1,7 +1,7 @@
-/* Whether one of several groups of a node is silent while others go on: groups are programs of
- * their own (launch: group), and the run hangs only when all are silent. By the rule of hangs
- * (hang.h), from the output of each group. Only told, once a group; when the others have ended it
- * is the run that hangs. */
+/* Whether one of several groups of a node is silent while others print. Groups are independent
+ * programs (launch: group), and the run hangs only if all groups are silent. The rule is that of
+ * hang.h, with the output of each group. A silent group only gives a warning, once. When the other
+ * groups have ended, the silence is that of the run. */
 #ifndef PHASED_WORKER_NODE_QUIET_H
 #define PHASED_WORKER_NODE_QUIET_H
 
@@ -10,11 +10,10 @@
 struct crew;
 struct quiet;
 
-/* `crew` is borrowed until quiet_free(); `setting_s` is hang_init()'s. */
+/* `crew` is borrowed until quiet_free(). `setting_s` is that of hang_init(). */
 struct quiet *quiet_new(const struct crew *crew, int setting_s, int64_t now_ms);
 
-/* Called a few times a second. Returns what is to be told to people, the caller's to free; NULL
- * mostly. */
+/* Call it a few times a second. Returns a warning for people, or NULL. The caller frees it. */
 char *quiet_look(struct quiet *quiet, int64_t now_ms);
 
 /* Accepts NULL. */

@@ -1,4 +1,4 @@
-/* The layers of the environment of ranks. */
+/* Builds the environment of ranks in layers. */
 #include "worker/node/rank_environment.h"
 
 #include "lib/spec/phase.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What belongs to a job and not to the shell where it was submitted. */
+/* Variables of a job, which must not come from the shell that submitted it. */
 static const char *const rank_environment_job_prefixes[] = {"SLURM_", "SLURMD_", "SRUN_",
                                                             "SBATCH_"};
 static const char *const rank_environment_job_names[] = {
@@ -24,7 +24,8 @@ static const char *const rank_environment_job_names[] = {
     "HOSTNAME",
 };
 
-/* What a launcher tells a process of its place: whoever submits from within one has it too. */
+/* Variables by which a launcher tells a process its place. A shell that submits from within a
+ * launcher has them, too. */
 static const char *const rank_environment_place_prefixes[] = {"PET_", "TORCHELASTIC_",
                                                               "PHASED_SHARD"};
 static const char *const rank_environment_place_names[] = {
@@ -32,7 +33,8 @@ static const char *const rank_environment_place_names[] = {
     "PP_RANK", "DP_RANK",    "TP_SIZE",    "PP_SIZE",   "DP_SIZE",
 };
 
-/* What programs take for a place among Slurm's tasks: that of the agent, not of a group. */
+/* Variables that programs read as their place among Slurm's tasks. They are those of the agent, not
+ * of a group. */
 static const char *const rank_environment_task_names[] = {
     "SLURM_PROCID", "SLURM_LOCALID",         "SLURM_NTASKS",
     "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
@@ -90,7 +92,7 @@ static void rank_environment_add_job(struct environment *environment, char *cons
     }
 }
 
-/* The sizes of the layout, where there is one. */
+/* Adds the sizes of the layout, if there is one. */
 static void rank_environment_add_sizes(struct environment *environment,
                                        const struct assignment_sizes *sizes)
 {
@@ -101,7 +103,7 @@ static void rank_environment_add_sizes(struct environment *environment,
     environment_setf(environment, "DP_SIZE", "%u", sizes->data);
 }
 
-/* A value of a param or of env as a shell sees it. */
+/* Writes the value of a param or of `env` as a shell sees it. */
 static char *rank_environment_value(const json_t *value)
 {
     struct text text = {0};
@@ -177,7 +179,7 @@ static void rank_environment_add_env(struct environment *environment, const json
     }
 }
 
-/* Where processes meet, of which each node has `local`. */
+/* Sets where the processes meet. Each node has `local` of them. */
 static void rank_environment_set_world(struct environment *environment,
                                        const struct rank_place *place, unsigned local)
 {
@@ -189,8 +191,9 @@ static void rank_environment_set_world(struct environment *environment,
     environment_setf(environment, "MASTER_PORT", "%u", place->port);
 }
 
-/* What torchrun takes for arguments that are not given: a plain `torchrun train.py` then spans all
- * nodes. Not for ranks: a torchrun in a rank would take itself for one of them. */
+/* Sets the variables that torchrun reads in place of its options, so that a plain `torchrun
+ * train.py` spans all nodes. Ranks do not get them, because a torchrun within a rank is a world of
+ * its own. */
 static void rank_environment_set_torchrun(struct environment *environment,
                                           const struct rank_place *place, unsigned local)
 {
@@ -201,7 +204,8 @@ static void rank_environment_set_torchrun(struct environment *environment,
     environment_setf(environment, "PET_MASTER_PORT", "%u", place->port);
 }
 
-/* Slurm's own words for the run: the job may have more nodes, and its tasks are the agents. */
+/* Sets Slurm's variables to the size of the run, because the job may have more nodes, and its tasks
+ * are the agents. */
 static void rank_environment_set_tasks(struct environment *environment,
                                        const struct rank_place *place, unsigned local)
 {
@@ -216,8 +220,8 @@ static void rank_environment_set_tasks(struct environment *environment,
         environment_setf(environment, "SLURM_TASKS_PER_NODE", "%u", local);
 }
 
-/* A group is a world of its own: it sees its own GPUs only, and its processes meet at a port of
- * this node. */
+/* Sets the environment of a group. A group sees only its own GPUs, and its processes meet at a port
+ * of this node. */
 static void rank_environment_set_group(struct environment *environment, const struct groups *groups,
                                        unsigned group, unsigned local)
 {
@@ -235,7 +239,7 @@ void rank_environment_build(struct environment *environment, const struct assign
                             const struct rank_place *place, char *const *job)
 {
     unsigned local = assignment->gpus ? assignment->gpus : 1;
-    /* Python keeps back what it prints into a pipe: for minutes, where a step prints a line. */
+    /* Otherwise Python buffers its output into a pipe, for minutes if a step prints one line. */
     environment_set(environment, "PYTHONUNBUFFERED", "1");
     rank_environment_add_captured(environment, assignment->environment);
     rank_environment_add_job(environment, job);
@@ -249,7 +253,7 @@ void rank_environment_build(struct environment *environment, const struct assign
     rank_environment_add_sizes(environment, &assignment->parallel);
     if (assignment->launch == ASSIGNMENT_LAUNCH_NODE && assignment->gpus)
         rank_environment_set_torchrun(environment, place, local);
-    /* `phase-worker metric` must be found by scripts even where it is not installed. */
+    /* Scripts must find `phase-worker metric` even if it is not installed. */
     if (place->program) {
         const char *path = environment_get(environment, "PATH"), *end;
         if ((end = strrchr(place->program, '/')))
@@ -272,14 +276,15 @@ void rank_environment_set_rank(struct environment *environment, const struct ass
         return;
     environment_setf(environment, "RANK", "%u", rank);
     environment_setf(environment, "LOCAL_RANK", "%u", local_rank);
-    environment_setf(environment, "GROUP_RANK", "%u", place->node_index); /* as torchrun calls it */
+    environment_setf(environment, "GROUP_RANK", "%u",
+                     place->node_index); /* torchrun's name for it */
     if (assignment->parallel.tensor) {
         struct placement at = placement_of(&assignment->parallel, rank);
         environment_setf(environment, "TP_RANK", "%u", at.tensor);
         environment_setf(environment, "PP_RANK", "%u", at.pipeline);
         environment_setf(environment, "DP_RANK", "%u", at.data);
     }
-    /* Programs that read Slurm's variables instead must find the same ranks, not the agents'. */
+    /* Programs that read Slurm's variables must find the ranks and not the agents. */
     environment_setf(environment, "SLURM_PROCID", "%u", rank);
     environment_setf(environment, "SLURM_LOCALID", "%u", local_rank);
     rank_environment_set_tasks(environment, place, local);

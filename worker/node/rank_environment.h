@@ -1,5 +1,5 @@
-/* What a run's processes find in their environment: the layers that all ranks of a node have in
- * common, and what differs by rank or by group (doc/protocol.md has the list). */
+/* The environment of a run's processes: layers that all ranks of a node have in common, and
+ * variables of each rank or group (doc/protocol.md lists them). */
 #ifndef PHASED_WORKER_NODE_RANK_ENVIRONMENT_H
 #define PHASED_WORKER_NODE_RANK_ENVIRONMENT_H
 
@@ -8,25 +8,25 @@ struct environment;
 struct groups;
 struct shards;
 
-/* Where the node stands in the run, and where its processes meet. */
+/* The place of the node in the run, and the address where its processes meet. */
 struct rank_place {
     unsigned node_index;
     unsigned nodes;
     unsigned ranks_per_node;
     const char *address; /* of the first node */
     unsigned port;
-    const char *channel;         /* file for what scripts tell, see channel.h */
+    const char *channel;         /* see channel.h */
     const char *program;         /* path of phase-worker itself, or NULL */
-    const struct groups *groups; /* of launch: group, or NULL */
-    const struct shards *shards; /* of its groups, or NULL */
+    const struct groups *groups; /* with launch: group, or NULL */
+    const struct shards *shards; /* of these groups, or NULL */
 };
 
-/* All that the ranks of this node have in common: captured environment, the job's variables, the
- * spec's env, params, PHASED_*, and where they meet. `job` is the agent's own environment. */
+/* Builds what the ranks of this node have in common: the captured environment, the job's variables,
+ * the spec's env, params, PHASED_*, and the meeting point. `job` is the agent's own environment. */
 void rank_environment_build(struct environment *environment, const struct assignment *assignment,
                             const struct rank_place *place, char *const *job);
 
-/* What differs by rank, or by group. */
+/* Sets what differs between ranks, or between groups. */
 void rank_environment_set_rank(struct environment *environment, const struct assignment *assignment,
                                const struct rank_place *place, unsigned local_rank);
 

@@ -1,4 +1,4 @@
-/* Writing what a rank prints. */
+/* Writes the output of a rank into its log. */
 #include "worker/node/ranklog.h"
 
 #include "lib/memory.h"
@@ -22,18 +22,18 @@ enum { RANKLOG_OVERWRITTEN_MS = 5000, RANKLOG_LAST_MAX = 150 };
 
 struct ranklog {
     char *path, *first, *previous;
-    int fd; /* -1 while it cannot be opened */
+    int fd; /* -1: it could not be opened */
     size_t size, size_max;
-    struct text line;    /* what has no end yet */
-    bool after_return;   /* a carriage return came last */
-    int64_t returned_ms; /* when a line that was written over was last kept */
-    struct text output;  /* whole lines of this feeding, not yet written */
+    struct text line;    /* the last line, which has no end yet */
+    bool after_return;   /* the last byte was a carriage return */
+    int64_t returned_ms; /* when an overwritten line was last kept */
+    struct text output;  /* whole lines that are not written yet */
     unsigned output_lines;
     struct recent recent;
     char last[RANKLOG_LAST_MAX + 1]; /* the beginning of the last line that is not blank */
     unsigned lost;
     int lost_for;
-    time_t second; /* what `stamp` says */
+    time_t second; /* the time of `stamp` */
     char stamp[32];
 };
 
@@ -62,7 +62,7 @@ static void ranklog_rotate(struct ranklog *ranklog)
 {
     close(ranklog->fd);
     bool has_first = access(ranklog->first, F_OK) == 0;
-    /* If it cannot be set aside it goes on growing, which is the lesser evil. */
+    /* If the rename fails, the file just continues to grow. */
     (void)rename(ranklog->path, has_first ? ranklog->previous : ranklog->first);
     ranklog_open_file(ranklog);
 }
@@ -102,7 +102,7 @@ static void ranklog_stamp(struct ranklog *ranklog)
     text_addf(&ranklog->output, "%s.%03ldZ ", ranklog->stamp, now.tv_nsec / 1000000);
 }
 
-/* Keeps the beginning of a line that is not blank, without escape sequences (colours) and other
+/* Keeps the beginning of a line, unless it is blank. Removes escape sequences (colours) and other
  * control characters. */
 static void ranklog_keep_last(const char *line, size_t size, char last[RANKLOG_LAST_MAX + 1])
 {
@@ -136,7 +136,7 @@ static void ranklog_end_line(struct ranklog *ranklog)
     text_clear(&ranklog->line);
 }
 
-/* A carriage return was followed by more of the same line: what stood there is written over. */
+/* More of the same line follows a carriage return, so the old text is overwritten. */
 static void ranklog_overwrite(struct ranklog *ranklog)
 {
     int64_t now_ms = clock_steady_ms();
@@ -159,7 +159,7 @@ static void ranklog_add(struct ranklog *ranklog, const char *data, size_t size)
         data += part;
         size -= part;
         if (size)
-            ranklog_end_line(ranklog); /* a very long line is cut into several */
+            ranklog_end_line(ranklog); /* a very long line is cut into several lines */
     }
 }
 
@@ -208,7 +208,7 @@ char *ranklog_last_line(const struct ranklog *ranklog)
     char last[RANKLOG_LAST_MAX + 1];
     memcpy(last, ranklog->last, sizeof(last));
     ranklog_keep_last(text_string(&ranklog->line), ranklog->line.size, last);
-    /* It may have been cut inside a character; other bytes that are no UTF-8 are replaced. */
+    /* The cut may be inside a character. Other bytes that are not UTF-8 are replaced. */
     size_t size = strlen(last), start = size;
     while (size == RANKLOG_LAST_MAX && start && ((unsigned char)last[start - 1] & 0xC0) == 0x80)
         start--;

@@ -1,11 +1,11 @@
-/* log/rank-N.log: what one rank printed, each line with the time before it, in bounded space.
+/* log/rank-N.log: the output of one rank, each line with its time, in bounded space.
  *
- * When the file has reached its bound it is set aside: the first as rank-N.first.log, kept for
- * ever; later ones as rank-N.previous.log, each replacing the one before. So the beginning and the
- * newest part are always there, and rank-N.log is the newest. A line that carriage returns wrote
- * over is kept once every few seconds, and in its last form.
+ * When the file is full, it is set aside. The first one becomes rank-N.first.log and stays. Each
+ * later one becomes rank-N.previous.log and replaces the one before. So the beginning and the
+ * newest part always exist, and rank-N.log is the newest. A line that carriage returns overwrite is
+ * kept once every few seconds, and in its last form.
  *
- * A log that cannot be written costs lines, which are counted, and nothing else. */
+ * If the log cannot be written, its lines are lost and counted, and nothing else happens. */
 #ifndef PHASED_WORKER_NODE_RANKLOG_H
 #define PHASED_WORKER_NODE_RANKLOG_H
 
@@ -15,25 +15,27 @@ struct ranklog;
 
 enum { RANKLOG_FILE_MAX = 32 * 1024 * 1024, RANKLOG_LINE_MAX = 16384 };
 
-/* Opens folder/rank-<rank>.log for appending; the folder is there. `size_max` bounds each file,
- * 0 for RANKLOG_FILE_MAX. */
+/* Opens folder/rank-<rank>.log for appending. The folder must exist. `size_max` bounds each file; 0
+ * means RANKLOG_FILE_MAX. */
 struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max);
-/* Writes what has no line end yet as a line. Accepts NULL. */
+/* Ends and writes the last line. Accepts NULL. */
 void ranklog_close(struct ranklog *ranklog);
 
 void ranklog_feed(struct ranklog *ranklog, const char *data, size_t size);
 
-/* The last line that is not blank, shortened, fit for a message to people: UTF-8, without control
- * characters. Empty when there was none; the caller's to free(). */
+/* Returns the last line that is not blank, shortened for a message to people: UTF-8, without
+ * control characters. The text is empty if there is no such line. The caller frees it. */
 char *ranklog_last_line(const struct ranklog *ranklog);
 
-/* Adds a line to the newest ones that does not stand in the log. */
+/* Adds a line to the newest lines, but not to the log. */
 void ranklog_note(struct ranklog *ranklog, const char *line);
 
-/* The newest lines, with their times, as recent_lines(). What has no line end yet is ended. */
+/* Returns the newest lines with their times, as recent_lines(). An incomplete last line is ended.
+ */
 const char *ranklog_recent(struct ranklog *ranklog, size_t *ret_size);
 
-/* How many lines could not be written; `ret_reason` (may be NULL) is the errno of the last. */
+/* How many lines could not be written. `ret_reason` is the errno of the last one; it may be NULL.
+ */
 unsigned ranklog_lost(const struct ranklog *ranklog, int *ret_reason);
 
 #endif

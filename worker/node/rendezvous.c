@@ -1,4 +1,4 @@
-/* Choosing and publishing the meeting point. */
+/* Picks and publishes the meeting point. */
 #include "worker/node/rendezvous.h"
 
 #include "lib/error.h"
@@ -25,8 +25,8 @@ static bool rendezvous_is_loopback(const struct in_addr *address)
     return (ntohl(address->s_addr) >> 24) == 127;
 }
 
-/* Binds a socket to a port of the system's choice: an address that is not this node's is refused.
- * Returns the socket, or -1. */
+/* Binds a socket to any free port. Fails if the address does not belong to this node. Returns the
+ * socket, or -1. */
 static int rendezvous_bind(const struct in_addr *address, unsigned *ret_port)
 {
     struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = *address};
@@ -57,7 +57,7 @@ int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err
     const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
     int *sockets = xcalloc(count, sizeof(*sockets));
     unsigned bound = 0;
-    /* All are held until the last is picked, or one might come twice. */
+    /* All sockets stay open until the last port is picked, so that no port is picked twice. */
     while (bound < count && (sockets[bound] = rendezvous_bind(&address, &ret_ports[bound])) >= 0)
         bound++;
     for (unsigned i = 0; i < bound; i++)
@@ -69,7 +69,7 @@ int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err
     return 0;
 }
 
-/* The first address of `name` that is this node's and not loopback. */
+/* Finds the first address of `name` that belongs to this node and is not loopback. */
 static unsigned rendezvous_try_name(const char *name, struct in_addr *ret_address)
 {
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *list = NULL;
@@ -116,7 +116,7 @@ int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_ren
         port = port ? port : rendezvous_try_name(host, &address);
         port = port ? port : rendezvous_try_interfaces(&address);
     }
-    /* One node alone, or nodes on a host without a network: a sandbox. */
+    /* The run has one node, or its nodes are on a host without a network, such as a sandbox. */
     if (!port)
         port = rendezvous_free_port(&address);
     if (!port)

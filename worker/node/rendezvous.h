@@ -1,6 +1,7 @@
-/* Where the ranks of a run meet: the first node's agent picks an address and a free port and
- * publishes them in RUN_DIR/rendezvous-<restarts>.json; the agents of other nodes wait for it. The
- * restart count in the name keeps a requeued job from reading what an earlier life published. */
+/* The meeting point of the ranks of a run. The agent of the first node picks an address and a free
+ * port, and publishes them in RUN_DIR/rendezvous-<restarts>.json. The agents of the other nodes
+ * wait for this file. The name has the number of restarts, so that a requeued job does not read the
+ * file of its earlier life. */
 #ifndef PHASED_WORKER_NODE_RENDEZVOUS_H
 #define PHASED_WORKER_NODE_RENDEZVOUS_H
 
@@ -11,19 +12,18 @@ struct rendezvous {
     unsigned port;
 };
 
-/* Picks a free port, and the loopback address for a run on one node, else the address under which
- * other nodes know the one called `node`. The port is free now; who takes it is seen when the
- * program fails to. */
+/* Picks a free port and an address: loopback for a run on one node, otherwise the address under
+ * which other nodes know `node`. The port may be taken later; then the program fails. */
 int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_rendezvous,
                     struct error *err);
 
-/* Picks `count` free ports of the loopback address, no two the same. */
+/* Picks `count` different free ports of the loopback address. */
 int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err);
 
 int rendezvous_publish(const struct rendezvous *rendezvous, const char *run_dir, unsigned restarts,
                        struct error *err);
 
-/* -ENOENT: not published yet. */
+/* -ENOENT: the file is not published yet. */
 int rendezvous_read(const char *run_dir, unsigned restarts, struct rendezvous *ret_rendezvous,
                     struct error *err);
 

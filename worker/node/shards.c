@@ -1,4 +1,4 @@
-/* Finding and keeping shards. */
+/* Finds the shards of a node, and marks them as done. */
 #include "worker/node/shards.h"
 
 #include "lib/error.h"
@@ -28,15 +28,15 @@ struct shard {
 
 struct shards {
     struct shards_options options;
-    char *folder, *input, *script, *params; /* of its own: the thread may outlive the run */
+    char *folder, *input, *script, *params; /* copies, because the thread may outlive the run */
     unsigned total;
-    bool is_anew; /* what is marked counts for nothing */
+    bool is_anew; /* marks of earlier runs do not count */
     struct shard *items;
     unsigned done;
     uv_work_t work;
     bool is_working, is_closed;
     atomic_bool is_cancelled;
-    int result; /* of the thread; read when that has ended */
+    int result; /* of the thread; read after its end */
     struct error err;
 };
 
@@ -46,7 +46,7 @@ static char *shards_folder(const char *run_dir)
     return text_format("%.*s/shards", (int)(end ? end - run_dir : 0), run_dir);
 }
 
-/* The suffix of a file's name, with its dot: programs tell kinds of files by it. */
+/* The suffix of a file's name with its dot, because programs recognise kinds of files by it. */
 static const char *shards_suffix(const char *path)
 {
     const char *name = strrchr(path, '/'), *dot = strrchr(path, '.');
@@ -71,16 +71,17 @@ static void shards_free(struct shards *shards)
 
 static void shards_hash_text(crypto_generichash_state *hash, const char *text)
 {
-    /* With the NUL, so that two texts are told from one. */
+    /* With the NUL at the end, "a" and "bc" differ from "ab" and "c". */
     (void)crypto_generichash_update(hash, (const unsigned char *)text, strlen(text) + 1);
 }
 
-/* Of all that decides what a group makes of its shard, but for the lines. */
+/* Hashes everything but the lines that decides what a group makes of its shard. */
 static void shards_hash_begin(const struct shards *shards, unsigned i,
                               crypto_generichash_state *hash)
 {
     char *place = text_format("%u of %u", shards->options.first + i, shards->total);
-    (void)crypto_generichash_init(hash, NULL, 0, SHARDS_HASH_BYTES); /* fails for no such sizes */
+    (void)crypto_generichash_init(hash, NULL, 0,
+                                  SHARDS_HASH_BYTES); /* cannot fail for these sizes */
     shards_hash_text(hash, place);
     shards_hash_text(hash, shards->script);
     shards_hash_text(hash, shards->params);
@@ -94,7 +95,7 @@ static void shards_hash_end(crypto_generichash_state *hash, char ret_text[SHARDS
     (void)sodium_bin2hex(ret_text, SHARDS_HASH_SIZE, bytes, sizeof(bytes));
 }
 
-/* Whether an earlier run has done just this shard. */
+/* Whether an earlier run has done exactly this shard. */
 static bool shards_is_marked(const struct shard *shard)
 {
     char *text = NULL;
@@ -104,7 +105,7 @@ static bool shards_is_marked(const struct shard *shard)
     return is_marked;
 }
 
-/* Writes the file beside its place and renames it, so that it is there whole or not at all. */
+/* Writes the file beside its place and renames it, so that the file is whole or absent. */
 static int shards_write(struct shards *shards, struct shard *shard, int fd,
                         const struct split_part *part, crypto_generichash_state *hash,
                         struct error *err)
@@ -122,7 +123,7 @@ static int shards_write(struct shards *shards, struct shard *shard, int fd,
     if (result == 0 && rename(temporary, shard->file) < 0)
         result = error_set(err, -errno, "could not rename %s: %s", temporary, strerror(errno));
     if (result < 0)
-        (void)unlink(temporary); /* it may not be there */
+        (void)unlink(temporary); /* it may not exist */
     free(temporary);
     return result;
 }
@@ -133,7 +134,7 @@ static int shards_prepare(struct shards *shards, unsigned i, int fd, const struc
     struct shard *shard = &shards->items[i];
     crypto_generichash_state hash;
     if (shards->is_anew)
-        (void)unlink(shard->mark); /* it may not be there */
+        (void)unlink(shard->mark); /* it may not exist */
     shards_hash_begin(shards, i, &hash);
     int result = split_copy(fd, part, -1, &shards->is_cancelled, &hash, err);
     if (result < 0)
@@ -144,11 +145,11 @@ static int shards_prepare(struct shards *shards, unsigned i, int fd, const struc
         return 0;
     shards_hash_begin(shards, i, &hash);
     result = shards_write(shards, shard, fd, part, &hash, err);
-    shards_hash_end(&hash, shard->hash); /* of what was written is what counts */
+    shards_hash_end(&hash, shard->hash); /* the hash is of the bytes that were written */
     return result;
 }
 
-/* What is wrong with the path itself is told with the key that gives it. */
+/* An error of the path itself names the key of the spec. */
 static int shards_open_input(const char *path, int *ret_fd, struct error *err)
 {
     struct stat status;
@@ -195,7 +196,7 @@ static void shards_work_start(uv_work_t *work)
 static void shards_work_done(uv_work_t *work, int status)
 {
     struct shards *shards = work->data;
-    (void)status; /* a cancelled one is being closed */
+    (void)status; /* a cancelled search is being closed */
     shards->is_working = false;
     if (shards->is_closed)
         shards_free(shards);
@@ -203,7 +204,7 @@ static void shards_work_done(uv_work_t *work, int status)
         shards->options.ready(shards->options.context, shards->result, &shards->err);
 }
 
-/* The file to be split; where its path is relative, to where the script is started. */
+/* The path of the file to split. A relative path starts at the folder where the script starts. */
 static char *shards_input(const struct assignment *assignment,
                           const struct environment *environment)
 {
@@ -242,8 +243,8 @@ struct shards *shards_find(const struct shards_options *options)
     shards->work.data = shards;
     shards->is_working = true;
     if (sodium_init() < 0)
-        abort(); /* as where memory is exhausted */
-    /* Fails only without a function to call. */
+        abort(); /* as when memory is exhausted */
+    /* Fails only without a function. */
     (void)uv_queue_work(options->loop, &shards->work, shards_work_start, shards_work_done);
     return shards;
 }
@@ -286,9 +287,9 @@ void shards_remove_all(const char *run_dir)
     DIR *directory = opendir(folder);
     struct dirent *entry;
     while (directory && (entry = readdir(directory)))
-        (void)unlinkat(dirfd(directory), entry->d_name, 0); /* what stays does no harm */
+        (void)unlinkat(dirfd(directory), entry->d_name, 0); /* a file that stays does no harm */
     if (directory)
         closedir(directory);
-    (void)rmdir(folder); /* likewise */
+    (void)rmdir(folder); /* a folder that stays does no harm */
     free(folder);
 }

@@ -1,12 +1,12 @@
-/* The shards of one node's groups: which lines of the input each gets, as a file of its own, and
- * which are done already.
+/* The shards of the groups of one node: the lines of the input for each group, as files, and which
+ * shards are done already.
  *
- * They lie in PHASE_DIR/shards, for all runs of the phase: <shard> with the input's suffix, and
- * <shard>.done once its group has succeeded. That file holds a hash of the lines themselves, the
- * number of shards, the script and the params: whatever of these changes, the shard is run again.
+ * The shards are in PHASE_DIR/shards, for all runs of the phase: <shard> with the suffix of the
+ * input, and <shard>.done after its group has succeeded. The .done file has a hash of the lines,
+ * the number of shards, the script and the params. If any of these changes, the shard runs again.
  *
  *   finding (on a thread, as the input may be large) -> ready
- */
+ * */
 #ifndef PHASED_WORKER_NODE_SHARDS_H
 #define PHASED_WORKER_NODE_SHARDS_H
 
@@ -20,30 +20,30 @@ struct shards;
 
 struct shards_options {
     uv_loop_t *loop;
-    const struct assignment *assignment;   /* of a phase that splits; for the call only */
-    const struct environment *environment; /* for $PHASED_ in the path; likewise */
+    const struct assignment *assignment;   /* of a phase with `shard`; borrowed during the call */
+    const struct environment *environment; /* for $PHASED_ in the path; borrowed during the call */
     unsigned first, count;                 /* the shards of this node */
-    /* All are found, or `result` and `err` say why not. */
+    /* All shards were found, or `result` and `err` say why not. */
     void (*ready)(void *context, int result, const struct error *err);
     void *context;
 };
 
 struct shards *shards_find(const struct shards_options *options);
-/* Gives up what is not ready; frees in the loop. Accepts NULL. */
+/* Stops a search; frees in the loop. Accepts NULL. */
 void shards_close(struct shards *shards);
 
-/* The i-th shard of this node: its file. */
+/* The file of the i-th shard of this node. */
 const char *shards_file(const struct shards *shards, unsigned i);
-/* Whether there is nothing to be done: an earlier run has done it, or it has no lines. */
+/* Whether a shard needs no work: an earlier run has done it, or it has no lines. */
 bool shards_is_over(const struct shards *shards, unsigned i);
-/* How many this run has done. */
+/* How many shards this run has done. */
 unsigned shards_done(const struct shards *shards);
 
-/* Its group has succeeded: the next run leaves it out. */
+/* The group has succeeded. The next run leaves this shard out. */
 int shards_mark_done(struct shards *shards, unsigned i, struct error *err);
 
-/* The phase has succeeded: removes its shards and what says that they are done. Should it be run
- * once more, then from the start. */
+/* The phase has succeeded. Removes its shards and their marks, so that another run starts from the
+ * beginning. */
 void shards_remove_all(const char *run_dir);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counting lines and copying parts. */
+/* Counts lines and copies parts. */
 #include "worker/node/split.h"
 
 #include "lib/error.h"
@@ -12,7 +12,7 @@
 
 enum { SPLIT_BUFFER_SIZE = 1 << 20 };
 
-/* Reads at `offset`; 0 at the end of the file. */
+/* Reads at `offset`. Returns 0 at the end of the file. */
 static ssize_t split_read(int fd, char *buffer, size_t size, uint64_t offset,
                           const atomic_bool *is_cancelled, struct error *err)
 {
@@ -25,15 +25,15 @@ static ssize_t split_read(int fd, char *buffer, size_t size, uint64_t offset,
     return count < 0 ? error_set(err, -errno, "could not be read: %s", strerror(errno)) : count;
 }
 
-/* A walk through the lines of a file, which counts them and notes where some begin. */
+/* A walk through the lines of a file. It counts the lines and notes where some lines begin. */
 struct split_walk {
     int fd;
     const atomic_bool *is_cancelled;
-    const uint64_t *starts; /* the numbers of those lines, rising; NULL: only count */
+    const uint64_t *starts; /* the numbers of these lines, rising; NULL: only count */
     uint64_t *offsets;
     unsigned count, found;
-    uint64_t lines, size; /* so far */
-    bool is_within;       /* a line that has not ended */
+    uint64_t lines, size; /* until now */
+    bool is_within;       /* the current line has not ended */
 };
 
 /* A line begins at `offset`, or the file ends there. */

@@ -1,7 +1,8 @@
-/* Splitting a file by lines: parts of equally many lines, in order, byte for byte as they stand.
+/* Splits a file by lines into parts with equally many lines. The parts are in order and byte for
+ * byte as in the file.
  *
- * Whoever splits a file alike finds the same parts, so every node makes its own without asking
- * another. Lines end with a newline; what follows the last one is a line too. */
+ * Equal splits of a file give equal parts. So each node makes its own parts, without asking another
+ * node. A line ends with a newline. Text after the last newline is a line, too. */
 #ifndef PHASED_WORKER_NODE_SPLIT_H
 #define PHASED_WORKER_NODE_SPLIT_H
 
@@ -13,11 +14,11 @@
 struct error;
 
 struct split_part {
-    uint64_t begin, end; /* bytes; the same for a part without lines */
+    uint64_t begin, end; /* in bytes; equal for a part without lines */
 };
 
-/* Finds the `count` parts from `first` on of the `total` that the file `fd` is split into. Part i
- * of n has the lines from i * lines / n on. -ECANCELED: `is_cancelled` became true. */
+/* Finds `count` of the `total` parts of the file `fd`, from part `first` on. Part i of n begins at
+ * line i * lines / n. -ECANCELED: `is_cancelled` became true. */
 int split_find(int fd, unsigned total, unsigned first, unsigned count,
                const atomic_bool *is_cancelled, struct split_part *ret_parts, struct error *err);
 

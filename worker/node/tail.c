@@ -1,4 +1,4 @@
-/* Following a growing file. */
+/* Follows a growing file. */
 #include "worker/node/tail.h"
 
 #include "lib/memory.h"
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens the file if it is there and another than the one that is open. */
+/* Opens the file if it exists and is not the open file. */
 static void tail_reopen(struct tail *tail)
 {
     struct stat status;
@@ -61,7 +61,7 @@ static void tail_read(struct tail *tail, tail_found *found, void *context)
 
 void tail_look(struct tail *tail, tail_found *found, void *context)
 {
-    /* What was written before the file was replaced comes first. */
+    /* What was written before the file was replaced is read first. */
     tail_read(tail, found, context);
     tail_reopen(tail);
     tail_read(tail, found, context);

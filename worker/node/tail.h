@@ -1,6 +1,6 @@
-/* Follows a file that another process appends to. The file may come later, be cut, or be replaced;
- * then it is read from its beginning. Only looks when asked: no notification is reliable on the
- * file systems of clusters. */
+/* Follows a file that another process appends to. The file may appear later, be cut, or be
+ * replaced; then it is read from its beginning. This module looks only when asked, because
+ * notifications are not reliable on the file systems of clusters. */
 #ifndef PHASED_WORKER_NODE_TAIL_H
 #define PHASED_WORKER_NODE_TAIL_H
 
@@ -19,11 +19,11 @@ enum tail_start { TAIL_FROM_BEGINNING, TAIL_FROM_END };
 
 typedef void tail_found(void *context, const char *data, size_t size);
 
-/* TAIL_FROM_END passes over what the file holds now. */
+/* TAIL_FROM_END skips the present content of the file. */
 void tail_init(struct tail *tail, const char *path, enum tail_start start);
 void tail_fini(struct tail *tail);
 
-/* Tells what is new. */
+/* Gives the new data to `found`. */
 void tail_look(struct tail *tail, tail_found *found, void *context);
 
 #endif

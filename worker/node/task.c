@@ -1,4 +1,4 @@
-/* Standing between Slurm and the agent. */
+/* The process between Slurm and the agent. */
 #include "worker/node/task.h"
 
 #include "lib/error.h"
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs in the agent's process; returns only when it fails. */
+/* Runs in the agent's process. Returns only on failure. */
 static void task_become_agent(const char *job_dir, int socket)
 {
     char program[4096], number[16];
@@ -33,8 +33,8 @@ static void task_become_agent(const char *job_dir, int socket)
     fprintf(stderr, "phase-worker task: cannot start %s: %s\n", program, strerror(errno));
 }
 
-/* Runs in the process of the agent's heir, to which the kernel gives what an agent leaves behind
- * that is killed: whatever sessions and environments those processes have. */
+/* Runs in the process of the agent's heir. If the agent is killed, the kernel makes its descendants
+ * children of the heir, whatever sessions and environments they have. */
 static void task_be_heir(const char *job_dir, int socket)
 {
     struct error err;
@@ -47,7 +47,7 @@ static void task_be_heir(const char *job_dir, int socket)
         _exit(1);
     }
     if (agent < 0 || send(socket, &agent, sizeof(agent), MSG_NOSIGNAL) != sizeof(agent))
-        return; /* the agent sees by itself that the task has ended */
+        return; /* the agent itself notices the end of the task */
     while (waitpid(agent, &status, 0) < 0 && errno == EINTR)
         ;
     int told = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
@@ -56,14 +56,14 @@ static void task_be_heir(const char *job_dir, int socket)
     (void)send(socket, &told, sizeof(told), MSG_NOSIGNAL); /* the task may be gone */
 }
 
-/* Starts the heir by way of a process that ends at once, so that init becomes its parent. Returns
- * the agent's pid, or -1. */
+/* Starts the heir through a process that ends at once, so that init becomes its parent. Returns the
+ * pid of the agent, or -1. */
 static pid_t task_start_agent(const char *job_dir, int mine, int other)
 {
     pid_t agent = -1, between = fork();
     if (between == 0) {
         close(mine);
-        (void)setsid(); /* cannot fail in a new process */
+        (void)setsid(); /* a new process cannot fail here */
         if (fork() == 0)
             task_be_heir(job_dir, other);
         _exit(1);
@@ -92,10 +92,11 @@ static void task_signalled(int signals, int socket, pid_t agent)
         return;
     if (info.ssi_signo == SIGCONT)
         task_pass_on(agent, SIGCONT);
-    else if (info.ssi_signo == SIGTSTP) /* as Slurm announces SIGSTOP */
+    else if (info.ssi_signo == SIGTSTP) /* Slurm sends it before SIGSTOP */
         task_pass_on(agent, SIGSTOP);
     else
-        (void)send(socket, "T", 1, MSG_NOSIGNAL); /* it may have ended: that is seen next */
+        (void)send(socket, "T", 1,
+                   MSG_NOSIGNAL); /* the agent may have ended; the next read shows it */
 }
 
 static int task_attend(int signals, int socket, pid_t agent)
@@ -124,7 +125,7 @@ int task_main(const char *job_dir)
     static const int passed[] = {SIGTERM, SIGINT, SIGCONT, SIGTSTP};
     int pair[2];
     sigset_t set;
-    /* Sites may signal whole steps. */
+    /* Some sites signal whole steps. */
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGUSR2, SIG_IGN);

@@ -1,24 +1,25 @@
-/* `phase-worker task JOB_DIR`: the one process that Slurm knows on a node. It starts the agent as
- * no descendant of Slurm's, and stands for it before Slurm until it has ended.
+/* `phase-worker task JOB_DIR`: the one process of a node that Slurm knows. It starts the agent in
+ * such a way that the agent is no descendant of Slurm's processes. It represents the agent to Slurm
+ * until the agent has ended.
  *
- * Slurm signals the processes of a step when it preempts: with proctrack/cgroup those that it has
- * started itself, with proctrack/linuxproc all that descend from them. An srun in a phase would
- * take SIGTERM for a demand to kill its program at once. So the task takes Slurm's signals: it
- * tells the agent of SIGTERM, and passes on only stopping and continuing. When it is killed, the
- * agent kills all that it has started.
+ * When Slurm preempts, it signals the processes of a step: with proctrack/cgroup those that it has
+ * started itself, with proctrack/linuxproc all their descendants. An srun in a phase would take
+ * SIGTERM as the order to kill its program at once. So the task takes Slurm's signals. It reports
+ * SIGTERM to the agent, and passes on only stop and continue. If the task is killed, the agent
+ * kills all its descendants.
  *
- * Between the two stands the agent's heir, a process that only waits. When the agent dies of a
- * signal, what it has started becomes the heir's, which kills all of it; then the task dies of the
- * same signal, so that Slurm tells of it. */
+ * The agent's heir is a process between the two that only waits. If the agent dies of a signal, its
+ * descendants become children of the heir, and the heir kills them. Then the task dies of the same
+ * signal, so that Slurm reports it. */
 #ifndef PHASED_WORKER_NODE_TASK_H
 #define PHASED_WORKER_NODE_TASK_H
 
-/* Names the agent's end of a socket: a byte comes from it for each SIGTERM, and its end is that of
- * the task. The heir sends the agent's pid at first, and then its exit status, or the number of the
- * signal that it died of, negative. */
+/* Names the agent's end of a socket. A byte on the socket stands for a SIGTERM, and the end of the
+ * socket for the end of the task. The heir first sends the pid of the agent. Later it sends the
+ * agent's exit status, or the negative number of the signal that ended the agent. */
 #define TASK_VARIABLE "PHASED_TASK"
 
-/* Returns the exit status, the agent's. */
+/* Returns the exit status of the agent. */
 int task_main(const char *job_dir);
 
 #endif

@@ -1,5 +1,5 @@
-/* Asking py-spy and nvidia-smi. Each is a child with a pipe; they run side by side. */
-#include "worker/health/witness.h"
+/* Runs py-spy and nvidia-smi. Each is a child with a pipe, and all run at the same time. */
+#include "worker/health/inspect.h"
 
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -21,28 +21,28 @@
 #include <unistd.h>
 
 enum {
-    WITNESS_TOOLS_MAX = WITNESS_PYTHONS_MAX + 1,
-    WITNESS_OUTPUT_MAX = 256 * 1024, /* of a tool; the rest is read and forgotten */
-    WITNESS_ENVIRONMENT_MAX = 256 * 1024,
+    INSPECT_TOOLS_MAX = INSPECT_PYTHONS_MAX + 1,
+    INSPECT_OUTPUT_MAX = 256 * 1024, /* of one tool; more output is read and dropped */
+    INSPECT_ENVIRONMENT_MAX = 256 * 1024,
 };
 
 /* A tool that was started. */
 struct tool {
     pid_t pid;
-    int output; /* -1: it has ended, or what it says has */
-    pid_t of;   /* the process that it is asked about; 0: none */
+    int output; /* -1: the end of the output was read */
+    pid_t of;   /* the inspected process; 0: none */
     struct text text;
 };
 
-struct witness {
-    struct tool tools[WITNESS_TOOLS_MAX];
+struct tool_set {
+    struct tool tools[INSPECT_TOOLS_MAX];
     size_t count;
 };
 
 /* --- Finding ---------------------------------------------------------------------------------- */
 
-/* The first `name` that can be executed in the folders of `path`; NULL: there is none. */
-static char *witness_find(const char *path, const char *name)
+/* Returns the first executable file `name` in the folders of `path`. NULL: there is none. */
+static char *inspect_find(const char *path, const char *name)
 {
     while (path && *path) {
         size_t size = strcspn(path, ":");
@@ -55,25 +55,26 @@ static char *witness_find(const char *path, const char *name)
     return NULL;
 }
 
-/* py-spy is often installed in the environment that only the program itself has on its PATH. */
-static char *witness_find_of(pid_t pid, const char *name)
+/* Finds a tool on the PATH of the inspected process, because py-spy is often installed only in the
+ * environment of that program. */
+static char *inspect_find_of(pid_t pid, const char *name)
 {
-    char *variables = xmalloc(WITNESS_ENVIRONMENT_MAX), *found = NULL;
+    char *variables = xmalloc(INSPECT_ENVIRONMENT_MAX), *found = NULL;
     char *file = text_format("/proc/%d/environ", (int)pid);
     int fd = open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, variables, WITNESS_ENVIRONMENT_MAX - 1);
+    ssize_t size = fd < 0 ? 0 : read(fd, variables, INSPECT_ENVIRONMENT_MAX - 1);
     if (fd >= 0)
         close(fd);
     variables[size > 0 ? size : 0] = '\0';
     for (const char *at = variables; at < variables + size && !found; at += strlen(at) + 1)
         if (text_starts(at, "PATH="))
-            found = witness_find(at + strlen("PATH="), name);
+            found = inspect_find(at + strlen("PATH="), name);
     free(file);
     free(variables);
-    return found ? found : witness_find(getenv("PATH"), name);
+    return found ? found : inspect_find(getenv("PATH"), name);
 }
 
-static bool witness_is_python(pid_t pid)
+static bool inspect_is_python(pid_t pid)
 {
     char file[64], target[PATH_MAX];
     (void)snprintf(file, sizeof file, "/proc/%d/exe", (int)pid); /* fits */
@@ -83,14 +84,15 @@ static bool witness_is_python(pid_t pid)
     return slash && text_starts(slash + 1, "python");
 }
 
-static int witness_compare(const void *a, const void *b)
+static int inspect_compare(const void *a, const void *b)
 {
     const struct process *one = a, *other = b;
     return (one->threads < other->threads) - (one->threads > other->threads);
 }
 
-/* The Python programs of `pids`, those with most threads first; the caller's to free. */
-static struct process *witness_pythons(char **pids, size_t count, size_t *ret_count)
+/* Returns the Python programs of `pids`, those with most threads first; the caller frees the list.
+ */
+static struct process *inspect_pythons(char **pids, size_t count, size_t *ret_count)
 {
     struct process *pythons = xcalloc(count + 1, sizeof *pythons);
     size_t found = 0;
@@ -98,23 +100,24 @@ static struct process *witness_pythons(char **pids, size_t count, size_t *ret_co
         pid_t pid = (pid_t)strtol(pids[i], NULL, 10);
         char *file = text_format("/proc/%d/stat", (int)pid);
         bool is_there = pid > 0 && process_read(file, &pythons[found]);
-        /* To read of one that the kernel holds may wait as long as it does. */
-        if (is_there && pythons[found].state != 'D' && witness_is_python(pid))
+        /* A read about a process that is stuck in the kernel may block as long as the process is
+         * stuck. */
+        if (is_there && pythons[found].state != 'D' && inspect_is_python(pid))
             found++;
         free(file);
     }
-    qsort(pythons, found, sizeof *pythons, witness_compare);
-    *ret_count = found < WITNESS_PYTHONS_MAX ? found : WITNESS_PYTHONS_MAX;
+    qsort(pythons, found, sizeof *pythons, inspect_compare);
+    *ret_count = found < INSPECT_PYTHONS_MAX ? found : INSPECT_PYTHONS_MAX;
     return pythons;
 }
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
-static void witness_start(struct witness *witness, char *const *argv, pid_t of)
+static void inspect_start(struct tool_set *set, char *const *argv, pid_t of)
 {
     posix_spawn_file_actions_t actions;
     int output[2];
-    struct tool *tool = &witness->tools[witness->count];
+    struct tool *tool = &set->tools[set->count];
     if (pipe2(output, O_CLOEXEC) < 0)
         return;
     posix_spawn_file_actions_init(&actions);
@@ -130,30 +133,30 @@ static void witness_start(struct witness *witness, char *const *argv, pid_t of)
     }
     tool->output = output[0];
     tool->of = of;
-    witness->count++;
+    set->count++;
 }
 
-static void witness_ask_python(struct witness *witness, pid_t pid)
+static void inspect_ask_python(struct tool_set *set, pid_t pid)
 {
-    char *program = witness_find_of(pid, "py-spy"), *number = text_format("%d", (int)pid);
-    /* It does not stop the process: a debugger that dies must not leave it stopped. */
+    char *program = inspect_find_of(pid, "py-spy"), *number = text_format("%d", (int)pid);
+    /* --nonblocking does not stop the process. So the process stays running if py-spy dies. */
     char *const argv[] = {program, "dump", "--nonblocking", "--pid", number, NULL};
     if (program)
-        witness_start(witness, argv, pid);
+        inspect_start(set, argv, pid);
     free(program);
     free(number);
 }
 
-static void witness_ask_gpus(struct witness *witness)
+static void inspect_ask_gpus(struct tool_set *set)
 {
-    char *program = witness_find(getenv("PATH"), "nvidia-smi");
+    char *program = inspect_find(getenv("PATH"), "nvidia-smi");
     char *const argv[] = {program, NULL};
     if (program)
-        witness_start(witness, argv, 0);
+        inspect_start(set, argv, 0);
     free(program);
 }
 
-static void witness_read(struct tool *tool)
+static void inspect_read(struct tool *tool)
 {
     char buffer[4096];
     ssize_t size = read(tool->output, buffer, sizeof buffer);
@@ -162,39 +165,39 @@ static void witness_read(struct tool *tool)
     if (size <= 0) {
         close(tool->output);
         tool->output = -1;
-    } else if (tool->text.size < WITNESS_OUTPUT_MAX) {
+    } else if (tool->text.size < INSPECT_OUTPUT_MAX) {
         text_add_bytes(&tool->text, buffer, (size_t)size);
     }
 }
 
-/* Until all have ended, the time is over, or nobody is there any more who would listen. */
-static void witness_listen(struct witness *witness, int64_t until_ms)
+/* Reads until all tools have ended, the time is over, or the reader of the report is gone. */
+static void inspect_listen(struct tool_set *set, int64_t until_ms)
 {
-    struct pollfd polls[WITNESS_TOOLS_MAX + 1];
+    struct pollfd polls[INSPECT_TOOLS_MAX + 1];
     bool is_wanted = true;
     for (;;) {
         int64_t left_ms = until_ms - clock_steady_ms();
         size_t open = 0;
-        for (size_t i = 0; i < witness->count; i++) {
-            polls[i] = (struct pollfd){.fd = witness->tools[i].output, .events = POLLIN};
+        for (size_t i = 0; i < set->count; i++) {
+            polls[i] = (struct pollfd){.fd = set->tools[i].output, .events = POLLIN};
             open += polls[i].fd >= 0;
         }
-        /* A reader that has gone shows as an error of the output. */
-        polls[witness->count] = (struct pollfd){.fd = STDOUT_FILENO};
+        /* If the reader is gone, poll() reports an error of the output. */
+        polls[set->count] = (struct pollfd){.fd = STDOUT_FILENO};
         if (!open || !is_wanted || left_ms <= 0 ||
-            (poll(polls, witness->count + 1, (int)left_ms) < 0 && errno != EINTR))
+            (poll(polls, set->count + 1, (int)left_ms) < 0 && errno != EINTR))
             return;
-        for (size_t i = 0; i < witness->count; i++)
+        for (size_t i = 0; i < set->count; i++)
             if (polls[i].revents)
-                witness_read(&witness->tools[i]);
-        is_wanted = !(polls[witness->count].revents & (POLLERR | POLLNVAL));
+                inspect_read(&set->tools[i]);
+        is_wanted = !(polls[set->count].revents & (POLLERR | POLLNVAL));
     }
 }
 
 /* --- Telling ---------------------------------------------------------------------------------- */
 
-/* Printable ASCII, cut; NULL for nothing. */
-static json_t *witness_string(const char *text, size_t size_max)
+/* Keeps printable ASCII only, and cuts the text. NULL: the text is empty. */
+static json_t *inspect_string(const char *text, size_t size_max)
 {
     struct text clean = {0};
     for (const char *at = text; *at && clean.size < size_max; at++) {
@@ -206,8 +209,8 @@ static json_t *witness_string(const char *text, size_t size_max)
     return string;
 }
 
-/* What py-spy says, the main thread first: of many threads it comes last, and is cut. */
-static json_t *witness_stacks(const char *text)
+/* Puts the main thread first. py-spy prints it last, and the text is cut. */
+static json_t *inspect_stacks(const char *text)
 {
     const char *name = strstr(text, ": \"MainThread\"\n"), *begin = name, *first;
     struct text ordered = {0};
@@ -224,18 +227,18 @@ static json_t *witness_stacks(const char *text)
     } else {
         text_add(&ordered, text);
     }
-    json_t *string = witness_string(text_string(&ordered), WITNESS_STACKS_MAX);
+    json_t *string = inspect_string(text_string(&ordered), INSPECT_STACKS_MAX);
     text_fini(&ordered);
     return string;
 }
 
-static json_t *witness_report(const struct witness *witness)
+static json_t *inspect_report(const struct tool_set *set)
 {
     json_t *report = json_object(), *pythons = json_array();
-    for (size_t i = 0; i < witness->count; i++) {
-        const struct tool *tool = &witness->tools[i];
+    for (size_t i = 0; i < set->count; i++) {
+        const struct tool *tool = &set->tools[i];
         const char *text = text_string(&tool->text);
-        json_t *string = tool->of ? witness_stacks(text) : witness_string(text, WITNESS_GPUS_MAX);
+        json_t *string = tool->of ? inspect_stacks(text) : inspect_string(text, INSPECT_GPUS_MAX);
         if (string && tool->of)
             json_array_append_new(pythons,
                                   json_pack("{s:i, s:o}", "pid", (int)tool->of, "stacks", string));
@@ -248,36 +251,36 @@ static json_t *witness_report(const struct witness *witness)
     return report;
 }
 
-static void witness_end(struct witness *witness)
+static void inspect_end(struct tool_set *set)
 {
-    for (size_t i = 0; i < witness->count; i++) {
-        struct tool *tool = &witness->tools[i];
+    for (size_t i = 0; i < set->count; i++) {
+        struct tool *tool = &set->tools[i];
         if (tool->output >= 0)
-            (void)kill(tool->pid, SIGKILL); /* it may have ended: nobody has reaped it */
+            (void)kill(tool->pid, SIGKILL); /* it may have ended, but it was not reaped */
         text_fini(&tool->text);
     }
 }
 
-int witness_main(int argc, char **argv)
+int inspect_main(int argc, char **argv)
 {
-    struct witness witness = {0};
+    struct tool_set set = {0};
     size_t count;
     if (argc > 1 && argv[1][0] == '-') {
         bool is_help = text_equal(argv[1], "-h") || text_equal(argv[1], "--help");
-        (void)fputs("usage: phase-worker witness PID...\n"
+        (void)fputs("usage: phase-worker inspect PID...\n"
                     "Prints what py-spy tells of the Python programs among these processes, and\n"
                     "what nvidia-smi tells, where they are installed.\n",
                     is_help ? stdout : stderr); /* nobody to tell */
         return is_help ? 0 : 2;
     }
-    struct process *pythons = witness_pythons(argv + 1, (size_t)(argc - 1), &count);
-    witness_ask_gpus(&witness);
+    struct process *pythons = inspect_pythons(argv + 1, (size_t)(argc - 1), &count);
+    inspect_ask_gpus(&set);
     for (size_t i = 0; i < count; i++)
-        witness_ask_python(&witness, pythons[i].pid);
+        inspect_ask_python(&set, pythons[i].pid);
     free(pythons);
-    witness_listen(&witness, clock_steady_ms() + WITNESS_DEADLINE_MS);
-    json_t *report = witness_report(&witness);
-    witness_end(&witness);
+    inspect_listen(&set, clock_steady_ms() + INSPECT_DEADLINE_MS);
+    json_t *report = inspect_report(&set);
+    inspect_end(&set);
     int result = json_dumpf(report, stdout, JSON_COMPACT);
     json_decref(report);
     return result < 0 || fputs("\n", stdout) < 0 || fflush(stdout) < 0;

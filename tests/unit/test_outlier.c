@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/text.h"
-#include "worker/health/odd.h"
+#include "worker/health/outlier.h"
 
 #include <stdlib.h>
 
@@ -26,14 +26,14 @@ static void launchers_and_loaders_are_no_trainers(void **state)
         "{\"pid\": 3, \"name\": \"python3\", \"threads\": 60, \"does\": \"spins\", \"rank\": 1},"
         "{\"pid\": 4, \"name\": \"python3\", \"threads\": 30, \"does\": \"sleeps\"},"
         "{\"pid\": 5, \"name\": \"loader\", \"threads\": 2, \"does\": \"stuck\", \"rank\": 1}]}");
-    json_t *counts = odd_count(evidence);
+    json_t *counts = outlier_count(evidence);
     json_t *expected = parse("{\"spins\": {\"count\": 2, \"who\": \"python3 of rank 0 (pid 2)\"},"
                              " \"sleeps\": {\"count\": 1, \"who\": \"python3 (pid 4)\"}}");
     assert_true(json_equal(counts, expected));
     json_decref(evidence);
     json_decref(counts);
     json_decref(expected);
-    counts = odd_count(NULL);
+    counts = outlier_count(NULL);
     assert_int_equal(json_object_size(counts), 0);
     json_decref(counts);
 }
@@ -42,7 +42,7 @@ static void launchers_and_loaders_are_no_trainers(void **state)
 #define SPIN(count, who)  "\"spins\": {\"count\": " #count ", \"who\": \"" who "\"}"
 #define STUCK(count, who) "\"stuck\": {\"count\": " #count ", \"who\": \"" who "\"}"
 
-static void the_odd_one_is_named(void **state)
+static void the_outlier_is_named(void **state)
 {
     (void)state;
     static const struct {
@@ -69,8 +69,8 @@ static void the_odd_one_is_named(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *one = rows[i].n1 ? parse(rows[i].n1) : NULL;
         json_t *other = rows[i].n2 ? parse(rows[i].n2) : NULL;
-        const struct odd_node nodes[] = {{"n1", one}, {"n2", other}};
-        char *found = odd_find(nodes, 2);
+        const struct outlier_node nodes[] = {{"n1", one}, {"n2", other}};
+        char *found = outlier_find(nodes, 2);
         if (rows[i].found)
             assert_string_equal(found, rows[i].found);
         else
@@ -79,14 +79,14 @@ static void the_odd_one_is_named(void **state)
         json_decref(one);
         json_decref(other);
     }
-    assert_null(odd_find(NULL, 0));
+    assert_null(outlier_find(NULL, 0));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launchers_and_loaders_are_no_trainers),
-        cmocka_unit_test(the_odd_one_is_named),
+        cmocka_unit_test(the_outlier_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

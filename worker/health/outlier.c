@@ -1,54 +1,54 @@
-/* Finding the odd one. */
-#include "worker/health/odd.h"
+/* Counts what processes do, and finds the outlier. */
+#include "worker/health/outlier.h"
 
 #include "lib/text.h"
 
 #include <stdbool.h>
 
-enum { ODD_LIKE_MIN = 3 }; /* fewer have no like */
+enum { OUTLIER_LIKE_MIN = 3 }; /* fewer processes cannot have an outlier */
 
 static const struct {
     const char *does, *verb, *verbs;
-} odd_kinds[] = {
+} outlier_kinds[] = {
     {"sleeps", "sleeps", "sleep"},
     {"spins", "spins", "spin"},
     {"stuck", "waits uninterruptibly", "wait uninterruptibly"},
 };
 
-enum { ODD_KINDS = sizeof odd_kinds / sizeof *odd_kinds };
+enum { OUTLIER_KINDS = sizeof outlier_kinds / sizeof *outlier_kinds };
 
-static json_int_t odd_integer(const json_t *object, const char *name)
+static json_int_t outlier_integer(const json_t *object, const char *name)
 {
     return json_integer_value(json_object_get(object, name));
 }
 
-static char *odd_who(const json_t *process)
+static char *outlier_who(const json_t *process)
 {
     struct text text = {0};
     const char *name = json_string_value(json_object_get(process, "name"));
     text_add(&text, name ? name : "a process");
     if (json_is_integer(json_object_get(process, "rank")))
-        text_addf(&text, " of rank %d", (int)odd_integer(process, "rank"));
-    text_addf(&text, " (pid %d)", (int)odd_integer(process, "pid"));
+        text_addf(&text, " of rank %d", (int)outlier_integer(process, "rank"));
+    text_addf(&text, " (pid %d)", (int)outlier_integer(process, "pid"));
     return text_steal(&text);
 }
 
-static void odd_add(json_t *counts, const json_t *process)
+static void outlier_add(json_t *counts, const json_t *process)
 {
     const char *does = json_string_value(json_object_get(process, "does"));
     json_t *kind = does ? json_object_get(counts, does) : NULL;
     if (!does)
         return;
     if (kind) {
-        json_object_set_new(kind, "count", json_integer(odd_integer(kind, "count") + 1));
+        json_object_set_new(kind, "count", json_integer(outlier_integer(kind, "count") + 1));
         return;
     }
-    char *who = odd_who(process);
+    char *who = outlier_who(process);
     json_object_set_new(counts, does, json_pack("{s:i, s:s}", "count", 1, "who", who));
     free(who);
 }
 
-json_t *odd_count(const json_t *evidence)
+json_t *outlier_count(const json_t *evidence)
 {
     const json_t *processes = json_object_get(evidence, "processes"), *process;
     json_t *counts = json_object();
@@ -56,25 +56,25 @@ json_t *odd_count(const json_t *evidence)
     size_t i;
     json_array_foreach(processes, i, process)
     {
-        json_int_t threads = odd_integer(process, "threads");
+        json_int_t threads = outlier_integer(process, "threads");
         most = threads > most ? threads : most;
     }
     json_array_foreach(processes, i, process)
     {
-        if (2 * odd_integer(process, "threads") >= most)
-            odd_add(counts, process);
+        if (2 * outlier_integer(process, "threads") >= most)
+            outlier_add(counts, process);
     }
     return counts;
 }
 
-char *odd_find(const struct odd_node *nodes, size_t count)
+char *outlier_find(const struct outlier_node *nodes, size_t count)
 {
-    json_int_t sums[ODD_KINDS] = {0}, total = 0;
+    json_int_t sums[OUTLIER_KINDS] = {0}, total = 0;
     size_t rare = 0, common = 0, first = count;
-    for (size_t kind = 0; kind < ODD_KINDS; kind++) {
+    for (size_t kind = 0; kind < OUTLIER_KINDS; kind++) {
         for (size_t i = 0; i < count; i++)
-            sums[kind] +=
-                odd_integer(json_object_get(nodes[i].counts, odd_kinds[kind].does), "count");
+            sums[kind] += outlier_integer(
+                json_object_get(nodes[i].counts, outlier_kinds[kind].does), "count");
         total += sums[kind];
         if (sums[kind] && (!sums[rare] || sums[kind] < sums[rare]))
             rare = kind;
@@ -83,19 +83,19 @@ char *odd_find(const struct odd_node *nodes, size_t count)
     }
     json_int_t others = total - sums[rare];
     bool is_rare = sums[rare] == 1 || 4 * sums[rare] <= total;
-    if (total < ODD_LIKE_MIN || !is_rare || !others || 3 * sums[common] < 2 * total)
+    if (total < OUTLIER_LIKE_MIN || !is_rare || !others || 3 * sums[common] < 2 * total)
         return NULL;
     for (size_t i = count; i-- > 0;)
-        if (json_object_get(nodes[i].counts, odd_kinds[rare].does))
+        if (json_object_get(nodes[i].counts, outlier_kinds[rare].does))
             first = i;
-    const json_t *kind = json_object_get(nodes[first].counts, odd_kinds[rare].does);
+    const json_t *kind = json_object_get(nodes[first].counts, outlier_kinds[rare].does);
     const char *who = json_string_value(json_object_get(kind, "who"));
     struct text text = {0};
     text_addf(&text, "unlike %lld others, %s on %s", (long long)others, who ? who : "a process",
               nodes[first].name);
     if (sums[rare] > 1)
-        text_addf(&text, " and %lld more %s", (long long)sums[rare] - 1, odd_kinds[rare].verbs);
+        text_addf(&text, " and %lld more %s", (long long)sums[rare] - 1, outlier_kinds[rare].verbs);
     else
-        text_addf(&text, " %s", odd_kinds[rare].verb);
+        text_addf(&text, " %s", outlier_kinds[rare].verb);
     return text_steal(&text);
 }

@@ -1,0 +1,28 @@
+/* Finds the process of a hanging run that does something else than comparable processes. Usually
+ * all others wait for this process, so it explains the hang. This module is pure. The counts are
+ * JSON, because the nodes send them to the lead.
+ *
+ * Two processes of a node are comparable if both have at least half as many threads as the process
+ * with most threads. So trainers are compared, and their launchers, shells and data loaders are
+ * not. */
+#ifndef PHASED_WORKER_HEALTH_OUTLIER_H
+#define PHASED_WORKER_HEALTH_OUTLIER_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Takes the result of evidence_finish(). Returns a new object: {"sleeps": {"count": 7, "who":
+ * "python3 of rank 0 (pid 4711)"}, "spins": {...}, "stuck": {...}}. `who` is the first such
+ * process. A member with the count 0 is left out. */
+json_t *outlier_count(const json_t *evidence);
+
+struct outlier_node {
+    const char *name;
+    const json_t *counts; /* from outlier_count(); NULL: no answer */
+};
+
+/* Describes the outlier: "unlike 7 others, python3 of rank 3 (pid 4711) on n2 sleeps". The caller
+ * frees the text. NULL: all processes do the same, or more than a quarter of them differ. */
+char *outlier_find(const struct outlier_node *nodes, size_t count);
+
+#endif

@@ -1,0 +1,304 @@
+/* Watches a run on one node. */
+#include "worker/node/watchdog.h"
+
+#include "lib/checkpoint.h"
+#include "lib/memory.h"
+#include "worker/clock.h"
+#include "worker/node/crew.h"
+#include "worker/health/evidence.h"
+#include "worker/health/hang.h"
+#include "worker/protocol/journal.h"
+#include "worker/node/observer.h"
+#include "worker/health/outlier.h"
+#include "worker/health/pace.h"
+#include "worker/node/quiet.h"
+#include "worker/health/ras.h"
+#include "worker/telemetry/second.h"
+#include "worker/health/inspection.h"
+
+#include <stdlib.h>
+
+enum {
+    WATCHDOG_EXAMINE_MS = 1000,   /* between two looks at the processes */
+    WATCHDOG_AGAIN_MIN_MS = 1000, /* between two reports of a silence */
+    WATCHDOG_RANKS_MAX = 1024,
+    WATCHDOG_RECORD_MS = 60000, /* between two entries of the pace; the first comes at once */
+};
+
+struct watchdog {
+    struct watchdog_options options;
+    struct hang hang;
+    struct pace pace;     /* for comparing nodes */
+    struct pace recorded; /* for the journal */
+    bool has_recorded;
+    struct quiet *quiet;    /* with several groups, otherwise NULL */
+    uint64_t printed, rows; /* at the last look */
+    int64_t step;
+    struct checkpoint_extent growth; /* of the folder, when half of the limit was over */
+    bool has_growth;
+    bool has_warned; /* of stopped processes */
+    int64_t told_ms; /* when the silence was last reported; 0: it is within the limit */
+    uv_timer_t examiner;
+    struct evidence *evidence; /* the first look, until the second look */
+    struct ras *ras;           /* a running query */
+    struct inspection *inspection;
+    json_t *found; /* the newest evidence */
+    json_t *tools; /* the result of the inspection, or NULL */
+    char *summary, *nccl;
+};
+
+struct watchdog *watchdog_new(const struct watchdog_options *options)
+{
+    struct watchdog *watchdog = xcalloc(1, sizeof(*watchdog));
+    watchdog->options = *options;
+    watchdog->step = -1;
+    hang_init(&watchdog->hang, options->hang_s, clock_steady_ms());
+    if (options->has_groups)
+        watchdog->quiet = quiet_new(options->crew, options->hang_s, clock_steady_ms());
+    uv_timer_init(options->loop, &watchdog->examiner);
+    watchdog->examiner.data = watchdog;
+    return watchdog;
+}
+
+/* --- Silence ---------------------------------------------------------------------------------- */
+
+static enum hang_sign watchdog_sign(struct watchdog *watchdog)
+{
+    uint64_t printed = crew_printed(watchdog->options.crew);
+    uint64_t rows = observer_signs(watchdog->options.observer);
+    int64_t step = watchdog->step;
+    (void)observer_newest_step(watchdog->options.observer, &step); /* -1: there is no step yet */
+    enum hang_sign sign = step != watchdog->step                                   ? HANG_STEP
+                          : printed != watchdog->printed || rows != watchdog->rows ? HANG_LIFE
+                                                                                   : HANG_NOTHING;
+    watchdog->printed = printed;
+    watchdog->rows = rows;
+    watchdog->step = step;
+    return sign;
+}
+
+/* Whether files were written since half of the limit was over. */
+static bool watchdog_has_grown(struct watchdog *watchdog)
+{
+    struct checkpoint_extent growth = {0};
+    if (!watchdog->options.folder)
+        return false;
+    /* Programs may keep logs deeper in their folder that grow even while the programs hang. */
+    checkpoint_measure_near(watchdog->options.folder, &growth);
+    bool has_grown = watchdog->has_growth && !checkpoint_extent_equal(&growth, &watchdog->growth);
+    watchdog->has_growth = true;
+    watchdog->growth = growth;
+    return has_grown;
+}
+
+static bool watchdog_is_stopped(struct watchdog *watchdog)
+{
+    struct evidence *evidence = evidence_begin();
+    bool is_stopped = evidence_is_stopped(evidence);
+    evidence_free(evidence);
+    if (is_stopped && !watchdog->has_warned) {
+        watchdog->has_warned = true;
+        journal_add(watchdog->options.journal, JOURNAL_STATE, "warning",
+                    json_pack("{s:s}", "message",
+                              "processes are stopped by a signal or a debugger: this is not taken "
+                              "for a hang"));
+    }
+    return is_stopped;
+}
+
+static void watchdog_tell_silence(struct watchdog *watchdog, int64_t now_ms)
+{
+    int64_t limit_ms = hang_limit_ms(&watchdog->hang), again_ms = limit_ms / 4;
+    if (again_ms < WATCHDOG_AGAIN_MIN_MS)
+        again_ms = WATCHDOG_AGAIN_MIN_MS;
+    if (watchdog->told_ms && now_ms - watchdog->told_ms < again_ms)
+        return;
+    if (watchdog_has_grown(watchdog) || watchdog_is_stopped(watchdog)) {
+        hang_look(&watchdog->hang, HANG_EXCUSED, now_ms);
+        watchdog->told_ms = 0;
+        return;
+    }
+    watchdog->told_ms = now_ms;
+    watchdog->options.report(watchdog->options.context,
+                             json_pack("{s:s, s:f, s:f, s:b}", "report", "silent", "seconds",
+                                       (double)watchdog->hang.silence_ms / 1000, "limit",
+                                       (double)limit_ms / 1000, "steps", watchdog->hang.has_step));
+}
+
+static void watchdog_record_pace(struct watchdog *watchdog, int64_t now_ms)
+{
+    struct pace_span span;
+    pace_step(&watchdog->recorded, watchdog->step, now_ms);
+    if (!pace_take(&watchdog->recorded,
+                   watchdog->has_recorded ? WATCHDOG_RECORD_MS : PACE_WINDOW_MS, &span))
+        return;
+    watchdog->has_recorded = true;
+    journal_add(watchdog->options.journal, JOURNAL_FACT, "pace",
+                json_pack("{s:I, s:I, s:f}", "step", (json_int_t)watchdog->step, "steps",
+                          (json_int_t)span.steps, "seconds", span.seconds));
+}
+
+static void watchdog_pace(struct watchdog *watchdog, int64_t now_ms)
+{
+    struct pace_span span;
+    watchdog_record_pace(watchdog, now_ms);
+    pace_step(&watchdog->pace, watchdog->step, now_ms);
+    if (pace_take(&watchdog->pace, PACE_WINDOW_MS, &span))
+        watchdog->options.report(watchdog->options.context,
+                                 json_pack("{s:s, s:f}", "report", "pace", "steps_per_s",
+                                           (double)span.steps / span.seconds));
+}
+
+static void watchdog_look_at_groups(struct watchdog *watchdog, int64_t now_ms)
+{
+    char *message = watchdog->quiet ? quiet_look(watchdog->quiet, now_ms) : NULL;
+    if (message)
+        journal_add(watchdog->options.journal, JOURNAL_STATE, "warning",
+                    json_pack("{s:s}", "message", message));
+    free(message);
+}
+
+void watchdog_look(struct watchdog *watchdog)
+{
+    int64_t now_ms = clock_steady_ms();
+    enum hang_sign sign = watchdog_sign(watchdog);
+    hang_look(&watchdog->hang, sign, now_ms);
+    watchdog_look_at_groups(watchdog, now_ms);
+    if (sign == HANG_STEP)
+        watchdog_pace(watchdog, now_ms);
+    if (sign != HANG_NOTHING) {
+        watchdog->told_ms = 0;
+        watchdog->has_growth = false;
+    }
+    if (watchdog->hang.silence_ms >= hang_limit_ms(&watchdog->hang) / 2 && !watchdog->has_growth)
+        (void)watchdog_has_grown(watchdog); /* this is the size to compare with later */
+    if (hang_is_over(&watchdog->hang) && !crew_is_stopping(watchdog->options.crew))
+        watchdog_tell_silence(watchdog, now_ms);
+}
+
+/* --- Evidence --------------------------------------------------------------------------------- */
+
+/* A GPU that is busy and draws little power waits for another GPU in a collective. */
+static void watchdog_add_gpus(struct watchdog *watchdog)
+{
+    const struct gpu_second *second = observer_gpus(watchdog->options.observer);
+    if (second)
+        json_object_set_new(watchdog->found, "gpus", second_to_json(second, SECOND_SHORT));
+}
+
+/* Reports when all answers have come. */
+static void watchdog_answer(struct watchdog *watchdog)
+{
+    if (watchdog->evidence || watchdog->ras || watchdog->inspection)
+        return;
+    if (watchdog->nccl)
+        json_object_set_new(watchdog->found, "nccl", json_string(watchdog->nccl));
+    if (watchdog->tools)
+        json_object_update(watchdog->found, watchdog->tools);
+    watchdog_add_gpus(watchdog);
+    watchdog->options.report(watchdog->options.context,
+                             json_pack("{s:s, s:f, s:s, s:o}", "report", "examined", "seconds",
+                                       (double)watchdog->hang.silence_ms / 1000, "summary",
+                                       watchdog->summary, "counts",
+                                       outlier_count(watchdog->found)));
+}
+
+static void watchdog_nccl_answered(void *context, const char *text)
+{
+    struct watchdog *watchdog = context;
+    watchdog->ras = NULL;
+    free(watchdog->nccl);
+    watchdog->nccl = xstrdup_or_null(text);
+    watchdog_answer(watchdog);
+}
+
+static void watchdog_inspected(void *context, json_t *report)
+{
+    struct watchdog *watchdog = context;
+    watchdog->inspection = NULL;
+    json_decref(watchdog->tools);
+    watchdog->tools = report;
+    watchdog_answer(watchdog);
+}
+
+static void watchdog_ask(struct watchdog *watchdog)
+{
+    const struct inspection_options options = {
+        .loop = watchdog->options.loop,
+        .program = watchdog->options.program,
+        .environment = watchdog->options.environment,
+        .done = watchdog_inspected,
+        .context = watchdog,
+    };
+    pid_t pids[INSPECTION_PIDS_MAX];
+    size_t count = evidence_pids(watchdog->evidence, pids, INSPECTION_PIDS_MAX);
+    watchdog->inspection = inspection_start(&options, pids, count);
+    watchdog->ras = ras_ask(watchdog->options.loop, watchdog->options.ras_address,
+                            watchdog_nccl_answered, watchdog);
+}
+
+static void watchdog_examine_done(uv_timer_t *timer)
+{
+    struct watchdog *watchdog = timer->data;
+    struct evidence_rank ranks[WATCHDOG_RANKS_MAX];
+    unsigned count = crew_count(watchdog->options.crew);
+    count = count < WATCHDOG_RANKS_MAX ? count : WATCHDOG_RANKS_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        const struct crew_rank *rank = crew_rank(watchdog->options.crew, i);
+        ranks[i] = (struct evidence_rank){rank->pid, (int)rank->rank};
+    }
+    free(watchdog->summary);
+    json_decref(watchdog->found);
+    watchdog->found = evidence_finish(watchdog->evidence, ranks, count, &watchdog->summary);
+    evidence_free(watchdog->evidence);
+    watchdog->evidence = NULL;
+    watchdog_answer(watchdog);
+}
+
+void watchdog_examine(struct watchdog *watchdog)
+{
+    if (watchdog->evidence || watchdog->ras || watchdog->inspection)
+        return; /* the running look answers this question, too */
+    watchdog->evidence = evidence_begin();
+    if (evidence_is_stopped(watchdog->evidence))
+        hang_look(&watchdog->hang, HANG_EXCUSED, clock_steady_ms());
+    uv_timer_start(&watchdog->examiner, watchdog_examine_done, WATCHDOG_EXAMINE_MS, 0);
+    watchdog_ask(watchdog);
+}
+
+void watchdog_save_evidence(struct watchdog *watchdog)
+{
+    if (!watchdog->found)
+        return;
+    json_object_set_new(watchdog->found, "silent",
+                        json_real((double)watchdog->hang.silence_ms / 1000));
+    json_object_set_new(watchdog->found, "summary", json_string(watchdog->summary));
+    journal_add(watchdog->options.journal, JOURNAL_STATE, "evidence", watchdog->found);
+    journal_flush(watchdog->options.journal);
+    watchdog->found = NULL;
+}
+
+/* --- The end ---------------------------------------------------------------------------------- */
+
+static void watchdog_closed(uv_handle_t *handle)
+{
+    struct watchdog *watchdog = handle->data;
+    evidence_free(watchdog->evidence);
+    json_decref(watchdog->found);
+    json_decref(watchdog->tools);
+    quiet_free(watchdog->quiet);
+    free(watchdog->summary);
+    free(watchdog->nccl);
+    free(watchdog);
+}
+
+void watchdog_close(struct watchdog *watchdog)
+{
+    if (!watchdog)
+        return;
+    ras_cancel(watchdog->ras);
+    inspection_cancel(watchdog->inspection);
+    watchdog->ras = NULL;
+    watchdog->inspection = NULL;
+    uv_close((uv_handle_t *)&watchdog->examiner, watchdog_closed);
+}
