@@ -1,4 +1,4 @@
-/* Reading the clocks of the system. */
+/* Reads the clocks of the system. */
 #include "worker/clock.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,8 @@ static int64_t clock_us(clockid_t id)
 
 double clock_calendar_s(void)
 {
-    static _Atomic int64_t ahead_us; /* of the calendar, when it was first asked for; 0: not yet */
+    static _Atomic int64_t
+        ahead_us; /* the calendar minus the time since boot, at the first call; 0: not called yet */
     int64_t ahead = ahead_us, own = clock_us(CLOCK_REALTIME) - clock_us(CLOCK_BOOTTIME);
     if (!ahead && atomic_compare_exchange_strong(&ahead_us, &ahead, own))
         ahead = own;

@@ -1,4 +1,4 @@
-/* Splitting a stream into lines. */
+/* Splits a stream into lines. */
 #include "worker/lines.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static void lines_keep(struct lines *lines, const char *data, size_t size)
 
 static void lines_tell(struct lines *lines, lines_found *found, void *context)
 {
-    /* What the callback does may take long; the splitter is ready for more before. */
+    /* The splitter is ready for more data before the callback runs. */
     struct text line = lines->partial;
     lines->partial = (struct text){0};
     found(context, text_string(&line), line.size);

@@ -1,5 +1,5 @@
-/* Splits a stream of bytes into lines, in bounded memory: of a line longer than the bound the rest
- * is left out. Zero-initialised with `size_max` set is a valid splitter. */
+/* Splits a stream of bytes into lines, in bounded memory: a line that is too long is cut. A
+ * zero-initialised struct with `size_max` set is valid. */
 #ifndef PHASED_WORKER_LINES_H
 #define PHASED_WORKER_LINES_H
 
@@ -12,12 +12,13 @@ struct lines {
     struct text partial;
 };
 
-/* A line without its end, NUL-terminated; borrowed during the call, which must not feed. */
+/* Takes a line without its end, NUL-terminated; borrowed during the call. It must not call
+ * lines_feed(). */
 typedef void lines_found(void *context, const char *line, size_t size);
 
 void lines_feed(struct lines *lines, const char *data, size_t size, lines_found *found,
                 void *context);
-/* Tells what came since the last line end, if anything, as a line. */
+/* Gives the text after the last line end as a line, if there is any. */
 void lines_end(struct lines *lines, lines_found *found, void *context);
 void lines_fini(struct lines *lines);
 

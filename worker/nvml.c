@@ -1,4 +1,4 @@
-/* Finding NVML's functions. */
+/* Loads NVML's functions. */
 #include "worker/nvml.h"
 
 #include "lib/error.h"
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Where each symbol goes. Function pointers of different types have one representation. */
+/* The place of each symbol. Function pointers of different types have one representation. */
 static const struct {
     const char *name;
     size_t offset;

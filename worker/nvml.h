@@ -1,10 +1,10 @@
-/* NVML through dlopen, with declarations of our own: programs start on nodes without a driver, and
- * are built without NVIDIA's headers. The layouts and numbers are those of nvml.h, whose ABI NVIDIA
- * keeps; structs with a version say their size in it.
+/* NVML through dlopen(), with declarations of our own. So the programs start on nodes without a
+ * driver, and are built without NVIDIA's headers. The layouts and numbers are those of nvml.h, and
+ * NVIDIA keeps this ABI. Structs with a version contain their size in it.
  *
- * Any function but the needed ones may be missing (older drivers) and is NULL then, and any call
- * may say NVML_NOT_SUPPORTED, which is normal. Calls may hang for ever on a wedged GPU, with no
- * signal to end them: only a process that can be left behind makes them. Not for more than one
+ * Only the needed functions are always there. Older drivers lack others, which are NULL then. Any
+ * call may return NVML_NOT_SUPPORTED, which is normal. A call may block for ever on a wedged GPU,
+ * and no signal ends it. So only a process that can be left behind calls NVML. Use it in one
  * thread. */
 #ifndef PHASED_WORKER_NVML_H
 #define PHASED_WORKER_NVML_H
@@ -34,14 +34,14 @@ enum {
     NVML_ECC_UNCORRECTED = 1,
     NVML_ECC_VOLATILE = 0,
     NVML_EVENT_XID = 8,
-    NVML_GPM_SM_ACTIVE = 2, /* percent, as the next two */
+    NVML_GPM_SM_ACTIVE = 2, /* percent, like the next two */
     NVML_GPM_TENSOR_ACTIVE = 5,
     NVML_GPM_DRAM_ACTIVE = 10,
-    NVML_GPM_VERSION = 1,       /* of both of its structs */
-    NVML_GPM_METRICS_MAX = 512, /* 98 to 333 in nvml.h, by its version; only so many are read */
+    NVML_GPM_VERSION = 1,       /* of both structs of GPM */
+    NVML_GPM_METRICS_MAX = 512, /* 98 to 333 in nvml.h, depending on the version */
 };
 
-struct nvml_memory { /* version 1 counts what the driver reserves as used */
+struct nvml_memory { /* in version 1, memory that the driver reserves counts as used */
     unsigned long long total, free, used;
 };
 
@@ -82,7 +82,7 @@ struct nvml_field {
 
 struct nvml_event {
     void *device;
-    unsigned long long type, data; /* of an XID its number; 999: not known */
+    unsigned long long type, data; /* for an XID, its number; 999: unknown */
     unsigned gpu_instance, compute_instance;
 };
 
@@ -103,7 +103,7 @@ struct nvml_gpm_metrics {
     struct nvml_gpm_metric metrics[NVML_GPM_METRICS_MAX];
 };
 
-/* {member, symbol, whether nothing can be told without it, parameters} */
+/* {member, symbol, whether it is needed, parameters} */
 #define NVML_FUNCTIONS(X)                                                                          \
     X(init, nvmlInit_v2, true, (void))                                                             \
     X(shutdown, nvmlShutdown, false, (void))                                                       \
@@ -137,7 +137,7 @@ struct nvml_gpm_metrics {
     X(gpm_sample, nvmlGpmSampleGet, false, (void *, void *))                                       \
     X(gpm_metrics, nvmlGpmMetricsGet, false, (struct nvml_gpm_metrics *))
 
-/* Each returns an enum nvml_status. */
+/* Each function returns an enum nvml_status. */
 struct nvml {
 #define X(member, symbol, is_needed, parameters) int(*member) parameters;
     NVML_FUNCTIONS(X)
@@ -145,11 +145,11 @@ struct nvml {
     const char *(*error_string)(int);
 };
 
-/* Loads the library at `path` (NULL: libnvidia-ml.so.1), for good, as NCCL does too. -ENOENT: it,
- * or a function that is needed, is not there. nvmlInit is the caller's. */
+/* Loads the library at `path` (NULL: libnvidia-ml.so.1), for good, as NCCL does. -ENOENT: the
+ * library or a needed function is missing. The caller calls nvmlInit. */
 int nvml_load(const char *path, struct nvml *ret_nvml, struct error *err);
 
-/* What the driver calls this status; never NULL. */
+/* Returns the driver's text for this status; never NULL. */
 const char *nvml_message(const struct nvml *nvml, int status);
 
 #endif

@@ -21,10 +21,10 @@ static void extract_print(void *context, const struct extract_row *row)
     text_clear(text);
     extract_row_write(row, text);
     text_add(text, "\n");
-    (void)fwrite(text->data, 1, text->size, stdout); /* told by ferror() at the end */
+    (void)fwrite(text->data, 1, text->size, stdout); /* ferror() shows a failure at the end */
 }
 
-/* Returns -1 when the program can go on, otherwise the status to exit with. */
+/* Returns -1 if the program can continue, otherwise the exit status. */
 static int extract_parse(char **words, struct extract_options *options)
 {
     bool is_file = false;

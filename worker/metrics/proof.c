@@ -1,4 +1,4 @@
-/* Comparing what a program prints with what it was given. */
+/* Compares the values that a program prints with its params. */
 #include "worker/metrics/proof.h"
 
 #include "lib/memory.h"
@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define PROOF_TOLERANCE 0.01 /* programs round what they print */
+#define PROOF_TOLERANCE 0.01 /* programs print rounded values */
 
 struct claim {
     const char *name;
-    char *spelled; /* as metrics are */
+    char *spelled; /* in the spelling of metrics */
     double value;
     double seen; /* another value */
     enum { CLAIM_UNSEEN, CLAIM_OTHER, CLAIM_VARIES, CLAIM_PROVEN } state;

@@ -1,10 +1,11 @@
-/* Whether a program shows that it runs with the params that remedies have changed.
+/* Whether the output of a program shows the params that remedies have changed.
  *
- * A remedy that the command line does not take up helps nothing and hides it: the param has another
- * name there, or a file stands above it. So what the program prints about itself in its first
- * minutes is compared, by name, as metrics are spelled. A value that came once is proven. A param
- * that comes with several others is one that the program changes itself, as a learning rate, and is
- * not judged; nor are texts and truth values, which no metric has. No I/O. */
+ * A remedy has no effect if the command line does not use the param: the param may have another
+ * name there, or a file may override it. So the values that the program prints in its first minutes
+ * are compared by name, in the spelling of metrics. A value that came once is proven. If a param
+ * comes with several other values, the program changes it itself, such as a learning rate, and it
+ * is not judged. Texts and truth values are not judged either, because metrics are numbers. This
+ * module does no I/O. */
 #ifndef PHASED_WORKER_METRICS_PROOF_H
 #define PHASED_WORKER_METRICS_PROOF_H
 
@@ -14,17 +15,17 @@
 struct extract_row;
 struct proof;
 
-/* `changed` lists names among `params`; both may be NULL. NULL when there is nothing to prove: all
- * other calls take that too. */
+/* `changed` lists names among `params`; both may be NULL. Returns NULL if there is nothing to
+ * compare. All other functions accept NULL. */
 struct proof *proof_new(const json_t *changed, const json_t *params);
 void proof_free(struct proof *proof);
 
-/* What was printed: it is read as `metrics: auto` does, whatever the phase says. */
+/* Takes output of the program. It is read as with `metrics: auto`, whatever the phase says. */
 void proof_feed(struct proof *proof, const char *data, size_t size);
-/* What came in other ways. */
+/* Takes a row from another source. */
 void proof_add(struct proof *proof, const struct extract_row *row);
 
-/* What is not proven, in one line, or NULL. The caller's to free(). */
+/* Says in one line which values are not proven, or returns NULL. The caller frees the text. */
 char *proof_doubts(struct proof *proof);
 
 #endif

@@ -1,4 +1,4 @@
-/* Collecting rows of metrics. */
+/* Collects rows of metrics. */
 #include "worker/metrics/rows.h"
 
 #include "worker/clock.h"
@@ -20,7 +20,7 @@ static json_t *rows_number(double value)
     return json_real(value);
 }
 
-/* Ends the entry that is being put together. */
+/* Ends the current entry. */
 static void rows_end_entry(struct rows *rows)
 {
     if (!rows->values)
@@ -43,7 +43,8 @@ static bool rows_fits(const struct rows *rows, int64_t step, const struct extrac
     return true;
 }
 
-/* Puts values into the entry of this step, which is begun where there is none that they fit in. */
+/* Puts values into the entry of this step. Begins a new entry if they do not fit into the current
+ * one. */
 static void rows_note(struct rows *rows, int64_t step, const struct extract_value *values,
                       size_t count)
 {
@@ -65,7 +66,7 @@ void rows_add_samples(struct rows *rows, int64_t otherwise, const struct extract
 void rows_add(struct rows *rows, const struct extract_row *row)
 {
     int64_t step = row->step;
-    if (!row->has_step) /* counted from where the run begins: settings, which are printed first */
+    if (!row->has_step) /* settings, which are printed first, belong to the beginning of the run */
         step = rows->has_step ? rows->last_step : rows->begin_step + row->step;
     double time_s = (double)(clock_steady_ms() - rows->began_ms) / 1000;
     rows->has_row = true;

@@ -1,6 +1,6 @@
-/* Starting, reading and ending one child. Between fork() and exec only what is safe in a process of
- * several threads is called; what goes wrong there comes back through a pipe that a successful exec
- * closes. */
+/* Starts, reads and ends one child. The process has several threads, so only safe functions are
+ * called between fork() and exec. An error in the child comes back through a pipe, which a
+ * successful exec closes. */
 #include "worker/process/child.h"
 
 #include "lib/error.h"
@@ -34,14 +34,14 @@ struct child {
     void (*ended)(void *context, const struct child_end *end);
     void *context;
     pid_t pid;
-    uv_process_t process; /* of the loop's child */
+    uv_process_t process; /* of a child of the loop */
     uv_pipe_t input;
-    bool has_process, has_input; /* the handle is open */
+    bool has_process, has_input; /* whether the handle is open */
     struct child_reader readers[CHILD_STREAMS];
     uv_timer_t deadline;
     bool has_ended, was_told, is_closing;
     struct child_end end;
-    unsigned handles; /* that are not closed */
+    unsigned handles; /* handles that are not closed */
     char buffer[CHILD_READ_SIZE];
 };
 
@@ -114,7 +114,7 @@ static void child_never_began(uv_timer_t *timer)
 void child_signal(struct child *child, int number)
 {
     if (child->has_process && child->pid)
-        (void)uv_process_kill(&child->process, number); /* it may have ended just now */
+        (void)uv_process_kill(&child->process, number); /* it may have just ended */
 }
 
 pid_t child_pid(const struct child *child)
@@ -151,7 +151,7 @@ static void child_line(void *context, const char *line, size_t size)
 static void child_take(struct child_reader *reader, const char *data, size_t size)
 {
     const struct child_stream *stream = &reader->stream;
-    size_t room = stream->size_max - reader->text.size; /* of a text */
+    size_t room = stream->size_max - reader->text.size; /* for CHILD_TEXT */
     if (stream->output == CHILD_LINES)
         lines_feed(&reader->lines, data, size, child_line, reader);
     else if (stream->output == CHILD_BYTES)
@@ -186,7 +186,7 @@ struct child_message {
 static void child_send_done(uv_write_t *request, int status)
 {
     struct child_message *message = request->data;
-    (void)status; /* a broken pipe: the end of the child is told by itself */
+    (void)status; /* after a broken pipe, the end of the child follows */
     free(message->text);
     free(message);
 }
@@ -231,36 +231,37 @@ static int child_spawn(struct child *child, const struct child_options *options,
 
 /* --- By fork ---------------------------------------------------------------------------------- */
 
-/* Signal handlers and masks of the agent are not the program's business. */
+/* The program must not inherit the signal handlers and masks of the agent. */
 static void child_reset_signals(bool ignores_term)
 {
     sigset_t none;
     for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL); /* some cannot be set, and need not be */
+        (void)signal(number, SIG_DFL); /* some signals cannot be set */
     if (ignores_term)
         (void)signal(SIGTERM, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Runs in the child of an agent: it gets what is its own. */
+/* Prepares the child of an agent: its session, signals and limits. */
 static void child_settle(const struct child_options *options)
 {
     (void)setsid(); /* cannot fail in a new process */
-    /* The agent's death must not leave a program on the GPUs. */
+    /* If the agent dies, no program may stay on the GPUs. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     child_reset_signals(options->ignores_term);
     if (options->umask >= 0)
         (void)umask((mode_t)options->umask);
 }
 
-/* Runs in the child; returns only when it fails: an errno, negative where `workdir` is at fault. */
+/* Runs in the child, and returns only on failure: an errno, which is negative if `workdir` is the
+ * problem. */
 static int child_execute(const struct child_options *options, const int *fds)
 {
     if (options->kind == CHILD_OF_AGENT)
         child_settle(options);
     else if (fork() != 0)
-        _exit(0); /* so that the other one has no parent */
+        _exit(0); /* so that the grandchild has no parent */
     for (int i = 0; i < CHILD_FDS; i++)
         if (fds[i] != i && dup2(fds[i], i) < 0)
             return errno;
@@ -271,17 +272,18 @@ static int child_execute(const struct child_options *options, const int *fds)
     return errno;
 }
 
-/* Starts the process; its pid, or a negative errno. What goes wrong in it comes by `failures`. */
+/* Starts the process. Returns its pid, or a negative errno. The child writes its own errors to
+ * `failures`. */
 static pid_t child_fork(const struct child_options *options, const int *fds, int failures)
 {
     bool is_orphan = options->kind == CHILD_OF_NOBODY;
-    if (is_orphan) /* else it would become the agent's own child */
+    if (is_orphan) /* otherwise it would become a child of the agent */
         (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
     pid_t pid = fork();
     int problem = errno;
     if (pid == 0) {
         int failure = child_execute(options, fds);
-        (void)!write(failures, &failure, sizeof failure); /* the exit status says it too */
+        (void)!write(failures, &failure, sizeof failure); /* the exit status says it, too */
         _exit(127);
     }
     while (is_orphan && pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -320,7 +322,8 @@ static int child_begin(struct child *child, const struct child_options *options,
 
 /* --- Start and close -------------------------------------------------------------------------- */
 
-/* The child's standard streams, and the caller's ends of those that are pipes; else -1. */
+/* The child's standard streams, and the caller's ends of the pipes. -1: this stream is not a pipe.
+ */
 struct child_ends {
     int theirs[CHILD_FDS], ours[CHILD_FDS];
     int null;
@@ -383,10 +386,10 @@ static void child_open(struct child *child, uv_pipe_t *pipe, int fd)
     uv_pipe_init(child->loop, pipe, 0);
     pipe->data = child;
     child->handles++;
-    (void)uv_pipe_open(pipe, fd); /* a pipe of our own: it cannot fail */
+    (void)uv_pipe_open(pipe, fd); /* cannot fail for a pipe of our own */
 }
 
-/* The child runs: its pipes become handles of the loop. */
+/* The child runs. Makes its pipes handles of the loop. */
 static void child_attach(struct child *child, const struct child_ends *ends)
 {
     child->has_input = ends->ours[0] >= 0;
@@ -456,6 +459,6 @@ void child_close(struct child *child)
     if (child->has_input)
         uv_close((uv_handle_t *)&child->input, child_handle_closed);
     for (unsigned i = 0; i < CHILD_STREAMS; i++)
-        if (child->readers[i].pipe.data) /* it was opened */
+        if (child->readers[i].pipe.data) /* the pipe was opened */
             uv_close((uv_handle_t *)&child->readers[i].pipe, child_handle_closed);
 }

@@ -1,12 +1,13 @@
-/* A child process: the one place where the worker starts a program, reads what it prints, and is
- * told of its end.
+/* A child process. Only this module of the worker starts programs, reads their output and learns of
+ * their ends.
  *
- * Three kinds of children differ in who takes their end. The lead and the host leave that to libuv.
- * An agent takes the ends of all its descendants by itself (processes.h), so libuv must not: such a
- * child gets a session of its own and default signals, and dies with the agent. What helps an agent
- * and may hang in the kernel must not count as the run's, so it is made nobody's child. The agent
- * adopts no orphans while it starts such a child: a process of the run that is orphaned in just
- * that moment (less than a millisecond) escapes the agent, not its Slurm job. */
+ * There are three kinds of children, and they differ in who reaps them. libuv reaps the children of
+ * the lead and the host. An agent itself reaps all its descendants (processes.h), so libuv must
+ * not. Such a child has a session of its own and default signals, and dies with the agent. A helper
+ * of an agent may hang in the kernel and must not count as part of the run, so it is made nobody's
+ * child. While an agent starts such a child, it adopts no orphans for less than a millisecond. A
+ * process of the run that becomes an orphan in this moment escapes the agent, but not its Slurm
+ * job. */
 #ifndef PHASED_WORKER_PROCESS_CHILD_H
 #define PHASED_WORKER_PROCESS_CHILD_H
 
@@ -21,20 +22,20 @@ struct child;
 struct error;
 
 enum child_kind {
-    CHILD_OF_LOOP,   /* libuv takes its end */
-    CHILD_OF_AGENT,  /* the agent takes its end, and tells by child_reaped() */
-    CHILD_OF_NOBODY, /* its end is not known, only that of what it prints */
+    CHILD_OF_LOOP,   /* libuv reaps it */
+    CHILD_OF_AGENT,  /* the agent reaps it, and calls child_reaped() */
+    CHILD_OF_NOBODY, /* only the end of its output is known */
 };
 
-/* Where one of the child's outputs goes. */
+/* The destination of one of the child's outputs. */
 enum child_output {
     CHILD_NOWHERE,
-    CHILD_INHERITS, /* where the caller's own goes */
-    CHILD_JOINS,    /* standard error: where standard output goes */
-    CHILD_FILE,     /* to the open file `fd`, which stays the caller's */
-    CHILD_BYTES,    /* to found(), as it comes */
-    CHILD_LINES,    /* to found(), a line at a time */
-    CHILD_TEXT,     /* is collected for child_text() */
+    CHILD_INHERITS, /* the same as the caller's */
+    CHILD_JOINS,    /* for standard error: the same as standard output */
+    CHILD_FILE,     /* the open file `fd`, which the caller keeps */
+    CHILD_BYTES,    /* found(), in pieces */
+    CHILD_LINES,    /* found(), line by line */
+    CHILD_TEXT,     /* child_text() */
 };
 
 struct child_stream {
@@ -45,56 +46,57 @@ struct child_stream {
 };
 
 struct child_end {
-    int code;     /* of a process that ended by itself; -1: the end is not known */
-    int signal;   /* that ended it, or 0 */
-    bool is_late; /* the deadline came first: a child of the loop was killed */
+    int code;     /* the exit code; -1: the end is unknown */
+    int signal;   /* the signal that ended it, or 0 */
+    bool is_late; /* the deadline came first; a child of the loop was killed */
 };
 
-/* Needed during child_start() alone, but for the callbacks, `loop` and `context`. */
+/* Only the callbacks, `loop` and `context` are needed after child_start(). */
 struct child_options {
     uv_loop_t *loop;
     enum child_kind kind;
-    const char *program;      /* a path; a child of the loop is found on PATH, too */
-    char *const *arguments;   /* the first is the program's name; NULL ends them */
-    char *const *environment; /* NULL: the caller's */
-    const char *workdir;      /* of a child of the agent; NULL: stay */
-    int umask;                /* likewise; -1: leave */
-    bool ignores_term;        /* likewise: Slurm's TERM to all processes must not end it */
-    bool has_input;           /* for child_send(); else standard input is empty */
+    const char *program;      /* a path; a child of the loop is also searched on PATH */
+    char *const *arguments;   /* the name of the program first, and NULL at the end */
+    char *const *environment; /* NULL: that of the caller */
+    const char *workdir;      /* of a child of the agent; NULL: the same folder */
+    int umask;                /* of a child of the agent; -1: unchanged */
+    bool ignores_term;        /* of a child of the agent: Slurm's TERM must not end it */
+    bool has_input;           /* for child_send(); otherwise standard input is empty */
     struct child_stream out, err;
     int deadline_ms; /* 0: none */
-    /* Once: the end is known (of nobody's child: it has no output any more) and all that it printed
-     * is read; or the deadline has come. The owner calls child_close(), now or later. NULL: none.
-     */
+    /* Called once: when the end is known and all output was read, or at the deadline. For nobody's
+     * child, the end is the end of its output. The owner calls child_close(), now or later. May be
+     * NULL. */
     void (*ended)(void *context, const struct child_end *end);
     void *context;
 };
 
-/* Fails without a process: there is no such program, or no `workdir` (where `err` names it). */
+/* Fails without a process: the program or `workdir` does not exist. `err` names `workdir`. */
 int child_start(const struct child_options *options, struct child **ret_child, struct error *err);
-/* The same where a child that cannot be started counts as one that has ended: `ended` is called
- * from the loop, with code -1. Never NULL. */
+/* Like child_start(). If the child cannot be started, `ended` is called from the loop, with code
+ * -1. Never returns NULL. */
 struct child *child_try(const struct child_options *options);
 
-/* 0: it has ended, or it is nobody's child. */
+/* 0: the child has ended, or it is nobody's child. */
 pid_t child_pid(const struct child *child);
 
-/* The agent has taken the child's end. */
+/* The agent has reaped the child. */
 void child_reaped(struct child *child, int status);
 
-/* Whether output may still come. */
+/* Whether more output may come. */
 bool child_is_read(const struct child *child);
 
-/* What was collected of standard output, or of standard error where that is collected; borrowed. */
+/* The collected text of standard output, or of standard error if that is collected; borrowed. */
 const struct text *child_text(const struct child *child);
 
-/* Writes to its standard input. Takes over `text`. */
+/* Writes to the child's standard input. Takes over `text`. */
 void child_send(struct child *child, char *text);
 
 /* Signals a child of the loop. */
 void child_signal(struct child *child, int number);
 
-/* Closes its pipes without ending it, and frees in the loop. No callback follows. Accepts NULL. */
+/* Closes the pipes without ending the child, and frees in the loop. No callback follows. Accepts
+ * NULL. */
 void child_close(struct child *child);
 
 #endif

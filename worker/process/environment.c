@@ -17,7 +17,7 @@ void environment_fini(struct environment *environment)
     *environment = (struct environment){0};
 }
 
-/* The place of a variable; `count` when it is not there. */
+/* The index of a variable, or `count` if it is not set. */
 static size_t environment_find(const struct environment *environment, const char *name, size_t size)
 {
     size_t i = 0;

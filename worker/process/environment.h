@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct environment {
-    char **entries; /* "NAME=value", NULL-terminated: what execve() takes */
+    char **entries; /* "NAME=value", terminated by NULL, as execve() takes them */
     size_t count, capacity;
 };
 
@@ -16,10 +16,10 @@ void environment_set(struct environment *environment, const char *name, const ch
 void environment_setf(struct environment *environment, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void environment_unset(struct environment *environment, const char *name);
-/* NULL when it is not set. */
+/* NULL: the variable is not set. */
 const char *environment_get(const struct environment *environment, const char *name);
 
-/* Appends `string` to `text` with $PHASED_NAME and ${PHASED_NAME} replaced by their values; other
+/* Appends `string` to `text`. $PHASED_NAME and ${PHASED_NAME} are replaced by their values. Other
  * dollars stay. */
 void environment_expand(const struct environment *environment, const char *string,
                         struct text *text);

@@ -1,4 +1,4 @@
-/* The arithmetic of ranks and devices. */
+/* Computes the place of a rank, and its devices. */
 #include "worker/process/placement.h"
 
 #include "lib/text.h"

@@ -1,4 +1,4 @@
-/* Finding descendants by the parents that /proc tells. */
+/* Finds descendants by the parents in /proc. */
 #include "worker/process/processes.h"
 
 #include "lib/error.h"
@@ -19,7 +19,7 @@
 
 enum {
     PROCESSES_END_TRIES = 500,
-    PROCESSES_END_MS = 20, /* between them */
+    PROCESSES_END_MS = 20, /* between two tries */
 };
 
 int processes_adopt(struct error *err)
@@ -38,8 +38,8 @@ pid_t processes_reap(int *ret_status)
     return pid;
 }
 
-/* Reads "pid (name) state ppid pgrp ..."; the name may hold anything, so the last parenthesis ends
- * it. Zombies are left out: their end is known already. */
+/* Reads "pid (name) state ppid pgrp ...". The name may contain anything, so it ends at the last
+ * parenthesis. Zombies are left out, because they have ended. */
 bool process_read(const char *path, struct process *ret_process)
 {
     char text[1024], state;
@@ -100,7 +100,7 @@ struct process *processes_family(pid_t ancestor, size_t *ret_count)
     size_t count, found = 0;
     struct process *list = processes_all(&count);
     struct process *family = xmalloc((count + 1) * sizeof(*family));
-    /* Each member brings its children; a process has one parent, so none comes twice. */
+    /* Each member adds its children. A process has one parent, so no process comes twice. */
     for (size_t parents = 0; parents <= found; parents++) {
         pid_t parent = parents ? family[parents - 1].pid : ancestor;
         for (size_t i = 0; i < count; i++)
@@ -117,7 +117,7 @@ bool processes_is_srun(const struct process *process)
     return strcmp(process->name, "srun") == 0;
 }
 
-/* Whether it does something of its own at a signal, and does not just die. */
+/* Whether the process has a handler for the signal, and so does not just die. */
 static bool processes_catches(pid_t pid, int number)
 {
     char path[64], line[256];
@@ -147,8 +147,8 @@ static bool processes_waits_for_srun(const struct process *family, size_t count,
     return false;
 }
 
-/* Whether the signal would end an srun, or a shell that waits for one: as a batch script's does,
- * that lives on until the program under srun has saved. */
+/* Whether the signal would end an srun, or a shell that waits for an srun. The shell of a batch
+ * script behaves the same way: it lives on until the program under srun has saved. */
 static bool processes_is_spared(const struct process *family, size_t count, size_t member,
                                 int number)
 {
@@ -156,7 +156,7 @@ static bool processes_is_spared(const struct process *family, size_t count, size
            (processes_is_srun(&family[member]) || !processes_catches(family[member].pid, number));
 }
 
-/* Signals the descendants in `group`, or all for 0. */
+/* Signals the descendants in `group`. 0 means all descendants. */
 static unsigned processes_signal(pid_t group, int number)
 {
     size_t count;

@@ -1,4 +1,4 @@
-/* Finding the processes of steps: by their environments, else by slurmstepd. */
+/* Finds the processes of steps by their environments, or by slurmstepd. */
 #include "worker/process/steps.h"
 
 #include "lib/file.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 
 enum {
-    STEPS_ENVIRONMENT_MAX = 4 << 20, /* the kernel's limit is 6 MiB, arguments included */
+    STEPS_ENVIRONMENT_MAX = 4 << 20, /* the kernel allows 6 MiB, with arguments */
     STEPS_LINE_MAX = 1 << 20,
-    STEPS_NUMBER_END = 0x7fffffff /* Slurm's own steps have higher ones: slurm.h */
+    STEPS_NUMBER_END = 0x7fffffff /* Slurm's own steps have higher numbers (slurm.h) */
 };
 
-#define STEPS_SLURMSTEPD "slurmstepd" /* as its process is called */
+#define STEPS_SLURMSTEPD "slurmstepd" /* the name of its process */
 
 enum steps_word { STEPS_OTHERS, STEPS_OURS, STEPS_SILENT };
 
@@ -28,7 +28,7 @@ static bool steps_same(const char *a, const char *b)
     return a && b && text_equal(a, b);
 }
 
-/* The value of a variable in the text of /proc/PID/environ; NULL when it is not there. */
+/* Returns the value of a variable in the text of /proc/PID/environ, or NULL. */
 static const char *steps_value(const char *environment, size_t size, const char *name)
 {
     size_t length = strlen(name);
@@ -38,14 +38,15 @@ static const char *steps_value(const char *environment, size_t size, const char 
     return NULL;
 }
 
-/* Whether it is a step that somebody's srun has made, and not Slurm's own one for the batch script,
- * in which the lead is. Since Slurm 26.05 that has a number too: -5, as one of 32 bits. */
+/* Whether an srun has made the step. Slurm itself makes the step of the batch script, which the
+ * lead is in. Since Slurm 26.05 that step has a number, too: -5 as an unsigned number of 32 bits.
+ */
 static bool steps_is_sruns(const char *step)
 {
     return step && strtoll(step, NULL, 10) >= 0 && strtoll(step, NULL, 10) < STEPS_NUMBER_END;
 }
 
-/* What an environment says of whose its process is. */
+/* What an environment says about the owner of its process. */
 static enum steps_word steps_judge(const char *environment, size_t size, const char *run_dir)
 {
     const char *job = steps_value(environment, size, "SLURM_JOB_ID");
@@ -55,7 +56,7 @@ static enum steps_word steps_judge(const char *environment, size_t size, const c
     const char *token = steps_value(environment, size, "PHASED_JOB");
     bool is_run = run ? text_equal(run, run_dir) : !getenv(STEPS_SHARED_VARIABLE);
     if (token && getenv("PHASED_JOB") && !text_equal(token, getenv("PHASED_JOB")))
-        is_run = false; /* another Slurm on this machine gives out the same ids */
+        is_run = false; /* another Slurm on this machine may use the same ids */
     if (!job || !node || !step)
         return STEPS_SILENT;
     bool is_ours = steps_is_sruns(step) && is_run && !steps_same(step, getenv("SLURM_STEP_ID")) &&
@@ -68,7 +69,7 @@ static enum steps_word steps_ask(const struct process *process, const char *run_
 {
     char path[64], *environment = NULL;
     size_t size = 0;
-    enum steps_word word = STEPS_SILENT; /* where it cannot be read, too */
+    enum steps_word word = STEPS_SILENT; /* also if it cannot be read */
     (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)process->pid); /* fits */
     if (file_read(path, STEPS_ENVIRONMENT_MAX, &environment, &size, NULL) == 0)
         word = steps_judge(environment, size, run_dir);
@@ -76,8 +77,9 @@ static enum steps_word steps_ask(const struct process *process, const char *run_
     return word;
 }
 
-/* Whether it is the slurmstepd of another step of this job that somebody's srun has made. It shows
- * itself as "slurmstepd: [JOB.STEP]", or "[JOB.STEP+0]"; Slurm's own steps have names there. */
+/* Whether the process is the slurmstepd of another step of this job that an srun has made. Its
+ * command line is "slurmstepd: [JOB.STEP]" or "[JOB.STEP+0]". Slurm's own steps have names there.
+ */
 static bool steps_is_stepd(const struct process *process)
 {
     char path[64], *line = NULL, *end, step[32];
@@ -105,9 +107,9 @@ static const struct process *steps_find(const struct process *list, size_t count
     return NULL;
 }
 
-/* Whether the process is in the group of one that slurmstepd has started; all of a step are in one
- * group but for those that have left it. Where /proc hides the processes of others (hidepid),
- * slurmstepd is the parent that is not to be seen. */
+/* Whether the process is in the group of a process that slurmstepd has started. All processes of a
+ * step are in one group, except those that have left it. If /proc hides the processes of other
+ * users (hidepid), slurmstepd is the parent that cannot be seen. */
 static bool steps_is_meant(const struct process *all, size_t all_count, const struct process *list,
                            size_t count, const struct process *process)
 {
@@ -120,8 +122,9 @@ static bool steps_is_meant(const struct process *all, size_t all_count, const st
     return false;
 }
 
-/* Adds those below one slurmstepd whose environments say nothing. It may have forked one that has
- * not become its program yet: that has its name. */
+/* Adds the processes below one slurmstepd whose environments say nothing. slurmstepd may have
+ * forked a process that has not become its program yet. Such a process has the name of slurmstepd.
+ */
 static void steps_add_silent(pid_t stepd, const char *run_dir, const struct process *all,
                              size_t all_count, struct process *list, size_t *count)
 {
@@ -136,7 +139,7 @@ static void steps_add_silent(pid_t stepd, const char *run_dir, const struct proc
     free(family);
 }
 
-/* The processes among all that are of steps of the run; the caller's to free(). */
+/* Returns the processes that belong to steps of the run. The caller frees the list. */
 static struct process *steps_list(const char *run_dir, const struct process *all, size_t all_count,
                                   size_t *ret_count)
 {

@@ -1,4 +1,4 @@
-/* Metrics of GPUs. */
+/* Makes metrics from samples of GPUs. */
 #include "worker/telemetry/gpu_metrics.h"
 
 #include "worker/clock.h"
@@ -16,7 +16,8 @@ static double gb_of_mib(double mib)
     return mib * 1048576 / 1e9;
 }
 
-/* The values of a second, or of several brought together; NaN where no GPU tells. */
+/* Computes the metrics of a second, or of the mean of several seconds. NaN: no GPU has the value.
+ */
 static void gpu_metrics_values(const struct gpu_second *second, double *ret_values)
 {
     ret_values[0] = second_mean(second, GPU_UTIL);
@@ -29,7 +30,7 @@ static void gpu_metrics_tell(struct gpu_metrics *metrics)
 {
     struct extract_value values[GPU_METRICS_COUNT];
     double numbers[GPU_METRICS_COUNT];
-    struct means so_far = metrics->so_far; /* these may go on */
+    struct means so_far = metrics->so_far; /* a copy, because counting continues */
     struct gpu_second second;
     size_t count = 0;
     const struct rows *rows = metrics->rows;
@@ -47,7 +48,8 @@ static void gpu_metrics_tell(struct gpu_metrics *metrics)
     metrics->seconds = 0;
 }
 
-/* The step has moved on since the last row: what led to that row is told. */
+/* Begins a new span if the step has advanced since the last row, because that row has the values of
+ * the old step. */
 static void gpu_metrics_begin(struct gpu_metrics *metrics)
 {
     if (metrics->has_row && metrics->rows->has_row && metrics->rows->last_step != metrics->step) {
@@ -56,7 +58,7 @@ static void gpu_metrics_begin(struct gpu_metrics *metrics)
     }
 }
 
-/* Of the last ten seconds, this one included: of the GPU that was least busy in them. */
+/* Returns the mean of the last ten seconds, with this one, of the least busy GPU. */
 static double gpu_metrics_least(struct gpu_metrics *metrics, const struct gpu_second *second)
 {
     struct means means = {0};
@@ -65,7 +67,7 @@ static double gpu_metrics_least(struct gpu_metrics *metrics, const struct gpu_se
     uint64_t end = metrics->recent_count;
     for (uint64_t i = end > GPU_METRICS_EVERY_S ? end - GPU_METRICS_EVERY_S : 0; i < end; i++)
         means_add(&means, &metrics->recent[i % GPU_METRICS_EVERY_S]);
-    (void)means_take(&means, &mean); /* there is one second at least */
+    (void)means_take(&means, &mean); /* there is at least one second */
     return second_min(&mean, GPU_UTIL);
 }
 

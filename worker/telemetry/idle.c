@@ -1,4 +1,4 @@
-/* Idle GPUs. */
+/* Counts idle time. */
 #include "worker/telemetry/idle.h"
 
 #include "lib/text.h"
@@ -16,7 +16,7 @@ void idle_init(struct idle *idle, unsigned seconds)
 
 /* --- Counting --------------------------------------------------------------------------------- */
 
-/* Other GPUs than before: what was counted is of no use. */
+/* The GPUs have changed, so the old counts are dropped. */
 static void idle_begin_anew(struct idle *idle, const struct gpu_second *second)
 {
     memset(idle->gpus, 0, sizeof idle->gpus);
@@ -25,7 +25,7 @@ static void idle_begin_anew(struct idle *idle, const struct gpu_second *second)
     idle->at = idle->seconds = 0;
 }
 
-/* Over the whole window; NaN: too little of it is known. */
+/* Returns the mean of the whole window. NaN: too little of the window is known. */
 static double idle_gpu_mean(const struct idle *idle, const struct idle_gpu *gpu)
 {
     double sum = 0;
@@ -38,7 +38,7 @@ static double idle_gpu_mean(const struct idle *idle, const struct idle_gpu *gpu)
     return is_known ? sum / count : NAN;
 }
 
-/* A part is full. Returns whether the GPU has changed. */
+/* A part of the window is full. Returns whether the GPU has changed between idle and busy. */
 static bool idle_gpu_judge(const struct idle *idle, struct idle_gpu *gpu)
 {
     bool was_idle = gpu->is_idle;
@@ -57,7 +57,7 @@ static bool idle_gpu_judge(const struct idle *idle, struct idle_gpu *gpu)
 
 /* --- Telling ---------------------------------------------------------------------------------- */
 
-/* "GPU 3", "GPUs 0-3, 7", "all 8 GPUs": those that are `meant`. */
+/* Adds "GPU 3", "GPUs 0-3, 7" or "all 8 GPUs": the GPUs in `meant`. */
 static void idle_add_names(const struct idle *idle, const bool *meant, struct text *text)
 {
     struct text list = {0};
@@ -87,7 +87,7 @@ static void idle_add_time(uint64_t seconds, struct text *text)
               is_long ? "min" : "s");
 }
 
-/* Of those that have changed, the ones that `are_idle` now. */
+/* Adds the GPUs that have changed, and that are idle now if `are_idle`, or else busy. */
 static void idle_tell(const struct idle *idle, const bool *changed, bool are_idle,
                       struct text *text)
 {

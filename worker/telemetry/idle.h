@@ -1,9 +1,10 @@
-/* Whether GPUs that a run holds do nothing. Pure: it is told each second, and counts.
+/* Whether the GPUs of a run do nothing. This module is pure: it takes the value of each second, and
+ * counts.
  *
- * A GPU is idle when it was busy for less than 5 % of the last `idle` seconds of samples, on the
- * mean: so a program that wakes it once a minute does not hide it. It works again when a tenth of
- * that time has passed in which it was busier. Seconds without a sample, or in which the GPU does
- * not tell its utilisation, are not counted at all: of a driver that is silent nothing is known. */
+ * A GPU is idle if it was busy for less than 5 % of the last `idle` seconds of samples, on average.
+ * So a program that wakes the GPU once a minute does not hide the idleness. The GPU works again
+ * when it was busier during a tenth of that time. Seconds without a sample, or without a
+ * utilisation, are not counted, because a silent driver tells nothing. */
 #ifndef PHASED_WORKER_TELEMETRY_IDLE_H
 #define PHASED_WORKER_TELEMETRY_IDLE_H
 
@@ -13,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    IDLE_PARTS = 10,    /* of the window, which moves on by one at a time */
+    IDLE_PARTS = 10,    /* of the window, which moves on by one part */
     IDLE_TELL_MAX = 10, /* messages in one run */
 };
 
@@ -22,25 +23,25 @@ enum {
 struct idle_gpu {
     double sums[IDLE_PARTS];
     unsigned counts[IDLE_PARTS];
-    unsigned parts; /* that were seen, up to those of the window */
+    unsigned parts; /* parts with samples, at most those of the window */
     bool is_idle;
-    uint64_t idle_s; /* how long it has been, by samples */
+    uint64_t idle_s; /* counted in samples */
 };
 
 struct idle {
     unsigned parts, part_s; /* of the window; 0: nothing is watched */
-    unsigned at, seconds;   /* the part that is being filled, and how far it is */
+    unsigned at, seconds;   /* the current part, and the seconds in it */
     unsigned told;
     unsigned count;
-    unsigned numbers[SECOND_GPUS_MAX]; /* NVML's, of the second before */
+    unsigned numbers[SECOND_GPUS_MAX]; /* NVML's numbers in the last second */
     struct idle_gpu gpus[SECOND_GPUS_MAX];
 };
 
-/* 0 seconds: never. */
+/* 0 seconds: GPUs are never idle. */
 void idle_init(struct idle *idle, unsigned seconds);
 
-/* A second has passed. Returns what is to be told to people, the caller's to free: which GPUs have
- * become idle, or work again; NULL mostly. */
+/* Takes the values of one second. Returns a message for people if GPUs have become idle or work
+ * again, otherwise NULL. The caller frees the text. */
 char *idle_add(struct idle *idle, const struct gpu_second *second);
 
 #endif

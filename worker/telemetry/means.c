@@ -1,4 +1,4 @@
-/* Means of seconds. */
+/* Combines seconds. */
 #include "worker/telemetry/means.h"
 
 #include <math.h>

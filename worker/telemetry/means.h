@@ -1,20 +1,20 @@
-/* Seconds of GPUs brought together into one: means, the highest of memory and temperatures, all
- * bits that were set, the newest of counters. A value that was absent in some of the seconds is
- * taken from the others. */
+/* Combines several seconds of GPUs into one: means, the maximum of memory and temperatures, all
+ * bits that were set, the newest counters. If a value is absent in some seconds, the other seconds
+ * give it. */
 #ifndef PHASED_WORKER_TELEMETRY_MEANS_H
 #define PHASED_WORKER_TELEMETRY_MEANS_H
 
 #include "worker/telemetry/second.h"
 
 struct means {
-    unsigned seconds;      /* that were added */
-    struct gpu_second sum; /* or what stands for it */
+    unsigned seconds;      /* added seconds */
+    struct gpu_second sum; /* sums, maxima, bits and counters */
     unsigned counts[GPU_COLUMN_COUNT][SECOND_GPUS_MAX];
 };
 
-/* `means` is zero-initialised. All seconds are of the same GPUs; others begin anew. */
+/* `means` is zero-initialised. Seconds of other GPUs begin a new mean. */
 void means_add(struct means *means, const struct gpu_second *second);
-/* Gives what was added, and begins anew. False when that is nothing. */
+/* Returns the combined seconds, and begins a new mean. False: no second was added. */
 bool means_take(struct means *means, struct gpu_second *ret_second);
 
 #endif

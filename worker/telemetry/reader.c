@@ -1,4 +1,4 @@
-/* Reading GPUs. */
+/* Reads GPUs through NVML. */
 #include "worker/telemetry/reader.h"
 
 #include "lib/error.h"
@@ -18,10 +18,10 @@ struct reader_gpu {
     unsigned number;
     void *device;
     bool is_lost;
-    double xid;                   /* NaN: none yet */
+    double xid;                   /* NaN: there was none */
     void *gpm_before, *gpm_after; /* samples of counters; NULL: not supported */
     bool has_before;
-    double *values[GPU_COLUMN_COUNT]; /* in the second that is being read */
+    double *values[GPU_COLUMN_COUNT]; /* in the current second */
 };
 
 struct reader {
@@ -30,10 +30,10 @@ struct reader {
     void *events; /* or NULL */
     unsigned count;
     struct reader_gpu gpus[SECOND_GPUS_MAX];
-    struct nvml_gpm_metrics gpm; /* too large for a stack */
+    struct nvml_gpm_metrics gpm; /* too large for the stack */
 };
 
-/* Any call may be the first to find that the GPU is gone. */
+/* Any call may be the first that finds a lost GPU. */
 static bool reader_ok(struct reader *reader, struct reader_gpu *gpu, int status)
 {
     bool is_lost = status == NVML_GPU_IS_LOST || status == NVML_RESET_REQUIRED;
@@ -54,7 +54,7 @@ static bool reader_has_uuid(struct reader *reader, void *device, const char *ite
            size >= strlen("GPU-x") && strncmp(uuid, item, size) == 0;
 }
 
-/* Whether the list names this GPU: by its number, or as much of its UUID as tells it apart. */
+/* Whether the list names this GPU, by its number or by a unique beginning of its UUID. */
 static bool reader_is_meant(struct reader *reader, const char *devices, unsigned number,
                             void *device)
 {
@@ -80,7 +80,7 @@ static void reader_open_gpm(struct reader *reader, struct reader_gpu *gpu)
         return;
     void *before = NULL, *after = NULL;
     if (nvml->gpm_new(&before) != NVML_SUCCESS || nvml->gpm_new(&after) != NVML_SUCCESS)
-        return; /* never freed: the process ends with the reader */
+        return; /* never freed, because the process ends with the reader */
     gpu->gpm_before = before;
     gpu->gpm_after = after;
 }
@@ -95,7 +95,7 @@ static void reader_open_gpus(struct reader *reader, const char *devices, unsigne
         struct reader_gpu *gpu = &reader->gpus[reader->count];
         *gpu = (struct reader_gpu){.number = number, .xid = NAN};
         int status = nvml->handle(number, &gpu->device);
-        /* One that is lost is ours only where all are: nothing can be asked of it. */
+        /* A lost GPU cannot be asked for its UUID. It counts only if there is no list. */
         if (status == NVML_SUCCESS ? !reader_is_meant(reader, devices, number, gpu->device)
                                    : devices != NULL)
             continue;
@@ -149,7 +149,7 @@ void reader_close(struct reader *reader)
     free(reader);
 }
 
-/* The newer version counts as used only what programs use. */
+/* In the newer version, the memory in use is only that of programs. */
 static int reader_memory(const struct nvml *nvml, void *device, unsigned long long *ret_used,
                          unsigned long long *ret_total)
 {
@@ -166,7 +166,8 @@ static int reader_memory(const struct nvml *nvml, void *device, unsigned long lo
 
 static void reader_append(json_t *list, json_t *value)
 {
-    json_array_append_new(list, value ? value : json_null()); /* also what is not UTF-8 */
+    json_array_append_new(
+        list, value ? value : json_null()); /* null also stands for text that is not UTF-8 */
 }
 
 json_t *reader_devices(const struct reader *reader)
@@ -251,7 +252,7 @@ static void reader_read_errors(struct reader *reader, struct reader_gpu *gpu)
     *gpu->values[GPU_XID] = gpu->xid;
 }
 
-/* GPM compares the counters of two moments: now, and a second ago. */
+/* GPM compares the counters of two moments: a second ago, and now. */
 static void reader_read_gpm(struct reader *reader, struct reader_gpu *gpu)
 {
     static const struct {

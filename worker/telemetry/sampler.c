@@ -1,4 +1,4 @@
-/* The sampler. It has one thread, in which a call into the driver may stay for ever. */
+/* The sampler. It has one thread, because a call into the driver may block for ever. */
 #include "worker/telemetry/sampler.h"
 
 #include "lib/error.h"
@@ -20,11 +20,11 @@
 enum { SAMPLER_EVERY_MS = 1000 };
 
 struct sampler {
-    unsigned seconds; /* 0: for ever */
+    unsigned seconds; /* 0: no end */
     const char *nvml, *devices;
     bool is_detached;
     int output;
-    bool is_over; /* nobody reads */
+    bool is_over; /* the output has no reader */
 };
 
 static const char sampler_usage[] =
@@ -59,7 +59,7 @@ static void sampler_xid(void *context, unsigned gpu, unsigned number)
     sampler_print(context, json_pack("{s:i, s:i}", "xid", (int)number, "gpu", (int)gpu));
 }
 
-/* Waits for the next second, or for the end of standard input, which is the agent's. */
+/* Waits for the next second, or for the end of standard input, which the agent closes. */
 static void sampler_wait(struct sampler *sampler, int64_t until_ms)
 {
     int64_t left_ms;
@@ -81,7 +81,7 @@ static void sampler_run(struct sampler *sampler, struct reader *reader)
         reader_read(reader, &second);
         second.time_s = clock_calendar_s();
         sampler_print(sampler, second_to_json(&second, SECOND_EXACT));
-        /* What was missed is not caught up with. */
+        /* Missed seconds are skipped. */
         int64_t now_ms = clock_steady_ms();
         next_ms += SAMPLER_EVERY_MS;
         if (next_ms < now_ms)
@@ -89,8 +89,8 @@ static void sampler_run(struct sampler *sampler, struct reader *reader)
     }
 }
 
-/* The driver's library may print: not into what is read as lines. And a process that hangs in the
- * kernel must not hold open what srun waits for. */
+/* The driver's library may print, and its text must not mix with the lines of the sampler. srun
+ * waits for its open pipes, so a process that is stuck in the kernel must not hold them. */
 static int sampler_keep_output(struct sampler *sampler)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -101,8 +101,8 @@ static int sampler_keep_output(struct sampler *sampler)
     return 0;
 }
 
-/* Returns in the process that goes on; the one that was started ends at once, and what it leaves
- * is no child of who started it. */
+/* Returns in the process that continues. The process that was started ends at once, so the sampler
+ * is no child of the caller. */
 static int sampler_detach(void)
 {
     static const int deaf[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
@@ -112,11 +112,11 @@ static int sampler_detach(void)
     if (child > 0)
         _exit(0);
     for (size_t i = 0; i < sizeof deaf / sizeof *deaf; i++)
-        (void)signal(deaf[i], SIG_IGN); /* cannot fail for these */
+        (void)signal(deaf[i], SIG_IGN); /* cannot fail for these signals */
     return 0;
 }
 
-/* Returns -1 when the sampler can go on, otherwise the status to exit with. */
+/* Returns -1 if the sampler can continue, otherwise the exit status. */
 static int sampler_options(struct sampler *sampler, char **words)
 {
     const struct option_rule rules[] = {

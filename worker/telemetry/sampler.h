@@ -1,18 +1,19 @@
-/* `phase-worker gpus`: prints what the GPUs do, a line of JSON a second. For the agent
- * (worker/telemetry/watch.h), and for people.
+/* `phase-worker gpus`: prints what the GPUs do, a line of JSON each second. The agent uses it
+ * (worker/telemetry/watch.h), and people may, too.
  *
- *   {"pid": 4711}                         when detached, before the driver is asked anything
- *   {"devices": {...}}                    as reader_devices()
+ *   {"pid": 4711}                         if detached, before the driver is asked
+ *   {"devices": {...}}                    see reader_devices()
  *   {"time": ..., "gpus": [...], ...}     a second (worker/telemetry/second.h)
  *   {"lost": 3, "why": "GPU is lost"}
  *   {"xid": 79, "gpu": 3}
- *   {"absent": "..."}, {"trouble": "..."}  there is no driver; it fails: the last line */
+ *   {"absent": "..."}, {"trouble": "..."}  the last line: there is no driver, or the driver fails
+ */
 #ifndef PHASED_WORKER_TELEMETRY_SAMPLER_H
 #define PHASED_WORKER_TELEMETRY_SAMPLER_H
 
-/* `words` are those after "gpus". With --detach the process goes on as a child of nobody, ignores
- * the signals of the step, and ends when its standard input ends. Returns the exit status: 0, 1
- * without GPUs, 2 for wrong usage. */
+/* `words` are the arguments after "gpus". With --detach the sampler continues as nobody's child,
+ * ignores the signals of the step, and ends at the end of its standard input. Returns the exit
+ * status: 0; 1 without GPUs; 2 for wrong usage. */
 int sampler_main(char **words);
 
 #endif

@@ -1,4 +1,4 @@
-/* One second of GPUs, to and from JSON. */
+/* Converts a second to JSON and back. */
 #include "worker/telemetry/second.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ double second_max(const struct gpu_second *second, enum gpu_column column)
 {
     double max = NAN;
     for (unsigned gpu = 0; gpu < second->count; gpu++)
-        max = fmax(max, second->values[column][gpu]); /* of a number and a NaN, the number */
+        max = fmax(max, second->values[column][gpu]); /* fmax() of a number and NaN is the number */
     return max;
 }
 

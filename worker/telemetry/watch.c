@@ -1,4 +1,4 @@
-/* Watching the GPUs from the agent. */
+/* Runs the sampler, and journals its samples. */
 #include "worker/telemetry/watch.h"
 
 #include "lib/error.h"
@@ -18,27 +18,27 @@ enum {
     WATCH_LINE_MAX = 65536,
     WATCH_MESSAGE_SIZE = 256,
     WATCH_LOOK_MS = 1000,
-    WATCH_FIRST_MS = 90000, /* the driver may take long to wake eight GPUs up */
+    WATCH_FIRST_MS = 90000, /* the driver may take long to wake up eight GPUs */
     WATCH_SILENCE_MS = 10000,
     WATCH_LATEST_MS = 5000,
     WATCH_LAST_SECONDS = 60,
-    WATCH_FINE_S = 10, /* of an entry, ... */
+    WATCH_FINE_S = 10, /* of an entry at first */
     WATCH_FINE_FOR_MS = 600000,
-    WATCH_COARSE_S = 60, /* ... and later */
+    WATCH_COARSE_S = 60, /* of an entry later */
 };
 
 struct watch {
     struct watch_options options;
-    struct child *child; /* the sampler; it ends when its standard input does */
+    struct child *child; /* the sampler, which ends with its standard input */
     uv_timer_t timer;
-    pid_t pid;                  /* the sampler's; 0: not told yet */
+    pid_t pid;                  /* of the sampler; 0: unknown yet */
     int64_t began_ms, heard_ms; /* on the steady clock */
     bool has_second, is_silent, is_over;
     struct means means;
-    int64_t from_s; /* of what is in them */
+    int64_t from_s; /* the start of the current span */
     unsigned span_s;
-    struct gpu_second last[WATCH_LAST_SECONDS]; /* a ring */
-    unsigned last_count, last_at;               /* `last_at` is the newest */
+    struct gpu_second last[WATCH_LAST_SECONDS]; /* a ring buffer */
+    unsigned last_count, last_at;               /* `last_at` is the index of the newest */
 };
 
 static void watch_warn_text(struct watch *watch, const char *message)
@@ -59,7 +59,7 @@ watch_warn(struct watch *watch, const char *format, ...)
     watch_warn_text(watch, message);
 }
 
-/* The same of what may be why the run fails. */
+/* Warns of something that may be why the run fails. */
 static void __attribute__((format(printf, 2, 3)))
 watch_fault(struct watch *watch, const char *format, ...)
 {
@@ -99,10 +99,10 @@ void watch_tell_last_minute(struct watch *watch)
         watch_tell(watch, second, (int64_t)floor(second->time_s), 1);
     }
     if (watch)
-        watch->last_count = 0; /* they are told once */
+        watch->last_count = 0; /* so that they are written once */
 }
 
-/* Spans begin at whole multiples of their length, so that those of all nodes lie side by side. */
+/* A span begins at a multiple of its length, so that the spans of all nodes are parallel. */
 static void watch_add(struct watch *watch, const struct gpu_second *second)
 {
     watch->has_second = true;
@@ -183,7 +183,7 @@ static void watch_line(void *context, const char *line, size_t size)
 static void watch_ended(void *context, const struct child_end *end)
 {
     struct watch *watch = context;
-    (void)end; /* the sampler is nobody's child: how it ended is not known */
+    (void)end; /* the sampler is nobody's child, so its status is unknown */
     if (!watch->is_over)
         watch_warn(watch, "GPUs are not sampled any more: the process that did it ended");
     watch->is_over = true;
@@ -250,7 +250,8 @@ void watch_close(struct watch *watch)
 {
     if (!watch)
         return;
-    /* Its pipe is open, so the number is still its own. In the kernel even this does not end it. */
+    /* Its pipe is open, so the pid is still its own. A sampler that is stuck in the kernel survives
+     * this. */
     if (watch->is_silent && !watch->is_over && watch->pid > 0)
         (void)kill(watch->pid, SIGKILL);
     child_close(watch->child);

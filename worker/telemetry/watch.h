@@ -1,14 +1,13 @@
-/* The agent's side of telemetry: a sampler, `phase-worker gpus`, reads the node's GPUs every
- * second, and what it tells goes to the journal and to whoever asks.
+/* The agent's side of telemetry. The sampler, `phase-worker gpus`, reads the node's GPUs every
+ * second. Its samples go to the journal and to the owner.
  *
- * The sampler is a process of its own, because a call into the driver of a wedged GPU may never
- * return; and it is no descendant of the agent, which counts those to know when a run is over. It
- * ends when the agent closes its pipe. When it is silent, or cannot work, that is told once as a
- * warning, and the run goes on without samples. On a node without a driver there is nothing to
- * tell.
+ * The sampler is a separate process, because a call into the driver of a wedged GPU may block for
+ * ever. It is no descendant of the agent, because a run is over when the agent has no descendant.
+ * It ends when the agent closes its pipe. If it is silent or cannot work, a warning says so once,
+ * and the run continues without samples. On a node without a driver there are no samples.
  *
- * Into the journal go, as `sample` entries: means of 10 s during the first ten minutes, then of a
- * minute; and, when the owner asks, the last minute second by second (watch_tell_last_minute). */
+ * The journal gets entries `sample`: means of 10 s during the first ten minutes, then of a minute.
+ * The owner can also ask for the last minute second by second (watch_tell_last_minute). */
 #ifndef PHASED_WORKER_TELEMETRY_WATCH_H
 #define PHASED_WORKER_TELEMETRY_WATCH_H
 
@@ -20,34 +19,36 @@ struct error;
 struct journal;
 struct watch;
 
-/* All borrowed until watch_close(), but for the last two. */
+/* All members except the last two are borrowed until watch_close(). */
 struct watch_options {
     uv_loop_t *loop;
     struct journal *journal;
-    /* Each second. May be NULL. */
+    /* Called each second. May be NULL. */
     void (*second)(void *context, const struct gpu_second *second);
-    /* The GPUs' model, once, as the driver names it. May be NULL. */
+    /* Called once, with the model of the GPUs in the words of the driver. May be NULL. */
     void (*model)(void *context, const char *model);
-    /* The driver told of a fault of a GPU; `line` is the warning in the journal. May be NULL. */
+    /* The driver has reported a fault of a GPU. `line` is the warning in the journal. May be NULL.
+     */
     void (*fault)(void *context, const char *line);
     void *context;
     const char *program; /* path of phase-worker */
-    /* Of the ranks: what finds the driver for them finds it for the sampler. */
+    /* of the ranks, so that the sampler finds the same driver */
     char *const *environment;
 };
 
-/* Before the ranks start: the process is for a moment no subreaper. */
+/* Call it before the ranks start: for a moment, the process is no subreaper. */
 int watch_open(const struct watch_options *options, struct watch **ret_watch, struct error *err);
 
-/* The newest second; NULL when none came in the last five. Borrowed until the loop goes on. */
+/* Returns the newest second. NULL: no second came in the last five seconds. Borrowed until the loop
+ * continues. */
 const struct gpu_second *watch_latest(const struct watch *watch);
 
-/* Writes the mean of what was not yet a whole one: the run is over. */
+/* The run is over. Writes the mean of the last, incomplete span. */
 void watch_tell_rest(struct watch *watch);
-/* Writes the last seconds, up to 60, one by one: of a run that did not end well. */
+/* The run did not end well. Writes the last seconds, up to 60, one by one. */
 void watch_tell_last_minute(struct watch *watch);
 
-/* Ends the sampler; frees in the loop. Accepts NULL. */
+/* Ends the sampler. Frees in the loop. Accepts NULL. */
 void watch_close(struct watch *watch);
 
 #endif
