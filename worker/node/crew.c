@@ -24,7 +24,7 @@
 enum {
     CREW_LEFTOVER_MS = 2000,
     CREW_HOLD_MS = 300,
-    CREW_TELL_MS = 50,          /* between two looks for successes to report, after the first one */
+    CREW_REPORT_MS = 50,        /* between two looks for successes to report, after the first one */
     CREW_EXPECT_MS = 1000,      /* for Slurm's signal to reach all nodes */
     CREW_TERM_MS = 5000,        /* between TERM and KILL, but at most half of the time to stop */
     CREW_KILL_AGAIN_MS = 200,   /* KILL is repeated for processes that were forked meanwhile */
@@ -57,7 +57,7 @@ struct crew {
     const struct crew_rank *failed;
     bool is_held;    /* the failure is not reported yet */
     unsigned untold; /* successes that are not reported yet */
-    uv_timer_t ladder, holder, expecter, teller;
+    uv_timer_t ladder, holder, expecter, reporter;
     int64_t kill_ms; /* when KILL is due, or was sent first */
     unsigned handles;
     uint64_t printed; /* pieces of output */
@@ -92,7 +92,7 @@ static void crew_go(struct crew *crew)
     uv_timer_stop(&crew->ladder);
     uv_timer_stop(&crew->holder);
     uv_timer_stop(&crew->expecter);
-    uv_timer_stop(&crew->teller);
+    uv_timer_stop(&crew->reporter);
     for (unsigned i = 0; i < crew->count; i++)
         crew_close_output(&crew->members[i]);
     crew->options.gone(crew->options.context);
@@ -243,7 +243,7 @@ static void crew_hold_done(uv_timer_t *timer)
 }
 
 /* Reports the successes that were held back long enough. */
-static void crew_tell_done(uv_timer_t *timer)
+static void crew_report_done(uv_timer_t *timer)
 {
     struct crew *crew = timer->data;
     int64_t now_ms = clock_steady_ms();
@@ -258,7 +258,7 @@ static void crew_tell_done(uv_timer_t *timer)
             crew->options.succeeded(crew->options.context, &member->rank);
     }
     if (crew->untold)
-        uv_timer_start(&crew->teller, crew_tell_done, CREW_TELL_MS, 0);
+        uv_timer_start(&crew->reporter, crew_report_done, CREW_REPORT_MS, 0);
     crew_check(crew);
 }
 
@@ -269,7 +269,7 @@ static void crew_hold_success(struct crew *crew, struct crew_member *member)
     member->is_untold = true;
     member->ended_ms = clock_steady_ms();
     if (crew->untold++ == 0)
-        uv_timer_start(&crew->teller, crew_tell_done, CREW_HOLD_MS, 0);
+        uv_timer_start(&crew->reporter, crew_report_done, CREW_HOLD_MS, 0);
 }
 
 /* Whether the signal is one that the processes were sent to stop. */
@@ -393,7 +393,7 @@ static struct crew *crew_new(const struct crew_options *options)
     struct crew *crew = xcalloc(1, sizeof(*crew));
     crew->members = xcalloc(options->count, sizeof(*crew->members));
     crew->options = *options;
-    uv_timer_t *const timers[] = {&crew->ladder, &crew->holder, &crew->expecter, &crew->teller};
+    uv_timer_t *const timers[] = {&crew->ladder, &crew->holder, &crew->expecter, &crew->reporter};
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
         uv_timer_init(options->loop, timers[i]);
         timers[i]->data = crew;
@@ -521,5 +521,5 @@ void crew_close(struct crew *crew)
     uv_close((uv_handle_t *)&crew->ladder, crew_timer_closed);
     uv_close((uv_handle_t *)&crew->holder, crew_timer_closed);
     uv_close((uv_handle_t *)&crew->expecter, crew_timer_closed);
-    uv_close((uv_handle_t *)&crew->teller, crew_timer_closed);
+    uv_close((uv_handle_t *)&crew->reporter, crew_timer_closed);
 }

@@ -50,8 +50,8 @@ unsigned processes_signal_all(int number);
  * hit a foreign process when the number of an ended group is in use again. */
 unsigned processes_signal_group(pid_t group, int number);
 
-/* Kills all descendants, also those that are forked meanwhile. Returns when none are left, or after
- * about 10 s, because a process may be stuck in the kernel. */
+/* Kills all descendants, also those that are forked meanwhile. Returns when no descendant is left,
+ * or after about 10 s, because a process may be stuck in the kernel. */
 void processes_end_all(void);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Each file is made once (lib/file.h), which one of several wins, also on NFS; without links by
  * O_EXCL.
- * None is ever replaced or removed: a number that was free again could be claimed by a lead that
+ * No file is ever replaced or removed: a number that was free again could be claimed by a lead that
  * has looked at the one before it long ago, while another holds a higher one. */
 #ifndef PHASED_WORKER_PROTOCOL_PHASE_CLAIM_H
 #define PHASED_WORKER_PROTOCOL_PHASE_CLAIM_H
