@@ -7,6 +7,7 @@
 #include "daemon/loop/crash.h"
 #include "daemon/loop/log.h"
 #include "daemon/loop/loop.h"
+#include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/configuration.h"
 #include "daemon/slurm/slurm_cluster.h"
@@ -212,6 +213,7 @@ static int open_parts(struct daemon *daemon, const struct options *options, int6
         .home = &daemon->home,
         .store = daemon->store,
         .worker = daemon->worker,
+        .rooms = daemon_rooms,
         .fenced = on_fenced,
         .arg = daemon,
     };

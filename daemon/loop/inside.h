@@ -8,7 +8,6 @@
 #include "daemon/loop/loop.h"
 #include "daemon/loop/map.h"
 #include "daemon/loop/month.h"
-#include "daemon/loop/notify.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
 #include "daemon/loop/queue.h"
@@ -67,7 +66,6 @@ struct loop {
     struct queue queued;
     struct month month;
     struct budget_lifts lifts;
-    struct notify notify;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
     int64_t budget_ms;  /* when budgets are looked at next */
@@ -78,7 +76,9 @@ struct loop {
     uv_check_t check;
     uv_timer_t alarm;
     uv_async_t wake;
-    unsigned handles_open;
+    struct loop_place *places;
+    size_t place_count;
+    unsigned holds;
     bool is_closing;
     void (*closed)(void *arg);
     void *closed_arg;
@@ -86,11 +86,15 @@ struct loop {
 
 /* --- loop.c ----------------------------------------------------------------------------------- */
 
-/* One handle of it is closed; with the last one it is freed. */
-void loop_handle_closed(struct loop *loop);
 void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
 struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
                                      struct workflow **ret_workflow);
+
+/* --- rooms.c ---------------------------------------------------------------------------------- */
+
+void rooms_open(struct loop *loop);
+void rooms_close(struct loop *loop);
+void rooms_free(struct loop *loop);
 
 /* --- owner.c ---------------------------------------------------------------------------------- */
 

@@ -16,7 +16,6 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/log.c daemon/loop/log.h \
 	daemon/loop/loop.c daemon/loop/loop.h \
 	daemon/loop/map.c daemon/loop/map.h \
-	daemon/loop/notify.c daemon/loop/notify.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
 	daemon/loop/model_of.c daemon/loop/model_of.h \
@@ -35,6 +34,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/command.c \
 	daemon/loop/reuse.c daemon/loop/reuse.h \
 	daemon/loop/results.c \
+	daemon/loop/rooms.c \
 	daemon/loop/resume.c daemon/loop/resume.h \
 	daemon/loop/search.c daemon/loop/search.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \

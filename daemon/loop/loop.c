@@ -324,7 +324,6 @@ static void on_alarm(uv_timer_t *timer)
     unheard_look(loop, now_ms);
     ageing_look(loop, now_ms);
     budget_look(loop, now_ms);
-    notify_look(loop, now_ms);
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
         now_ms - loop->time_ms < TIME_STEP_MS)
         return; /* the turn that follows does the rest */
@@ -354,7 +353,7 @@ static void set_alarm(struct loop *loop)
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
         due_ms = earlier(due_ms, earlier(loop->unheard_ms, loop->ageing_ms));
-        due_ms = earlier(due_ms, earlier(loop->budget_ms, loop->notify.look_ms));
+        due_ms = earlier(due_ms, loop->budget_ms);
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
@@ -446,6 +445,7 @@ static int load(struct loop *loop, struct error *err)
 static void loop_free(struct loop *loop)
 {
     uint64_t run;
+    rooms_free(loop);
     while (map_any(&loop->notes, &run))
         notes_forget(loop, run);
     map_fini(&loop->surveys);
@@ -489,9 +489,10 @@ int loop_open(const struct loop_config *config, struct loop **ret_loop, struct e
     (void)uv_check_init(config->uv, &loop->check);
     (void)uv_timer_init(config->uv, &loop->alarm);
     loop->wake.data = loop->prepare.data = loop->check.data = loop->alarm.data = loop;
-    loop->handles_open = 4;
+    loop->holds = 4;
     (void)uv_prepare_start(&loop->prepare, on_prepare);
     (void)uv_check_start(&loop->check, on_check);
+    rooms_open(loop);
     *ret_loop = loop;
     return 0;
 }
@@ -508,9 +509,14 @@ void loop_start(struct loop *loop, struct cluster *cluster)
     loop->cluster = cluster;
 }
 
-void loop_handle_closed(struct loop *loop)
+void loop_hold(struct loop *loop)
 {
-    if (--loop->handles_open > 0)
+    loop->holds++;
+}
+
+void loop_release(struct loop *loop)
+{
+    if (--loop->holds > 0)
         return;
     void (*closed)(void *) = loop->closed;
     void *arg = loop->closed_arg;
@@ -520,7 +526,7 @@ void loop_handle_closed(struct loop *loop)
 
 static void on_closed(uv_handle_t *handle)
 {
-    loop_handle_closed(handle->data);
+    loop_release(handle->data);
 }
 
 void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
@@ -529,7 +535,7 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
     loop->is_closing = true;
     loop->closed = closed;
     loop->closed_arg = arg;
-    notify_close(loop);
+    rooms_close(loop);
     survey_forget_all(loop);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
@@ -542,6 +548,11 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
 void loop_listen(struct loop *loop, const struct loop_listener *listener)
 {
     loop->listener = *listener;
+}
+
+const struct loop_config *loop_config(const struct loop *loop)
+{
+    return &loop->config;
 }
 
 struct core *loop_core(const struct loop *loop)

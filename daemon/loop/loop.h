@@ -38,6 +38,7 @@ struct cluster_result;
 struct error;
 struct home;
 struct loop;
+struct room;
 struct store;
 
 /* All borrowed, and needed until the loop is closed. */
@@ -46,6 +47,7 @@ struct loop_config {
     const struct home *home;
     struct store *store;
     const char *worker; /* the absolute path of phase-worker, on all nodes */
+    const struct room *const *rooms; /* in the order in which they are opened; NULL is the last */
     /* Once, from the loop: another daemon serves the record now. Nothing is done any more but to
      * close. */
     void (*fenced)(void *arg);
@@ -83,6 +85,29 @@ struct loop_item {
 void loop_post(struct loop *loop, const struct core_event *event);
 void loop_post_item(struct loop *loop, struct loop_item *item, const struct core_event *event);
 
+/* --- Rooms ------------------------------------------------------------------------------------ */
+
+/* A room knows a feature, of which the loop knows nothing: the loop calls it by this table, with
+ * what open() has returned. NULL: there is nothing to do; but every room has open() and free(). */
+struct room {
+    void *(*open)(struct loop *loop);
+    /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
+    unsigned every_ms;
+    void (*look)(void *state);
+    /* The loop closes. What the room waits for ends now; free() comes after the last
+     * loop_release(). */
+    void (*close)(void *state);
+    void (*free)(void *state);
+};
+
+/* The state of a room that is open. */
+void *loop_room(const struct loop *loop, const struct room *room);
+/* The next look of the room is in `in_ms`, and the others follow from there. */
+void loop_look(struct loop *loop, const struct room *room, unsigned in_ms);
+/* The loop, and the states of its rooms, live until each hold is released. For handles of libuv. */
+void loop_hold(struct loop *loop);
+void loop_release(struct loop *loop);
+
 /* --- Being told ------------------------------------------------------------------------------- */
 
 /* Who is to be told of what was committed; at most one. */
@@ -97,6 +122,7 @@ void loop_listen(struct loop *loop, const struct loop_listener *listener);
 /* --- Asking ----------------------------------------------------------------------------------- */
 
 int64_t loop_now_ms(void);
+const struct loop_config *loop_config(const struct loop *loop);
 struct core *loop_core(const struct loop *loop);
 struct store *loop_store(const struct loop *loop);
 /* Why nothing can be recorded at present; NULL: all is well. */

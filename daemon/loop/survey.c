@@ -23,7 +23,7 @@ struct survey_asker {
 static void survey_on_closed(uv_handle_t *handle)
 {
     struct survey_asker *asker = handle->data;
-    loop_handle_closed(asker->loop);
+    loop_release(asker->loop);
     free(asker);
 }
 
@@ -62,7 +62,7 @@ int loop_survey(struct loop *loop, const struct cluster_description *const *desc
     *asker =
         (struct survey_asker){.loop = loop, .key = ++loop->survey_last, .done = done, .arg = arg};
     map_put(&loop->surveys, asker->key, asker);
-    loop->handles_open++;
+    loop_hold(loop);
     asker->patience.data = asker;
     (void)uv_timer_init(loop->config.uv, &asker->patience); /* cannot fail */
     (void)uv_timer_start(&asker->patience, survey_on_impatience, SURVEY_PATIENCE_MS, 0);

@@ -5,6 +5,7 @@
 
 #include "daemon/api/inside.h"
 #include "daemon/loop/loop.h"
+#include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -184,8 +185,11 @@ static void world_open(void)
     fail_on(file_make_folders(world.home.runs, 0700, &err), &err);
     fail_on(store_open(world.home.database, world.home.runs, &world.store, &err), &err);
     (void)uv_loop_init(&world.uv);
-    const struct loop_config config = {
-        .uv = &world.uv, .home = &world.home, .store = world.store, .worker = "/bin/phase-worker"};
+    const struct loop_config config = {.uv = &world.uv,
+                                       .home = &world.home,
+                                       .store = world.store,
+                                       .worker = "/bin/phase-worker",
+                                       .rooms = daemon_rooms};
     fail_on(loop_open(&config, &world.loop, &err), &err);
     world.cluster = fake_cluster_new(folder, loop_wake, world.loop);
     loop_start(world.loop, world.cluster);

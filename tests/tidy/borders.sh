@@ -9,6 +9,7 @@ count=0
 
 # A row is a folder (or one file), then the folders that it may use beside itself. `lib/*` stands
 # for lib and all folders in it. The rows of worker are its floors: a row may use the rows above it.
+# So are the rows of daemon, which has its rooms above the loop.
 rooms() {
     cat <<'ROOMS'
 lib
@@ -30,6 +31,15 @@ worker/main.c           lib/* worker worker/protocol worker/process worker/metri
 worker/model            lib/*
 worker/preflight        lib/* worker
 worker/preflight/gpu    lib/* worker worker/preflight
+daemon                  lib/*
+daemon/core             lib/*
+daemon/slurm            lib/*
+daemon/store            lib/* daemon/core
+daemon/loop             lib/* daemon/core daemon/slurm daemon/store
+daemon/notify           lib/* daemon/core daemon/store daemon/loop
+daemon/api              lib/* daemon/core daemon/slurm daemon/store daemon/loop
+daemon/rooms.c          daemon daemon/notify
+daemon/main.c           lib/* daemon daemon/slurm daemon/store daemon/loop daemon/api
 ROOMS
 }
 
@@ -72,17 +82,27 @@ report() {
 
 includes() {
     local files
-    mapfile -t files < <(git ls-files 'lib/*.[ch]' 'cli/*.[ch]' 'worker/*.[ch]' 'worker/*.cu')
+    mapfile -t files < <(git ls-files 'lib/*.[ch]' 'cli/*.[ch]' 'worker/*.[ch]' 'worker/*.cu' 'daemon/*.[ch]')
     grep -HE '^#include "[^"]*/' "${files[@]}" |
         sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' | grep -v ' schema/'
 }
-report 'no include of lib, cli and worker crosses a border' "$(includes | breaches)"
+report 'no include crosses a border' "$(includes | breaches)"
+
+# A room of the daemon has one header for all others.
+headers() {
+    git ls-files 'daemon/*.[ch]' | xargs grep -HE '^#include "daemon/notify/' |
+        sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' |
+        awk '{ split($1, user, "/"); split($2, used, "/") }
+             user[2] != used[2] && used[3] != used[2] ".h" { print $1 " includes " $2 }'
+}
+report 'a room has one header for others' "$(headers)"
 
 # "USER USED SYMBOL" of the files that git knows, from the object files of their newest build. Where
 # several programs define a symbol of one name, the nearest definition is meant.
 calls() {
-    (cd "$build" && find lib cli worker -name '*.o' | sort | xargs nm -A -g) 2>/dev/null |
-        awk -v known="$(git ls-files 'lib/*.c' 'cli/*.c' 'worker/*.c')" '
+    (cd "$build" && find lib cli worker daemon -name '*.o' | sort | xargs nm -A -g) 2>/dev/null |
+        awk -v known="$(git ls-files 'lib/*.c' 'cli/*.c' 'worker/*.c' \
+            'daemon/*.c')" '
             function source(object,   file) {
                 file = object
                 sub(/\.o$/, ".c", file)
@@ -135,7 +155,7 @@ report_calls() {
 }
 report_calls 'the calls are found' "$(grep -qx \
     'worker/lead/step.c worker/process/child.c child_start' <<<"$all_calls" || echo 'not those of step.c')"
-report_calls 'no call of lib, cli and worker crosses a border' "$(breaches <<<"$all_calls")"
+report_calls 'no call crosses a border' "$(breaches <<<"$all_calls")"
 
 # A circle of calls between files cannot be read from below, nor be tested alone.
 circles() {

@@ -5,6 +5,7 @@
 #include "daemon/lock.h"
 #include "daemon/loop/crash.h"
 #include "daemon/loop/loop.h"
+#include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -93,6 +94,7 @@ static void serve(const struct world *world)
                                       .store = served.store,
                                       .fenced = served_is_fenced,
                                       .arg = &served,
+                                      .rooms = daemon_rooms,
                                       .worker = "/opt/phase d/bin/phase-worker"};
     if (loop_open(&loop_config, &served.loop, &err) < 0)
         die(&err);

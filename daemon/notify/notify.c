@@ -1,8 +1,8 @@
 /* Carrying out notices. */
-#include "daemon/loop/notify.h"
+#include "daemon/notify/notify.h"
 
-#include "daemon/loop/inside.h"
 #include "daemon/loop/log.h"
+#include "daemon/loop/loop.h"
 #include "daemon/store/notice.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 enum {
+    NOTIFY_EVERY_MS = 2000,
+    NOTIFY_AT_ONCE_MAX = 4,
     NOTIFY_RETRY_FIRST_MS = 15 * 1000, /* doubled each time */
     NOTIFY_RETRY_LAST_MS = 3600 * 1000,
     NOTIFY_GIVE_UP_MS = 24 * 3600 * 1000,
@@ -35,14 +37,20 @@ static const char *const notify_webhook[] = {"timeout", "-k",       "5", "30", "
 enum { ERRORS_SIZE = 4096, ERROR_MAX = 160 };
 
 /* One notice under way. */
-struct teller {
+struct notifier {
     uv_process_t process;
-    struct loop *loop;
+    struct notify *notify;
     json_t *notice;
     int errors; /* a file in memory of what it says on standard error; negative: none */
 };
 
-int64_t notify_retry_at(int64_t now_ms, unsigned tries)
+struct notify {
+    struct loop *loop;
+    struct notifier *notifiers[NOTIFY_AT_ONCE_MAX]; /* under way; NULL: none */
+};
+
+/* When a notice is due again that could not be told `tries` times, this one included. */
+static int64_t notify_retry_at(int64_t now_ms, unsigned tries)
 {
     int64_t delay_ms = NOTIFY_RETRY_FIRST_MS;
     for (unsigned i = 1; i < tries && delay_ms < NOTIFY_RETRY_LAST_MS; i++)
@@ -125,20 +133,22 @@ static void notify_record(struct loop *loop, const json_t *notice, int64_t exit_
 
 /* --- Telling ---------------------------------------------------------------------------------- */
 
-static void teller_closed(uv_handle_t *handle)
+static void notifier_closed(uv_handle_t *handle)
 {
-    struct teller *teller = handle->data;
-    json_decref(teller->notice);
-    if (teller->errors >= 0)
-        (void)close(teller->errors);
-    free(teller);
+    struct notifier *notifier = handle->data;
+    struct loop *loop = notifier->notify->loop;
+    json_decref(notifier->notice);
+    if (notifier->errors >= 0)
+        (void)close(notifier->errors);
+    free(notifier);
+    loop_release(loop);
 }
 
 /* The last line of what it said on standard error, the caller's; NULL: nothing. */
-static char *teller_said(const struct teller *teller)
+static char *notifier_said(const struct notifier *notifier)
 {
     char text[ERRORS_SIZE + 1];
-    ssize_t size = teller->errors >= 0 ? pread(teller->errors, text, ERRORS_SIZE, 0) : 0;
+    ssize_t size = notifier->errors >= 0 ? pread(notifier->errors, text, ERRORS_SIZE, 0) : 0;
     text[size > 0 ? size : 0] = '\0'; /* the rest of the file is NULs as well */
     size_t end = strlen(text);
     while (end > 0 && strchr("\r\n ", text[end - 1]))
@@ -158,18 +168,18 @@ static char *teller_said(const struct teller *teller)
     return said;
 }
 
-static void teller_exited(uv_process_t *process, int64_t exit_code, int signal)
+static void notifier_exited(uv_process_t *process, int64_t exit_code, int signal)
 {
-    struct teller *teller = process->data;
-    struct notify *notify = &teller->loop->notify;
-    char *said = teller_said(teller);
-    notify_record(teller->loop, teller->notice, signal ? 128 + signal : exit_code, said);
+    struct notifier *notifier = process->data;
+    struct notify *notify = notifier->notify;
+    char *said = notifier_said(notifier);
+    notify_record(notify->loop, notifier->notice, signal ? 128 + signal : exit_code, said);
     free(said);
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
-        if (notify->tellers[i] == teller)
-            notify->tellers[i] = NULL;
-    notify->look_ms = 0;
-    uv_close((uv_handle_t *)process, teller_closed);
+        if (notify->notifiers[i] == notifier)
+            notify->notifiers[i] = NULL;
+    loop_look(notify->loop, &notify_room, 0);
+    uv_close((uv_handle_t *)process, notifier_closed);
 }
 
 /* One text of a curl configuration. */
@@ -182,7 +192,7 @@ static void add_config(struct text *text, const char *key, const char *value)
 }
 
 /* What the program reads: the notice as JSON, or how to send that. */
-static void teller_input(const json_t *notice, struct text *text)
+static void notifier_input(const json_t *notice, struct text *text)
 {
     json_t *told = json_pack(
         "{s:O, s:O, s:O, s:O, s:O, s:O}", "kind", json_object_get(notice, "kind"), "workflow",
@@ -208,11 +218,11 @@ static void teller_input(const json_t *notice, struct text *text)
 }
 
 /* A file in memory that is read from its beginning; a negative errno. */
-static int teller_open(const json_t *notice)
+static int notifier_open(const json_t *notice)
 {
     struct text text = {0};
     int fd = memfd_create("notice", MFD_CLOEXEC);
-    teller_input(notice, &text);
+    notifier_input(notice, &text);
     if (fd < 0)
         fd = -errno;
     if (fd >= 0 &&
@@ -225,7 +235,7 @@ static int teller_open(const json_t *notice)
 }
 
 /* A file in memory that does not grow: what a program says beyond its size it cannot write. */
-static int teller_open_errors(void)
+static int notifier_open_errors(void)
 {
     int fd = memfd_create("errors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 &&
@@ -237,7 +247,7 @@ static int teller_open_errors(void)
 }
 
 /* The daemon's environment and what the notice says; the list and its texts are the caller's. */
-static char **teller_environment(const json_t *notice)
+static char **notifier_environment(const json_t *notice)
 {
     static const char *const keys[] = {"kind", "address", "name", "message"};
     static const char *const names[] = {"KIND", "ADDRESS", "WORKFLOW", "MESSAGE"};
@@ -253,8 +263,9 @@ static char **teller_environment(const json_t *notice)
     return environment;
 }
 
-static void teller_start(struct loop *loop, struct teller **place, json_t *notice)
+static void notifier_start(struct notify *notify, struct notifier **place, json_t *notice)
 {
+    struct loop *loop = notify->loop;
     const char *target = notice_text(notice, "target");
     bool is_command = text_equal(notice_text(notice, "way"), "command");
     /* The record may be older than the check of files, or somebody's who can write to it: a line of
@@ -270,94 +281,104 @@ static void teller_start(struct loop *loop, struct teller **place, json_t *notic
            is_command ? sizeof notify_command : sizeof notify_webhook);
     if (is_command)
         arguments[6] = target;
-    int fd = teller_open(notice);
+    int fd = notifier_open(notice);
     if (fd < 0) {
         notify_record(loop, notice, -fd, strerror(-fd));
         return;
     }
-    struct teller *teller = xcalloc(1, sizeof *teller);
-    *teller = (struct teller){
-        .loop = loop, .notice = json_incref(notice), .errors = teller_open_errors()};
-    teller->process.data = teller;
-    char **environment = teller_environment(notice);
+    struct notifier *notifier = xcalloc(1, sizeof *notifier);
+    *notifier = (struct notifier){
+        .notify = notify, .notice = json_incref(notice), .errors = notifier_open_errors()};
+    notifier->process.data = notifier;
+    loop_hold(loop);
+    char **environment = notifier_environment(notice);
     uv_stdio_container_t streams[] = {
         {.flags = UV_INHERIT_FD, .data.fd = fd},
         {.flags = UV_IGNORE},
-        {.flags = teller->errors < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = teller->errors}};
+        {.flags = notifier->errors < 0 ? UV_IGNORE : UV_INHERIT_FD, .data.fd = notifier->errors}};
     const uv_process_options_t options = {
-        .exit_cb = teller_exited,
+        .exit_cb = notifier_exited,
         .file = arguments[0],
         .args = (char **)arguments,
         .env = environment,
-        .cwd = loop->config.home->path,
+        .cwd = loop_config(loop)->home->path,
         .stdio_count = sizeof streams / sizeof streams[0],
         .stdio = streams,
     };
-    int status = uv_spawn(loop->config.uv, &teller->process, &options);
+    int status = uv_spawn(loop_config(loop)->uv, &notifier->process, &options);
     (void)close(fd); /* the program has its own */
     for (char **at = environment; *at; at++)
         free(*at);
     free(environment);
-    *place = teller;
+    *place = notifier;
     if (status < 0) /* what has not started exits as a shell says it */
-        teller_exited(&teller->process, 127, 0);
+        notifier_exited(&notifier->process, 127, 0);
 }
 
 /* Which are under way is not in the record: what is told already is passed over. */
 static bool is_under_way(const struct notify *notify, uint64_t id)
 {
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
-        if (notify->tellers[i] && notice_number(notify->tellers[i]->notice, "notice") == id)
+        if (notify->notifiers[i] && notice_number(notify->notifiers[i]->notice, "notice") == id)
             return true;
     return false;
 }
 
-static struct teller **free_place(struct notify *notify)
+static struct notifier **free_place(struct notify *notify)
 {
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++)
-        if (!notify->tellers[i])
-            return &notify->tellers[i];
+        if (!notify->notifiers[i])
+            return &notify->notifiers[i];
     return NULL;
 }
 
-void notify_look(struct loop *loop, int64_t now_ms)
+static void notify_look(void *state)
 {
-    struct notify *notify = &loop->notify;
+    struct notify *notify = state;
     json_t *notices, *notice;
     size_t i;
     struct error err;
-    if (now_ms < notify->look_ms || loop->trouble[0] || loop->is_closing)
-        return;
-    notify->look_ms = now_ms + NOTIFY_EVERY_MS;
-    if (store_notices(loop->config.store, now_ms, 2 * NOTIFY_AT_ONCE_MAX, &notices, &err) < 0) {
+    if (store_notices(loop_store(notify->loop), loop_now_ms(), 2 * NOTIFY_AT_ONCE_MAX, &notices,
+                      &err) < 0) {
         log_line("could not read the notices: %s", err.message);
         return;
     }
     json_array_foreach(notices, i, notice)
     {
-        struct teller **place = free_place(notify);
+        struct notifier **place = free_place(notify);
         if (place && !is_under_way(notify, notice_number(notice, "notice")))
-            teller_start(loop, place, notice);
+            notifier_start(notify, place, notice);
     }
     json_decref(notices);
 }
 
-static void teller_gone(uv_handle_t *handle)
+/* --- The room --------------------------------------------------------------------------------- */
+
+static void *notify_open(struct loop *loop)
 {
-    struct teller *teller = handle->data;
-    struct loop *loop = teller->loop;
-    teller_closed(handle);
-    loop_handle_closed(loop);
+    struct notify *notify = xcalloc(1, sizeof *notify);
+    notify->loop = loop;
+    loop_look(loop, &notify_room, 0);
+    return notify;
 }
 
-void notify_close(struct loop *loop)
+/* What is under way ends; it is told again after the next start. */
+static void notify_close(void *state)
 {
+    struct notify *notify = state;
     for (size_t i = 0; i < NOTIFY_AT_ONCE_MAX; i++) {
-        struct teller *teller = loop->notify.tellers[i];
-        if (!teller)
+        struct notifier *notifier = notify->notifiers[i];
+        if (!notifier)
             continue;
-        (void)uv_process_kill(&teller->process, SIGTERM); /* it may be gone */
-        loop->handles_open++;
-        uv_close((uv_handle_t *)&teller->process, teller_gone);
+        (void)uv_process_kill(&notifier->process, SIGTERM); /* it may be gone */
+        uv_close((uv_handle_t *)&notifier->process, notifier_closed);
     }
 }
+
+const struct room notify_room = {
+    .open = notify_open,
+    .every_ms = NOTIFY_EVERY_MS,
+    .look = notify_look,
+    .close = notify_close,
+    .free = free,
+};

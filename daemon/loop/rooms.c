@@ -1,0 +1,84 @@
+/* The rooms of a loop: their states and their timers. */
+#include "daemon/loop/inside.h"
+
+#include "lib/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct loop_place {
+    const struct room *room;
+    void *state;
+    struct loop *loop;
+    uv_timer_t timer;
+};
+
+static struct loop_place *place_of(const struct loop *loop, const struct room *room)
+{
+    for (size_t i = 0; i < loop->place_count; i++)
+        if (loop->places[i].room == room)
+            return &loop->places[i];
+    assert(false && "a room that is not in the list");
+    return NULL;
+}
+
+void *loop_room(const struct loop *loop, const struct room *room)
+{
+    return place_of(loop, room)->state;
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    const struct loop_place *place = timer->data;
+    struct loop *loop = place->loop;
+    if (loop->cluster && !loop->trouble[0] && loop_is_owner(loop))
+        place->room->look(place->state);
+}
+
+void loop_look(struct loop *loop, const struct room *room, unsigned in_ms)
+{
+    /* Fails only when the loop closes. */
+    (void)uv_timer_start(&place_of(loop, room)->timer, on_look, in_ms, room->every_ms);
+}
+
+void rooms_open(struct loop *loop)
+{
+    size_t count = 0;
+    while (loop->config.rooms[count])
+        count++;
+    loop->places = xcalloc(count + 1, sizeof *loop->places);
+    for (size_t i = 0; i < count; i++) {
+        const struct room *room = loop->config.rooms[i];
+        struct loop_place *place = &loop->places[loop->place_count++];
+        *place = (struct loop_place){.room = room, .loop = loop};
+        (void)uv_timer_init(loop->config.uv, &place->timer); /* cannot fail */
+        place->timer.data = place;
+        loop_hold(loop);
+        if (room->look)
+            loop_look(loop, room, room->every_ms);
+        place->state = room->open(loop);
+    }
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    const struct loop_place *place = handle->data;
+    loop_release(place->loop);
+}
+
+void rooms_close(struct loop *loop)
+{
+    for (size_t i = loop->place_count; i-- > 0;) {
+        struct loop_place *place = &loop->places[i];
+        uv_close((uv_handle_t *)&place->timer, on_closed);
+        if (place->room->close)
+            place->room->close(place->state);
+    }
+}
+
+void rooms_free(struct loop *loop)
+{
+    for (size_t i = loop->place_count; i-- > 0;)
+        loop->places[i].room->free(loop->places[i].state);
+    free(loop->places);
+}

@@ -1,0 +1,2 @@
+# daemon/notify: telling people.
+daemon_libdaemon_a_SOURCES += daemon/notify/notify.c daemon/notify/notify.h
