@@ -5,7 +5,6 @@
 #include "daemon/api/api.h"
 #include "daemon/lock.h"
 #include "daemon/loop/crash.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/loop.h"
 #include "daemon/rooms.h"
 #include "daemon/slurm/cluster.h"

@@ -9,6 +9,7 @@ lib_libphased_a_SOURCES = \
 	lib/home.c lib/home.h \
 	lib/journal_line.h \
 	lib/limits.c lib/limits.h \
+	lib/map.c lib/map.h \
 	lib/memory.c lib/memory.h \
 	lib/option.c lib/option.h \
 	lib/text.c lib/text.h \

@@ -2,7 +2,6 @@
 #include "daemon/loop/budget.h"
 
 #include "daemon/loop/inside.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/month.h"
 #include "daemon/store/cost.h"
 #include "daemon/store/store.h"

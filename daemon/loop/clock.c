@@ -2,7 +2,6 @@
 #include "daemon/loop/clock.h"
 
 #include "daemon/loop/inside.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 
 #include <stdio.h>

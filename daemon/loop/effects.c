@@ -6,7 +6,6 @@
 #include "daemon/loop/folder.h"
 #include "daemon/loop/journal.h"
 #include "daemon/loop/judge.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/remedy.h"
 #include "daemon/loop/resume.h"

@@ -2,7 +2,6 @@
 #include "daemon/loop/failures.h"
 
 #include "daemon/loop/inside.h"
-#include "daemon/loop/log.h"
 #include "daemon/store/store.h"
 #include "lib/failures/catalogue.h"
 #include "lib/file.h"

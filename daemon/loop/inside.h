@@ -6,7 +6,7 @@
 #include "daemon/loop/budget.h"
 #include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/map.h"
+#include "lib/map.h"
 #include "daemon/loop/month.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
@@ -111,12 +111,6 @@ int effects_write_secret(struct loop *loop, const struct core_effect *effect, st
 void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Carries out what is due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
-
-/* --- warning.c -------------------------------------------------------------------------------- */
-
-/* Adds a warning about the run to the history, with the next transaction. */
-void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* --- survey.c --------------------------------------------------------------------------------- */
 

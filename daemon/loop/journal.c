@@ -6,7 +6,6 @@
 #include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/journal_file.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/posthumous.h"
 #include "daemon/loop/resume.h"

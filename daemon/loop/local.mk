@@ -13,9 +13,8 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/journal.c daemon/loop/journal.h \
 	daemon/loop/journal_file.c daemon/loop/journal_file.h \
 	daemon/loop/judge.c daemon/loop/judge.h \
-	daemon/loop/log.c daemon/loop/log.h \
+	daemon/loop/log.c \
 	daemon/loop/loop.c daemon/loop/loop.h \
-	daemon/loop/map.c daemon/loop/map.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
 	daemon/loop/model_of.c daemon/loop/model_of.h \
@@ -40,5 +39,4 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/job_order.c daemon/loop/job_order.h \
 	daemon/loop/survey.c \
 	daemon/loop/turns.c daemon/loop/turns.h \
-	daemon/loop/unheard.c daemon/loop/unheard.h \
-	daemon/loop/warning.c
+	daemon/loop/unheard.c daemon/loop/unheard.h

@@ -6,7 +6,6 @@
 
 #include "daemon/loop/clock.h"
 #include "daemon/loop/crash.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/posts.h"
 #include "daemon/slurm/cluster.h"

@@ -46,7 +46,7 @@ struct loop_config {
     uv_loop_t *uv;
     const struct home *home;
     struct store *store;
-    const char *worker; /* the absolute path of phase-worker, on all nodes */
+    const char *worker;              /* the absolute path of phase-worker, on all nodes */
     const struct room *const *rooms; /* in the order in which they are opened; NULL is the last */
     /* Once, from the loop: another daemon serves the record now. Nothing is done any more but to
      * close. */
@@ -118,6 +118,15 @@ struct loop_listener {
 };
 
 void loop_listen(struct loop *loop, const struct loop_listener *listener);
+
+/* --- Saying ----------------------------------------------------------------------------------- */
+
+/* A line of the log, on standard error, with the time before it. Only the loop, its rooms and main
+ * log; code below them returns its errors. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line of the log, and a warning in the run's history with the next transaction. */
+void loop_warn(struct loop *loop, const struct run *run, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@
 #include "daemon/loop/month.h"
 
 #include "daemon/loop/inside.h"
-#include "daemon/loop/log.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
 #include "lib/memory.h"

@@ -8,7 +8,7 @@
 #define PHASED_DAEMON_LOOP_OUTBOX_H
 
 #include "daemon/core/core.h"
-#include "daemon/loop/map.h"
+#include "lib/map.h"
 #include "daemon/loop/turns.h"
 
 enum duty_state { DUTY_WAITING, DUTY_UNDER_WAY, DUTY_STANDING };

@@ -1,7 +1,6 @@
 /* Whether this daemon may act, or another one serves the record by now. */
 #include "daemon/loop/inside.h"
 
-#include "daemon/loop/log.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 

@@ -3,7 +3,6 @@
 
 #include "daemon/loop/budget.h"
 #include "daemon/loop/inside.h"
-#include "daemon/loop/log.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"

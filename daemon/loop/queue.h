@@ -12,7 +12,7 @@
 #define PHASED_DAEMON_LOOP_QUEUE_H
 
 #include "daemon/core/model.h"
-#include "daemon/loop/map.h"
+#include "lib/map.h"
 #include "daemon/loop/turns.h"
 
 #include <jansson.h>

@@ -1,7 +1,6 @@
 /* The cluster's answers, turned into events; and when to poll. */
 #include "daemon/loop/inside.h"
 
-#include "daemon/loop/log.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

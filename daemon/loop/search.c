@@ -5,7 +5,6 @@
 #include "daemon/loop/entry.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/resume.h"
 #include "daemon/store/store.h"

@@ -4,7 +4,6 @@
 #include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/journal.h"
-#include "daemon/loop/log.h"
 #include "daemon/loop/notes.h"
 #include "lib/error.h"
 #include "lib/file.h"

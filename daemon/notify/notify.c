@@ -1,7 +1,6 @@
 /* Carrying out notices. */
 #include "daemon/notify/notify.h"
 
-#include "daemon/loop/log.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/notice.h"
 #include "daemon/store/store.h"

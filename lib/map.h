@@ -1,7 +1,7 @@
-/* A table from numbers to pointers, for what the loop keeps per run, job or phase. Zero-initialised
- * is a valid empty map. Values are borrowed and never NULL; keys are not 0. */
-#ifndef PHASED_DAEMON_LOOP_MAP_H
-#define PHASED_DAEMON_LOOP_MAP_H
+/* A table from numbers to pointers, such as from ids to objects. A zero-initialised map is valid
+ * and empty. Values are borrowed and never NULL; keys are not 0. */
+#ifndef PHASED_LIB_MAP_H
+#define PHASED_LIB_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Open addressing with linear steps; a removal closes the gap behind it, so there are no marks of
  * removed entries. */
-#include "daemon/loop/map.h"
+#include "lib/map.h"
 
 #include "lib/memory.h"
 
