@@ -1,11 +1,13 @@
 /* Which rooms the loop of phased has. */
 #include "daemon/rooms.h"
 
+#include "daemon/admission/admission.h"
 #include "daemon/notify/notify.h"
 
 #include <stddef.h>
 
 const struct room *const daemon_rooms[] = {
-    &notify_room, /* tells people */
+    &admission_room, /* may it be submitted now */
+    &notify_room,    /* tells people */
     NULL,
 };

@@ -2,7 +2,7 @@
  * or to all phases of a workflow that it fits. */
 #include "daemon/api/inside.h"
 
-#include "daemon/loop/budget.h"
+#include "daemon/admission/admission.h"
 #include "daemon/loop/loop.h"
 #include "daemon/loop/resume.h"
 #include "lib/amount.h"
@@ -152,7 +152,8 @@ static bool find_from(struct call *call, struct workflow *workflow, const json_t
 static bool can_pay(struct call *call, struct workflow *workflow)
 {
     char reason[REASON_MAX];
-    if (call->command != COMMAND_RELEASE || budget_allows(call->api->config.loop, workflow, reason))
+    if (call->command != COMMAND_RELEASE ||
+        admission_pays(call->api->config.loop, workflow, reason))
         return true;
     bool is_own = text_starts(reason, "its ");
     char *advice = is_own ? text_format("phasectl budget %llu %s N",

@@ -1,7 +1,7 @@
 /* The costs of workflows, and their budgets. */
 #include "daemon/api/inside.h"
 
-#include "daemon/loop/budget.h"
+#include "daemon/admission/admission.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
@@ -50,7 +50,7 @@ static void cost_done(struct loop_item *base, const struct error *failure)
 {
     struct cost_item *item = (struct cost_item *)base;
     if (!failure)
-        budget_lift(item->loop, item->workflow);
+        admission_lift(item->loop, item->workflow);
     if (failure)
         request_reply_error(item->request, API_UNAVAILABLE, NULL,
                             "the record cannot be written: %s", failure->message);

@@ -2,6 +2,7 @@
  * is told to the core by an event. */
 #include "daemon/loop/inside.h"
 
+#include "daemon/admission/admission.h"
 #include "daemon/loop/crash.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/journal.h"
@@ -165,9 +166,9 @@ static char *excluded_nodes(struct loop *loop, const struct duty *duty)
 /* The reason is written when it changes; else looking again costs no transaction. */
 static int wait_for_turn(struct loop *loop, const struct duty *duty, const char *reason)
 {
-    int64_t again_ms = queue_look_again_ms(loop);
+    int64_t again_ms = admission_again_ms();
     if (text_equal(reason, duty->effect.allocation->reason))
-        return CARRIED_LATER_MS + (int)(again_ms - loop->queued.now_ms);
+        return CARRIED_LATER_MS + (int)(again_ms - loop_now_ms());
     struct core_event event = {.kind = EV_LIMITED,
                                .workflow = duty->effect.workflow,
                                .allocation = duty->effect.allocation,
@@ -190,7 +191,7 @@ static int carry_submit(struct loop *loop, struct duty *duty)
         post_job(loop, EV_LIMITED, duty, &err); /* nothing exists, and nothing shall */
         return CARRIED_OUT;
     }
-    if (!queue_may_submit(loop, duty, reason))
+    if (!admission_asks(loop, duty->effect.workflow, job, reason))
         return wait_for_turn(loop, duty, reason);
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
@@ -316,7 +317,7 @@ static int carry_tell_next(struct loop *loop, struct duty *duty)
     struct error err;
     bool is_begun;
     char reason[REASON_MAX];
-    if (!budget_allows(loop, run->phase->workflow, reason))
+    if (!admission_pays(loop, run->phase->workflow, reason))
         return CARRIED_LATER_MS + CHANGE_RETRY_MS; /* it will be held */
     if (search_again(loop, run))
         return CARRIED_LATER_MS + FOLDER_RETRY_MS;
@@ -378,7 +379,6 @@ void effects_run(struct loop *loop)
         return;
     while ((duty = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
         carry(loop, duty, now_ms);
-    queue_look(loop, now_ms);
     while (loop->requests < CLUSTER_REQUESTS_MAX - REQUESTS_KEPT &&
            (duty = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
         carry(loop, duty, now_ms);

@@ -2,6 +2,7 @@
  * and the record of similar phases together. */
 #include "daemon/loop/forecast.h"
 
+#include "daemon/admission/admission.h"
 #include "daemon/core/model.h"
 #include "daemon/loop/estimate.h"
 #include "daemon/loop/fit.h"
@@ -239,12 +240,13 @@ static void judge_queue(const struct forecast *forecast, const struct phase *pha
 {
     char reason[REASON_MAX];
     unsigned gpus = phase->nodes * phase->gpus_per_node;
-    enum turn_wait wait = has_job(phase) ? queue_forecast(forecast->loop, gpus, reason) : TURN_GOES;
-    if (wait == TURN_GOES || (phase->after_count > 0 && wait != TURN_NEVER))
+    enum admission_when when =
+        has_job(phase) ? admission_forecast(forecast->loop, gpus, reason) : ADMISSION_NOW;
+    bool is_never = when == ADMISSION_NEVER;
+    if (when == ADMISSION_NOW || (phase->after_count > 0 && !is_never))
         return;
-    char *text =
-        text_format("it would %s: %s",
-                    wait == TURN_NEVER ? "never be submitted" : "not be submitted yet", reason);
+    char *text = text_format("it would %s: %s",
+                             is_never ? "never be submitted" : "not be submitted yet", reason);
     (void)json_array_append_new(dangers, json_string(text));
     free(text);
 }
@@ -327,8 +329,8 @@ static void judge_phase(const struct forecast *forecast, const struct phase *pha
 
 static void judge_month(struct loop *loop, json_t *dangers)
 {
-    char spent[BUDGET_TEXT_SIZE];
-    if (month_part(loop, spent) < 1)
+    char spent[REASON_MAX];
+    if (!admission_month_is_spent(loop, spent))
         return;
     char *text = text_format("this month's budget (limits.yaml) is spent: %s", spent);
     (void)json_array_append_new(dangers, json_string(text));

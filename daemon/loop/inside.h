@@ -3,14 +3,11 @@
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
-#include "daemon/loop/budget.h"
 #include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
 #include "lib/map.h"
-#include "daemon/loop/month.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
-#include "daemon/loop/queue.h"
 
 enum {
     POLL_BUSY_MS = 2000,  /* something starts or ends */
@@ -63,12 +60,8 @@ struct loop {
     struct map surveys; /* by key: who waits for them */
     uint64_t survey_last;
     struct failures failures;
-    struct queue queued;
-    struct month month;
-    struct budget_lifts lifts;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
-    int64_t budget_ms;  /* when budgets are looked at next */
     int64_t ageing_ms;  /* when old samples are made coarser next */
     int64_t looked_ms;  /* when the core was last asked for its deadline */
 

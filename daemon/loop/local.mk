@@ -2,7 +2,6 @@
 noinst_LIBRARIES += daemon/loop/libloop.a
 daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/ageing.c daemon/loop/ageing.h \
-	daemon/loop/budget.c daemon/loop/budget.h \
 	daemon/loop/clock.c daemon/loop/clock.h \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \
@@ -23,12 +22,10 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/replan.c daemon/loop/replan.h \
 	daemon/loop/matrix.c daemon/loop/matrix.h \
-	daemon/loop/month.c daemon/loop/month.h \
 	daemon/loop/fit.c daemon/loop/fit.h \
 	daemon/loop/forecast.c daemon/loop/forecast.h \
 	daemon/loop/estimate.c daemon/loop/estimate.h \
 	daemon/loop/evidence.c daemon/loop/evidence.h \
-	daemon/loop/queue.c daemon/loop/queue.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
 	daemon/loop/reuse.c daemon/loop/reuse.h \
@@ -38,5 +35,4 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/search.c daemon/loop/search.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \
 	daemon/loop/survey.c \
-	daemon/loop/turns.c daemon/loop/turns.h \
 	daemon/loop/unheard.c daemon/loop/unheard.h

@@ -1,6 +1,5 @@
 /* The turn: drain what was posted, step, commit once, then answer and carry out. */
 #include "daemon/loop/ageing.h"
-#include "daemon/loop/budget.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/unheard.h"
 
@@ -322,7 +321,6 @@ static void on_alarm(uv_timer_t *timer)
     int64_t now_ms = loop_now_ms();
     unheard_look(loop, now_ms);
     ageing_look(loop, now_ms);
-    budget_look(loop, now_ms);
     if (loop->trouble[0] || core_deadline(loop->core) > now_ms ||
         now_ms - loop->time_ms < TIME_STEP_MS)
         return; /* the turn that follows does the rest */
@@ -352,7 +350,6 @@ static void set_alarm(struct loop *loop)
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
         due_ms = earlier(due_ms, earlier(loop->unheard_ms, loop->ageing_ms));
-        due_ms = earlier(due_ms, loop->budget_ms);
         due_ms = earlier(due_ms, core_due(loop, now_ms));
         /* Those that are due already wait for room, which a result makes. */
         due_ms = earlier(due_ms, outbox_deadline(&loop->outbox, now_ms));
@@ -457,9 +454,6 @@ static void loop_free(struct loop *loop)
     map_fini(&loop->owners);
     map_fini(&loop->notes);
     failures_fini(&loop->failures);
-    queue_fini(&loop->queued);
-    month_fini(&loop->month);
-    budget_lifts_fini(&loop->lifts);
     free(loop->finals);
     core_free(loop->core);
     free(loop);
@@ -540,6 +534,16 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
     uv_close((uv_handle_t *)&loop->check, on_closed);
     uv_close((uv_handle_t *)&loop->alarm, on_closed);
+}
+
+enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id)
+{
+    const struct duty *duty = outbox_find(&loop->outbox, kind, id);
+    if (!duty)
+        return EFFECT_NONE;
+    if (duty->state == DUTY_WAITING)
+        return duty->due_ms <= loop_now_ms() ? EFFECT_DUE : EFFECT_WAITING;
+    return duty->state == DUTY_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
 }
 
 /* --- Asking ----------------------------------------------------------------------------------- */

@@ -108,6 +108,19 @@ void loop_look(struct loop *loop, const struct room *room, unsigned in_ms);
 void loop_hold(struct loop *loop);
 void loop_release(struct loop *loop);
 
+/* --- Effects ---------------------------------------------------------------------------------- */
+
+/* Of an effect that was committed and is not taken back yet. */
+enum effect_state {
+    EFFECT_NONE,      /* there is no such effect */
+    EFFECT_WAITING,   /* its time has not come */
+    EFFECT_DUE,       /* it waits for the cluster's room */
+    EFFECT_UNDER_WAY, /* the cluster has it */
+    EFFECT_STANDING,  /* it was carried out */
+};
+/* `id` is that of what the effect is about: core_effect_target(). */
+enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id);
+
 /* --- Being told ------------------------------------------------------------------------------- */
 
 /* Who is to be told of what was committed; at most one. */

@@ -9,7 +9,6 @@
 
 #include "daemon/core/core.h"
 #include "lib/map.h"
-#include "daemon/loop/turns.h"
 
 enum duty_state { DUTY_WAITING, DUTY_UNDER_WAY, DUTY_STANDING };
 
@@ -20,8 +19,6 @@ struct duty {
     bool again;               /* while under way: the core wants it once more */
     bool excludes;            /* SUBMIT: the order under way leaves nodes out, ... */
     bool takes_any;           /* ... which Slurm has refused: this one does not */
-    enum turn_wait wait;      /* SUBMIT: what it was found to wait for, ... */
-    unsigned round;           /* ... when all were looked at for the n-th time (queue.h) */
     int64_t due_ms;           /* of a waiting one; 0: at once */
     struct duty *prev, *next; /* of a waiting one */
 };

@@ -1,8 +1,8 @@
 /* Limits of the queue: the file, the window of the day, and whose turn it is. */
 #include "tests/unit/unit.h"
 
-#include "daemon/loop/queue.h"
-#include "daemon/loop/turns.h"
+#include "daemon/admission/inside.h"
+#include "daemon/admission/turns.h"
 #include "lib/error.h"
 #include "lib/spec/queue_limits.h"
 #include "lib/text.h"

@@ -5,8 +5,8 @@
  * fewest runs in Slurm has the next turn, or the oldest of several. The order is strict: as long as
  * the first that waits has no room, nobody behind it takes what is left, so that small jobs cannot
  * keep a large one waiting for ever. What limits.yaml does not bound waits for nobody. */
-#ifndef PHASED_DAEMON_LOOP_TURNS_H
-#define PHASED_DAEMON_LOOP_TURNS_H
+#ifndef PHASED_DAEMON_ADMISSION_TURNS_H
+#define PHASED_DAEMON_ADMISSION_TURNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

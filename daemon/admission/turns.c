@@ -1,5 +1,5 @@
 /* Deciding whose turn it is. */
-#include "daemon/loop/turns.h"
+#include "daemon/admission/turns.h"
 
 #include <stdlib.h>
 

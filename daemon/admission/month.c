@@ -1,7 +1,7 @@
 /* Watching the month's budget. */
-#include "daemon/loop/month.h"
-
-#include "daemon/loop/inside.h"
+#include "daemon/admission/admission.h"
+#include "daemon/admission/inside.h"
+#include "daemon/loop/loop.h"
 #include "daemon/store/cost.h"
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -12,15 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-void month_fini(struct month *month)
-{
-    json_decref(month->budget);
-}
+enum { MONTH_EVERY_MS = 30000 };
 
 /* Its first second in local time, and its name. */
 static int64_t month_begin_ms(char name[MONTH_NAME_SIZE])
 {
-    time_t now = time(NULL);
+    time_t now = loop_now_ms() / 1000;
     struct tm tm;
     (void)localtime_r(&now, &tm);
     tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = 1, .tm_isdst = -1};
@@ -51,9 +48,9 @@ static void month_free(struct loop_item *base)
     free(item);
 }
 
-static void month_save(struct loop *loop)
+static void month_save(struct admission *admission)
 {
-    const struct month *month = &loop->month;
+    const struct month *month = &admission->month;
     struct month_item *item = xcalloc(1, sizeof *item);
     *item = (struct month_item){
         .item = {.write = month_write, .free = month_free},
@@ -61,69 +58,81 @@ static void month_save(struct loop *loop)
         .is_told = month->is_told,
     };
     memcpy(item->name, month->name, sizeof item->name);
-    loop_post_item(loop, &item->item, NULL);
+    loop_post_item(admission->loop, &item->item, NULL);
 }
 
 /* --- What is spent ---------------------------------------------------------------------------- */
 
 /* Makes it that of the current month, by the file where that is right. */
-static int month_refresh(struct loop *loop, const char *name, struct error *err)
+static int month_refresh(struct admission *admission, const char *name, struct error *err)
 {
-    struct month *month = &loop->month;
+    struct month *month = &admission->month;
     json_t *recorded = NULL;
     if (!text_equal(month->name, name)) {
-        int status = store_month_load(loop->config.store, name, &recorded, &month->is_told, err);
+        int status =
+            store_month_load(loop_store(admission->loop), name, &recorded, &month->is_told, err);
         if (status < 0)
             return status;
         json_decref(month->budget);
         month->budget = recorded;
-        month->looked_ms = 0;
+        month->due_ms = 0;
         (void)snprintf(month->name, sizeof month->name, "%s", name);
     }
-    const json_t *limits = queue_limits(loop);
+    const json_t *limits = limits_get(admission);
     json_t *budget = json_object_get(limits, "month");
     if (!limits || budget == month->budget || json_equal(budget, month->budget))
         return 0;
     json_decref(month->budget);
     month->budget = json_incref(budget);
-    month->looked_ms = 0;
-    month_save(loop);
+    month->due_ms = 0;
+    month_save(admission);
     return 0;
 }
 
-double month_part(struct loop *loop, char text[BUDGET_TEXT_SIZE])
+double month_part(struct admission *admission, char text[BUDGET_TEXT_SIZE])
 {
-    struct month *month = &loop->month;
+    struct month *month = &admission->month;
     struct store_spending spent;
     struct error err;
     char name[MONTH_NAME_SIZE];
-    int64_t now_ms = loop_now_ms(), begin_ms = month_begin_ms(name);
-    if (month_refresh(loop, name, &err) < 0 || !month->budget)
+    int64_t begin_ms = month_begin_ms(name);
+    uint64_t now_ms = uv_now(loop_config(admission->loop)->uv);
+    if (month_refresh(admission, name, &err) < 0 || !month->budget)
         return 0; /* a record that cannot be read is told of elsewhere */
-    if (now_ms >= month->looked_ms + MONTH_EVERY_MS) {
-        if (store_spending_since(loop->config.store, begin_ms, &spent, &err) < 0)
+    if (now_ms >= month->due_ms) {
+        if (store_spending_since(loop_store(admission->loop), begin_ms, &spent, &err) < 0)
             return 0;
-        month->part = budget_part(month->budget, &spent, month->text);
-        month->looked_ms = now_ms;
+        month->part = spending_part(month->budget, &spent, month->text);
+        month->due_ms = now_ms + MONTH_EVERY_MS;
     }
     (void)snprintf(text, BUDGET_TEXT_SIZE, "%s", month->text);
     return month->part;
 }
 
-void month_judge(struct loop *loop)
+void month_check(struct admission *admission)
 {
-    struct month *month = &loop->month;
+    struct month *month = &admission->month;
+    const struct core *core = loop_core(admission->loop);
     char text[BUDGET_TEXT_SIZE];
-    double part = month_part(loop, text);
+    double part = month_part(admission, text);
     bool warns = part >= BUDGET_WARN_AT && part < 1 && !month->is_told;
-    for (size_t i = 0; i < core_workflow_count(loop->core); i++) {
-        struct workflow *workflow = core_workflow_at(loop->core, i);
-        if (part >= 1 ? budget_hold(loop, workflow, BUDGET_OF_MONTH, text)
+    for (size_t i = 0; i < core_workflow_count(core); i++) {
+        struct workflow *workflow = core_workflow_at(core, i);
+        if (part >= 1 ? spending_hold(admission->loop, workflow, BUDGET_OF_MONTH, text)
                       : warns && !workflow_is_final(workflow))
-            budget_warn(loop, workflow->id, BUDGET_OF_MONTH, part, text);
+            spending_warn(admission->loop, workflow->id, BUDGET_OF_MONTH, part, text);
     }
     if (month->is_told == (part >= BUDGET_WARN_AT))
         return;
     month->is_told = !month->is_told;
-    month_save(loop);
+    month_save(admission);
+}
+
+bool admission_month_is_spent(struct loop *loop, char ret_spent[REASON_MAX])
+{
+    char text[BUDGET_TEXT_SIZE];
+    bool is_spent = month_part(loop_room(loop, &admission_room), text) >= 1;
+    if (is_spent)
+        (void)snprintf(ret_spent, REASON_MAX, "%s", text);
+    return is_spent;
 }

@@ -1,0 +1,102 @@
+/* Inside daemon/admission. Calls go down: queue.c, budget.c, month.c, then spending.c and
+ * limits.c. */
+#ifndef PHASED_DAEMON_ADMISSION_INSIDE_H
+#define PHASED_DAEMON_ADMISSION_INSIDE_H
+
+#include "daemon/admission/turns.h"
+#include "daemon/core/model.h"
+#include "lib/amount.h"
+#include "lib/map.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct loop;
+struct store_spending;
+
+enum { BUDGET_EVERY_MS = 2000, BUDGET_TEXT_SIZE = AMOUNT_SHARE_SIZE, MONTH_NAME_SIZE = 16 };
+
+#define BUDGET_WARN_AT 0.8
+
+/* limits.yaml, which is read again when it changes. */
+struct limits {
+    json_t *file;             /* NULL: not read yet, or wrong */
+    char problem[REASON_MAX]; /* what is wrong with it */
+    struct stat seen;
+};
+
+struct month {
+    char name[MONTH_NAME_SIZE]; /* 2026-11; empty: not read from the record yet */
+    json_t *budget;             /* NULL: there is none */
+    bool is_told;
+    double part; /* of it that is spent, as `text` says */
+    char text[BUDGET_TEXT_SIZE];
+    uint64_t due_ms; /* of libuv's time: when that is summed up again */
+};
+
+struct queue {
+    uint64_t looked_ms; /* of libuv's time: when limits.yaml was looked at */
+    bool has_file;      /* limits.yaml can be read */
+    struct turn_limits bounds;
+    /* The newest round of turns: */
+    bool is_stale;
+    struct queue_line *lines;   /* a workflow each */
+    struct queue_place *places; /* a job each that waited */
+    size_t place_count;
+    struct map by_job; /* the places, by the job's id */
+};
+
+struct admission {
+    struct loop *loop;
+    struct limits limits;
+    struct month month;
+    struct queue queue;
+    struct budget_lift *lifts; /* holds that are to be taken back */
+    size_t lift_count;
+};
+
+/* --- limits.c --------------------------------------------------------------------------------- */
+
+/* The limits as they are now; empty: there are none. NULL: the file is wrong, and nothing is
+ * submitted. */
+const json_t *limits_get(struct admission *admission);
+
+/* --- spending.c ------------------------------------------------------------------------------- */
+
+enum budget_of { BUDGET_OF_WORKFLOW, BUDGET_OF_MONTH };
+
+/* The largest part of the budget that is spent (1: all of it); `text` says which: "$7.02 of $7".
+ * What has no price counts as nothing. */
+double spending_part(const json_t *budget, const struct store_spending *spent,
+                     char text[BUDGET_TEXT_SIZE]);
+/* Says in the workflow's history that this part is spent. */
+void spending_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
+                   const char *text);
+/* Holds what is or will soon be at work; the others wait for that anyway. `text` says how much is
+ * spent. False: there was nothing, or it is being held already. */
+bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of of,
+                   const char *text);
+
+/* --- month.c ---------------------------------------------------------------------------------- */
+
+/* The part that is spent, and of what; 0: there is no budget. At most half a minute old, since all
+ * runs of the month are summed up. */
+double month_part(struct admission *admission, char text[BUDGET_TEXT_SIZE]);
+/* Warns, or holds what is at work. */
+void month_check(struct admission *admission);
+
+/* --- budget.c --------------------------------------------------------------------------------- */
+
+/* Looks at all budgets; for the room. */
+void budget_look(void *state);
+
+/* --- queue.c ---------------------------------------------------------------------------------- */
+
+/* Whether `minute` of the day is within the window; one that ends before it begins goes over
+ * midnight. */
+bool queue_is_open(unsigned window_from, unsigned window_to, unsigned minute);
+
+#endif

@@ -1,0 +1,34 @@
+/* Reading limits.yaml. */
+#include "daemon/admission/inside.h"
+#include "daemon/loop/loop.h"
+#include "lib/file.h"
+#include "lib/home.h"
+#include "lib/spec/queue_limits.h"
+#include "lib/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const json_t *limits_get(struct admission *admission)
+{
+    struct limits *limits = &admission->limits;
+    const char *path = loop_config(admission->loop)->home->limits;
+    struct stat now;
+    if (stat(path, &now) < 0)
+        now = (struct stat){0};
+    if ((limits->file || limits->problem[0]) && file_is_same(&limits->seen, &now))
+        return limits->file;
+    struct spec_problems problems = {0};
+    struct text lines = {0};
+    json_decref(limits->file);
+    limits->file = queue_limits_load(path, &problems);
+    limits->seen = now;
+    spec_problems_text(&problems, &lines);
+    (void)snprintf(limits->problem, sizeof limits->problem, "%.*s",
+                   (int)strcspn(text_string(&lines), "\n"), text_string(&lines));
+    if (lines.size)
+        log_line("%s", limits->problem);
+    text_fini(&lines);
+    spec_problems_fini(&problems);
+    return limits->file;
+}

@@ -1,0 +1,9 @@
+# daemon/admission: whether a job may be submitted now.
+daemon_libdaemon_a_SOURCES += \
+	daemon/admission/admission.h daemon/admission/inside.h \
+	daemon/admission/budget.c \
+	daemon/admission/limits.c \
+	daemon/admission/month.c \
+	daemon/admission/queue.c \
+	daemon/admission/spending.c \
+	daemon/admission/turns.c daemon/admission/turns.h

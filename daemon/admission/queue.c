@@ -1,0 +1,403 @@
+/* Deciding whether a job may be submitted. */
+#include "daemon/admission/admission.h"
+#include "daemon/admission/inside.h"
+#include "daemon/loop/loop.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A workflow as a round sees it. */
+struct queue_line {
+    struct workflow *workflow;
+    unsigned has; /* runs with jobs in Slurm */
+    bool is_paid_for;
+    enum turn_wait wait;
+    char reason[REASON_MAX];
+};
+
+/* A job that waited when the round was held, and what for. */
+struct queue_place {
+    struct queue_line *line;
+    uint64_t job;
+    enum turn_wait wait;
+};
+
+static void round_end(struct queue *queue)
+{
+    map_fini(&queue->by_job);
+    free(queue->places);
+    free(queue->lines);
+    queue->by_job = (struct map){0};
+    queue->places = NULL;
+    queue->place_count = 0;
+    queue->lines = NULL;
+}
+
+/* --- What is in Slurm ------------------------------------------------------------------------- */
+
+/* Whether Slurm has the job, or may have it. */
+static bool is_in_slurm(const struct loop *loop, const struct allocation *job)
+{
+    enum effect_state submit;
+    if (job->ended)
+        return false;
+    if (job->slurm_id || loop_effect(loop, FX_LOOKUP, job->id))
+        return true;
+    submit = loop_effect(loop, FX_SUBMIT, job->id);
+    return submit == EFFECT_UNDER_WAY || submit == EFFECT_STANDING;
+}
+
+static unsigned gpus_of(const struct allocation *job)
+{
+    return job->node_count * job->gpus_per_node;
+}
+
+/* Adds what the workflow has there. Candidates for a seat, which were made in a row, are one run;
+ * their seats are put into `runs`. */
+static void count_workflow(const struct loop *loop, const struct workflow *workflow,
+                           struct turn_limits *used, struct map *runs)
+{
+    const struct seat *seat = NULL;
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        const struct allocation *job = workflow->allocations[i];
+        if (!is_in_slurm(loop, job))
+            continue;
+        used->jobs++;
+        if (job->seat == seat)
+            continue;
+        seat = job->seat;
+        if (allocation_is_candidate(job))
+            map_put(runs, seat->id, job->seat);
+        used->running++;
+        used->gpus += gpus_of(job);
+    }
+}
+
+/* --- What each workflow waits for ------------------------------------------------------------- */
+
+bool queue_is_open(unsigned window_from, unsigned window_to, unsigned minute)
+{
+    if (window_from == window_to)
+        return true;
+    if (window_from < window_to)
+        return minute >= window_from && minute < window_to;
+    return minute >= window_from || minute < window_to;
+}
+
+static bool is_in_window(const struct workflow *workflow, char reason[REASON_MAX])
+{
+    time_t now = loop_now_ms() / 1000;
+    struct tm tm;
+    (void)localtime_r(&now, &tm);
+    if (queue_is_open(workflow->window_from, workflow->window_to,
+                      (unsigned)(tm.tm_hour * 60 + tm.tm_min)))
+        return true;
+    (void)snprintf(reason, REASON_MAX, "its window opens at %02u:%02u", workflow->window_from / 60,
+                   workflow->window_from % 60);
+    return false;
+}
+
+/* A failed one may be retried yet. */
+static bool is_after(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
+{
+    char state[24];
+    struct error err;
+    const struct workflow *before = core_workflow(loop_core(loop), workflow->after);
+    if (!workflow->after)
+        return true;
+    if (before)
+        (void)snprintf(state, sizeof state, "%s", workflow_state(before));
+    else if (store_workflow_state(loop_store(loop), workflow->after, state, &err) < 0)
+        (void)snprintf(state, sizeof state, "not to be found");
+    unsigned long long id = workflow->after;
+    if (text_equal(state, "succeeded"))
+        return true;
+    bool is_over = text_equal(state, "failed") || text_equal(state, "cancelled");
+    (void)snprintf(reason, REASON_MAX, "workflow %llu, which it comes after, is %s%s", id, state,
+                   is_over ? ": retry that, or cancel this one" : "");
+    return false;
+}
+
+/* But for the money, which is asked for last: that costs a look at the record. */
+static enum turn_wait wait_of(struct loop *loop, struct workflow *workflow, char reason[REASON_MAX])
+{
+    if (!is_after(loop, workflow, reason))
+        return TURN_AFTER;
+    return is_in_window(workflow, reason) ? TURN_GOES : TURN_WINDOW;
+}
+
+/* --- A round ---------------------------------------------------------------------------------- */
+
+/* All that wait for a turn are looked at together: one by one, each would have to be compared with
+ * all of the others. */
+
+struct round {
+    struct admission *admission;
+    struct turn *turns;
+    size_t count;
+    struct turn_limits used; /* by what is in Slurm */
+    struct map runs;         /* seats with candidates in Slurm */
+    const struct map *before;
+};
+
+/* Whether the job has a place in the round. One that waits for Slurm, or out a pause after a
+ * failure, has none. */
+static bool is_in_round(const struct round *round, const struct workflow *workflow,
+                        const struct allocation *job)
+{
+    enum effect_state state = loop_effect(round->admission->loop, FX_SUBMIT, job->id);
+    const struct queue_place *before = map_find(round->before, job->id);
+    return (state == EFFECT_DUE ||
+            (state == EFFECT_WAITING && before && before->wait != TURN_GOES)) &&
+           !core_allocation_is_vain(workflow, job);
+}
+
+static void round_add(struct round *round, struct queue_line *line, const struct allocation *job)
+{
+    struct queue *queue = &round->admission->queue;
+    struct queue_place *place = &queue->places[queue->place_count++];
+    *place = (struct queue_place){.line = line, .job = job->id, .wait = line->wait};
+    map_put(&queue->by_job, job->id, place);
+    if (line->wait != TURN_GOES)
+        return;
+    round->turns[round->count++] = (struct turn){
+        .workflow = line->workflow->id,
+        .job = job->id,
+        .run = job->seat->id,
+        .priority = line->workflow->priority,
+        .has = line->has,
+        .gpus = gpus_of(job),
+        .is_candidate = map_find(&round->runs, job->seat->id),
+        .owner = place,
+    };
+}
+
+static void round_add_workflow(struct round *round, struct queue_line *line)
+{
+    struct workflow *workflow = line->workflow;
+    unsigned before = round->used.running;
+    bool is_asked = false;
+    count_workflow(round->admission->loop, workflow, &round->used, &round->runs);
+    line->has = round->used.running - before;
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
+        if (!is_in_round(round, workflow, workflow->allocations[i]))
+            continue;
+        if (!is_asked)
+            line->wait = wait_of(round->admission->loop, workflow, line->reason);
+        is_asked = true;
+        round_add(round, line, workflow->allocations[i]);
+    }
+}
+
+static bool round_may(void *arg, struct turn *turn)
+{
+    struct loop *loop = arg;
+    struct queue_line *line = ((const struct queue_place *)turn->owner)->line;
+    if (!line->is_paid_for && line->wait == TURN_GOES) {
+        line->is_paid_for = admission_pays(loop, line->workflow, line->reason);
+        line->wait = line->is_paid_for ? TURN_GOES : TURN_BUDGET;
+    }
+    turn->wait = line->wait;
+    return line->is_paid_for;
+}
+
+static void round_hold(struct admission *admission)
+{
+    struct queue *queue = &admission->queue;
+    const struct core *core = loop_core(admission->loop);
+    size_t workflows = core_workflow_count(core), jobs = 0;
+    struct queue before = *queue;
+    struct round round = {.admission = admission, .before = &before.by_job};
+    for (size_t i = 0; i < workflows; i++)
+        jobs += core_workflow_at(core, i)->allocation_count;
+    queue->lines = xcalloc(workflows + 1, sizeof *queue->lines);
+    queue->places = xcalloc(jobs + 1, sizeof *queue->places);
+    queue->place_count = 0;
+    queue->by_job = (struct map){0};
+    round.turns = xcalloc(jobs + 1, sizeof *round.turns);
+    for (size_t i = 0; i < workflows; i++) {
+        queue->lines[i].workflow = core_workflow_at(core, i);
+        round_add_workflow(&round, &queue->lines[i]);
+    }
+    turns_decide(round.turns, round.count, &queue->bounds, &round.used, round_may, admission->loop);
+    for (size_t i = 0; i < round.count; i++)
+        ((struct queue_place *)round.turns[i].owner)->wait = round.turns[i].wait;
+    queue->is_stale = false;
+    free(round.turns);
+    map_fini(&round.runs);
+    round_end(&before);
+}
+
+/* --- The answer ------------------------------------------------------------------------------- */
+
+/* What limits.yaml lets a job wait for. The same for as long as it is true, since every change of
+ * it is written to the record. */
+static void say_bound(const struct turn_limits *bounds, enum turn_wait wait, unsigned gpus,
+                      char reason[REASON_MAX])
+{
+    switch (wait) {
+    case TURN_NEVER:
+        (void)snprintf(reason, REASON_MAX, "it asks for %u GPUs; limits.yaml allows %u", gpus,
+                       bounds->gpus);
+        break;
+    case TURN_JOBS:
+        (void)snprintf(reason, REASON_MAX, "limits.yaml allows %u job%s in Slurm at a time",
+                       bounds->jobs, bounds->jobs == 1 ? "" : "s");
+        break;
+    case TURN_RUNNING:
+        (void)snprintf(
+            reason, REASON_MAX,
+            "limits.yaml allows %u running job%s at a time, and as many run or may start",
+            bounds->running, bounds->running == 1 ? "" : "s");
+        break;
+    case TURN_GPUS:
+        (void)snprintf(reason, REASON_MAX, "it needs %u of the %u GPUs that limits.yaml allows",
+                       gpus, bounds->gpus);
+        break;
+    case TURN_BEHIND:
+        (void)snprintf(reason, REASON_MAX, "other jobs that wait for limits.yaml come first");
+        break;
+    case TURN_AFTER:
+    case TURN_WINDOW:
+    case TURN_BUDGET:
+    case TURN_FILE:
+    case TURN_GOES:
+        assert(false && "no bound");
+    }
+}
+
+static unsigned limit_of(const json_t *file, const char *key)
+{
+    return (unsigned)json_integer_value(json_object_get(file, key));
+}
+
+static struct turn_limits bounds_of(const json_t *file)
+{
+    return (struct turn_limits){.jobs = limit_of(file, "jobs"),
+                                .running = limit_of(file, "running_jobs"),
+                                .gpus = limit_of(file, "gpus")};
+}
+
+static bool has_bounds(const struct turn_limits *bounds)
+{
+    return bounds->jobs || bounds->running || bounds->gpus;
+}
+
+/* Whether anybody waits for room already. */
+static bool is_full(const struct admission *admission)
+{
+    const struct queue *queue = &admission->queue;
+    for (size_t i = 0; i < queue->place_count; i++) {
+        enum effect_state state = loop_effect(admission->loop, FX_SUBMIT, queue->places[i].job);
+        if (queue->places[i].wait >= TURN_JOBS && (state == EFFECT_WAITING || state == EFFECT_DUE))
+            return true;
+    }
+    return false;
+}
+
+enum admission_when admission_forecast(struct loop *loop, unsigned gpus,
+                                       char ret_reason[REASON_MAX])
+{
+    struct admission *admission = loop_room(loop, &admission_room);
+    const struct core *core = loop_core(loop);
+    const json_t *file = limits_get(admission);
+    const struct turn_limits bounds = bounds_of(file);
+    struct turn_limits used = {0};
+    struct map runs = {0};
+    if (!file) {
+        (void)snprintf(ret_reason, REASON_MAX, "%s", admission->limits.problem);
+        return ADMISSION_LATER;
+    }
+    for (size_t i = 0; i < core_workflow_count(core); i++)
+        count_workflow(loop, core_workflow_at(core, i), &used, &runs);
+    map_fini(&runs);
+    enum turn_wait wait = turns_ask(gpus, &bounds, &used);
+    if (wait == TURN_GOES && has_bounds(&bounds) && is_full(admission))
+        wait = TURN_BEHIND;
+    if (wait == TURN_GOES)
+        return ADMISSION_NOW;
+    say_bound(&bounds, wait, gpus, ret_reason);
+    return wait == TURN_NEVER ? ADMISSION_NEVER : ADMISSION_LATER;
+}
+
+/* The file is the same to all that are carried out together. */
+static void look(struct admission *admission)
+{
+    struct queue *queue = &admission->queue;
+    uint64_t now_ms = uv_now(loop_config(admission->loop)->uv);
+    if (queue->looked_ms == now_ms)
+        return;
+    const json_t *file = limits_get(admission);
+    queue->looked_ms = now_ms;
+    queue->bounds = bounds_of(file);
+    queue->has_file = file != NULL;
+    queue->is_stale = true;
+}
+
+int64_t admission_again_ms(void)
+{
+    return (loop_now_ms() / ADMISSION_AGAIN_MS + 1) * ADMISSION_AGAIN_MS;
+}
+
+static bool has_turn(struct admission *admission, const struct allocation *job,
+                     char ret_reason[REASON_MAX])
+{
+    struct queue *queue = &admission->queue;
+    if (queue->is_stale || !map_find(&queue->by_job, job->id))
+        round_hold(admission);
+    const struct queue_place *place = map_find(&queue->by_job, job->id);
+    assert(place); /* its submission is due */
+    if (place->wait == TURN_AFTER || place->wait == TURN_WINDOW || place->wait == TURN_BUDGET)
+        (void)snprintf(ret_reason, REASON_MAX, "%s", place->line->reason);
+    else if (place->wait != TURN_GOES)
+        say_bound(&queue->bounds, place->wait, gpus_of(job), ret_reason);
+    return place->wait == TURN_GOES;
+}
+
+bool admission_asks(struct loop *loop, struct workflow *workflow, const struct allocation *job,
+                    char ret_reason[REASON_MAX])
+{
+    struct admission *admission = loop_room(loop, &admission_room);
+    look(admission);
+    if (!admission->queue.has_file) {
+        (void)snprintf(ret_reason, REASON_MAX, "%s", admission->limits.problem);
+        return false;
+    }
+    if (has_bounds(&admission->queue.bounds))
+        return has_turn(admission, job, ret_reason);
+    return wait_of(loop, workflow, ret_reason) == TURN_GOES &&
+           admission_pays(loop, workflow, ret_reason);
+}
+
+/* --- The room --------------------------------------------------------------------------------- */
+
+static void *admission_open(struct loop *loop)
+{
+    struct admission *admission = xcalloc(1, sizeof *admission);
+    admission->loop = loop;
+    loop_look(loop, &admission_room, 0);
+    return admission;
+}
+
+static void admission_free(void *state)
+{
+    struct admission *admission = state;
+    round_end(&admission->queue);
+    json_decref(admission->limits.file);
+    json_decref(admission->month.budget);
+    free(admission->lifts);
+    free(admission);
+}
+
+const struct room admission_room = {
+    .open = admission_open,
+    .every_ms = BUDGET_EVERY_MS,
+    .look = budget_look,
+    .free = admission_free,
+};

@@ -1,0 +1,111 @@
+/* What is said and done when a budget is spent. */
+#include "daemon/admission/inside.h"
+#include "daemon/loop/loop.h"
+#include "daemon/store/cost.h"
+#include "daemon/store/store.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+double spending_part(const json_t *budget, const struct store_spending *spent,
+                     char text[BUDGET_TEXT_SIZE])
+{
+    const double amounts[AMOUNT_COUNT] = {
+        [AMOUNT_USD] = spent->usd,
+        [AMOUNT_GPU_HOURS] = spent->gpu_hours,
+        [AMOUNT_HOURS] = spent->hours,
+    };
+    double largest = 0;
+    text[0] = '\0';
+    for (enum amount i = 0; i < AMOUNT_COUNT; i++) {
+        double limit = json_number_value(json_object_get(budget, amount_key(i)));
+        double part = limit > 0 && isfinite(amounts[i]) ? amounts[i] / limit : 0;
+        if (part <= largest)
+            continue;
+        largest = part;
+        (void)amount_format_share(i, amounts[i], limit, text);
+    }
+    return largest;
+}
+
+/* --- The warning ------------------------------------------------------------------------------ */
+
+struct spending_item {
+    struct loop_item item;
+    uint64_t workflow;
+    enum budget_of of;
+    char message[BUDGET_TEXT_SIZE + 64];
+};
+
+static int spending_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct spending_item *item = (const struct spending_item *)base;
+    struct store_event event = {.type = STORE_EVENT_WARNING,
+                                .time_ms = loop_now_ms(),
+                                .workflow = item->workflow,
+                                .to = "budget", /* the kind of notice */
+                                .message = item->message};
+    int status = store_event_add(store, &event, err);
+    if (status < 0 || item->of == BUDGET_OF_MONTH) /* whose row says itself what was told */
+        return status;
+    return store_budget_tell(store, item->workflow, err);
+}
+
+static void spending_free(struct loop_item *item)
+{
+    free(item);
+}
+
+void spending_warn(struct loop *loop, uint64_t workflow, enum budget_of of, double part,
+                   const char *text)
+{
+    struct spending_item *item = xcalloc(1, sizeof *item);
+    *item = (struct spending_item){
+        .item = {.write = spending_write, .free = spending_free, .adds_history = true},
+        .workflow = workflow,
+        .of = of,
+    };
+    (void)snprintf(item->message, sizeof item->message, "%.0f %% of the %s is spent: %s",
+                   100 * part, of == BUDGET_OF_MONTH ? "month's budget" : "budget", text);
+    log_line("warning: workflow %llu: %s", (unsigned long long)workflow, item->message);
+    loop_post_item(loop, &item->item, NULL);
+}
+
+/* --- Holding ---------------------------------------------------------------------------------- */
+
+static bool phase_is_at_work(const struct phase *phase)
+{
+    const struct workflow *workflow = phase->workflow;
+    bool has_one = phase->state == PHASE_QUEUED || phase->state == PHASE_ACTIVE;
+    for (unsigned i = 0; phase->is_matrix && !has_one && i < phase->index; i++)
+        has_one = workflow->phases[i].matrix == phase && phase_is_at_work(&workflow->phases[i]);
+    return has_one;
+}
+
+/* Members are held by their matrix, all in one step: held one by one, each would give its lane to
+ * the next. */
+bool spending_hold(struct loop *loop, struct workflow *workflow, enum budget_of of,
+                   const char *text)
+{
+    char who[BUDGET_TEXT_SIZE + 64];
+    bool has_held = false;
+    (void)snprintf(who, sizeof who, "%s budget, of which %s is spent",
+                   of == BUDGET_OF_MONTH ? "this month's" : "its", text);
+    for (size_t i = 0; i < workflow->phase_count; i++) {
+        struct phase *phase = &workflow->phases[i];
+        if (phase->matrix || !phase_is_at_work(phase) ||
+            core_command_check(phase, COMMAND_HOLD, NULL) < 0)
+            continue;
+        struct core_event event = {.kind = EV_COMMAND,
+                                   .workflow = workflow,
+                                   .phase = phase,
+                                   .command = COMMAND_HOLD,
+                                   .message = who};
+        loop_post(loop, &event);
+        has_held = true;
+    }
+    return has_held;
+}
