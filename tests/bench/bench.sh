@@ -1,5 +1,5 @@
-# Every figure of README.md comes out of tests/bench/run; small, so that none can rot unseen. How
-# large the figures are is not looked at.
+# Runs tests/bench/run with small numbers, and requires each figure of README.md, so that no
+# benchmark breaks unnoticed. The values are not judged.
 here=${SRC:-.}/tests/bench
 mapfile -t figures < <(awk -F'|' '$2 ~ /`/ { print $2 }' "$here/README.md" | grep -o '[a-z0-9_]\+')
 for tool in jq sqlite3 slurmctld munged; do

@@ -1,8 +1,7 @@
-/* What the benchmarks ask of the daemon, over one connection each.
+/* The requests of the benchmarks to the daemon, over one connection each.
  *
- *   bench_client submit SOCKET SPEC COUNT   submits the file so often, 100 in a request, and waits
- *                                           until Slurm has every job; prints jobs/s
- *   bench_client ingest DAEMON_JSON RUN SECRET ROWS
+ *   bench_client submit SOCKET SPEC COUNT   submits the file COUNT times, 100 in a request, and
+ * waits until Slurm has every job; prints jobs/s bench_client ingest DAEMON_JSON RUN SECRET ROWS
  *                                           pushes metric rows as a worker does; prints rows/s */
 #include "lib/error.h"
 #include "lib/file.h"
@@ -30,7 +29,7 @@ static void die(const char *what, const char *why)
     exit(1);
 }
 
-/* The reply's JSON, which must have this status; the caller's to json_decref(). */
+/* Returns the JSON of the reply, which must have this status. The caller calls json_decref(). */
 static json_t *ask(struct http_client *client, const char *method, const char *path,
                    const char *body, int status)
 {
@@ -73,7 +72,7 @@ static char *submissions(const char *spec, long first, long count)
     return body;
 }
 
-/* The history after `*last`, which moves to its end. */
+/* Returns the history after `*last`, and moves `*last` to its end. */
 static json_t *events_after(struct http_client *client, json_int_t *last)
 {
     char *path = text_format("/v1/events?after=%lld&wait=0", (long long)*last);
@@ -83,7 +82,7 @@ static json_t *events_after(struct http_client *client, json_int_t *last)
     return json;
 }
 
-/* Where the history ends now. */
+/* Returns the end of the history. */
 static json_int_t last_event(struct http_client *client)
 {
     json_int_t last = 0, before;
@@ -94,8 +93,8 @@ static json_int_t last_event(struct http_client *client)
     return last;
 }
 
-/* Waits until `count` runs are pending: Slurm has their jobs. Looks a hundred times a second: to be
- * told of each would be work for the daemon that nobody has who submits. */
+/* Waits until `count` runs are pending, so that Slurm has their jobs. It polls a hundred times a
+ * second, because a notification for each job would be work that no real submitter causes. */
 static void await_jobs(struct http_client *client, json_int_t last, long count)
 {
     static const struct timespec pause = {.tv_nsec = 10000000};
@@ -108,7 +107,7 @@ static void await_jobs(struct http_client *client, json_int_t last, long count)
             count -= to && text_equal(to, "pending");
         }
         json_decref(json);
-        (void)nanosleep(&pause, NULL); /* shorter does no harm */
+        (void)nanosleep(&pause, NULL); /* a shorter pause does no harm */
     }
 }
 
@@ -164,7 +163,7 @@ static int ingest(const char *daemon_file, const char *run, const char *secret_f
     http_client_sign(client, &secret);
     char *path = text_format("/v1/worker/%s/journal", run);
     long sequence = 0;
-    double spent = 0; /* without the making of the bodies */
+    double spent = 0; /* without the time to make the bodies */
     while (sequence * NAMES < rows) {
         char *body = push_body(&sequence);
         double begin = now_s();

@@ -1,8 +1,8 @@
-/* What recognising failures costs on a node.
+/* The costs of recognising failures on a node.
  *
- *   bench_failures keep FOLDER LINES   keeping the newest lines while all is well, and writing them
- *                                      to a log in the folder; prints ns a line of both
- *   bench_failures look                looking through those of 8 ranks once something has failed;
+ *   bench_failures keep FOLDER LINES   keeps the newest lines, and writes them to a log in the
+ *                                      folder; prints the ns per line of both
+ *   bench_failures look                searches the newest lines of 8 ranks after a failure;
  *                                      prints ms */
 #include "lib/failures/catalogue.h"
 #include "lib/failures/recognizer.h"
@@ -24,7 +24,7 @@ static double failures_now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The n-th line of a trainer. */
+/* Makes the n-th line of a trainer. */
 static void failures_line(unsigned n, struct text *line)
 {
     text_clear(line);
@@ -64,7 +64,7 @@ static void failures_keep(const char *folder, unsigned lines)
     recent_fini(&recent);
     text_fini(&line);
     text_fini(&chunk);
-    /* ns a line */
+    /* ns per line */
     printf("%.0f %.0f\n", (keep_s - nothing_s) * 1e9 / lines, (log_s - nothing_s) * 1e9 / lines);
 }
 

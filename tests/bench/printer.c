@@ -1,6 +1,6 @@
-/* bench_printer RATE SECONDS: prints numbered lines as a program does that flushes each, one
- * write(2) a line, one in a hundred with metrics. What it could not print in time it prints late,
- * so the count is RATE x SECONDS always. */
+/* bench_printer RATE SECONDS: prints numbered lines as a program does that flushes each line: one
+ * write(2) for each, and metrics in one line of a hundred. Late lines are printed later, so the
+ * count is always RATE x SECONDS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

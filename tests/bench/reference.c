@@ -1,4 +1,4 @@
-/* The references of the benchmarks: what the bare libraries do on the same machine.
+/* The references of the benchmarks: the speed of the bare libraries on the same machine.
  *
  *   bench_reference submit COUNT        submits held jobs in a loop by libslurm; prints jobs/s
  *   bench_reference insert FILE COUNT   inserts rows into a record's metric table; prints rows/s */

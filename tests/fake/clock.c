@@ -1,6 +1,6 @@
-/* The clocks of the program under test (worker/clock.h). The steady one goes on by itself only as
- * the system's does; but where a stand-in is asked for what will never come, it leaps: so the
- * program waits out its deadlines in a moment, and has all the time it needs until then. */
+/* The clocks of the program under test (worker/clock.h). The steady clock normally runs like that
+ * of the system. If a fake library is asked for an event that will never come, the clock leaps. So
+ * a deadline passes at once, but until then the program has all the time it needs. */
 #include "worker/clock.h"
 
 #include "tests/fake/cuda.h"

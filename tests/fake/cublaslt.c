@@ -1,6 +1,6 @@
-/* Products of matrices for tests, as cuBLASLt defines them, and slowly. FAKE_CUDA's `drift=3`: from
- * its 100th product on, device 3 gets one entry wrong in its last bit; `wrong=3`: it has one factor
- * wrong everywhere; `unsupported`: there is no way to multiply. */
+/* Products of matrices for tests, with cuBLASLt's interface, computed slowly. FAKE_CUDA may say
+ * `drift=3`: from its 100th product on, device 3 gets the last bit of one entry wrong; `wrong=3`:
+ * one factor is wrong everywhere on device 3; `unsupported`: there is no way to multiply. */
 #include "tests/fake/cuda.h"
 
 #include <cublasLt.h>
@@ -22,7 +22,7 @@ struct product {
 
 static struct {
     cublasOperation_t left, right;
-} operation; /* of all: there is one */
+} operation; /* the same for all */
 
 static unsigned product_counts[FAKE_DEVICES];
 
@@ -106,7 +106,7 @@ static float wide(uint16_t bits)
     return value;
 }
 
-/* To the nearest, and of two to the even one. */
+/* Rounds to nearest, ties to even. */
 static uint16_t narrow(float value)
 {
     uint32_t word;
@@ -130,7 +130,8 @@ static void multiply(const struct product *product, uint16_t *out, float offset)
         }
 }
 
-/* The first of a device is computed, the others are the same: the factors do not change. */
+/* Computes the first product of a device. Later products are copies, because the factors do not
+ * change. */
 static bool act_product(struct fake_work *work)
 {
     static uint16_t *kept[FAKE_DEVICES];

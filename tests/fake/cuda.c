@@ -1,11 +1,18 @@
 /* The CUDA runtime for tests: eight devices, or as many as CUDA_VISIBLE_DEVICES names, with memory
- * of the host and streams that work when they are asked (tests/fake/cuda.h). FAKE_CUDA says what is
- * wrong, a list of words with commas between. `driver`: there is none; `count=7`: as many devices;
- * of device 3: `lost=3`: it cannot be chosen; `room=3`: it has no MiB of memory; `hang=3`: its work
- * is never done; `error=3`: its work fails; `slow=3`: its work takes ten times as long; `flip=3`: a
- * copy that it makes flips a bit; `skip=3`: its kernel `copy` does nothing from the second time on;
- * `lazy=3`: none of its kernels but those that fill ever does anything; `far=3`: no other one
- * reaches it but through the host. */
+ * of the host. Streams do their work when they are asked (tests/fake/cuda.h). FAKE_CUDA lists the
+ * faults, separated by commas:
+ *
+ *   driver   there is no driver
+ *   count=7  there are seven devices
+ *   lost=3   device 3 cannot be chosen
+ *   room=3   device 3 has no MiB of memory
+ *   hang=3   the work of device 3 never ends
+ *   error=3  the work of device 3 fails
+ *   slow=3   the work of device 3 takes ten times as long
+ *   flip=3   a copy by device 3 flips a bit
+ *   skip=3   the kernel `copy` of device 3 does nothing from the second time on
+ *   lazy=3   no kernel of device 3 works, except those that fill
+ *   far=3    other devices reach device 3 only through the host */
 #include "tests/fake/cuda.h"
 #include "tests/fake/script.h"
 
@@ -40,7 +47,7 @@ static void *allocate(size_t size)
     void *memory = aligned_alloc(256, (size + 255) / 256 * 256);
     if (!memory)
         abort();
-    memset(memory, 0x5a, size); /* what was never written is nothing in particular */
+    memset(memory, 0x5a, size); /* new memory has arbitrary content */
     return memory;
 }
 
@@ -62,7 +69,7 @@ unsigned fake_queue(struct CUstream_st *stream, struct fake_work work)
     return cudaSuccess;
 }
 
-/* Does what can be done. Returns whether anything was. */
+/* Does the possible work. Returns whether there was any. */
 static bool work(struct CUstream_st *stream)
 {
     bool is_any = false;
@@ -188,9 +195,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     for (size_t i = 0; i < stream_count; i++)
         is_any |= work(streams[i]);
     if (!is_any && fake_said("hang") >= 0)
-        fake_leap();                /* it hangs, or waits for the one that does */
-    last_error = cudaErrorNotReady; /* as the runtime does */
-    return last_error;              /* it is asked at least twice */
+        fake_leap();                /* it hangs, or waits for a device that hangs */
+    last_error = cudaErrorNotReady; /* like the runtime */
+    return last_error;              /* the program must ask at least twice */
 }
 
 static bool act_set(struct fake_work *set)
@@ -209,7 +216,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size, cudaStream_t s
 static bool act_copy(struct fake_work *copy)
 {
     memcpy(copy->to, copy->from, copy->size);
-    static size_t place; /* never the same, or a copy there and back would undo it */
+    static size_t place; /* each flip is elsewhere, because a copy there and back would undo it */
     if (copy->size > 4096 && copy->stream->device == fake_said("flip"))
         ((char *)copy->to)[place++ * 8 % copy->size] ^= 4;
     return true;

@@ -1,9 +1,9 @@
-/* What the stand-ins for CUDA's libraries share: streams of work that is done later.
+/* What the fake CUDA libraries share: streams of work that is done later.
  *
- * Work is done when a stream is asked whether it is done, and never sooner, so that a program which
- * does not wait reads what is not there yet. It takes no time but what is written down for it: that
- * is what events tell, so figures are the same on any machine. Misuse is an error: another device's
- * stream, a communicator that is in progress. One process alone has them, in one thread. */
+ * Work is done when the stream is asked for it, and not sooner. So a program that does not wait
+ * reads data that is not there yet. Work takes only the time that this file gives it, and events
+ * report that time, so figures are equal on all machines. Misuse is an error: another device's
+ * stream, or a communicator in progress. One process has them, in one thread. */
 #ifndef PHASED_TESTS_FAKE_CUDA_H
 #define PHASED_TESTS_FAKE_CUDA_H
 
@@ -12,24 +12,24 @@
 
 enum { FAKE_DEVICES = 8 };
 
-/* How fast the devices are, in bytes (or operations, of products) a nanosecond. All kernels take as
- * long as those that move 1 MiB buffers. */
+/* The speed of the devices, in bytes (for products: operations) per nanosecond. All kernels take as
+ * long as kernels that move 1 MiB buffers. */
 enum {
     FAKE_MEMORY_RATE = 3000,
     FAKE_PRODUCT_RATE = 700000,
     FAKE_HOST_RATE = 55,
     FAKE_PEER_RATE = 380,
-    FAKE_FAR_RATE = 20, /* to a device that can be reached through the host only */
+    FAKE_FAR_RATE = 20, /* to a device that is reached only through the host */
     FAKE_REDUCE_RATE = 275,
     FAKE_SLOWNESS = 10, /* of a slow device */
 };
 
 struct fake_work {
     struct fake_work *next;
-    /* Returns whether it is done; else it is asked again. */
+    /* Returns whether the work is done. If not, it is called again. */
     bool (*act)(struct fake_work *work);
-    struct CUstream_st *stream; /* which fake_queue() sets */
-    double ns;                  /* what it takes on a device that is not slow */
+    struct CUstream_st *stream; /* set by fake_queue() */
+    double ns;                  /* its time on a device that is not slow */
     void *to, *other;
     const void *from;
     size_t size;
@@ -39,21 +39,21 @@ struct fake_work {
 
 struct CUstream_st {
     int device;
-    double ns; /* what was done until now has taken */
+    double ns; /* the total time of the work until now */
     struct fake_work *first, *last;
 };
 
-/* The number after `word=` in FAKE_CUDA, a list with commas between; 1 for a word alone; -1 when it
- * is not said. */
+/* Returns the number after `word=` in FAKE_CUDA, a list separated by commas; 1 for a word alone; -1
+ * without the word. */
 int fake_said(const char *word);
 
 /* Queues a copy of `work`. Returns CUDA's error. */
 unsigned fake_queue(struct CUstream_st *stream, struct fake_work work);
 
-/* Makes the steady clock leap: what the program waits for will never come. */
+/* Makes the steady clock leap, because the program waits for an event that will never come. */
 void fake_leap(void);
 
-/* The device that is current. */
+/* Returns the current device. */
 int fake_device(void);
 
 #endif

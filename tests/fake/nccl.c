@@ -1,9 +1,15 @@
-/* All-reduces for tests, also between processes: the members of a group share a file that is
- * mapped, whose name is the unique id. Communicators do not block, and refuse to be used while in
- * progress. FAKE_CUDA's `alone`: nobody ever joins; `sum=3`: device 3 gets one sum wrong;
- * `fault=3`: the communicator of device 3 has an error once it is used; `remote`: that error is
- * another's; `system`: it is the system's; `busy`: an all-reduce never gets to the devices;
- * `leaving`: nobody comes to leave; `stuck`: aborting hangs. */
+/* All-reduces for tests, also between processes. The members of a group share a mapped file, whose
+ * name is the unique id. Communicators do not block, and refuse to be used while in progress.
+ * FAKE_CUDA lists the faults:
+ *
+ *   alone    no other member ever joins
+ *   sum=3    device 3 gets one sum wrong
+ *   fault=3  the communicator of device 3 has an error after its first use
+ *   remote   that error is of another member
+ *   system   that error is of the system
+ *   busy     an all-reduce never reaches the devices
+ *   leaving  no other member comes to leave
+ *   stuck    aborting hangs */
 #include "tests/fake/cuda.h"
 
 #include <cuda_runtime_api.h>
@@ -21,7 +27,8 @@ enum { MEMBERS_MAX = 32, SLOT = 1 << 20 };
 
 struct shared {
     atomic_uint joined;
-    /* How many reductions: each member's, all members' together, and those that are summed up. */
+    /* Counts of reductions: of each member, of all members together, and of those that are summed
+     * up. */
     atomic_ullong given[MEMBERS_MAX], taken[MEMBERS_MAX], given_by_all, summed;
     float slots[MEMBERS_MAX][SLOT / sizeof(float)];
     float sums[SLOT / sizeof(float)];
@@ -60,7 +67,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     return ncclSuccess;
 }
 
-/* The header's declarations are no prototypes. */
+/* The declarations of the header are not prototypes. */
 ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
 
@@ -80,7 +87,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *communicator, int size, ncclUniq
 {
     int file = open(id.internal, O_RDWR | O_CLOEXEC);
     void *shared = MAP_FAILED;
-    while (getenv("NCCL_COMM_BLOCKING")) /* which is stronger than what the program says */
+    while (getenv("NCCL_COMM_BLOCKING")) /* the environment overrides the program */
         (void)pause();                   /* until it is killed */
     if (config->blocking != 0 || !depth || size > MEMBERS_MAX || place >= size)
         return ncclInvalidArgument;
@@ -98,7 +105,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *communicator, int size, ncclUniq
                                        .place = place,
                                        .is_joining = true};
     if (atomic_fetch_add(&(*communicator)->shared->joined, 1) + 1 == (unsigned)size)
-        (void)unlink(id.internal); /* all have it open */
+        (void)unlink(id.internal); /* all members have it open */
     return ncclInProgress;
 }
 
@@ -107,7 +114,7 @@ static bool is_in_progress(struct ncclComm *communicator)
     return communicator->is_joining || communicator->is_busy || communicator->is_leaving;
 }
 
-/* Whether it stays in progress for ever. */
+/* Whether the communicator stays in progress for ever. */
 static bool is_stuck(const struct ncclComm *communicator)
 {
     return (communicator->is_joining && fake_said("alone") >= 0) ||
@@ -143,7 +150,8 @@ static void sum_up(struct shared *shared, int members, size_t count)
             shared->sums[i] += shared->slots[member][i];
 }
 
-/* Gives, waits until all have, and takes the sums, which the last to give has made. */
+/* Gives the values, waits for all members, and takes the sums. The last member to give has made the
+ * sums. */
 static bool act_reduce(struct fake_work *work)
 {
     struct ncclComm *communicator = work->other;
@@ -153,7 +161,7 @@ static bool act_reduce(struct fake_work *work)
     if (atomic_load(&shared->given[communicator->place]) == turn) {
         for (int i = 0; i < communicator->size; i++)
             if (atomic_load(&shared->taken[i]) < turn)
-                return false; /* somebody still reads what was given before */
+                return false; /* another member still reads the last values */
         memcpy(shared->slots[communicator->place], work->from, work->size);
         atomic_store(&shared->given[communicator->place], turn + 1);
         if (atomic_fetch_add(&shared->given_by_all, 1) + 1 == (turn + 1) * size) {
@@ -176,7 +184,7 @@ ncclResult_t ncclAllReduce(const void *given, void *reduced, size_t count, ncclD
     if (is_in_progress(communicator) || !depth || type != ncclFloat || operation != ncclSum ||
         count * sizeof(float) > SLOT || fake_device() != communicator->device)
         return ncclInvalidUsage;
-    if (cudaGetLastError() != cudaSuccess) /* anyone's: NCCL takes it for its own */
+    if (cudaGetLastError() != cudaSuccess) /* NCCL also takes over older errors */
         return ncclUnhandledCudaError;
     communicator->is_busy = true;
     communicator->asked = 0;

@@ -1,19 +1,29 @@
-/* A libnvidia-ml.so for tests: eight H200 with healthy values, but for what FAKE_NVML says, a list
- * of words with commas between. `count=7` GPUs; `lost=3`: GPU 3 has fallen off the bus;
- * `falls=3`: it does when its memory is asked for; `name=2`, `ecc=2`, `pending=2`, `remap=2`,
- * `process=2`, `memory=2`, `links=2`: GPU 2 is another model, has uncorrected errors, a pending
- * remapping, a failed one, a process, memory in use, a dead link; `crowd=2`: it has more processes
- * than asked for; `action=2`: it asks for a reset; `plain`: nothing optional is supported; `loud`:
- * init prints; `unloaded`, `broken`, `hang`, `die`: what init does. For one node, say n2,
- * FAKE_NVML_n2 replaces it.
+/* A libnvidia-ml.so for tests: eight H200 with healthy values, unless FAKE_NVML lists faults,
+ * separated by commas. FAKE_NVML_n2 replaces FAKE_NVML on the node n2. If FAKE_NVML_FILE names a
+ * file, all words are read from that file at every call, so that a test can change them.
  *
- * Of what changes with time: `util=50`: percent of all GPUs, 97 otherwise; `idle=2`: GPU 2 has 0;
- * `power=300`, `used=70000`: W, MiB, of all; `hot=2`: GPU 2 is held back by its heat; `xid=79`:
- * GPU 1 reports it, once a number; `mute`: nothing answers that is asked every second; `nogpm`:
- * none of GPM. Where FAKE_NVML_FILE names a file, all words are read from it, at every call: so a
- * test says when what happens.
+ *   count=7    there are seven GPUs
+ *   lost=3     GPU 3 has fallen off the bus
+ *   falls=3    GPU 3 falls off the bus when its memory is read
+ *   name=2, ecc=2, pending=2, remap=2, process=2, memory=2, links=2
+ *              GPU 2 is another model, has uncorrected errors, a pending remapping, a failed
+ *              remapping, a process, memory in use, a dead link
+ *   crowd=2    GPU 2 has more processes than the caller has room for
+ *   action=2   GPU 2 asks for a reset
+ *   plain      nothing optional is supported
+ *   loud, unloaded, broken, hang, die   what init does; `loud` prints
  *
- * With FAKE_NVML_OLD defined the library has only the symbols of an old driver. */
+ * Values that change with time:
+ *
+ *   util=50    percent of all GPUs; the default is 97
+ *   idle=2     GPU 2 has 0 percent
+ *   power=300, used=70000   W and MiB of all GPUs
+ *   hot=2      the heat of GPU 2 slows it down
+ *   xid=79     GPU 1 reports this Xid, once for each number
+ *   mute       values that are read every second have no answer
+ *   nogpm      GPM is not supported
+ *
+ * With FAKE_NVML_OLD defined, the library has only the symbols of an old driver. */
 #include "tests/fake/script.h"
 
 #include <poll.h>
@@ -62,7 +72,7 @@ struct field {
 
 static char devices[8];
 
-/* What the file says, which is read at every call. */
+/* Reads the words of the file at every call. */
 static const char *script_of_file(const char *path)
 {
     static char words[256];
@@ -75,7 +85,7 @@ static const char *script_of_file(const char *path)
     return words;
 }
 
-/* What is wrong: now, on this node, or on all. */
+/* Returns the current faults: of the file, of this node, or of all nodes. */
 static const char *script_of_node(void)
 {
     if (getenv("FAKE_NVML_FILE"))
@@ -155,7 +165,7 @@ EXPORT const char *nvmlErrorString(int status)
     return status == LOST ? "GPU is lost" : status == NOT_LOADED ? "Driver Not Loaded" : "Unknown";
 }
 
-/* GPU 2 lies at 0000:12:00. */
+/* The address of GPU 2 is 0000:12:00. */
 EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci);
 EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci)
 {
@@ -311,7 +321,7 @@ EXPORT int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *megahertz)
     return SUCCESS;
 }
 
-/* The old name alone, as drivers before 535 have it. */
+/* Drivers before 535 have only this old name. */
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
 EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons)
 {

@@ -1,4 +1,4 @@
-/* Reading what a stand-in shall do: a list of words with commas between, each with a number maybe
+/* Reads the faults of a fake library: a list of words separated by commas, some with a number
  * (`lost=3,slow=5,driver`). */
 #ifndef PHASED_TESTS_FAKE_SCRIPT_H
 #define PHASED_TESTS_FAKE_SCRIPT_H
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number after `word=`; 1 for a word alone; -1 when it is not in the script, which may be NULL.
+/* Returns the number after `word=`; 1 for a word alone; -1 without the word. `script` may be NULL.
  */
 static inline int script_said(const char *script, const char *word)
 {

@@ -1,6 +1,6 @@
 /* Lets kernels.cu be compiled as C++ for a processor: a launch is a loop over a small grid, thread
- * by thread. That shows what a kernel computes, not how a GPU would race through it. Included
- * before the file's own text. */
+ * by thread. This shows what a kernel computes, but not the races on a GPU. It is included before
+ * the text of that file. */
 #ifndef PHASED_TESTS_FAKE_SERIAL_CUH
 #define PHASED_TESTS_FAKE_SERIAL_CUH
 
@@ -20,7 +20,7 @@ static inline void atomicAdd(unsigned long long *counter, unsigned long long cou
     *counter += count;
 }
 
-/* Queues one kernel: `run` is called with `body` once, or never. Returns CUDA's error. */
+/* Queues one kernel: calls `run` with `body` once, or never. Returns CUDA's error. */
 extern "C" unsigned serial_queue(struct CUstream_st *stream, const char *kernel,
                                  void (*run)(void *body), void *body);
 
@@ -32,7 +32,7 @@ template <typename Body> static void serial_run(void *body)
     free(body);
 }
 
-/* The arguments are copied, as a launch does. */
+/* The arguments are copied, as in a launch. */
 template <typename Body>
 static unsigned serial_launch(struct CUstream_st *stream, const char *kernel, Body body)
 {

@@ -27,7 +27,7 @@ void check_history(struct sim *sim, const struct core_effect *effect)
         sim_breach(sim, "phase %u did not wait for a person", phase);
 }
 
-/* No remedy is taken too often, however often the daemon dies over one. */
+/* No remedy is taken too often, however often the daemon dies meanwhile. */
 void check_remedies(struct sim *sim, const struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->phase_count; i++) {
@@ -47,8 +47,8 @@ static bool has_other_candidate(const struct workflow *workflow, const struct se
     return false;
 }
 
-/* A run has a seat for itself: its folder, and its GPUs where members are side by side; and what
- * the seat has may still come. */
+/* A run has its seat for itself: its folder, and its GPUs if members run side by side. The
+ * candidates of the seat may still come. */
 void check_seats(const struct sim *sim, const struct workflow *workflow)
 {
     for (size_t i = 0; i < workflow->run_count; i++) {

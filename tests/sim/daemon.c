@@ -1,5 +1,5 @@
-/* The fake loop: a queue of events, a step and a commit each, effects after it, crashes in between.
- * Its record is a copy of the model as of the last commit (record.c), and the outbox. */
+/* The fake loop: a queue of events, a step and a commit for each, then the effects, with crashes in
+ * between. Its record is the model at the last commit (record.c), and the outbox. */
 #include "tests/sim/sim.h"
 
 #include "lib/text.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DUE_LAST_MS = 300 * 1000 }; /* as daemon/loop has it */
+enum { DUE_LAST_MS = 300 * 1000 }; /* the same as in daemon/loop */
 
 static void daemon_token(void *arg, char ret_token[TOKEN_LENGTH + 1])
 {
@@ -186,7 +186,7 @@ static void carry_judge(struct sim *sim, const struct phase *phase)
                          .phase = (int)phase->index});
 }
 
-/* A run that goes on in an allocation, or joins one. */
+/* A run that continues in an allocation, or joins one. */
 static void carry_next(struct sim *sim, const struct run *run)
 {
     struct sim_folder *folder = folder_make_for(sim, run);
@@ -214,7 +214,7 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
         carry_lookup(sim, job);
         break;
     case FX_CANCEL_JOB:
-        (void)slurm_cancel(sim, job->slurm_id, job->token); /* polls tell what came of it */
+        (void)slurm_cancel(sim, job->slurm_id, job->token); /* polls show what happened */
         break;
     case FX_READ_OUTCOME:
         carry_read_outcome(sim, run);
@@ -237,7 +237,7 @@ static void carry_out(struct sim *sim, const struct sim_outbox *row)
     case FX_BEGIN_JOB:
         slurm_begin(sim, job->slurm_id, job->token);
         break;
-    default: /* the leads ask: daemon_ask() */
+    default: /* the leads ask for it: daemon_ask() */
         break;
     }
 }
@@ -258,7 +258,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     assert(!from->run || event.run);
     struct workflow *plan =
         event.kind == EV_REMEDIED ? remedy_plan(sim, event.workflow, event.phase->index) : NULL;
-    int remedy = -1; /* its place */
+    int remedy = -1; /* its index */
     if (plan && event.phase->remedy)
         remedy = (int)(event.phase->remedy - event.phase->remedies);
     event.plan = plan;
@@ -273,7 +273,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     }
     core_step(daemon->core, &event, &effects);
     workflow_free(plan);
-    if (sim_fault(sim, 200)) { /* the disk is full, or it dies before the commit */
+    if (sim_fault(sim, 200)) { /* the disk is full, or the daemon dies before the commit */
         core_effects_fini(&effects);
         daemon_crash(sim, sim_chance(sim, 2) ? 1 : sim_below(sim, 900));
         return false;
@@ -298,7 +298,7 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     return true;
 }
 
-/* All that is due, in any order. */
+/* Handles all due events, in any order. */
 static void daemon_drain(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
@@ -308,8 +308,8 @@ static void daemon_drain(struct sim *sim)
             continue;
         }
         struct sim_event event = daemon->queue[i];
-        bool is_answer = event.event.kind <= EV_UNKNOWN; /* to a request: exactly one comes */
-        if (is_answer || !sim_fault(sim, 30)) {          /* else it comes twice */
+        bool is_answer = event.event.kind <= EV_UNKNOWN; /* a request has exactly one answer */
+        if (is_answer || !sim_fault(sim, 30)) {          /* otherwise the event comes twice */
             daemon->queue_count--;
             memmove(&daemon->queue[i], &daemon->queue[i + 1],
                     (daemon->queue_count - i) * sizeof *daemon->queue);
@@ -348,7 +348,7 @@ static void daemon_poll(struct sim *sim)
     }
 }
 
-/* False: it died over it. */
+/* False: the daemon died meanwhile. */
 static bool daemon_take_clock(struct sim *sim, int64_t by_ms)
 {
     struct sim_event event = {.event = {.kind = EV_CLOCK, .step = by_ms}, .phase = -1};
@@ -399,7 +399,7 @@ void daemon_start(struct sim *sim)
     }
 }
 
-/* What waits in the outbox for its time, or for an answer that was lost. */
+/* Repeats effects of the outbox that are due, or whose answer was lost. */
 static void daemon_repeat(struct sim *sim)
 {
     struct sim_daemon *daemon = &sim->daemon;
@@ -412,7 +412,7 @@ static void daemon_repeat(struct sim *sim)
             for (unsigned j = 0; j < daemon->outbox_count; j++)
                 if (daemon->outbox[j].kind == rows[i].kind &&
                     daemon->outbox[j].target == rows[i].target)
-                    daemon->outbox[j].due_ms = 0; /* under way */
+                    daemon->outbox[j].due_ms = 0; /* in progress */
         if (is_due || (rows[i].kind == FX_CANCEL_JOB && sim->now % 10 == 0))
             carry_out(sim, &rows[i]);
     }
@@ -425,7 +425,7 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
     sim->daemon.core = core_new(&config);
     core_add(sim->daemon.core, workflow);
     bool has_faults = sim->has_faults;
-    sim->has_faults = false; /* a submission that fails is told to the submitter */
+    sim->has_faults = false; /* the submitter learns of a failed submission */
     if (!daemon_handle(sim, &event))
         sim_breach(sim, "the first commit failed");
     sim->has_faults = has_faults;
@@ -466,7 +466,7 @@ void daemon_end(struct sim *sim)
 
 /* --- Leads and persons ------------------------------------------------------------------------ */
 
-/* The daemon is away, or the message or its answer lost. */
+/* The daemon is away, or the message or its answer is lost. */
 bool daemon_take(struct sim *sim, struct core_event event, const struct sim_folder *folder)
 {
     if (!sim->daemon.core || sim_fault(sim, 20))
@@ -484,8 +484,8 @@ int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next)
         return -2;
     const struct run *asker = core_run(daemon->core, run);
     int verb = -1;
-    /* The newest run of the same seat comes before all else; one that has begun is told too, to a
-     * lead that was alone. */
+    /* The newest run of the same seat comes first. A lead that was alone is also told of a run that
+     * has begun. */
     const struct run *newest = seat_run(daemon_workflow(sim), asker->seat);
     if (newest != asker && folder_find(sim, newest->id)) {
         *ret_next = newest->id;
@@ -507,7 +507,7 @@ void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
                               .phase = (int)phase};
     if (!sim->daemon.core ||
         core_command_check(&daemon_workflow(sim)->phases[phase], command, NULL) < 0 ||
-        !daemon_handle(sim, &event)) /* refused by a full disk: the person tries again */
+        !daemon_handle(sim, &event)) /* a full disk refuses it, and the person tries again */
         return;
     const struct phase *after = &daemon_record(sim)->phases[phase];
     if (after->is_matrix && after->state == PHASE_HELD)

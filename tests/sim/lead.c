@@ -1,6 +1,6 @@
-/* The fake batch script, and its leads: each trains a step a second, writes checkpoints and its
- * outcome to disk, tells the daemon what it has written, lingers for what comes next, has the job
- * requeued, and goes on alone where no daemon answers. */
+/* The fake batch script and its leads. A lead trains a step a second, writes checkpoints and its
+ * outcome to disk, and tells the daemon what it has written. Then it lingers for the next run. It
+ * has its job requeued, and continues alone if no daemon answers. */
 #include "tests/sim/sim.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt
     return folder;
 }
 
-/* What the lead of another job has made alone in the place of this run counts no more. */
+/* A run that the lead of another job has made alone in the place of this run no longer counts. */
 static void set_aside(struct sim *sim, const struct run *run)
 {
     unsigned own = token_number(run->seat->allocation->seat->token);
@@ -63,8 +63,8 @@ struct sim_folder *folder_make_for(struct sim *sim, const struct run *run)
     return folder;
 }
 
-/* The newest checkpoint that the attempts before this one have saved and that is not suspect, since
- * the phase was last begun anew; -1: none. */
+/* Returns the newest checkpoint of earlier attempts that is not suspect, since the phase was last
+ * begun anew; -1: there is none. */
 static int64_t newest_checkpoint(const struct sim *sim, unsigned phase, unsigned attempt)
 {
     int64_t newest = -1;
@@ -117,8 +117,8 @@ static bool run_is_over(const struct sim *sim, const struct sim_folder *folder)
     return false;
 }
 
-/* Whether the claim on the phase is another lead's. Only of jobs that came back: no other lead may
- * ever need it. */
+/* Whether another lead has claimed the phase. Only for jobs that came back: no other lead may ever
+ * need the claim. */
 static bool phase_is_claimed(const struct sim *sim, const struct sim_lead *lead,
                              const struct sim_folder *folder)
 {
@@ -200,7 +200,7 @@ static void lead_write_outcome(struct sim *sim, const struct sim_lead *lead,
             (long long)folder->last_step);
 }
 
-/* A lead for the job's own folder, or for one beside it. */
+/* Starts a lead for the job's own folder, or for the folder of a guest. */
 static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
 {
     struct sim_folder *folder = sim->current[token];
@@ -215,7 +215,7 @@ static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
                               .folder = folder,
                               .channel = folder->run,
                               .heard_at = sim->now};
-    if (!lead->channel) { /* made alone: as the lead that made it did */
+    if (!lead->channel) { /* made alone: the channel is that of the lead that made it */
         for (unsigned i = 0; i < sim->folder_count; i++)
             if (sim->folders[i].phase == folder->phase && sim->folders[i].run)
                 lead->channel = sim->folders[i].run;
@@ -227,7 +227,7 @@ static void lead_start(struct sim *sim, struct sim_job *job, unsigned token)
         lead_open(sim, lead, folder);
         return;
     }
-    if (!folder->ended) /* it was killed with its job */
+    if (!folder->ended) /* the lead was killed with its job */
         lead_write_outcome(sim, lead, OUTCOME_PREEMPTED, CAUSE_NONE,
                            folder->last_step > folder->begin_step);
     lead->until = sim->now + ASK_S;
@@ -251,8 +251,8 @@ static void lead_term(struct sim *sim, struct sim_lead *lead, enum run_outcome o
     lead_stop(sim, lead, outcome, CAUSE_NONE);
 }
 
-/* It leaves the allocation to those that are still there; if it wants to go on in it, these are
- * stopped so that it can be requeued. */
+/* Ends a lead. Other leads keep the allocation. If the lead wants to continue in it, the others are
+ * stopped so that the job can be requeued. */
 static void lead_leave(struct sim *sim, struct sim_lead *lead, bool wants_requeue)
 {
     lead->state = LEAD_GONE;
@@ -276,18 +276,18 @@ static void lead_end(struct sim *sim, struct sim_lead *lead, enum run_outcome ou
 
 static void lead_save(struct sim *sim, struct sim_folder *folder)
 {
-    if (run_is_over(sim, folder)) /* nobody will know */
+    if (run_is_over(sim, folder)) /* nobody will learn it */
         return;
     folder->checkpoint_step = folder->last_step;
     if (folder->suspect_since < 0)
         folder->good_step = folder->last_step;
 }
 
-/* It looks at a window of steps, so that checkpoints of some time before are suspect too. */
+/* The guard judges a window of steps, so older checkpoints are suspect, too. */
 static void lead_break_guard(struct sim *sim, struct sim_lead *lead)
 {
     struct sim_folder *folder = lead->folder;
-    if (!run_is_over(sim, folder)) { /* likewise */
+    if (!run_is_over(sim, folder)) { /* nobody will learn it */
         int64_t since = folder->last_step - sim_below(sim, 2 * SIM_CHECKPOINT_STEPS);
         folder->suspect_since = since > folder->begin_step ? since : folder->begin_step + 1;
         int64_t good = folder->suspect_since - 1;
@@ -321,7 +321,7 @@ static void lead_train(struct sim *sim, struct sim_lead *lead)
         lead_end(sim, lead, OUTCOME_SUCCEEDED, CAUSE_NONE);
 }
 
-/* Whether the daemon knows this checkpoint, or now does. */
+/* Whether the daemon knows this checkpoint, or learns of it now. */
 static bool lead_tell_checkpoint(struct sim *sim, struct sim_folder *folder, int64_t step)
 {
     if (folder->checkpoint_told < step && daemon_take(sim, checkpoint_event(step), folder))
@@ -329,7 +329,7 @@ static bool lead_tell_checkpoint(struct sim *sim, struct sim_folder *folder, int
     return folder->checkpoint_told >= step;
 }
 
-/* In the order in which it happened, as journals do. */
+/* Tells in the order of the events, as journals do. */
 static void lead_tell(struct sim *sim, struct sim_folder *folder)
 {
     if (!folder->run)
@@ -348,7 +348,7 @@ static void lead_tell(struct sim *sim, struct sim_folder *folder)
         folder->ended_told = daemon_take(sim, ended_event(folder), folder);
 }
 
-/* No daemon: the next attempt is its own. */
+/* No daemon answers, so the lead makes the next attempt itself. */
 static void lead_go_on_alone(struct sim *sim, struct sim_lead *lead)
 {
     const struct sim_folder *old = lead->folder;
@@ -370,7 +370,7 @@ static void lead_obey(struct sim *sim, struct sim_lead *lead)
         lead_term(sim, lead, OUTCOME_CANCELLED);
     } else if (verb == FX_TELL_NEXT) {
         struct sim_folder *folder = folder_find(sim, next);
-        if (folder == lead->folder) /* it was alone, and is known now */
+        if (folder == lead->folder) /* it was made alone, and the daemon knows it now */
             lead->channel = next;
         else if (waits && !folder->has_started)
             lead_open(sim, lead, folder);
@@ -422,7 +422,7 @@ void script_start(struct sim *sim, struct sim_job *job)
     unsigned number = token_number(job->token);
     if (sim->folder_of[number])
         number = sim->folder_of[number];
-    if (sim->claim[number] && sim->claim[number] != job) { /* another serves this folder */
+    if (sim->claim[number] && sim->claim[number] != job) { /* another job serves this folder */
         slurm_job_done(sim, job);
         return;
     }
@@ -436,11 +436,12 @@ void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome)
         lead_term(sim, lead, outcome);
 }
 
-/* Starts leads for those who have joined since. */
+/* Starts leads for guests that have joined. */
 static void script_look(struct sim *sim, struct sim_job *job)
 {
     for (unsigned token = 1; token <= sim->tokens; token++) {
-        bool is_there = sim->host[token] != token_number(job->token); /* it has no candidates */
+        bool is_there =
+            sim->host[token] != token_number(job->token); /* a guest has no candidates */
         for (struct sim_lead *lead = job->leads; lead && !is_there; lead = lead->next)
             is_there = lead->token == token;
         if (!is_there)

@@ -1,10 +1,12 @@
-/* The fake matrix: both phases are its members; who goes on or is the best is chosen here. */
+/* The fake matrix. Both phases are its members. This file chooses which members go on and which
+ * member is the best. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Its members run side by side, or one after another in a job, or each in its own. */
+/* Adds a matrix. Its members run side by side, one after another in a job, or each in its own job.
+ */
 void matrix_add(struct sim *sim, struct workflow *workflow)
 {
     struct phase *matrix = &workflow->phases[SIM_PHASES];
@@ -25,8 +27,8 @@ void matrix_add(struct sim *sim, struct workflow *workflow)
     }
 }
 
-/* Both members go on, or the later one; at the end the first is the best, or whom a person wants.
- */
+/* Both members go on, or the later one does. At the end the first member is the best, or the member
+ * that a person wants. */
 void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phase **left)
 {
     struct workflow *workflow = matrix->workflow;
@@ -43,7 +45,7 @@ void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phas
         left[0] = left[--choice->count];
 }
 
-/* Those that go on have more steps before them, and will succeed once more. */
+/* Members that go on get more steps, and will succeed once more. */
 void matrix_climbed(struct sim *sim, const struct core_choice *choice)
 {
     for (size_t i = 0; i < choice->count; i++) {
@@ -54,7 +56,7 @@ void matrix_climbed(struct sim *sim, const struct core_choice *choice)
     }
 }
 
-/* A person is asked about all that the members have come to. */
+/* The person is asked about the results of all members. */
 void check_matrix(const struct sim *sim, const struct workflow *workflow)
 {
     if (!sim->is_swept || workflow->phases[SIM_PHASES].state != PHASE_HELD)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Does the simulator bite? Breaks the core in one way after the other and expects each to be caught.
-# A mutation is a line: what is broken | file | text to find | text instead. Prints TAP.
+# Breaks the core in one way after the other, and expects the simulator to catch each. A mutation is
+# a line: what is broken | file | old text | new text. Prints TAP.
 set -u
 seeds=${PHASED_MUTATION_SEEDS:-60000}
 work=$(mktemp -d)
@@ -63,7 +63,7 @@ a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = 
 a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation_run(workflow, allocation), allocation))|    (void)seat_loses(step, allocation_run(workflow, allocation), allocation);
 '
 
-# mutate FILE FROM TO: exactly one place is changed, or it fails.
+# mutate FILE FROM TO: changes exactly one place, or fails.
 mutate() {
     FROM=$2 TO=$3 perl -0777 -i -pe '
         BEGIN { ($from, $to) = @ENV{qw(FROM TO)}; s/\\n/\n/g, s/\\([&|])/$1/g for $from, $to; $n = 0 }
@@ -80,7 +80,8 @@ compile() {
     (cd "$work/tree" && ${CC:-gcc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -c "$1" -o "$2/${1//\//_}.o")
 }
 
-# Each file once; a mutation of a file then needs only that one, of a header all of them.
+# Compiles each file once. A mutation of a file recompiles that file; a mutation of a header, all
+# files.
 mkdir -p "$work/tree/daemon" "$work/tree/tests" "$work/whole" "$work/mutant"
 cp -r "$SRC/lib" "$work/tree/"
 cp -r "$SRC/tests/sim" "$work/tree/tests/"

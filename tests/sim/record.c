@@ -1,4 +1,4 @@
-/* The record of a simulated daemon: a copy of the model, of what is stored of it. */
+/* The record of a simulated daemon: a copy of the stored part of the model. */
 #include "tests/sim/sim.h"
 
 #include <assert.h>
@@ -56,7 +56,7 @@ struct workflow *workflow_copy(const struct workflow *from)
         copy->phases[i].slurm_options = string_copy(phase->slurm_options);
         copy->phases[i].checkpoint_path = string_copy(phase->checkpoint_path);
         copy->phases[i].after = calloc(phase->after_count + 1, sizeof *phase->after);
-        if (phase->after_count) /* memcpy() takes no NULL */
+        if (phase->after_count) /* memcpy() does not accept NULL */
             memcpy(copy->phases[i].after, phase->after, phase->after_count * sizeof *phase->after);
         copy->phases[i].run = NULL;
         remedies_copy(&copy->phases[i], phase);

@@ -1,5 +1,5 @@
-/* Runs worlds, one a seed: `sim --seeds FIRST COUNT` runs many, `sim --trace SEED` one, telling
- * what happens. Exits 1 at the first breach of an invariant. */
+/* Runs worlds, one for each seed: `sim --seeds FIRST COUNT` runs many, `sim --trace SEED` runs one
+ * and prints what happens. Exits with 1 at the first breach of an invariant. */
 #include "tests/sim/sim.h"
 
 #include "lib/text.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    FAULTS_END_S = 3 * 3600, /* then everything works, and everything must come to its end ... */
+    FAULTS_END_S = 3 * 3600, /* from then on nothing fails, so everything must end ... */
     WORLD_END_S = 12 * 3600, /* ... by then */
 };
 
@@ -78,7 +78,7 @@ static struct workflow *sim_workflow(struct sim *sim)
             .workflow = workflow,
             .index = i,
             .name = strdup(i ? "production" : "validate"),
-            /* Another shape: not in place. */
+            /* The shape differs, so the promotion is not in place. */
             .nodes = i && !sim->is_beside && sim_chance(sim, 4) ? 2 : 1,
             .gpus_per_node = 8,
             .time_s = 120 + sim_below(sim, 400),
@@ -109,7 +109,8 @@ static struct workflow *sim_workflow(struct sim *sim)
     return workflow;
 }
 
-/* A retry of what a gate has judged begins anew, unless it gets lost and a person resumes then. */
+/* After a gate has judged, a retry begins anew, unless the retry is lost and a person then resumes.
+ */
 static void sim_expect_fresh(struct sim *sim, unsigned phase, uint64_t run,
                              enum core_command command)
 {
@@ -124,7 +125,8 @@ static void sim_expect_fresh(struct sim *sim, unsigned phase, uint64_t run,
     }
 }
 
-/* A matrix that cannot choose: judged again, chosen from all the same, or by the person. */
+/* A matrix that cannot choose is judged again, or chooses among all members, or the person chooses.
+ */
 static void sim_decide(struct sim *sim)
 {
     const struct workflow *record = daemon_record(sim);
@@ -132,12 +134,12 @@ static void sim_decide(struct sim *sim)
     unsigned member = sim_below(sim, SIM_PHASES), results = 0;
     for (unsigned i = 0; i < SIM_PHASES; i++) {
         if (state == PHASE_CANCELLED && record->phases[i].state == PHASE_CANCELLED)
-            return; /* it is retried alone, below */
+            return; /* the member alone is retried below */
         results += record->phases[i].state == PHASE_SUCCEEDED &&
                    record->phases[i].rung == record->phases[SIM_PHASES].rung;
     }
     if (results == 0)
-        return; /* likewise */
+        return; /* the member alone is retried below */
     if (state == PHASE_CANCELLED || (state == PHASE_HELD && sim_chance(sim, 2)))
         daemon_command(sim, SIM_PHASES, COMMAND_RETRY);
     else if (state == PHASE_HELD && sim_chance(sim, 2))
@@ -146,7 +148,7 @@ static void sim_decide(struct sim *sim)
         daemon_command(sim, member, COMMAND_PROMOTE);
 }
 
-/* A person who looks after what is held, and now and then wants something else. */
+/* A person who helps held phases, and sometimes wants something else. */
 static void sim_person(struct sim *sim)
 {
     if (sim_fault(sim, 600)) {
@@ -157,7 +159,7 @@ static void sim_person(struct sim *sim)
     if (sim->is_swept && sim_chance(sim, 60))
         sim_decide(sim);
     for (unsigned i = 0; i < SIM_PHASES; i++) {
-        const struct workflow *record = daemon_record(sim); /* each command may replace it */
+        const struct workflow *record = daemon_record(sim); /* a command may replace it */
         const struct phase *phase = &record->phases[i];
         bool is_asked = phase->state == PHASE_HELD || phase->state == PHASE_CANCELLED ||
                         (sim->is_swept && phase->state == PHASE_FAILED &&
@@ -188,7 +190,8 @@ static bool sim_is_quiet(const struct sim *sim)
     return true;
 }
 
-/* At the end: nothing lost, nothing left over, each run ended once, each job in the record. */
+/* At the end nothing is lost or left over, each run has ended once, and each job is in the record.
+ */
 static void check_end(const struct sim *sim)
 {
     const struct workflow *record = daemon_record(sim);

@@ -1,11 +1,11 @@
 /* A world in virtual time around the real core: a fake Slurm (slurm.c), fake leads on its nodes and
- * the disk they write to (lead.c), a fake loop with a record that survives its crashes (daemon.c),
- * a person, and faults of all of them (sim.c). One seed decides everything, so that a failing one
- * can be repeated alone. Invariants are checked where they can break; a breach ends the program
- * with the seed and, when asked for, a trace.
+ * their disk (lead.c), a fake loop with a record that survives its crashes (daemon.c), a person,
+ * and faults of all of them (sim.c). One seed decides everything, so a failing world can be
+ * repeated. Invariants are checked where they can break. A breach ends the program and prints the
+ * seed and, if asked for, a trace.
  *
- * Time goes in ticks of a second. Within a tick everybody acts once; what is under way between the
- * daemon and the others is in queues and can be late, doubled or lost. */
+ * Time passes in ticks of a second. In a tick everybody acts once. Messages between the daemon and
+ * the others are in queues, and can be late, doubled or lost. */
 #ifndef PHASED_TESTS_SIM_H
 #define PHASED_TESTS_SIM_H
 
@@ -20,11 +20,11 @@ enum {
     SIM_RUNS_MAX = 512,
     SIM_PHASES = 2,
     SIM_ROWS = SIM_PHASES + 1, /* with a matrix, which never runs */
-    SIM_REMEDIES = 3,          /* of each phase, or none */
-    SIM_TOKENS_MAX = 4096,     /* those of steps that were never committed count too */
+    SIM_REMEDIES = 3,          /* of each phase, or no remedies */
+    SIM_TOKENS_MAX = 4096,     /* tokens of steps that were never committed count, too */
     SIM_QUEUE_MAX = 256,
     SIM_OUTBOX_MAX = 128,
-    SIM_CHECKPOINT_STEPS = 20, /* a step a second */
+    SIM_CHECKPOINT_STEPS = 20, /* a step takes a second */
     SIM_STEPS_MAX = 1024,
 };
 
@@ -33,39 +33,39 @@ enum {
 struct sim_job {
     uint32_t id; /* given out again after a crash of the controller */
     char token[TOKEN_LENGTH + 1];
-    bool is_known; /* to the controller */
+    bool is_known; /* by the controller */
     enum { SIM_PENDING, SIM_RUNNING, SIM_OVER } state;
-    const char *word; /* the state as cluster_job_state_name() would have it */
+    const char *word; /* the state, as in cluster_job_state_name() */
     int64_t submitted, starts, started, ended;
     int64_t limit_s;
-    int64_t term_at, kill_at; /* a preemption under way; 0: none */
+    int64_t term_at, kill_at; /* of a running preemption; 0: there is none */
     unsigned restarts;
-    bool was_requeued;  /* its begin is put off */
+    bool was_requeued;  /* its begin is delayed */
     bool came_back;     /* the controller has lost its state, and found an older one */
-    int64_t unwanted_s; /* for how long the daemon could have seen that, and cancelled it */
+    int64_t unwanted_s; /* how long the daemon could have seen and cancelled the job */
     bool was_warned;
     unsigned nodes;
-    /* Of a running one: what its batch script has started since the job began, and whether one of
-     * them wants the job requeued. */
+    /* Only of a running job: the leads that its batch script has started, and whether a lead wants
+     * the job requeued. */
     struct sim_lead *leads;
     bool wants_requeue;
 };
 
 /* --- The fake lead, and the disk -------------------------------------------------------------- */
 
-/* What a run's folder holds. */
+/* The content of a run's folder. */
 struct sim_folder {
-    uint64_t run;   /* 0: a lead made it alone, and the daemon has not yet taken it over */
+    uint64_t run;   /* 0: a lead made it alone, and the daemon has not taken it over yet */
     unsigned phase; /* index */
     unsigned attempt;
     bool was_alone, requeues;
     bool is_sealed;    /* the daemon has put a tombstone there */
-    unsigned restarts; /* of its job when it started */
+    unsigned restarts; /* of its job at the start */
     int64_t begin_step, checkpoint_step, last_step;
-    /* A guard has broken: what was saved at this step or later is suspect; -1: none has. The newest
-     * checkpoint that is not; -1: none. */
+    /* A guard has failed: checkpoints of this step or later are suspect; -1: no guard has failed.
+     * Then the newest good checkpoint; -1: there is none. */
     int64_t suspect_since, good_step;
-    int64_t ended; /* when, by the outcome file; 0: there is none */
+    int64_t ended; /* the time in the outcome file; 0: there is no file */
     bool has_started;
     enum run_outcome outcome;
     enum run_cause cause;
@@ -78,9 +78,9 @@ struct sim_folder {
 struct sim_lead {
     struct sim_job *job;
     struct sim_lead *next; /* of the same job */
-    unsigned token;        /* number of it: whose folder it serves */
+    unsigned token;        /* its number: the folder that it serves */
     struct sim_folder *folder;
-    /* ASKING: the run is over, the job has started again, and the daemon says what comes next.
+    /* ASKING: the run is over, the job has started again, and the daemon decides what comes next.
      * WAITING: another lead holds the phase. */
     enum {
         LEAD_WAITING,
@@ -91,18 +91,18 @@ struct sim_lead {
         LEAD_ASKING,
         LEAD_GONE
     } state;
-    uint64_t channel; /* the last run whose number it knows: by it the daemon is asked */
+    uint64_t channel; /* the last run with a known number, by which the lead asks the daemon */
     int64_t heard_at; /* when the daemon last answered */
     enum run_outcome stop_outcome;
     enum run_cause stop_cause;
-    int64_t until;    /* STOPPING: the checkpoint is written then; LINGERING: it leaves then */
-    int64_t fails_at; /* a step at which its program fails; 0: it does not */
+    int64_t until;    /* STOPPING: the time of the checkpoint; LINGERING: the end */
+    int64_t fails_at; /* the step where its program fails; 0: it does not */
     enum run_cause fails_of;
 };
 
 /* --- The fake loop ---------------------------------------------------------------------------- */
 
-/* An event for the core, by ids, since pointers do not survive a crash. */
+/* An event for the core. It has ids, because pointers do not survive a crash. */
 struct sim_event {
     struct core_event event; /* without pointers into the model */
     int phase;               /* index; -1: none */
@@ -112,14 +112,14 @@ struct sim_event {
 
 struct sim_outbox {
     enum core_effect_kind kind;
-    uint64_t target; /* the id of what it is about */
+    uint64_t target; /* the id of the event's object */
     int64_t due_ms;
 };
 
 struct sim_daemon {
-    struct core *core; /* NULL: it is down */
+    struct core *core; /* NULL: the daemon is down */
     int64_t up_at;
-    /* The record: what the last commit left. */
+    /* The record at the last commit. */
     struct workflow *record;
     struct sim_outbox outbox[SIM_OUTBOX_MAX];
     unsigned outbox_count;
@@ -133,56 +133,56 @@ struct sim_daemon {
 struct sim {
     uint64_t seed, random;
     int64_t now;      /* seconds */
-    int64_t clock_ms; /* by how much the daemon's clock is ahead */
+    int64_t clock_ms; /* how far the daemon's clock is ahead */
     bool has_faults, is_verbose;
-    bool cancels; /* PreemptMode=CANCEL: nothing is requeued by Slurm, nor by leads */
+    bool cancels; /* PreemptMode=CANCEL: neither Slurm nor leads requeue jobs */
 
     struct sim_job jobs[SIM_JOBS_MAX];
     unsigned job_count;
     uint32_t next_job_id;
     int64_t controller_up_at;
-    bool was_empty; /* the newest list of jobs: such answers seldom come alone */
+    bool was_empty; /* the newest list of jobs; empty lists seldom come alone */
 
     struct sim_lead leads[SIM_LEADS_MAX];
     unsigned lead_count;
     struct sim_folder folders[SIM_RUNS_MAX];
     unsigned folder_count;
-    int64_t steps_wanted[SIM_ROWS]; /* at its rung */
+    int64_t steps_wanted[SIM_ROWS]; /* at the rung of the phase */
     unsigned nodes_wanted[SIM_ROWS];
     bool is_manual[SIM_ROWS];
     bool is_swept;       /* both phases are members of a matrix */
     bool is_beside;      /* the second phase shares the allocations of the first one */
-    bool has_candidates; /* the first phase leaves the choice between GPUs of types a and b ... */
-    bool lacks_type;     /* ... and Slurm has none of type b */
-    /* By the number in a job's token: current.json, the folder it serves; and which Slurm job has
-     * claimed its folder. */
+    bool has_candidates; /* the first phase allows GPUs of types a and b ... */
+    bool lacks_type;     /* ... but Slurm has no GPU of type b */
+    /* By the number in a job's token: current.json, the folder that it serves, and the Slurm job
+     * that has claimed its folder. */
     struct sim_folder *current[SIM_TOKENS_MAX];
     const struct sim_job *claim[SIM_TOKENS_MAX];
-    unsigned folder_of[SIM_TOKENS_MAX]; /* whose folder that is; 0: its own */
-    unsigned host[SIM_TOKENS_MAX];   /* whose leads those of this one stand beside; 0: nobody's */
-    unsigned fresh_from[SIM_ROWS];   /* folders before this one count no more: begun anew */
-    unsigned fresh_before[SIM_ROWS]; /* the same, before a person wanted that after ... */
+    unsigned folder_of[SIM_TOKENS_MAX]; /* the owner of that folder; 0: the job itself */
+    unsigned host[SIM_TOKENS_MAX]; /* the job beside whose leads this one's leads run; 0: no job */
+    unsigned fresh_from[SIM_ROWS]; /* earlier folders no longer count: begun anew */
+    unsigned fresh_before[SIM_ROWS]; /* the same value, before a person began anew after ... */
     uint64_t fresh_after[SIM_ROWS];  /* ... this run */
 
     struct sim_daemon daemon;
     int64_t held_since;
 
     /* What was seen, for the invariants. */
-    int gate[SIM_ROWS]; /* the last verdict given; -1: none since the phase's last run began */
+    int gate[SIM_ROWS]; /* the last verdict since the phase's last run began; -1: there is none */
     bool by_person[SIM_ROWS];
     unsigned successes[SIM_ROWS];              /* moves to succeeded */
-    unsigned remedied[SIM_ROWS][SIM_REMEDIES]; /* how often each was taken */
+    unsigned remedied[SIM_ROWS][SIM_REMEDIES]; /* how often each remedy was taken */
     unsigned endings[SIM_RUNS_MAX];
     uint64_t tokens;
 };
 
-/* One in `odds`, from the seed. */
+/* True with the probability 1 / `odds`, from the seed. */
 bool sim_chance(struct sim *sim, uint32_t odds);
 uint32_t sim_below(struct sim *sim, uint32_t limit);
-/* A fault of 1 in `odds`, while there are faults. */
+/* A fault with the probability 1 / `odds`, while there are faults. */
 bool sim_fault(struct sim *sim, uint32_t odds);
 void sim_say(const struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A breach: prints it with the seed and ends the program. */
+/* Prints the breach and the seed, and ends the program. */
 void sim_breach(const struct sim *sim, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
@@ -191,7 +191,7 @@ enum sim_answer { SIM_DONE, SIM_ABSENT, SIM_NO_ANSWER, SIM_LIMITED, SIM_REFUSED 
 enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s, uint32_t *ret_id);
 enum sim_answer slurm_lookup(struct sim *sim, const char *token, uint32_t *ret_id);
 enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token);
-/* What the lead asks; false: refused. It is gone afterwards. */
+/* A lead asks for the requeue. False: it was refused. The lead is gone afterwards. */
 bool slurm_requeue(struct sim *sim, struct sim_job *job);
 /* Lets a requeued job begin soon. */
 void slurm_begin(struct sim *sim, uint32_t id, const char *token);
@@ -203,29 +203,31 @@ void slurm_job_done(struct sim *sim, struct sim_job *job);
 /* lead.c */
 unsigned token_number(const char *token); /* tokens are numbered from 1 */
 struct sim_folder *folder_find(struct sim *sim, uint64_t run);
-/* The folder of an attempt, which may be there already. */
+/* Returns the folder of an attempt. The folder may exist already. */
 struct sim_folder *folder_make(struct sim *sim, unsigned phase, unsigned attempt,
                                int64_t begin_step);
-/* That of a run, or the one that a lead has made alone, which is taken over. */
+/* Returns the folder of a run, or takes over the folder that a lead has made alone for it. */
 struct sim_folder *folder_make_for(struct sim *sim, const struct run *run);
-/* The batch script of the job begins; signals it gets, which all its leads get too; its time. */
+/* The batch script of the job begins. Then the signals that it and all its leads get, and its time.
+ */
 void script_start(struct sim *sim, struct sim_job *job);
 void script_term(struct sim *sim, struct sim_job *job, enum run_outcome outcome);
 void script_tick(struct sim *sim, struct sim_job *job);
 
-/* told.c: a time as all tell it whose clocks nobody sets; 0: none. */
+/* told.c: the time on clocks that nobody sets; 0: none. */
 int64_t world_ms(int64_t second);
-/* Events that a folder gives rise to. */
+/* Events about a folder. */
 struct core_event started_event(const struct sim_folder *folder);
 struct core_event checkpoint_event(int64_t step);
 struct core_event suspect_event(const struct sim_folder *folder);
 struct core_event ended_event(const struct sim_folder *folder);
 
-/* record.c: the caller's to workflow_free(). */
+/* record.c: the caller frees the copy with workflow_free(). */
 struct workflow *workflow_copy(const struct workflow *from);
-/* What a remedy makes of it, now and then for other nodes; NULL: it is impossible. */
+/* Returns the workflow after a remedy, sometimes for another number of nodes. NULL: the remedy is
+ * impossible. */
 struct workflow *remedy_plan(struct sim *sim, const struct workflow *workflow, unsigned phase);
-/* It was committed: the next run begins as the remedy in this place says. */
+/* The remedy at this index was committed. The next run begins accordingly. */
 void remedy_taken(struct sim *sim, const struct phase *phase, int place);
 
 /* daemon.c */
@@ -234,22 +236,22 @@ void daemon_start(struct sim *sim);
 void daemon_crash(struct sim *sim, int64_t away_s);
 void daemon_tick(struct sim *sim);
 void daemon_end(struct sim *sim);
-/* Somebody sets the clock of its machine. */
+/* Somebody sets the clock of the daemon's machine. */
 void daemon_set_clock(struct sim *sim);
-/* A lead's message; false: it was not acknowledged, and must be told again. */
+/* Takes a message of a lead. False: the message was not acknowledged, and must be sent again. */
 bool daemon_take(struct sim *sim, struct core_event event, const struct sim_folder *folder);
-/* What the lead of this run is told: `verb` FX_TELL_STOP, NEXT (with the run) or END; -1: nothing.
- */
+/* Returns the command for the lead of this run: FX_TELL_STOP, NEXT (with the run) or END; -1: there
+ * is none. */
 int daemon_ask(struct sim *sim, uint64_t run, uint64_t *ret_next);
 void daemon_command(struct sim *sim, unsigned phase, enum core_command command);
-/* What the record says now, also while the daemon is down. */
+/* Returns the record, also while the daemon is down. */
 const struct workflow *daemon_record(const struct sim *sim);
 
 /* matrix.c */
 void matrix_add(struct sim *sim, struct workflow *workflow);
-/* Into `left`, which has place for all members: whom it chooses. */
+/* Chooses members, and writes them to `left`, which has room for all members. */
 void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phase **left);
-/* That was committed, and they go on. */
+/* The choice was committed, and the chosen members go on. */
 void matrix_climbed(struct sim *sim, const struct core_choice *choice);
 void check_matrix(const struct sim *sim, const struct workflow *workflow);
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Many seeds of a whole workflow with faults of everything; PHASED_SIM_SEEDS says how many, and
-# PHASED_SIM_FIRST where to begin.
+# Runs many seeds of a whole workflow with all faults. PHASED_SIM_SEEDS is the number of seeds, and
+# PHASED_SIM_FIRST the first seed.
 set -u
 count=${PHASED_SIM_SEEDS:-20000}
 first=${PHASED_SIM_FIRST:-1}

@@ -1,4 +1,4 @@
-/* The fake Slurm: accepts, starts, preempts, kills and forgets jobs; loses answers; crashes. */
+/* The fake Slurm: accepts, starts, preempts, kills and forgets jobs, loses answers, and crashes. */
 #include "tests/sim/sim.h"
 
 #include "lib/text.h"
@@ -20,7 +20,7 @@ static struct sim_job *job_find(struct sim *sim, const char *token)
     return NULL;
 }
 
-/* Rivals often start in the same second. */
+/* The jobs of candidates often start in the same second. */
 static void job_join_race(struct sim *sim, struct sim_job *job)
 {
     unsigned folder = sim->folder_of[token_number(job->token)];
@@ -55,7 +55,7 @@ enum sim_answer slurm_submit(struct sim *sim, const char *token, int64_t limit_s
     job_join_race(sim, job);
     *ret_id = job->id;
     sim_say(sim, "slurm: job %u accepted", job->id);
-    return sim_fault(sim, 20) ? SIM_NO_ANSWER : SIM_DONE; /* its answer may be lost */
+    return sim_fault(sim, 20) ? SIM_NO_ANSWER : SIM_DONE; /* the answer may be lost */
 }
 
 enum sim_answer slurm_lookup(struct sim *sim, const char *token, uint32_t *ret_id)
@@ -78,7 +78,7 @@ static void job_end(struct sim *sim, struct sim_job *job, const char *word)
     sim_say(sim, "slurm: job %u %s", job->id, word);
 }
 
-/* What one phase wants to stop for is no reason to stop another. */
+/* The stop of one phase is no reason to stop another phase. */
 static void check_cancel(const struct sim *sim, const struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);
@@ -101,7 +101,7 @@ enum sim_answer slurm_cancel(struct sim *sim, uint32_t id, const char *token)
     return SIM_DONE;
 }
 
-/* Pending again, with the same id, and put off by two minutes. */
+/* Makes the job pending again, with the same id, and not before two minutes have passed. */
 static void job_requeue(struct sim *sim, struct sim_job *job)
 {
     job->state = SIM_PENDING;
@@ -138,8 +138,8 @@ void slurm_job_done(struct sim *sim, struct sim_job *job)
     job_end(sim, job, "completed");
 }
 
-/* kill -9 of the controller: what was submitted just before is forgotten, and its ids are given
- * out again. Running jobs go on. */
+/* kill -9 of the controller: it forgets the newest jobs, and gives their ids out again. Running
+ * jobs continue. */
 static void controller_crash(struct sim *sim)
 {
     sim->controller_up_at = sim->now + 1 + sim_below(sim, sim_chance(sim, 4) ? 4000 : 60);
@@ -157,12 +157,12 @@ static void controller_crash(struct sim *sim)
     sim_say(sim, "slurm: the controller crashed");
 }
 
-/* The controller finds an older state of itself: what is over, or runs, is to begin once more. */
+/* The controller is restored from an older state. Finished and running jobs begin once more. */
 static void controller_roll_back(struct sim *sim)
 {
     for (unsigned i = 0; i < sim->job_count; i++) {
         struct sim_job *job = &sim->jobs[i];
-        bool is_taken = false; /* its id, by a newer one */
+        bool is_taken = false; /* a newer job has its id */
         for (unsigned j = i + 1; j < sim->job_count; j++)
             is_taken = is_taken || sim->jobs[j].id == job->id;
         if (is_taken || job->state == SIM_PENDING || job->submitted < sim->now - 3600 ||
@@ -179,7 +179,7 @@ static void controller_roll_back(struct sim *sim)
     }
 }
 
-/* Of a job that came back after the daemon had believed it over. */
+/* Checks a job that came back after the daemon had believed that it was over. */
 static void check_unwanted(struct sim *sim, struct sim_job *job)
 {
     const struct workflow *record = daemon_record(sim);
@@ -198,7 +198,7 @@ static void job_tick(struct sim *sim, struct sim_job *job)
 {
     bool answers = sim->now >= sim->controller_up_at;
     if (job->state == SIM_PENDING && answers && sim->now >= job->starts) {
-        if (sim_fault(sim, 60)) { /* a prolog fails: nothing ever runs */
+        if (sim_fault(sim, 60)) { /* a prolog fails, so nothing ever runs */
             job_end(sim, job, "failed");
             return;
         }

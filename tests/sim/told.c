@@ -1,17 +1,17 @@
-/* What a folder has to tell the daemon, by its journals or when it is read: events without pointers
- * into the model. */
+/* What a folder tells the daemon, by its journals or when its files are read: events without
+ * pointers into the model. */
 #include "tests/sim/sim.h"
 
 #include <stdio.h>
 
-enum { CLOCK_BEGIN_S = 1000 * 1000 * 1000 }; /* what all clocks tell in the first second */
+enum { CLOCK_BEGIN_S = 1000 * 1000 * 1000 }; /* the calendar time of the first second */
 
 int64_t world_ms(int64_t second)
 {
     return second ? (CLOCK_BEGIN_S + second) * 1000 : 0;
 }
 
-/* A program saves what it saves at a step where it saved that before. Static. */
+/* The path of a checkpoint. The same step has the same path. Static. */
 static const char *checkpoint_path(int64_t step)
 {
     static char paths[SIM_STEPS_MAX][24];
