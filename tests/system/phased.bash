@@ -20,21 +20,21 @@ sandbox_down() {
     rm -rf "${SANDBOX:-/nonexistent}"
 }
 
-# SIGKILL, when it runs.
+# Sends SIGKILL, if the daemon runs.
 daemon_kill() {
     local pid
     pid=$(daemon_pid) && kill -KILL "$pid"
     true
 }
 
-# The pid of this home's daemon; fails when none runs. A zombie has no command line.
+# Prints the pid of this home's daemon, or fails if none runs. A zombie has no command line.
 daemon_pid() {
     local pid
     pid=$(jq -e .pid "$PHASED_HOME/daemon.json" 2>/dev/null) && grep -qaz phased "/proc/$pid/cmdline" 2>/dev/null &&
         echo "$pid"
 }
 
-# A home without a daemon; `phasectl daemon start` starts one on the file's sandbox.
+# Makes a home without a daemon. `phasectl daemon start` starts one on the sandbox of the file.
 home_up() {
     PHASED_HOME=$(mktemp -d /tmp/phased-home-XXXXXX)
     export PHASED_HOME
@@ -52,7 +52,7 @@ home_down() {
     eventually 30 rm -rf "$PHASED_HOME" # a job that is being cancelled may still write there
 }
 
-# eventually SECONDS COMMAND...: until it succeeds; fails when the time is over.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. Fails at the deadline.
 eventually() {
     local deadline=$((SECONDS + $1))
     shift
@@ -73,7 +73,7 @@ submit() {
     phasectl submit "$@" "$PHASED_HOME/spec.yaml" | grep -oE '[0-9]+' | head -n 1
 }
 
-# Two phases of a second or less; each execution of a rank leaves a line.
+# Two phases of at most a second. Each execution of a rank writes a line.
 two_phases() {
     cat <<'SPEC'
 name: two
@@ -95,10 +95,11 @@ phases:
 SPEC
 }
 
-# A filter for jq after another one: since 1.7 jq keeps numbers as they are written, 25.0 and all.
+# Put this filter after another jq filter. Since 1.7, jq keeps numbers as they are written, such as
+# 25.0.
 export as_numbers='walk(if type == "number" then . + 0 else . end)'
 
-# How many lines a file has; 0 where there is none.
+# Prints the number of lines of a file, or 0 without the file.
 line_count() {
     if [ -f "$1" ]; then wc -l <"$1"; else echo 0; fi
 }

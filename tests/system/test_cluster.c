@@ -1,5 +1,5 @@
-/* The real cluster against a sandbox: what is submitted runs, exactly once, whatever the controller
- * does. Starts a sandbox of its own, so it needs Slurm's daemons; skipped where they are not. */
+/* The real cluster with a sandbox: each submission runs exactly once, whatever the controller does.
+ * The test starts its own sandbox, so it is skipped without Slurm's daemons. */
 #include "tests/unit/unit.h"
 
 #include "daemon/slurm/cluster.h"
@@ -21,7 +21,7 @@
 
 enum {
     WAIT_S = 60,
-    ABSENCES_MAX = 100, /* lookups, 50 ms apart, before a lost submission is made again */
+    ABSENCES_MAX = 100, /* lookups, 50 ms apart, before a lost submission is repeated */
 };
 
 static struct {
@@ -32,7 +32,7 @@ static struct {
     unsigned tokens;
 } test;
 
-/* libslurm loses 20 bytes for each submission that is refused. */
+/* libslurm leaks 20 bytes for each refused submission. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -69,10 +69,10 @@ static void signal_controller(int signal)
 static void wake(void *data)
 {
     (void)data;
-    (void)sem_post(&test.woken); /* more wakes than an int holds would be another failure */
+    (void)sem_post(&test.woken); /* too many wakes for an int would be another failure */
 }
 
-/* The next result, waited for. */
+/* Waits for the next result. */
 static struct cluster_result take(void)
 {
     struct cluster_result result;
@@ -85,7 +85,7 @@ static struct cluster_result take(void)
     return result;
 }
 
-/* Takes the answer to the one request that is outstanding; its memory is let go. */
+/* Returns the answer to the only open request, and frees its memory. */
 static struct cluster_result answer_to(int posted, uint64_t key)
 {
     assert_int_equal(posted, 0);
@@ -158,7 +158,7 @@ static void pause_briefly(void)
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 }
 
-/* Polls until the job is in `state` for good, with at least `restarts`. */
+/* Polls until the job stays in `state`, with at least `restarts`. */
 static struct cluster_job wait_for(uint32_t id, enum cluster_job_state state, uint32_t restarts)
 {
     struct cluster_job job = {0};
@@ -177,13 +177,13 @@ static char *output_of(const struct allocation *job)
     return output;
 }
 
-/* Running, as Slurm says it, may be before the script's first line. */
+/* Slurm may say RUNNING before the first line of the script. */
 static void wait_for_output(const struct allocation *job, const char *line)
 {
     bool is_there = false;
     for (int i = 0; i < WAIT_S * 20 && !is_there; i++, pause_briefly()) {
         char *output = NULL;
-        (void)file_read(job->output, 1 << 20, &output, NULL, NULL); /* it may not be there yet */
+        (void)file_read(job->output, 1 << 20, &output, NULL, NULL); /* the file may not exist yet */
         is_there = output && strstr(output, line);
         free(output);
     }
@@ -317,7 +317,7 @@ static void a_cancelled_job_ends_and_a_second_cancel_finds_none(void **state)
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
 }
 
-/* As after a controller's crash, when a lost job's id is given out again. */
+/* As after a crash of the controller, when the id of a lost job is given out again. */
 static void a_job_with_another_token_is_left_alone(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void a_job_with_another_token_is_left_alone(void **state)
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
     assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).eligible_time < now + 1800);
 
-    /* A site that rewrites comments: the path says whose it is. */
+    /* A site may rewrite comments. Then the path shows the owner. */
     assert_int_equal(shell("scontrol update jobid=%u comment=rewritten", id), 0);
     result = answer_to(cluster_cancel(test.cluster, 9, id, lost.token, 0, NULL), 9);
     assert_int_equal(result.outcome, CLUSTER_ABSENT);
@@ -428,7 +428,7 @@ static void a_poll_without_changes_says_so(void **state)
     assert_true(wait_for(id, CLUSTER_JOB_PENDING, 0).held);
     struct cluster_result result;
     for (int i = 0; i < 20; i++) {
-        /* A job of an earlier test may leave the controller's memory in between. */
+        /* A job of an earlier test may leave the memory of the controller meanwhile. */
         result = answer_to(cluster_poll(test.cluster, 16, NULL), 16);
         if (result.outcome == CLUSTER_UNCHANGED)
             break;
@@ -461,7 +461,7 @@ static void a_submission_without_an_answer_is_found_by_its_token(void **state)
     (void)state;
     struct allocation job;
     job_init(&job, "#!/bin/sh\n");
-    /* The stopped controller's kernel takes the request; its answer comes too late. */
+    /* The kernel takes the request for the stopped controller, whose answer comes too late. */
     signal_controller(SIGSTOP);
     struct cluster_result result =
         answer_to(cluster_submit(test.cluster, 19, &job.description, NULL), 19);
@@ -564,7 +564,7 @@ static int stop(void **state)
     (void)state;
     cluster_free(test.cluster);
     int result = sandbox("stop");
-    (void)shell("rm -rf '%s'", test.folder); /* a leftover in /tmp is no failure */
+    (void)shell("rm -rf '%s'", test.folder); /* a folder left in /tmp is no failure */
     return result;
 }
 

@@ -1,16 +1,16 @@
-# What the bats files on interrupted trainings share: a small training that resumes exactly, and what
-# must be true of it in the end. After phased.bash.
+# Shared by the bats files about interrupted trainings: a small training that resumes exactly, and
+# its end conditions. Load it after phased.bash.
 
-# A program that costs no processor time in the place of phase-model: what is claimed is of phased.
+# This program costs no processor time, unlike phase-model. The tests are about phased.
 TRAINING="python3 -IS $SRC/tests/system/training.py"
 
-# reference_up [ITERATIONS]: what an undisturbed training ends with.
+# reference_up [ITERATIONS]: makes the result of an undisturbed training.
 reference_up() {
     export REFERENCE=$SANDBOX/reference
     $TRAINING --out "$REFERENCE" --iterations "${1:-150}" --save-every 20 --pace 0 >/dev/null
 }
 
-# One rank, which writes a checkpoint on SIGTERM.
+# A phase with one rank, which writes a checkpoint on SIGTERM.
 training() {
     cat <<SPEC
 name: recovery
@@ -29,7 +29,7 @@ phases:
 SPEC
 }
 
-# past ADDRESS STEP: whether the newest run has made more steps.
+# past ADDRESS STEP: whether the newest run is beyond this step.
 past() {
     [ "$(phasectl status "$1" --json | jq -r '.step // 0')" -gt "$2" ]
 }
@@ -38,7 +38,7 @@ same_weights() {
     cmp "$REFERENCE/step_000150.ckpt" "$PHASED_HOME/runs/$1/train/out/step_000150.ckpt"
 }
 
-# Slurm has run exactly the jobs that the record names.
+# Whether Slurm has run exactly the jobs of the record.
 jobs_agree() {
     local record
     record=$(record 'SELECT slurm_id FROM job WHERE started IS NOT NULL ORDER BY slurm_id' | paste -sd' ')

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The training that the tests of interrupted runs share; training.bash runs it.
+"""The training in the tests of interrupted runs. training.bash runs it.
 
-It learns nothing and costs next to no processor time: each step sleeps, and its state follows from
-the one before, so that any two trainings of as many steps end with the same checkpoint, byte for
-byte. Like phase-model it prints a line a step, saves on TERM, and goes on from a checkpoint.
-"""
+It learns nothing and costs almost no processor time. Each step sleeps, and each state follows from
+the state before it. So two trainings of equal length end with the same checkpoint, byte for byte.
+Like phase-model it prints a line for each step, saves on TERM, and resumes from a checkpoint."""
 import argparse
 import hashlib
 import os
@@ -13,7 +12,7 @@ import signal
 import sys
 import time
 
-SIZE = 65536  # bytes of a checkpoint, so that one can lose a part of itself
+SIZE = 65536  # bytes of a checkpoint, so that it can be cut
 
 
 class Training:

@@ -1,4 +1,4 @@
-/* The core's test world. */
+/* Drives a core, and writes its effects as lines. */
 #include "tests/unit/core_world.h"
 
 #include <assert.h>

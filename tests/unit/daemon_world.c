@@ -1,4 +1,4 @@
-/* Starting, asking and killing a daemon. */
+/* Starts, asks and kills a daemon. */
 #include "tests/unit/daemon_world.h"
 
 #include "daemon/api/api.h"
@@ -144,7 +144,7 @@ void world_start(struct world *world, const char *crash)
     world->pid = fork();
     assert_true(world->pid >= 0);
     if (world->pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it never outlives its test */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it must not outlive its test */
         char *log = text_format("%s/phased.log", world->home);
         int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
         free(log);
@@ -153,7 +153,7 @@ void world_start(struct world *world, const char *crash)
         if (crash)
             (void)setenv("PHASED_CRASH", crash, 1);
         serve(world);
-        exit(0); /* with the leak sanitizer's check */
+        exit(0); /* so that the leak sanitizer checks */
     }
     int64_t deadline = clock_ms() + WORLD_DEADLINE_MS;
     while (clock_ms() < deadline) {

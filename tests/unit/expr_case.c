@@ -1,4 +1,4 @@
-/* Evaluating an expression and telling the outcome in one line. */
+/* Evaluates an expression, and writes the result in one line. */
 #include "tests/unit/expr_case.h"
 
 #include "lib/error.h"

@@ -1,4 +1,4 @@
-/* Slurm as a folder: each request is answered at once, from the files. */
+/* A cluster in a folder: each request is answered at once, from files. */
 #include "tests/unit/fake_cluster.h"
 
 #include "daemon/slurm/cluster.h"
@@ -43,7 +43,7 @@ static void fake_append(const struct fake_cluster *fake, const char *name, const
     assert(fd >= 0);
     ssize_t written = write(fd, line, strlen(line));
     assert(written == (ssize_t)strlen(line));
-    (void)close(fd); /* a test's file */
+    (void)close(fd); /* a file of a test */
     free(path);
 }
 
@@ -55,7 +55,7 @@ static bool fake_mode_is(const struct fake_cluster *fake, const char *mode)
     return is;
 }
 
-/* Its state, and since when it has it. */
+/* Returns its state, and the time of the last change. */
 static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32_t id,
                                          int64_t *ret_since)
 {
@@ -74,7 +74,7 @@ static enum cluster_job_state fake_state(const struct fake_cluster *fake, uint32
     return (enum cluster_job_state)state;
 }
 
-/* The text of a job's file, without its line's end; the caller's to free(). */
+/* Returns the text of a job's file, without the end of the line. The caller frees it. */
 static char *fake_member(const struct fake_cluster *fake, const char *member, uint32_t id)
 {
     char *name = text_format("%s.%u", member, id), *text = fake_read(fake, name);
@@ -110,7 +110,7 @@ static void fake_fill(const struct fake_cluster *fake, struct cluster_job *job)
     job->nodes = text_format("%s", is_pending ? "" : "n1");
 }
 
-/* Calls for each job of the file until `only` (a token; NULL: all) was found. */
+/* Lists the jobs of the file, or only the job with the token `only`. */
 static size_t fake_jobs(const struct fake_cluster *fake, const char *only,
                         struct cluster_job **ret_jobs, uint32_t *ret_last)
 {
@@ -160,7 +160,7 @@ static struct cluster_result *fake_answer(struct fake_cluster *fake, uint64_t ke
     return result;
 }
 
-/* What the description says; NULL: nothing. */
+/* Returns the excluded nodes of the description, or NULL. */
 static const char *fake_excluded(const struct cluster_description *description)
 {
     for (size_t i = 0; i < description->option_count; i++)
@@ -262,7 +262,8 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
     char *text = begins ? text_format("%lld\n", (long long)argument) : text_format("cancelled\n");
     char *path =
         text_format("%s/%s.%u", fake->folder, begins ? "eligible" : "state", (unsigned)job_id);
-    (void)file_replace(path, text, strlen(text), 0600, NULL); /* the test sees if it is not */
+    (void)file_replace(path, text, strlen(text), 0600,
+                       NULL); /* the test fails if the file is not written */
     fake_append(fake, begins ? "begun" : "cancelled", line);
     free(path);
     free(text);
@@ -270,7 +271,7 @@ static int fake_change(struct cluster *cluster, uint64_t key, enum cluster_kind 
     return 0;
 }
 
-/* Two idle nodes with 8 h100 each in one partition; job `i` of the list starts at 1000 + i. */
+/* Two idle nodes with 8 h100 each, in one partition. Job `i` of the list starts at 1000 + i. */
 static int fake_survey(struct cluster *cluster, uint64_t key,
                        const struct cluster_description *const *descriptions, size_t count,
                        struct error *err)

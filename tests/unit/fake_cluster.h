@@ -1,24 +1,24 @@
-/* A cluster for tests of the daemon: it keeps its jobs in a folder, so that it outlives the daemon
- * as Slurm does, and the test sees and changes them there.
+/* A cluster for tests of the daemon. It keeps its jobs in a folder, so they outlive the daemon as
+ * in Slurm, and tests read and change the files:
  *
- *   jobs          a line "<id> <token> <name>" for each job that was submitted
- *   state.<id>    its state's name as in cluster.h; absent: pending
+ *   jobs          a line "<id> <token> <name>" for each submitted job
+ *   state.<id>    the name of its state, as in cluster.h; without the file, the job is pending
  *   restarts.<id>, reason.<id>, eligible.<id>   how often it was requeued, why it waits, and until
- *                 when (seconds since 1970); held.<id>: it is held
- *   excluded      a line "<id> <nodes>" for each that leaves nodes out
+ *                 when (seconds since 1970); with held.<id> it is held
+ *   excluded      a line "<id> <nodes>" for each job that excludes nodes
  *   cancelled     a line "<id>" for each cancellation
- *   begun         a line "<id>" for each cluster_begin(), which sets eligible.<id> too
+ *   begun         a line "<id>" for each cluster_begin(), which also sets eligible.<id>
  *   turned-away   a line for each submission that was limited or refused
- *   strangers     a line for each change of a job that is not there, or has another token
- *   mode          how it behaves: up (also when absent); down: nobody answers; lose: submissions
- *                 are carried out, and their answers get lost; limited; refuse; few: it
- *                 refuses jobs that leave nodes out */
+ *   strangers     a line for each change of a job that does not exist or has another token
+ *   mode          its behaviour: up (the default), down (no answers), lose (submissions are carried
+ *                 out, but their answers are lost), limited, refuse, few (jobs that exclude nodes
+ *                 are refused) */
 #ifndef PHASED_TESTS_FAKE_CLUSTER_H
 #define PHASED_TESTS_FAKE_CLUSTER_H
 
 struct cluster;
 
-/* `wake` is called when results wait, from within requests. */
+/* Requests call `wake` when results wait. */
 struct cluster *fake_cluster_new(const char *folder, void (*wake)(void *data), void *data);
 
 #endif

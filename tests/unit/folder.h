@@ -1,9 +1,9 @@
-/* A folder for the files of one test: folder_make() before it, and folder_remove() after it with
- * all that is in it, as cmocka's setup and teardown. */
+/* A folder for the files of one test. folder_make() and folder_remove() are setup and teardown for
+ * cmocka. */
 #ifndef PHASED_TESTS_FOLDER_H
 #define PHASED_TESTS_FOLDER_H
 
-/* Its path, of the test that runs. */
+/* Its path in the running test. */
 extern char folder[32];
 
 int folder_make(void **state);

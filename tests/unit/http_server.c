@@ -1,4 +1,4 @@
-/* The HTTP server of tests. */
+/* A small HTTP server for tests. */
 #include "tests/unit/http_server.h"
 
 #include "tests/unit/unit.h"
@@ -22,7 +22,7 @@ enum { SERVER_CONNECTIONS_MAX = 16 };
 
 struct server_connection {
     int fd;
-    struct text text; /* received, not yet answered */
+    struct text text; /* received, but not answered yet */
 };
 
 struct http_server {
@@ -36,7 +36,7 @@ struct http_server {
     atomic_uint connections, right_codes;
 };
 
-/* The value of a header of `request` in a new string; empty when it is absent. */
+/* Returns the value of a header of `request` as a new string. It is empty without the header. */
 static char *server_header(const char *request, const char *name)
 {
     char *wanted = text_format("\r\n%s: ", name);
@@ -52,7 +52,7 @@ static void server_send(int fd, const char *data, size_t size)
     while (size) {
         ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
         if (sent <= 0)
-            return; /* the client has gone */
+            return; /* the client is gone */
         data += sent;
         size -= (size_t)sent;
     }
@@ -75,7 +75,7 @@ static void server_reply(struct http_server *server, int fd, const char *nonce, 
     text_fini(&reply);
 }
 
-/* Answers the request in the connection's text if it is whole. */
+/* Answers the request in the connection's text, if it is complete. */
 static void server_answer(struct http_server *server, struct server_connection *connection)
 {
     char method[8], path[256], mac[MAC_SIZE];
@@ -138,7 +138,7 @@ static void *server_run(void *context)
             polls[2 + i] = (struct pollfd){.fd = server->open[i].fd, .events = POLLIN};
         if (poll(polls, 2 + server->count, -1) < 0 || polls[0].revents)
             break;
-        /* Backwards, as closing one moves the last into its place. */
+        /* Backwards, because closing a connection moves the last one into its place. */
         for (unsigned i = server->count; i-- > 0;)
             if (polls[2 + i].revents)
                 server_read(server, i);

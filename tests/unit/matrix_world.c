@@ -1,4 +1,4 @@
-/* A matrix of three members, and what happens to it. */
+/* Drives a matrix with three members. */
 #include "tests/unit/matrix_world.h"
 
 #include "tests/unit/unit.h"
@@ -13,7 +13,7 @@ char *matrix_copy(const char *text)
     return string;
 }
 
-/* ladder.1 to ladder.3, their matrix `ladder`, and `train` after it. */
+/* Makes ladder.1 to ladder.3, their matrix `ladder`, and `train` after it. */
 struct workflow *matrix_workflow(void)
 {
     static const char *const names[] = {"ladder.1", "ladder.2", "ladder.3", "ladder", "train"};
@@ -97,7 +97,7 @@ void matrix_is_judged(struct world *world, enum gate_result gate)
                                           .message = "as measured"});
 }
 
-/* The matrix is judged: these go on, or the first one is the best. */
+/* The matrix is judged. These members go on, or the first one is the best. */
 void matrix_chooses(struct world *world, bool goes_on, size_t count, const char *const *names)
 {
     struct workflow *plan = matrix_workflow();

@@ -1,4 +1,4 @@
-/* A record to test with. */
+/* Makes a record for tests. */
 #include "tests/unit/record.h"
 
 #include "daemon/store/store_private.h"
@@ -245,7 +245,7 @@ json_t *record_list(struct record *record, enum answer_scope scope, unsigned lim
     return workflows;
 }
 
-/* What the record's views take for now: strftime('%s'). */
+/* The current time for the record's views: strftime('%s'). */
 static void tell_now(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Stands in for phased towards workers: doc/protocol.md over TCP, and nothing else.
+"""A fake daemon for workers: it speaks doc/protocol.md over TCP, and does nothing else.
 
     daemon.py HOME [--wrong-code]
 
-Writes HOME/daemon.json; keeps what it is sent in HOME/record/<run>/<node>.jsonl, in order of the
-sequence numbers; gives as commands of a run the files HOME/commands/<run>/<number>.json, in which
-any reply may stand; one with "when": "ended" is given only when the run's end is in the record, as
-the real one does. It reads RUN_DIR/secret by HOME/runs/<run>, a link to the run's folder. What it
-refuses is told in HOME/refused. With --wrong-code it answers under another secret, as a false
-daemon would."""
+It writes HOME/daemon.json. It keeps received entries in HOME/record/<run>/<node>.jsonl, ordered by
+their sequence numbers. The commands of a run are the files HOME/commands/<run>/<number>.json, which
+may have any reply. A command with "when": "ended" is given only after the end of the run is in the
+record, as the real daemon does. HOME/runs/<run> is a link to the folder of the run, whose
+RUN_DIR/secret it reads. HOME/refused lists what it refused. With --wrong-code it signs with another
+secret, as a false daemon would."""
 import hmac
 import http.server
 import json
@@ -31,7 +31,8 @@ def code(secret, *lines, body=b""):
 
 
 def take(run, node, entries):
-    """Takes entries in order, drops known ones, stops at a gap; returns the last one taken."""
+    """Takes entries in order, drops known ones, and stops at a gap. Returns the last number
+    taken."""
     with lock:
         path = home / "record" / run / f"{node}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +50,7 @@ def take(run, node, entries):
 
 
 def command(run, after):
-    """The next command after a number; waits for one, less long than the real one does."""
+    """Returns the next command after a number. Waits for it, but not as long as the real daemon."""
     end = time.monotonic() + 5
     while time.monotonic() < end:
         path = home / "commands" / run / f"{after + 1}.json"

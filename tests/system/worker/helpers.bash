@@ -1,4 +1,4 @@
-# What the tests of phase-worker share: a home with a fake daemon, run folders, a lead without Slurm.
+# Shared by the tests of phase-worker: a home with a fake daemon, run folders, a lead without Slurm.
 
 worker_setup() {
     source_dir=${SRC:-$BATS_TEST_DIRNAME/../..}
@@ -14,7 +14,7 @@ worker_setup() {
 
 worker_teardown() {
     local pid
-    # What is left of a failed test is found by the folder that it names, and only that.
+    # Only processes that name the folder of the failed test are ended.
     for pid in $(grep -lzFs "$home" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3 | sort -u); do
         [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
     done
@@ -27,14 +27,14 @@ await() {
     local end=$((SECONDS + ${WAIT_S:-20}))
     until "$@" 2>/dev/null; do
         if [ "$SECONDS" -ge "$end" ]; then
-            echo "# waited in vain for: $*" >&2
+            echo "# gave up waiting for: $*" >&2
             return 1
         fi
         sleep 0.02
     done
 }
 
-# A script of a run as a JSON string.
+# Prints a script of a run as a JSON string.
 script() {
     jq -Rs . <<<"$1"
 }
@@ -44,7 +44,8 @@ no_process_names() {
     [ -z "$(grep -lzFs -f <(printf %s "$1") /proc/[0-9]*/cmdline /proc/[0-9]*/environ)" ]
 }
 
-# new_run NUMBER SPEC [MORE]: the folder of a run, its spec and more members of run.json as JSON.
+# new_run NUMBER SPEC [MORE]: makes the folder of a run. SPEC, and MORE members of run.json, are
+# JSON.
 new_run() {
     local dir=$home/phase/$1
     mkdir -p "$dir/journal"
@@ -62,7 +63,7 @@ new_run() {
                  metrics: {kind: "auto"}, params: {}, env: {}} + $spec)} + $more' >"$dir/run.json"
 }
 
-# start_lead NUMBER [NODES]: the batch script of a job that begins with that run.
+# start_lead NUMBER [NODES]: starts the batch script of a job that begins with that run.
 start_lead() {
     jq -n --arg dir "$home/phase/$1" '{run_dir: $dir}' >"$job/current.json"
     cat >"$home/start" <<START
@@ -76,7 +77,7 @@ START
     lead=$!
 }
 
-# Kills all of a job: without a word, as a node's end or the end of a grace does.
+# Kills all processes of a job without warning, like the end of a node or of a grace.
 kill_job() {
     local pid
     for pid in $(grep -lzFsx "$job" /proc/[0-9]*/cmdline | cut -d/ -f3) \
@@ -87,7 +88,7 @@ kill_job() {
     await no_process_names "$job"
 }
 
-# start_again RESTARTS: the batch script after a requeue.
+# start_again RESTARTS: starts the batch script after a requeue.
 start_again() {
     SLURM_RESTART_COUNT=$1 setsid "$home/start" 3>&- &
     lead=$!
@@ -105,19 +106,19 @@ stop_daemon() {
     wait "$daemon" || true
 }
 
-# command RUN NUMBER JSON: what the daemon will answer.
+# command RUN NUMBER JSON: the next answer of the daemon.
 command_lead() {
     mkdir -p "$home/commands/$1"
     jq -c --argjson number "$2" '{number: $number} + .' <<<"$3" >"$home/commands/$1/.new"
     mv "$home/commands/$1/.new" "$home/commands/$1/$2.json"
 }
 
-# read_json FILTER FILE: as jq, which since 1.7 prints 25.0 as it is written and before as 25.
+# read_json FILTER FILE: like jq. Since 1.7, jq prints 25.0 as it is written; before, it printed 25.
 read_json() {
     jq -rc "($1) | walk(if type == \"number\" then . + 0 else . end)" "$2"
 }
 
-# outcome RUN FILTER: from its outcome file.
+# outcome RUN FILTER: applied to the outcome file.
 outcome() {
     read_json "$2" "$home/phase/$1/outcome.json"
 }
@@ -139,7 +140,7 @@ lead_has_ended() {
     ! kill -0 "$lead" 2>/dev/null
 }
 
-# await_lead [STATUS]: waits for its end, and for this exit status.
+# await_lead [STATUS]: waits until the lead has ended with this exit status.
 await_lead() {
     local code=0
     await lead_has_ended

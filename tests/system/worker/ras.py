@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stands in for the RAS service of a program with NCCL: answers one client, and prints what it was
-asked. As `silent` it takes the connection and says nothing."""
+"""A fake RAS service of NCCL: answers one client, and prints the questions. As `silent` it accepts
+the connection and does not answer."""
 import socket
 import sys
 import time
