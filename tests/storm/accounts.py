@@ -1,4 +1,4 @@
-"""The three accounts of a storm: the record's, Slurm's, and that of the programs themselves."""
+"""Reads the three accounts of a storm: those of the record, of Slurm, and of the programs."""
 import json
 import re
 import time
@@ -7,7 +7,7 @@ from program import whole_checkpoints
 
 
 class Start:
-    """One process of a rank, by its own account."""
+    """One process of a rank, from the programs' account."""
 
     def __init__(self, line):
         self.phase, self.attempt, self.rank = line["phase"], line["attempt"], line["rank"]
@@ -37,11 +37,11 @@ class Start:
 
 
 class Found:
-    """What all the checks look at."""
+    """The accounts, which all checks use."""
 
     def __init__(self):
-        self.starts = []        # in the order of their begin
-        self.overlaps = []      # lines that tell of another process that was alive
+        self.starts = []        # ordered by their begin
+        self.overlaps = []      # lines that report another living process
 
 
 def read_lines(path):
@@ -67,7 +67,7 @@ def programs(folder, found):
 
 
 def slurm(folder, cluster, found):
-    """Starts on nodes as the prolog has seen them, completions as the controller has."""
+    """Reads the starts on nodes from the prolog, and the ends from the controller."""
     starts, ends = folder / "slurm-starts", folder / "slurm-ends"
     found.slurm_starts, found.slurm_ends = [], []
     for line in starts.read_text().splitlines() if starts.exists() else []:
@@ -112,7 +112,7 @@ def record(cluster, found):
                     "JOIN run ON run.id = metric.run JOIN phase ON phase.id = run.phase "
                     "ORDER BY step"):
         found.told.setdefault((row["address"], row["attempt"]), []).append(row["step"])
-    found.saved = {}  # likewise, the steps of its checkpoints
+    found.saved = {}  # (address, attempt) -> the steps of its checkpoints
     for row in read("SELECT phase.workflow || '/' || phase.name AS address, run.attempt, step "
                     "FROM checkpoint JOIN run ON run.id = checkpoint.run "
                     "JOIN phase ON phase.id = run.phase ORDER BY step"):
@@ -121,8 +121,8 @@ def record(cluster, found):
 
 
 def checkpoints(cluster, found):
-    """The whole checkpoints that are left of each phase, and the runs that began at the start
-    although there had been runs before and nobody wanted it."""
+    """Reads the remaining whole checkpoints of each phase, and the runs that began anew after
+    earlier runs without a request for it."""
     found.checkpoints, found.by_chance = {}, set()
     for address in found.expected:
         folder = cluster.home / "runs" / address

@@ -1,19 +1,19 @@
-"""What must be true after a storm. Each check compares the accounts and names what it finds."""
+"""What must be true after a storm. Each check compares the accounts and reports what it finds."""
 import math
 
 from workflows import mean_loss
 
 MEMORY_MAX_KIB = 200 * 1024
 OVER = ("succeeded", "cancelled", "skipped")
-# Faults that end processes without a chance to save, wherever they are aimed at.
+# Faults that end processes without a chance to save, whatever their target is.
 HARD = ("lead kill", "lead stop", "task", "agent", "srun", "rank kill", "rank stop",
         "slurmstepd kill", "slurmstepd stop", "slurmd", "node down", "state", "suspend", "munged",
         "slurmctld", "full disk")
-# Faults that kill an agent, which then has not read the last lines of its ranks.
+# Faults that kill an agent before it has read the last lines of its ranks.
 DEAF = ("agent kill", "task kill", "lead kill", "srun", "slurmstepd kill", "slurmd", "node down",
         "state", "requeue", "scancel")
 FORGOTTEN = 60  # seconds until nodes end the steps of a job that a controller without state forgot
-LOOKS = 6  # seconds in which an agent looks twice for checkpoints, with some to spare
+LOOKS = 6  # seconds for an agent to look twice for checkpoints, with a margin
 
 
 class Violation:
@@ -33,7 +33,7 @@ def starts_of(found, address, rank=0):
 
 
 def faults_between(found, workflow, begin, end, kinds=None):
-    """Faults that were at this workflow, or at all, in this time."""
+    """Returns the faults in this time, at this workflow or at everything."""
     return [f for f in found.faults if f.what and f.time <= end and (f.until or f.time) >= begin
             and (not f.workflows or workflow in f.workflows)
             and (kinds is None or f.kind.startswith(kinds))]
@@ -41,15 +41,15 @@ def faults_between(found, workflow, begin, end, kinds=None):
 
 def ended_early(found, start):
     """Whether a TERM of the storm made this rank save and exit. Under sbatch, too, a program that
-    exits with 0 has then done what it wanted: no one can tell it from one that has."""
+    then exits with 0 has succeeded, because it cannot be told from a program that is done."""
     return start.last == "stopped" and any(
         f.kind == "rank term" and f.what and f.pid == start.pid
         and start.begin <= f.time <= start.end for f in found.faults)
 
 
 def steps_due(found, address, expected):
-    """How many steps a phase that succeeded must have made: all, or those until the storm's TERM
-    to rank 0 of the run that succeeded."""
+    """Returns how many steps a succeeded phase must have made: all steps, or those until the
+    storm's TERM to rank 0 of the succeeded run."""
     succeeded = {run["attempt"] for run in found.runs
                  if run["address"] == address and run["outcome"] == "succeeded"}
     last = [start for start in starts_of(found, address) if start.attempt in succeeded][-1:]
@@ -59,7 +59,7 @@ def steps_due(found, address, expected):
 
 
 def once(found):
-    """Never are two ranks of different runs of one phase alive."""
+    """Ranks of different runs of one phase are never alive at the same time."""
     for line in found.overlaps:
         yield Violation("two at once", workflow_of(line["phase"]),
                         f"{line['phase']}#{line['attempt']} rank {line['rank']} began on "
@@ -76,7 +76,8 @@ def once(found):
 
 
 def agree(found):
-    """Each start by the programs' account is a run of the record and a job of Slurm, and back."""
+    """Each start in the programs' account is a run of the record and a job of Slurm, and the
+    reverse."""
     runs = {(run["address"], run["attempt"]): run for run in found.runs}
     in_slurm = {job for _, job, _ in found.slurm_starts}
     seen = {}
@@ -111,8 +112,8 @@ def agree(found):
 
 
 def was_mute(found, start, ended):
-    """Whether the agent was stopped then. Of one that is killed later the record has as the end of
-    the run the last sign that it gave."""
+    """Whether the agent was stopped then. If it is killed later, the record ends the run at its
+    last sign of life."""
     return faults_between(found, workflow_of(start.phase), ended - 1, ended + 1, ("agent stop",))
 
 
@@ -121,7 +122,7 @@ def clock_moved(found, start):
 
 
 def jobs(found):
-    """No job of ours is unknown to the record; none is left."""
+    """The record knows all of our jobs, and no job is left."""
     known = {job["slurm_id"] for job in found.jobs}
     for job in sorted({job for _, job, _ in found.slurm_starts} - known - found.preemptors):
         yield Violation("unknown job", None, f"Slurm has started job {job}; the record has no such")
@@ -132,14 +133,14 @@ def jobs(found):
 
 
 def resumes(found):
-    """Each run goes on from the newest whole good checkpoint that was there when it began."""
+    """Each run resumes from the newest whole good checkpoint that existed when it began."""
     for address, expected in found.expected.items():
         if expected.own or not expected.save:
             continue
         before, behind = None, set()
         for start in starts_of(found, address):
-            # What lay ahead when a run went back for a good reason, as a retry that begins anew
-            # does, counts no more for the runs after it, until one of them saves it again.
+            # If a run goes back for a good reason, such as a retry that begins anew, the steps
+            # ahead no longer count for later runs, until one of them saves them again.
             behind -= {step for _, step in before.saves} if before else set()
             good = [step for step in start.found if step not in start.bad and step not in behind]
             newest = max(good, default=0)
@@ -150,15 +151,16 @@ def resumes(found):
                 yield Violation("went back", workflow_of(address),
                                 f"{start}; there were {start.found}, bad {start.bad}; "
                                 f"before it {before}")
-            elif start.last != "refused":  # which began from none
+            elif start.last != "refused":  # a run that began without a checkpoint
                 behind |= {step for step in good if step > start.resumed}
             before = start
 
 
 def may_go_back(found, start, before, good):
-    """A checkpoint that was damaged or died on resume, or a person or a gate that said so."""
+    """Whether a checkpoint was damaged or its run died on resume, or a person or a gate decided
+    it."""
     if start.last == "refused":
-        return True  # it was damaged; the next one begins from the one before
+        return True  # it was damaged; the next run resumes from the checkpoint before it
     if before is None:
         return False
     if before.last == "done" or ended_early(found, before):
@@ -172,7 +174,7 @@ def may_go_back(found, start, before, good):
 
 
 def ends(found):
-    """Every workflow comes to its end, and what waits says why."""
+    """Every workflow ends, and each waiting phase has a reason."""
     rows = {row["id"]: row for row in found.workflows}
     by_us = {w for f in found.faults if f.kind == "person cancels" and f.obeyed
              for w in f.workflows}
@@ -194,7 +196,7 @@ def ends(found):
 
 
 def gates(found):
-    """A gate has passed on complete data: its values are those of the program's own account."""
+    """A gate has passed on complete data, so its values are those of the programs' account."""
     for address, expected in found.expected.items():
         phase = found.phases.get(address)
         if not phase or phase["state"] != "succeeded" or phase["overridden"] or not expected.gate:
@@ -205,20 +207,20 @@ def gates(found):
                 verdicts[verdict["name"]] = verdict
         steps = verdicts.get("all", {}).get("value")
         mean = verdicts.get("mean", {}).get("value", math.nan)
-        heard = {step for _, _, rows in led(found, address) for step in rows if step <= due}
-        missing = set(range(1, due + 1)) - heard
-        if steps != len(heard) or not unheard(found, address, missing):
+        read = {step for _, _, rows in led(found, address) for step in rows if step <= due}
+        missing = set(range(1, due + 1)) - read
+        if steps != len(read) or not unread(found, address, missing):
             yield Violation("partial data", phase["workflow"],
                             f"{address} was passed on {steps} of {due} steps, without "
                             f"{sorted(missing)[:8]}")
-        elif heard and not math.isclose(mean, mean_loss(heard), rel_tol=1e-9):
+        elif read and not math.isclose(mean, mean_loss(read), rel_tol=1e-9):
             yield Violation("wrong value", phase["workflow"],
-                            f"{address}: mean(loss) {mean} should be {mean_loss(heard)}")
+                            f"{address}: mean(loss) {mean} should be {mean_loss(read)}")
 
 
 def led(found, address):
-    """(start, the step from which the next one went on, the steps that it told until there) of the
-    starts that led to the last one, newest first."""
+    """For the starts that led to the last one, newest first: (start, the step from which the next
+    start resumed, the rows until there)."""
     newest = math.inf
     for start in reversed(starts_of(found, address)):
         if start.last == "refused":
@@ -230,8 +232,8 @@ def led(found, address):
         newest = min(start.resumed, newest)
 
 
-def unheard(found, address, missing):
-    """Whether an agent was killed before it can have read these lines, and the daemon may call
+def unread(found, address, missing):
+    """Whether an agent was killed before it can have read these lines, so that the daemon may call
     the data complete without them."""
     lineage = list(led(found, address))
     saved = [found.saved.get((address, start.attempt), []) for start, _, _ in lineage]
@@ -239,7 +241,7 @@ def unheard(found, address, missing):
         times = [time for time, step in start.steps if step in missing and step <= newest]
         if times and (newest == math.inf or lacks([rows for _, _, rows in lineage], saved, i,
                                                   newest)):
-            return False  # nothing is known of what comes after the last one's rows
+            return False  # nothing is known after the rows of the last run
         if not all(faults_between(found, workflow_of(address), time - 1, time + 2, DEAF) or
                    faults_between(found, workflow_of(address), time - FORGOTTEN, time, ("state",))
                    for time in times):
@@ -249,10 +251,10 @@ def unheard(found, address, missing):
 
 
 def lacks(rows, saved, run, newest):
-    """The rule of store_metrics_lack(): the rows until the checkpoint from which the next run went
-    on end before it by more than their interval and a tenth of the steps. `rows` and `saved` are
-    those of each run, newest first. Nothing is judged where no run tells an interval, or has a
-    checkpoint between its rows."""
+    """The rule of store_metrics_lack(): the rows before the checkpoint from which the next run
+    resumed must not end more than their interval and a tenth of the steps before it. `rows` and
+    `saved` are those of each run, newest first. Nothing is judged if no run has an interval, or has
+    a checkpoint between its rows."""
     intervals = [after - before for told in rows for before, after in zip(told, told[1:])]
     counts_alike = any(told and told[0] <= step <= told[-1]
                        for told, steps in zip(rows, saved) for step in steps)
@@ -266,7 +268,7 @@ def lacks(rows, saved, run, newest):
 
 
 def done(found):
-    """A phase that succeeded has made all its steps, or those until a TERM that ended its rank, to
+    """A succeeded phase has made all its steps, or those until a TERM that ended its rank, and has
     the state of an undisturbed training."""
     for address, expected in found.expected.items():
         phase = found.phases.get(address)
@@ -285,7 +287,7 @@ def done(found):
 
 
 def keeps(found):
-    """No checkpoint goes that `keep` promises, and no more are left than it says."""
+    """No checkpoint that `keep` promises is removed, and no more are left than it allows."""
     for address, expected in found.expected.items():
         if not expected.keep:
             continue
@@ -306,8 +308,9 @@ def keeps(found):
 
 
 def promise(promised, start, keep):
-    """The steps that must be there after this start: the newest `keep` good ones that lead to it.
-    A bad one may take a place before it is known to be bad, but never that of the last good one."""
+    """The steps that must exist after this start: the newest `keep` good ones that lead to it. A
+    bad checkpoint may take a place before it is known to be bad, but never that of the last good
+    one."""
     promised = [step for step in promised if step <= start.resumed]
     bad = {line["step"] for line in start.lines if line["what"] == "save" and line["bad"]}
     for _, step in start.saves:
@@ -318,7 +321,7 @@ def promise(promised, start, keep):
 
 
 def removed(found, address, promised, there, when):
-    """What must be there and is not, but for what the storm has damaged."""
+    """The missing steps, except those that the storm has damaged."""
     gone = sorted(set(promised) - set(there) - damaged(found, address))
     if gone:
         yield Violation("removed", workflow_of(address),
@@ -334,9 +337,9 @@ def damaged(found, address):
 
 
 def excess(found, address, starts):
-    """What may be left beyond `keep`: bad ones, what no agent saw become whole, what a run left
-    alone that began anew although nobody wanted it, and what a damaged journal does not tell of
-    any more."""
+    """The checkpoints that may be left beyond `keep`: bad ones, those that no agent saw become
+    whole, those of a run that began anew without a request, and those that a damaged journal no
+    longer has."""
     workflow, excused = workflow_of(address), set()
     for start in starts:
         mine = {step for _, step in start.saves}
@@ -351,8 +354,8 @@ def excess(found, address, starts):
 
 
 def seen(found, start, time):
-    """Whether the agent has seen what was saved then: it looks every two seconds, twice at each,
-    and at the end."""
+    """Whether the agent has seen what was saved then. It looks every two seconds, twice at each
+    checkpoint, and at the end."""
     has_ended = start.last in ("stopped", "done")
     return (has_ended or start.end > time + LOOKS) and not faults_between(
         found, workflow_of(start.phase), time - 1,
@@ -360,7 +363,7 @@ def seen(found, start, time):
 
 
 def saves(found):
-    """A run that is stopped, by phased or by Slurm with a grace, saves before it ends."""
+    """A run that phased or Slurm stops with a grace saves before it ends."""
     runs = {(run["address"], run["attempt"]): run for run in found.runs}
     for start in found.starts:
         run = runs.get((start.phase, start.attempt))
@@ -376,7 +379,7 @@ def saves(found):
 
 
 def one_end(found):
-    """No run ends twice, and none goes on after its end."""
+    """No run ends twice or continues after its end."""
     ended = {}
     for event in found.events:
         if event["type"] == "run" and event["run"]:
@@ -401,7 +404,8 @@ CHECKS = (once, agree, jobs, resumes, ends, gates, done, keeps, saves, one_end, 
 
 
 def all_of(found):
-    """At most three violations of a rule by a workflow: the rest follow from the first ones."""
+    """At most three violations of a rule by a workflow, because the others follow from the first
+    ones."""
     violations, counts = [], {}
     for violation in (violation for check in CHECKS for violation in check(found)):
         key = (violation.rule, violation.workflow)
@@ -412,10 +416,9 @@ def all_of(found):
 
 
 def recovery(found):
-    """For each kind of fault: (how often, and for each workflow that it held up, for how long).
+    """For each kind of fault: how often it was, and for each workflow how long it was held up.
 
-    A time without a new step counts for one fault, the nearest to its begin.
-    """
+    A time without a new step counts for one fault, the nearest to its begin."""
     progress = {}
     for start in found.starts:
         if start.rank == 0:

@@ -1,7 +1,6 @@
-"""A storm's own Slurm and daemon, in its own folder: started, killed and started again.
+"""A storm's own Slurm and daemon, in its own folder. This file starts and kills them.
 
-Only processes that name this folder's slurm.conf, munge socket or home are touched.
-"""
+Only processes that name this folder's slurm.conf, munge socket or home are touched."""
 import glob
 import json
 import os
@@ -18,7 +17,7 @@ NODES = 4
 
 
 def run(command, timeout=30, **more):
-    """A command's result; a time-out is a failure with that text."""
+    """Returns a command's result. A time-out is a failure with that text."""
     try:
         return subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               timeout=timeout, stdin=subprocess.DEVNULL, **more)
@@ -36,7 +35,7 @@ def until(condition, seconds, pause=0.1):
 
 
 def words_of(pid, file):
-    """None of a process in another root: its paths are others, even if they read the same."""
+    """Returns [] for a process in another root: equal paths are different files there."""
     try:
         if not os.path.samefile(f"/proc/{pid}/root", "/"):
             return []
@@ -46,7 +45,7 @@ def words_of(pid, file):
 
 
 def state_of(pid):
-    """Z, T, S, ... or None of a process that is gone."""
+    """Returns Z, T, S, ... or None if the process has ended."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -94,13 +93,13 @@ class Cluster:
         self.environment.update(
             SLURM_CONF=str(self.conf), PHASED_HOME=str(self.home),
             PATH=f"{binaries}:{os.environ['PATH']}:/usr/sbin:/sbin")
-        self.commands = {}            # of the parts of Slurm, by name
-        self.lock = threading.RLock()  # parts are started by one at a time
-        self.down = {}                # parts that a fault keeps down: how many faults
-        self.ended_by_us = set()      # pids of daemons
-        self.crashes = []             # what died by itself
-        self.memory = 0               # the most that a daemon had, KiB
-        self.pid = None               # the daemon
+        self.commands = {}            # of Slurm's daemons, by name
+        self.lock = threading.RLock()  # daemons are started one at a time
+        self.down = {}                # part -> number of faults that keep it down
+        self.ended_by_us = set()      # pids of daemons that the storm ended
+        self.crashes = []             # daemons that ended by themselves
+        self.memory = 0               # maximum of a daemon, in KiB
+        self.pid = None               # of the daemon
         self.mounted = False
 
     # --- Slurm ---------------------------------------------------------------------------------
@@ -120,7 +119,7 @@ class Cluster:
             raise SystemExit(f"storm: {done.stderr.strip()}")
 
     def configure(self):
-        """Slurm tells its own account: completions, and starts on nodes."""
+        """Slurm writes its own account: ends of jobs, and starts on nodes."""
         script = self.slurm / "prolog"
         script.write_text(f'#!/bin/sh\necho "$(date +%s.%3N) $SLURM_JOB_ID $SLURMD_NODENAME" '
                           f'>>{self.account}/slurm-starts\n')
@@ -140,7 +139,7 @@ class Cluster:
             raise SystemExit("storm: the nodes did not become ready")
 
     def learn(self):
-        """How the parts are started is read from what runs."""
+        """The commands that start the parts are read from the running processes."""
         for part in ["munged", "slurmctld"] + self.nodes():
             words = words_of(self.part_pid(part), "cmdline")
             self.commands[part] = [word for word in words if word]
@@ -183,7 +182,7 @@ class Cluster:
         return run(command, timeout, env=self.environment)
 
     def live_jobs(self):
-        """Lines of phased's jobs that Slurm has not ended."""
+        """Returns the lines of phased's jobs that Slurm has not ended."""
         listed = self.call("squeue", "-h", "-o", "%A %T %j %R").stdout.splitlines()
         return [line for line in listed if line.split()[2] != "storm"]
 
@@ -200,7 +199,7 @@ class Cluster:
                 mine + words_of(pid, "environ")) else None
 
     def daemons(self):
-        """All that serve this home, also one that the file names no more."""
+        """Returns all daemons of this home, also one that the file no longer names."""
         home = f"PHASED_HOME={self.home}"
         return [int(pid) for pid in os.listdir("/proc") if pid.isdigit()
                 and words_of(pid, "cmdline")[:1] and home in words_of(pid, "environ")
@@ -224,7 +223,7 @@ class Cluster:
         return pid
 
     def keep(self):
-        """Starts again what no fault keeps down, and notices what died by itself."""
+        """Starts what no fault keeps down, and notes what ended by itself."""
         pid = self.daemon_pid()
         if pid:
             self.pid = pid
@@ -256,7 +255,7 @@ class Cluster:
     # --- The record ----------------------------------------------------------------------------
 
     def record(self, query, **values):
-        """Rows as dictionaries; none while the record cannot be read."""
+        """Returns rows as dictionaries, or no rows while the record cannot be read."""
         try:
             base = sqlite3.connect(f"file:{self.home}/phased.db?mode=ro", uri=True, timeout=5)
             base.row_factory = sqlite3.Row
@@ -293,14 +292,14 @@ class Cluster:
     # --- The disk of the run folders -----------------------------------------------------------
 
     def mount(self):
-        """A small disk for the run folders, where this user may mount one."""
+        """Mounts a small disk for the run folders, if this user may mount one."""
         runs = self.home / "runs"
         if os.geteuid() == 0:
             done = run(["mount", "-t", "tmpfs", "-o", "size=96m,mode=0700", "storm", runs])
             self.mounted = done.returncode == 0
 
     def unmount(self):
-        """What was on the small disk is kept."""
+        """Unmounts the small disk, and keeps its files."""
         runs, kept = self.home / "runs", self.home / "kept"
         if self.mounted:
             (runs / "ballast").unlink(missing_ok=True)

@@ -1,19 +1,19 @@
-"""A tired person who helps what waits: releases, promotes, retries, and gives up in the end."""
+"""A tired person who helps waiting workflows: releases, promotes, retries, and finally gives up."""
 import time
 
-HELPS_MAX = 10  # for one phase; then the workflow is cancelled, which is a violation
+HELPS_MAX = 10  # of one phase; then the workflow is cancelled, which is a violation
 
 
 class Person:
     def __init__(self, cluster, log):
         self.cluster, self.log = cluster, log
-        self.seen = {}      # phase -> when it was first seen to wait
+        self.seen = {}      # phase -> when it was first seen waiting
         self.tries = {}     # phase -> how often a command was given
-        self.helps = {}     # phase -> how often one was taken
+        self.helps = {}     # phase -> how often a command was accepted
         self.given_up = {}  # workflow -> why
 
     def look(self, patience=8):
-        """Helps each phase that has waited for so many seconds."""
+        """Helps each phase that has waited for this many seconds."""
         held = self.cluster.record(
             "SELECT workflow || '/' || name AS address, workflow, hold, reason FROM phase "
             "WHERE state = 'held' OR state = 'failed' AND id NOT IN (SELECT phase FROM member)")

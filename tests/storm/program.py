@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The training that a storm runs, and the third witness.
+"""The training that a storm runs. It writes the third account.
 
-It does nothing but count: each step's state follows from the one before, so that any two trainings
-of as many steps end with the same state. It prints metrics, saves checkpoints that tell whether
-they are whole, saves on TERM, and writes a line of its own account at every start, step and end.
-"""
+It only counts: each state follows from the state before it, so two trainings of equal length end in
+the same state. It prints metrics, saves checkpoints that say whether they are whole, saves on TERM,
+and writes a line of its account at every start, step and end."""
 import argparse
 import fcntl
 import json
@@ -15,7 +14,7 @@ import sys
 import time
 import zlib
 
-PADDING = 4096  # bytes behind the state, so that a checkpoint can lose a part of itself
+PADDING = 4096  # bytes after the state, so that a checkpoint can be cut
 
 
 def next_state(state, step):
@@ -27,7 +26,7 @@ def loss_of(state):
 
 
 def read_checkpoint(path):
-    """(step, state, poisoned), or None when it is not whole."""
+    """Returns (step, state, poisoned), or None if the file is not whole."""
     try:
         words = path.read_text().split()
         if words[4:] != ["end"] or len(words[3]) != PADDING:
@@ -47,7 +46,7 @@ def whole_checkpoints(folder):
 
 
 class Account:
-    """A file for each rank of a phase; each line is one write."""
+    """The account of a rank: one file for each rank of a phase. Each line is one write."""
 
     def __init__(self, folder, address, rank):
         phase, _, attempt = address.partition("#")
@@ -64,7 +63,8 @@ class Account:
         os.write(self.file, (json.dumps(line) + "\n").encode())
 
     def claim(self):
-        """The kernel holds the lock as long as this process lives: two at once cannot be missed."""
+        """The kernel holds the lock as long as this process lives, so two at once are always
+        noticed."""
         try:
             fcntl.flock(self.alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -125,7 +125,8 @@ class Training:
             self.account.tell("unsaved", step=self.step, error=str(error))
 
     def tried(self):
-        """How often this phase was started before: what fails on purpose does so a few times."""
+        """Returns how often this phase was started before. A deliberate failure happens only a few
+        times."""
         marks = self.options.account / f"{self.account.same['phase'].replace('/', '-')}.tries"
         with open(marks, "a+") as file:
             file.seek(0)
@@ -134,7 +135,7 @@ class Training:
         return count
 
     def misbehave(self, fault, step):
-        """Fails as told: `exit@30x2` at step 30, in the first two runs that come there."""
+        """Fails on purpose: `exit@30x2` fails at step 30, in the first two runs that reach it."""
         if not fault or self.rank != 0:
             return
         kind, _, rest = fault.partition("@")

@@ -1,4 +1,5 @@
-"""The workflows of a storm: many shapes, drawn from the seed, and what each phase should do."""
+"""The workflows of a storm: many shapes, drawn from the seed, and the expectations for each
+phase."""
 import json
 import zlib
 
@@ -6,7 +7,7 @@ from program import loss_of, next_state
 
 
 def states(steps):
-    """The state after each step of an undisturbed training."""
+    """Returns the state after each step of an undisturbed training."""
     state, found = 0, []
     for step in range(1, steps + 1):
         state = next_state(state, step)
@@ -15,25 +16,25 @@ def states(steps):
 
 
 def mean_loss(steps):
-    """Of these steps of an undisturbed training."""
+    """Returns the mean loss of these steps of an undisturbed training."""
     made = states(max(steps))
     return sum(round(loss_of(made[step - 1]), 6) for step in steps) / len(steps)
 
 
 class Phase:
-    """What is expected of a phase."""
+    """The expectations for a phase."""
 
     def __init__(self, steps, save, ranks=1, own=False, gate=True, keep=0):
         self.steps, self.save, self.ranks = steps, save, ranks
         self.own, self.gate, self.keep = own, gate, keep
 
     def final(self, steps):
-        """The state after so many steps."""
+        """The state after this many steps."""
         return states(steps)[-1]
 
 
 class Maker:
-    """Draws one workflow; every choice comes from the random numbers of the seed."""
+    """Draws one workflow. The seed's random numbers make every choice."""
 
     def __init__(self, rng, program, account, short):
         self.rng, self.short = rng, short
@@ -50,7 +51,7 @@ class Maker:
 
     def phase(self, name, members=(), nodes=1, gpus=None, time="10m", save=10, ranks=None, more="",
               seconds=None, prefix="exec ", launch="node"):
-        """One phase of a workflow file, and what is expected of it."""
+        """Returns one phase of a workflow file, and records its expectations."""
         pace, steps = self.length(seconds)
         keep = self.rng.choice([0, 1, 3]) if save else 0
         gpus = gpus or self.rng.choice([1, 1, 2, 8])
@@ -92,13 +93,13 @@ class Maker:
         return {"train": self.phase("train", gpus=2, launch="rank")}
 
     def overlap(self):
-        """The program is a task of a step that the script starts itself, on two nodes."""
+        """The script itself starts the program with srun, on two nodes."""
         return {"train": self.phase("train", nodes=2, gpus=2, ranks=2, prefix=(
             'if [ "$NODE_RANK" != 0 ]; then exit 0; fi\n'
             'exec srun --overlap --ntasks=2 --ntasks-per-node=1 '), more="--srun")}
 
     def limit(self):
-        """Longer than its time limit allows."""
+        """Takes longer than its time limit."""
         seconds = 30 if self.short else self.rng.uniform(70, 100)
         return {"train": self.phase("train", time="1m", seconds=seconds)}
 
@@ -117,26 +118,26 @@ class Maker:
         return {"left": left, "right": {**right, "colocate": "left"}}
 
     def fails(self):
-        """Exits with 3 in its first runs: a person is asked."""
+        """Exits with 3 in its first runs, so a person must help."""
         times = self.rng.choice([1, 2])
         return {"train": self.phase("train", more=f"--fault exit@12x{times}"),
                 "next": {**self.phase("next", seconds=6), "after": "train"}}
 
     def diverges(self):
-        """Prints NaN, and saves it, when it is told to stop."""
+        """Prints NaN, saves it, and is stopped."""
         return {"train": self.phase("train", save=5, more="--fault nan@23x1")}
 
     def budget(self):
-        """Enough for it; what is spent is looked at all the same."""
+        """The budget is large enough, but the costs are checked all the same."""
         return {"train": self.phase("train")}
 
-    # How often each is drawn.
+    # How often each shape is drawn.
     SHAPES = {"single": 5, "no_checkpoint": 2, "two_phase": 6, "manual": 1, "two_nodes": 3,
               "ranks": 2, "overlap": 2, "limit": 2, "matrix": 3, "beside": 2, "fails": 2,
               "diverges": 2, "budget": 1, "script": 2, "srun_script": 3}
 
     def script(self, launcher=""):
-        """An sbatch script, which resumes by itself."""
+        """An sbatch script that resumes by itself."""
         pace, steps = self.length()
         expected = Phase(steps, 10, own=True, gate=False)
         self.phases["train"] = expected
@@ -149,7 +150,7 @@ class Maker:
         return self.script(self.rng.choice(["srun ", "srun --ntasks=1 "]))
 
     def make(self, shape):
-        """(text of the file, its name's ending)"""
+        """Returns the text of the file, and the ending of its name."""
         made = getattr(self, shape)()
         if isinstance(made, str):
             return made, "sbatch"
@@ -170,7 +171,8 @@ class Workflow:
 
 
 def draw(rng, count, seconds, program, account, short):
-    """So many workflows, submitted over these seconds. The first ones show every shape once."""
+    """Draws this many workflows, submitted over these seconds. The first ones show every shape
+    once."""
     shapes = sorted(Maker.SHAPES)
     order = rng.sample(shapes, len(shapes))
     while len(order) < count:
@@ -185,7 +187,7 @@ def draw(rng, count, seconds, program, account, short):
 
 
 def fingerprint(workflows, faults):
-    """One number for the whole schedule: equal seeds give equal ones."""
+    """One number for the whole schedule. Equal seeds give equal numbers."""
     text = "".join(f"{w.at:.3f}{w.shape}{sorted(w.phases)}" for w in workflows)
     text += "".join(f"{f.at:.3f}{f.kind}{f.pick:.6f}" for f in faults)
     return f"{zlib.crc32(text.encode()):08x}"
