@@ -93,7 +93,7 @@ static const struct {
 
 struct evidence *evidence_begin(void)
 {
-    struct evidence *evidence = xcalloc(1, sizeof(*evidence));
+    struct evidence *evidence = xcalloc(1, sizeof *evidence);
     evidence->began_ms = clock_steady_ms();
     evidence->family = processes_family(getpid(), &evidence->count);
     return evidence;
@@ -134,9 +134,9 @@ static size_t evidence_read(char *buffer, size_t size, const char *format, ...)
     char path[128];
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(path, sizeof(path), format, args);
+    int length = vsnprintf(path, sizeof path, format, args);
     va_end(args);
-    int fd = length < (int)sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = length < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t count = fd < 0 ? 0 : read(fd, buffer, size - 1);
     if (fd >= 0)
         close(fd);
@@ -174,13 +174,13 @@ static void evidence_read_call(const char *folder, char call[EVIDENCE_WORD_SIZE]
 {
     char text[256], *end;
     call[0] = '\0';
-    if (!evidence_read(text, sizeof(text), "%s/syscall", folder))
+    if (!evidence_read(text, sizeof text, "%s/syscall", folder))
         return;
     long number = strtol(text, &end, 10);
     if (end == text || number < 0)
         return; /* the thread runs, or is in the kernel for another reason */
     (void)snprintf(call, EVIDENCE_WORD_SIZE, "%ld", number);
-    for (size_t i = 0; i < sizeof(evidence_calls) / sizeof(evidence_calls[0]); i++)
+    for (size_t i = 0; i < sizeof evidence_calls / sizeof evidence_calls[0]; i++)
         if (evidence_calls[i].number == number)
             (void)snprintf(call, EVIDENCE_WORD_SIZE, "%s", evidence_calls[i].name);
 }
@@ -189,11 +189,11 @@ static unsigned evidence_count_sockets(pid_t pid)
 {
     char path[64], target[16];
     unsigned seen = 0, sockets = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     DIR *folder = opendir(path);
     struct dirent *entry;
     while (folder && seen < EVIDENCE_SOCKETS_MAX && (entry = readdir(folder))) {
-        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
         target[size > 0 ? size : 0] = '\0';
         sockets += text_starts(target, "socket:");
         seen++;
@@ -206,7 +206,7 @@ static unsigned evidence_count_sockets(pid_t pid)
 static void evidence_add_command(json_t *json, pid_t pid)
 {
     char command[EVIDENCE_COMMAND_MAX + 1];
-    size_t size = evidence_read(command, sizeof(command), "/proc/%d/cmdline", (int)pid);
+    size_t size = evidence_read(command, sizeof command, "/proc/%d/cmdline", (int)pid);
     while (size && !command[size - 1])
         size--;
     for (size_t i = 0; i < size; i++)
@@ -219,7 +219,7 @@ static void evidence_add_command(json_t *json, pid_t pid)
 static void evidence_add_stack(json_t *json, pid_t pid)
 {
     char text[4096], *rest = text;
-    if (!evidence_read(text, sizeof(text), "/proc/%d/stack", (int)pid))
+    if (!evidence_read(text, sizeof text, "/proc/%d/stack", (int)pid))
         return;
     json_t *stack = json_array();
     for (char *line; (line = strtok_r(rest, "\n", &rest));)
@@ -246,12 +246,12 @@ static void sight_add_task(struct sight *sight, const char *folder)
     if (!is_there)
         return;
     kind.state = task.state;
-    (void)snprintf(kind.name, sizeof(kind.name), "%s", task.name);
+    (void)snprintf(kind.name, sizeof kind.name, "%s", task.name);
     evidence_read_wait(folder, kind.wait);
     evidence_read_call(folder, kind.call);
     if (kind.state == 'D' && !sight->is_stuck) {
         sight->is_stuck = true;
-        (void)snprintf(sight->wait, sizeof(sight->wait), "%s", kind.wait);
+        (void)snprintf(sight->wait, sizeof sight->wait, "%s", kind.wait);
     }
     size_t i = 0;
     while (i < sight->kind_count && !task_is_alike(&sight->kinds[i], &kind))
@@ -266,9 +266,9 @@ static void sight_look(struct sight *sight)
 {
     char path[64];
     unsigned seen = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d", (int)sight->process.pid);
+    (void)snprintf(path, sizeof path, "/proc/%d", (int)sight->process.pid);
     evidence_read_wait(path, sight->wait);
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)sight->process.pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)sight->process.pid);
     DIR *folder = opendir(path);
     struct dirent *entry;
     while (folder && seen < EVIDENCE_TASKS_MAX && (entry = readdir(folder))) {
@@ -325,7 +325,7 @@ static json_t *sight_to_json(const struct sight *sight, int rank)
     evidence_set(json, "name", process->name);
     if (!sight->is_stuck)
         evidence_add_command(json, process->pid);
-    (void)snprintf(folder, sizeof(folder), "/proc/%d", (int)process->pid);
+    (void)snprintf(folder, sizeof folder, "/proc/%d", (int)process->pid);
     evidence_read_call(folder, call);
     evidence_read_wait(folder, wait);
     evidence_set(json, "call", call);
@@ -397,7 +397,7 @@ static char *evidence_summary(const struct sight *sight, int rank,
 /* NULL: the process has ended. */
 static struct sight *evidence_sight(const struct evidence *evidence, size_t i, double seconds)
 {
-    struct sight *sight = xcalloc(1, sizeof(*sight));
+    struct sight *sight = xcalloc(1, sizeof *sight);
     char *path = text_format("/proc/%d/stat", (int)evidence->family[i].pid);
     bool is_there = process_read(path, &sight->process);
     free(path);

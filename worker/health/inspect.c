@@ -124,10 +124,10 @@ static void inspect_start(struct tool_set *set, char *const *argv, pid_t of)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
-    int result = posix_spawn(&tool->pid, argv[0], &actions, NULL, argv, environ);
+    int status = posix_spawn(&tool->pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(output[1]);
-    if (result != 0) {
+    if (status != 0) {
         close(output[0]);
         return;
     }
@@ -281,7 +281,7 @@ int inspect_main(int argc, char **argv)
     inspect_listen(&set, clock_steady_ms() + INSPECT_DEADLINE_MS);
     json_t *report = inspect_report(&set);
     inspect_end(&set);
-    int result = json_dumpf(report, stdout, JSON_COMPACT);
+    int status = json_dumpf(report, stdout, JSON_COMPACT);
     json_decref(report);
-    return result < 0 || fputs("\n", stdout) < 0 || fflush(stdout) < 0;
+    return status < 0 || fputs("\n", stdout) < 0 || fflush(stdout) < 0;
 }

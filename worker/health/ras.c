@@ -20,7 +20,7 @@ static const struct {
     {"VERBOSE STATUS\n", NULL},
 };
 
-enum { RAS_LAST = sizeof(ras_steps) / sizeof(ras_steps[0]) - 1 };
+enum { RAS_LAST = sizeof ras_steps / sizeof ras_steps[0] - 1 };
 
 struct ras {
     uv_tcp_t stream;
@@ -108,7 +108,7 @@ static void ras_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_
 {
     struct ras *ras = handle->data;
     (void)suggested;
-    *ret_buffer = uv_buf_init(ras->buffer, sizeof(ras->buffer));
+    *ret_buffer = uv_buf_init(ras->buffer, sizeof ras->buffer);
 }
 
 static void ras_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -145,11 +145,11 @@ static int ras_parse(const char *address, struct sockaddr_storage *ret_address)
     unsigned port = RAS_PORT;
     const char *colon = address ? strrchr(address, ':') : NULL;
     size_t size = colon ? (size_t)(colon - address) : 0;
-    if (address && (!colon || size >= sizeof(host)))
+    if (address && (!colon || size >= sizeof host))
         return UV_EINVAL;
     if (colon && !text_starts(address, "localhost:")) {
         bool is_bracketed = size > 2 && address[0] == '[';
-        (void)snprintf(host, sizeof(host), "%.*s", (int)(is_bracketed ? size - 2 : size),
+        (void)snprintf(host, sizeof host, "%.*s", (int)(is_bracketed ? size - 2 : size),
                        address + is_bracketed); /* fits */
     }
     if (colon)
@@ -163,19 +163,19 @@ struct ras *ras_ask(uv_loop_t *loop, const char *address,
                     void (*done)(void *context, const char *text), void *context)
 {
     struct sockaddr_storage target;
-    struct ras *ras = xcalloc(1, sizeof(*ras));
+    struct ras *ras = xcalloc(1, sizeof *ras);
     ras->done = done;
     ras->context = context;
     ras->handles = 2;
     uv_tcp_init(loop, &ras->stream);
     uv_timer_init(loop, &ras->deadline);
     ras->stream.data = ras->deadline.data = ras->connection.data = ras->request.data = ras;
-    int result = ras_parse(address, &target);
-    if (result == 0)
-        result = uv_tcp_connect(&ras->connection, &ras->stream, (struct sockaddr *)&target,
+    int status = ras_parse(address, &target);
+    if (status == 0)
+        status = uv_tcp_connect(&ras->connection, &ras->stream, (struct sockaddr *)&target,
                                 ras_connected);
     /* An immediate failure is reported from the loop, too. */
-    uv_timer_start(&ras->deadline, ras_deadline_done, result < 0 ? 0 : RAS_DEADLINE_MS, 0);
+    uv_timer_start(&ras->deadline, ras_deadline_done, status < 0 ? 0 : RAS_DEADLINE_MS, 0);
     return ras;
 }
 

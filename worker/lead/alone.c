@@ -36,23 +36,23 @@ static int alone_write_new(const char *path, const json_t *json, struct error *e
     char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     if (!text)
         abort();
-    int result = file_create_once(path, text, strlen(text), 0600, err);
+    int status = file_create_once(path, text, strlen(text), 0600, err);
     free(text);
-    return result;
+    return status;
 }
 
 /* Checks that an existing run belongs to this job. */
 static int alone_check(const struct assignment *last, const char *path, struct error *err)
 {
     char *text = NULL;
-    int result = file_read(path, ALONE_FILE_MAX, &text, NULL, err);
-    json_t *json = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    int status = file_read(path, ALONE_FILE_MAX, &text, NULL, err);
+    json_t *json = status == 0 ? json_loads(text, 0, NULL) : NULL;
     const char *job_dir = json_string_value(json_object_get(json, "job_dir"));
-    if (result == 0 && (!job_dir || !text_equal(job_dir, last->job_dir)))
-        result = error_set(err, -EBUSY, "%s belongs to another job", path);
+    if (status == 0 && (!job_dir || !text_equal(job_dir, last->job_dir)))
+        status = error_set(err, -EBUSY, "%s belongs to another job", path);
     json_decref(json);
     free(text);
-    return result;
+    return status;
 }
 
 int alone_make_run(const struct assignment *last, char **ret_run_dir, struct error *err)
@@ -60,26 +60,26 @@ int alone_make_run(const struct assignment *last, char **ret_run_dir, struct err
     char *phase_dir = file_parent(last->run_dir);
     char *run_dir = text_format("%s/%u", phase_dir, last->attempt + 1);
     char *path = text_format("%s/run.json", run_dir);
-    int result = 0;
+    int status = 0;
     if (lineage_stuck(phase_dir, last->attempt) >= ALONE_STUCK_MAX)
-        result = error_set(err, -ECANCELED, "three runs in a row made no new step");
-    if (result == 0)
-        result = file_make_folders(run_dir, 0700, err);
-    if (result == 0) {
+        status = error_set(err, -ECANCELED, "three runs in a row made no new step");
+    if (status == 0)
+        status = file_make_folders(run_dir, 0700, err);
+    if (status == 0) {
         json_t *json = alone_run_json(last, run_dir, phase_dir);
-        result = alone_write_new(path, json, err);
+        status = alone_write_new(path, json, err);
         json_decref(json);
     }
-    if (result == -EEXIST)
-        result = alone_check(last, path, err);
-    if (result == 0) {
+    if (status == -EEXIST)
+        status = alone_check(last, path, err);
+    if (status == 0) {
         *ret_run_dir = run_dir;
         run_dir = NULL;
     }
     free(path);
     free(run_dir);
     free(phase_dir);
-    return result;
+    return status;
 }
 
 char *alone_find_numbered(const struct assignment *last)

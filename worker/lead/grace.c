@@ -133,7 +133,7 @@ static void grace_configuration_told(void *context, int code, const char *output
 
 static void grace_start(struct grace grace, int64_t job_id)
 {
-    struct grace *copy = xmalloc(sizeof(*copy));
+    struct grace *copy = xmalloc(sizeof *copy);
     *copy = grace;
     copy->until_ms = uv_now(grace.loop) + GRACE_TIMEOUT_MS;
     copy->job = text_format("JobId=%lld", (long long)job_id);

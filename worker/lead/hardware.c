@@ -139,9 +139,9 @@ int hardware_settle(const char *run_dir, const json_t *spec, int64_t job_id, str
     char *text = json_dumps(found, JSON_REAL_PRECISION(6));
     if (!text)
         abort();
-    int result = file_replace(path, text, strlen(text), 0600, err);
+    int status = file_replace(path, text, strlen(text), 0600, err);
     free(text);
     free(path);
     json_decref(found);
-    return result;
+    return status;
 }

@@ -183,10 +183,10 @@ static void host_start(struct host_lead *lead)
     struct error err;
     lead->is_dead = false;
     lead->started_ms = uv_now(&host->loop);
-    int result = child_start(&options, &lead->child, &err);
+    int status = child_start(&options, &lead->child, &err);
     if (log >= 0)
         (void)close(log); /* the host itself writes nothing to it */
-    if (result == 0)
+    if (status == 0)
         return;
     fprintf(stderr, "phase-worker host: %s\n", err.message);
     lead->has_failed = true;
@@ -197,7 +197,7 @@ static void host_add(struct host *host, const char *job_dir)
     for (const struct host_lead *lead = host->leads; lead; lead = lead->next)
         if (text_equal(lead->job_dir, job_dir))
             return;
-    struct host_lead *lead = xcalloc(1, sizeof(*lead));
+    struct host_lead *lead = xcalloc(1, sizeof *lead);
     *lead = (struct host_lead){.host = host, .next = host->leads, .job_dir = xstrdup(job_dir)};
     host->leads = lead;
     host_start(lead);
@@ -385,7 +385,7 @@ static void host_limit_done(uv_signal_t *handle, int number)
 static void host_init(struct host *host, const char *job_dir)
 {
     char program[4096];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
     host->job_dir = job_dir;
     host->program = xstrdup(program);
@@ -408,9 +408,9 @@ static void host_init(struct host *host, const char *job_dir)
 static int host_fini(struct host *host)
 {
     bool has_failed = false;
-    int result = uv_loop_close(&host->loop);
-    assert(result == 0);
-    (void)result; /* all handles are closed */
+    int status = uv_loop_close(&host->loop);
+    assert(status == 0);
+    (void)status; /* all handles are closed */
     while (host->leads) {
         struct host_lead *lead = host->leads;
         host->leads = lead->next;
@@ -432,10 +432,10 @@ int host_main(const char *job_dir)
         fprintf(stderr, "phase-worker host: %s\n",
                 err.message); /* without it, orphans of dead leads are not seen */
     /* A second job with the same token must not serve the guests of the first one. */
-    int result = job_folder_claim(job_dir, &host.life, &err);
-    if (result < 0)
+    int status = job_folder_claim(job_dir, &host.life, &err);
+    if (status < 0)
         fprintf(stderr, "phase-worker host: %s\n", err.message); /* the runs are more important */
-    if (result == -EBUSY) {
+    if (status == -EBUSY) {
         host_close(&host);
     } else {
         host_add(&host, job_dir);

@@ -36,7 +36,7 @@ static double inquiry_time(const char *text, const char *name)
 {
     char value[64];
     struct tm parts = {.tm_isdst = -1};
-    inquiry_field(text, name, value, sizeof(value));
+    inquiry_field(text, name, value, sizeof value);
     return strptime(value, "%Y-%m-%dT%H:%M:%S", &parts) ? (double)mktime(&parts) : 0;
 }
 
@@ -71,10 +71,10 @@ static void inquiry_called(void *context, int code, const char *output)
 {
     struct inquiry *inquiry = context;
     struct inquiry_answer answer = {.text = output};
-    inquiry_field(output, " JobState=", answer.state, sizeof(answer.state));
+    inquiry_field(output, " JobState=", answer.state, sizeof answer.state);
     answer.end_time = inquiry_time(output, " EndTime=");
     char restarts[16];
-    inquiry_field(output, " Restarts=", restarts, sizeof(restarts));
+    inquiry_field(output, " Restarts=", restarts, sizeof restarts);
     answer.restarts = (unsigned)strtoul(restarts, NULL, 10);
     answer.is_preempted = inquiry_time(output, " PreemptTime=") > 0;
     if (inquiry->is_other && code > 0 && !answer.state[0])
@@ -86,7 +86,7 @@ static void inquiry_called(void *context, int code, const char *output)
 static void inquiry_new(uv_loop_t *loop, int64_t job_id, bool is_other, inquiry_done *done,
                         void *context)
 {
-    struct inquiry *inquiry = xmalloc(sizeof(*inquiry));
+    struct inquiry *inquiry = xmalloc(sizeof *inquiry);
     *inquiry = (struct inquiry){loop, job_id, is_other, done, context};
     inquiry_call(inquiry, STDOUT_FILENO, inquiry_called);
 }
@@ -108,7 +108,7 @@ bool inquiry_says_over(const struct inquiry_answer *answer, const struct phase_l
                                         "REVOKED",   "OUT_OF_MEMORY"};
     if (answer->is_unknown)
         return true;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (text_equal(answer->state, words[i]))
             return true;
     /* The path of the output contains the token, whatever else a site changes. */

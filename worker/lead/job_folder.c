@@ -33,7 +33,7 @@ static struct phase_life job_folder_claimant(const char *path)
         .job_id = json_integer_value(id),
         .restarts = (unsigned)json_integer_value(json_object_get(json, "restarts")),
     };
-    (void)snprintf(life.token, sizeof(life.token), "%s", token ? token : "");
+    (void)snprintf(life.token, sizeof life.token, "%s", token ? token : "");
     json_decref(json);
     free(text);
     return life;
@@ -55,18 +55,18 @@ int job_folder_claim(const char *job_dir, const struct phase_life *life, struct 
     char *text = json_dumps(json, JSON_COMPACT);
     if (!text)
         abort();
-    int result = file_create_once(path, text, strlen(text), 0600, err);
-    struct phase_life claimant = result < 0 ? job_folder_claimant(path) : *life;
+    int status = file_create_once(path, text, strlen(text), 0600, err);
+    struct phase_life claimant = status < 0 ? job_folder_claimant(path) : *life;
     if (claimant.job_id && job_folder_is_same(&claimant, life))
-        result = 0;
+        status = 0;
     else if (claimant.job_id)
-        result = error_set(err, -EBUSY, "job %lld%s serves %s already", (long long)claimant.job_id,
+        status = error_set(err, -EBUSY, "job %lld%s serves %s already", (long long)claimant.job_id,
                            claimant.job_id == life->job_id ? " (another job with the same id)" : "",
                            job_dir);
     free(text);
     json_decref(json);
     free(path);
-    return result;
+    return status;
 }
 
 static const char *job_folder_name(const char *job_dir)
@@ -82,31 +82,31 @@ int job_folder_check_run(const char *job_dir, const char *run_dir, struct error 
                       ? json_loads(text, 0, NULL)
                       : NULL;
     const char *other = json_string_value(json_object_get(run, "job_dir"));
-    int result = 0;
+    int status = 0;
     if (other && !text_equal(job_folder_name(other), job_folder_name(job_dir)))
-        result = error_set(err, -EBUSY, "%s now belongs to %s", run_dir, other);
+        status = error_set(err, -EBUSY, "%s now belongs to %s", run_dir, other);
     json_decref(run);
     free(text);
     free(path);
-    return result;
+    return status;
 }
 
 int job_folder_read_current(const char *job_dir, char **ret_run_dir, struct error *err)
 {
     char *path = text_format("%s/current.json", job_dir), *text = NULL;
-    int result = file_read(path, JOB_FOLDER_FILE_MAX, &text, NULL, err);
-    json_t *current = result == 0 ? json_loads(text, 0, NULL) : NULL;
+    int status = file_read(path, JOB_FOLDER_FILE_MAX, &text, NULL, err);
+    json_t *current = status == 0 ? json_loads(text, 0, NULL) : NULL;
     const char *run_dir = json_string_value(json_object_get(current, "run_dir"));
-    if (result == 0 && !run_dir)
-        result = error_set(err, -EINVAL, "%s names no run_dir", path);
-    if (result == 0)
-        result = job_folder_check_run(job_dir, run_dir, err);
-    if (result == 0)
+    if (status == 0 && !run_dir)
+        status = error_set(err, -EINVAL, "%s names no run_dir", path);
+    if (status == 0)
+        status = job_folder_check_run(job_dir, run_dir, err);
+    if (status == 0)
         *ret_run_dir = xstrdup(run_dir);
     json_decref(current);
     free(text);
     free(path);
-    return result;
+    return status;
 }
 
 int job_folder_replace_current(const char *job_dir, const char *run_dir, struct error *err)
@@ -116,9 +116,9 @@ int job_folder_replace_current(const char *job_dir, const char *run_dir, struct 
     char *text = json_dumps(current, 0);
     if (!text)
         abort();
-    int result = file_replace(path, text, strlen(text), 0600, err);
+    int status = file_replace(path, text, strlen(text), 0600, err);
     json_decref(current);
     free(text);
     free(path);
-    return result;
+    return status;
 }

@@ -74,9 +74,9 @@ static void lead_step_ended(void *context, int code, int number)
     struct lead *lead = context;
     const char *complaint = step_complaint(lead->step);
     if (complaint[0])
-        (void)snprintf(lead->complaint, sizeof(lead->complaint), "%s", complaint); /* may be cut */
+        (void)snprintf(lead->complaint, sizeof lead->complaint, "%s", complaint); /* may be cut */
     else
-        (void)snprintf(lead->complaint, sizeof(lead->complaint), "srun %s %d",
+        (void)snprintf(lead->complaint, sizeof lead->complaint, "srun %s %d",
                        number ? "was killed by signal" : "exited with code",
                        number ? number : code); /* fits */
     step_close(lead->step);
@@ -138,7 +138,7 @@ static void lead_start_step(struct lead *lead)
 static void lead_init(struct lead *lead, const char *job_dir)
 {
     char program[4096];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
     int64_t count = lead_number("SLURM_JOB_NUM_NODES");
     lead->job_dir = job_dir;
@@ -146,8 +146,8 @@ static void lead_init(struct lead *lead, const char *job_dir)
     lead->life = phase_life_own();
     lead->end_time = (double)lead_number("SLURM_JOB_END_TIME");
     lead->count = count > 0 ? (unsigned)count : 1;
-    lead->agents = xcalloc(lead->count, sizeof(*lead->agents));
-    lead->paces = xcalloc(lead->count, sizeof(*lead->paces));
+    lead->agents = xcalloc(lead->count, sizeof *lead->agents);
+    lead->paces = xcalloc(lead->count, sizeof *lead->paces);
     (void)signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&lead->loop);
     uv_signal_init(&lead->loop, &lead->term);
@@ -168,9 +168,9 @@ static void lead_init(struct lead *lead, const char *job_dir)
 
 static void lead_fini(struct lead *lead)
 {
-    int result = uv_loop_close(&lead->loop);
-    assert(result == 0);
-    (void)result; /* all handles are closed */
+    int status = uv_loop_close(&lead->loop);
+    assert(status == 0);
+    (void)status; /* all handles are closed */
     for (unsigned i = 0; i < lead->count; i++) {
         free(lead->agents[i].node);
         free(lead->agents[i].summary);
@@ -188,20 +188,20 @@ static void lead_fini(struct lead *lead)
 static int lead_open_first(struct lead *lead, struct error *err)
 {
     char *run_dir = NULL;
-    int result = job_folder_claim(lead->job_dir, &lead->life, err);
-    if (result == -EBUSY)
-        return result;
-    if (result < 0)
+    int status = job_folder_claim(lead->job_dir, &lead->life, err);
+    if (status == -EBUSY)
+        return status;
+    if (status < 0)
         fprintf(stderr, "phase-worker lead: %s\n", err->message); /* the run is more important */
-    result = job_folder_read_current(lead->job_dir, &run_dir, err);
-    if (result == 0 && outcome_is_sealed(run_dir, err))
-        result = -ECANCELED;
-    if (result == 0)
-        result = lead_run_open(run_dir, &lead->commands, &lead->run, err);
+    status = job_folder_read_current(lead->job_dir, &run_dir, err);
+    if (status == 0 && outcome_is_sealed(run_dir, err))
+        status = -ECANCELED;
+    if (status == 0)
+        status = lead_run_open(run_dir, &lead->commands, &lead->run, err);
     free(run_dir);
-    if (result == 0 && lead->run->assignment->is_alone)
+    if (status == 0 && lead->run->assignment->is_alone)
         lead_open_known(lead);
-    return result;
+    return status;
 }
 
 int lead_main(const char *job_dir, bool is_guest)
@@ -217,10 +217,10 @@ int lead_main(const char *job_dir, bool is_guest)
     if (is_guest)
         (void)setenv(STEPS_SHARED_VARIABLE, "1", 1); /* the agents inherit it */
     lead_init(&lead, job_dir);
-    int result = lead_open_first(&lead, &err);
-    if (result < 0) {
+    int status = lead_open_first(&lead, &err);
+    if (status < 0) {
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
-        lead.status = result != -EBUSY && result != -ECANCELED;
+        lead.status = status != -EBUSY && status != -ECANCELED;
         lead_close(&lead);
     } else {
         if (lead.end_time == 0)

@@ -131,7 +131,7 @@ static void lead_agent_failed(struct lead *lead, const struct lead_agent *agent,
     if (!is_new)
         return;
     if (message && cause == OUTCOME_CAUSE_LAUNCH) /* other causes are not the node's fault */
-        (void)snprintf(lead->run->outcome.node, sizeof(lead->run->outcome.node), "%s", agent->node);
+        (void)snprintf(lead->run->outcome.node, sizeof lead->run->outcome.node, "%s", agent->node);
     lead_run_tell_stop(lead->run, message ? outcome_cause_name(cause) : "exit");
     lead_stop(lead, lead_run_stop_seconds(lead->run));
 }

@@ -73,23 +73,23 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
     if (lead->claim.is_asking)
         return false;
     unsigned last = lead->claim.holder.number;
-    int result = outcome_is_sealed(run->assignment->run_dir, &err)
+    int status = outcome_is_sealed(run->assignment->run_dir, &err)
                      ? -ECANCELED
                      : phase_claim_take(run->assignment, &lead->life, lead->claim.passed,
                                         &lead->claim.holder, &err);
-    if (result == -ECANCELED || result == -ESTALE) {
-        bool is_sealed = result == -ECANCELED;
+    if (status == -ECANCELED || status == -ESTALE) {
+        bool is_sealed = status == -ECANCELED;
         (void)lead_run_decide(run, is_sealed ? OUTCOME_CANCELLED : OUTCOME_FAILED,
                               is_sealed ? OUTCOME_CAUSE_NONE : OUTCOME_CAUSE_LAUNCH, "%s",
                               err.message);
         lead_conclude(lead);
         return false;
     }
-    if (result == -EAGAIN) {
+    if (status == -EAGAIN) {
         lead_claim_await_end(lead, err.message);
         return false;
     }
-    if (result == -EBUSY) {
+    if (status == -EBUSY) {
         if (last != lead->claim.holder.number || lead->claim.ending) {
             lead->claim.ending = 0; /* the claim was unreadable before */
             lead->claim.since_ms = clock_steady_ms();
@@ -103,7 +103,7 @@ bool lead_claim(struct lead *lead, void (*again)(struct lead *lead))
             uv_timer_start(&lead->claim.timer, lead_claim_again, LEAD_CLAIM_AGAIN_MS, 0);
         return false;
     }
-    if (result < 0) /* the run is more important */
+    if (status < 0) /* the run is more important */
         lead_claim_warn(lead, "the phase is not claimed, so another job could run it, too",
                         err.message);
     lead->claim.holder.number = 0;

@@ -49,13 +49,13 @@ static void lead_next(struct lead *lead, const char *run_dir)
     struct lead_run *next = NULL;
     struct error err;
     commands_clear(&lead->commands);
-    int result = outcome_is_sealed(run_dir, &err)
+    int status = outcome_is_sealed(run_dir, &err)
                      ? -ECANCELED
                      : lead_run_open(run_dir, &lead->commands, &next, &err);
-    assert(result < 0 || next);
-    if (result == 0 && next->is_ended)
-        result = error_set(&err, -EALREADY, "the run has its outcome already");
-    if (result < 0) {
+    assert(status < 0 || next);
+    if (status == 0 && next->is_ended)
+        status = error_set(&err, -EALREADY, "the run has its outcome already");
+    if (status < 0) {
         fprintf(stderr, "phase-worker lead: cannot go on with %s: %s\n", run_dir, err.message);
         lead_run_close(next, 0);
         lead_leave(lead);
@@ -85,15 +85,15 @@ static void lead_go_alone(struct lead *lead)
     struct error err;
     char *run_dir = NULL;
     commands_clear(&lead->commands);
-    int result = alone_make_run(lead->run->assignment, &run_dir, &err);
-    if (result == 0 && outcome_is_sealed(run_dir, &err))
-        result = -ECANCELED;
-    if (result == 0)
-        result = lead_run_open(run_dir, &lead->commands, &next, &err);
-    assert(result < 0 || next);
-    if (result == 0 && next->is_ended)
-        result = error_set(&err, -EALREADY, "the run in %s has its outcome already", run_dir);
-    if (result < 0) {
+    int status = alone_make_run(lead->run->assignment, &run_dir, &err);
+    if (status == 0 && outcome_is_sealed(run_dir, &err))
+        status = -ECANCELED;
+    if (status == 0)
+        status = lead_run_open(run_dir, &lead->commands, &next, &err);
+    assert(status < 0 || next);
+    if (status == 0 && next->is_ended)
+        status = error_set(&err, -EALREADY, "the run in %s has its outcome already", run_dir);
+    if (status < 0) {
         fprintf(stderr, "phase-worker lead: cannot go on alone: %s\n", err.message);
         lead_run_close(next, 0);
         lead_leave(lead);
@@ -150,8 +150,8 @@ static void lead_number_done(uv_timer_t *timer)
 {
     struct lead *lead = timer->data;
     struct error err;
-    int result = lead_run_number(lead->run, &lead->commands, &err);
-    if (result < 0) {
+    int status = lead_run_number(lead->run, &lead->commands, &err);
+    if (status < 0) {
         /* The file that the daemon has written may become visible here later. */
         fprintf(stderr, "phase-worker lead: %s\n", err.message);
         uv_timer_start(&lead->later, lead_number_done, LEAD_NUMBER_MS, 0);

@@ -58,7 +58,7 @@ static void requeue_called(void *context, int code, const char *output)
     bool is_over = code < 0 || requeue->state == REQUEUE_AGAIN ||
                    (requeue->state == REQUEUE_FIRST) == (code == 0);
     if (requeue->state == REQUEUE_FIRST && code != 0)
-        (void)snprintf(requeue->reason, sizeof(requeue->reason), "%.*s", (int)strcspn(output, "\n"),
+        (void)snprintf(requeue->reason, sizeof requeue->reason, "%.*s", (int)strcspn(output, "\n"),
                        output); /* may be cut */
     if (!is_over) {
         requeue->state++;
@@ -67,7 +67,7 @@ static void requeue_called(void *context, int code, const char *output)
     }
     bool is_accepted = code == 0 && requeue->state != REQUEUE_ALLOW;
     if (code < 0)
-        (void)snprintf(requeue->reason, sizeof(requeue->reason),
+        (void)snprintf(requeue->reason, sizeof requeue->reason,
                        "scontrol did not answer"); /* fits */
     requeue_end(requeue, is_accepted ? REQUEUE_ACCEPTED : REQUEUE_REFUSED);
 }
@@ -83,7 +83,7 @@ static void requeue_by_exit(void *context, bool is_so)
 
 void requeue_start(uv_loop_t *loop, int64_t job_id, requeue_done *done, void *context)
 {
-    struct requeue *requeue = xcalloc(1, sizeof(*requeue));
+    struct requeue *requeue = xcalloc(1, sizeof *requeue);
     requeue->loop = loop;
     requeue->done = done;
     requeue->context = context;

@@ -40,7 +40,7 @@ static void step_complained(void *context, const char *line, size_t size)
     /* If a task is lost, srun ends the other tasks, and prints errors about them, too. */
     if (text_starts(line, begin) && !strstr(step->complaint, ": task ") &&
         !text_starts(step->complaint, "Node failure on "))
-        (void)snprintf(step->complaint, sizeof(step->complaint), "%s",
+        (void)snprintf(step->complaint, sizeof step->complaint, "%s",
                        line + strlen(begin)); /* may be cut */
 }
 
@@ -54,8 +54,8 @@ static int step_spawn(struct step *step, struct error *err)
 {
     const struct step_options *options = &step->options;
     char nodes[32], tasks[32];
-    (void)snprintf(nodes, sizeof(nodes), "--nodes=%u", options->nodes); /* they fit */
-    (void)snprintf(tasks, sizeof(tasks), "--ntasks=%u", options->nodes);
+    (void)snprintf(nodes, sizeof nodes, "--nodes=%u", options->nodes); /* they fit */
+    (void)snprintf(tasks, sizeof tasks, "--ntasks=%u", options->nodes);
     /* Without --overlap, a later step would wait. Without --kill-on-bad-exit, a killed agent would
      * not end the step. --input=all sends the input to all agents. --unbuffered is not used: it
      * gives the tasks a terminal, and lines of several nodes would mix. */
@@ -94,12 +94,12 @@ int step_start(const struct step_options *options, struct step **ret_step, struc
 {
     struct step *step = xcalloc(1, sizeof *step);
     step->options = *options;
-    int result = step_spawn(step, err);
-    if (result < 0)
+    int status = step_spawn(step, err);
+    if (status < 0)
         free(step);
     else
         *ret_step = step;
-    return result;
+    return status;
 }
 
 void step_send(struct step *step, const char *format, ...)

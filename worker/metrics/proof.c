@@ -65,10 +65,10 @@ static void proof_claim(struct proof *proof, const char *name, double value)
 struct proof *proof_new(const json_t *changed, const json_t *params)
 {
     const struct extract_options options = {.kind = EXTRACT_AUTO};
-    struct proof *proof = xcalloc(1, sizeof(*proof));
+    struct proof *proof = xcalloc(1, sizeof *proof);
     const json_t *name;
     size_t i;
-    proof->claims = xcalloc(json_array_size(changed) + 1, sizeof(*proof->claims));
+    proof->claims = xcalloc(json_array_size(changed) + 1, sizeof *proof->claims);
     json_array_foreach((json_t *)changed, i, name)
     {
         const json_t *value = json_object_get(params, json_string_value(name));

@@ -191,7 +191,7 @@ static void agent_read_start(uv_handle_t *handle, size_t suggested, uv_buf_t *re
 {
     struct agent *agent = handle->data;
     (void)suggested;
-    *ret_buffer = uv_buf_init(agent->buffer, sizeof(agent->buffer));
+    *ret_buffer = uv_buf_init(agent->buffer, sizeof agent->buffer);
 }
 
 static void agent_read_done(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -266,7 +266,7 @@ static void agent_init(struct agent *agent)
 {
     const char *node = getenv("SLURMD_NODENAME");
     char program[4096];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
     agent->lines.size_max = AGENT_LINE_MAX;
     agent->node = xstrdup(node ? node : "node");
@@ -285,9 +285,9 @@ static void agent_init(struct agent *agent)
 
 static void agent_fini(struct agent *agent)
 {
-    int result = uv_loop_close(&agent->loop);
-    assert(result == 0);
-    (void)result; /* all handles are closed */
+    int status = uv_loop_close(&agent->loop);
+    assert(status == 0);
+    (void)status; /* all handles are closed */
     lines_fini(&agent->lines);
     free(agent->run_dir);
     free(agent->node);
@@ -310,9 +310,9 @@ int agent_main(const char *job_dir)
     (void)signal(SIGUSR2, SIG_IGN);
     agent_init(&agent);
     agent_attend_task(&agent);
-    int result = uv_pipe_open(&agent.input, STDIN_FILENO);
-    if (result < 0) {
-        fprintf(stderr, "phase-worker node: cannot read commands: %s\n", uv_strerror(result));
+    int status = uv_pipe_open(&agent.input, STDIN_FILENO);
+    if (status < 0) {
+        fprintf(stderr, "phase-worker node: cannot read commands: %s\n", uv_strerror(status));
         return 1;
     }
     uv_signal_start(&agent.child, agent_child_done, SIGCHLD);

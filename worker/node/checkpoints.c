@@ -58,7 +58,7 @@ static struct group *checkpoints_list(const struct checkpoints *checkpoints, siz
 {
     struct saved_list list;
     saved_look(checkpoints->pattern, -1, &list);
-    struct group *groups = xcalloc(list.count + 1, sizeof(*groups));
+    struct group *groups = xcalloc(list.count + 1, sizeof *groups);
     for (size_t i = 0; i < list.count; i++)
         groups[i].saved = list.items[i];
     *ret_count = list.count;
@@ -175,10 +175,10 @@ int checkpoints_new(const char *pattern, const char *out_dir, unsigned keep,
                     struct error *err)
 {
     struct saved_pattern *compiled;
-    int result = saved_pattern_new(pattern, &compiled, err);
-    if (result < 0)
-        return result;
-    struct checkpoints *checkpoints = xcalloc(1, sizeof(*checkpoints));
+    int status = saved_pattern_new(pattern, &compiled, err);
+    if (status < 0)
+        return status;
+    struct checkpoints *checkpoints = xcalloc(1, sizeof *checkpoints);
     checkpoints->pattern = compiled;
     checkpoints->folder = xstrdup(out_dir);
     checkpoints->keep = keep && keep < CHECKPOINTS_KEEP_MIN ? CHECKPOINTS_KEEP_MIN : keep;
@@ -205,14 +205,14 @@ void checkpoints_free(struct checkpoints *checkpoints)
 int checkpoints_note(const struct checkpoints *checkpoints, const char *run_dir, struct error *err)
 {
     struct saved_list list = {
-        .items = xcalloc(checkpoints->group_count + 1, sizeof(*list.items)),
+        .items = xcalloc(checkpoints->group_count + 1, sizeof *list.items),
         .count = checkpoints->group_count,
     };
     for (size_t i = 0; i < list.count; i++)
         list.items[i] = checkpoints->groups[i].saved;
-    int result = saved_note(run_dir, checkpoints->pattern, &list, err);
+    int status = saved_note(run_dir, checkpoints->pattern, &list, err);
     free(list.items); /* the groups own the content */
-    return result;
+    return status;
 }
 
 /* Whether the checkpoint is nearly as large as a whole one. It may be whole. Later readers then
@@ -227,14 +227,14 @@ static bool checkpoints_are_close(const struct checkpoint_extent *whole,
 int checkpoints_note_left_out(const struct checkpoints *checkpoints, const char *run_dir,
                               struct error *err)
 {
-    struct saved_list list = {.items = xcalloc(checkpoints->group_count + 1, sizeof(*list.items))};
+    struct saved_list list = {.items = xcalloc(checkpoints->group_count + 1, sizeof *list.items)};
     for (size_t i = 0; i < checkpoints->group_count; i++)
         if (!checkpoints->groups[i].is_old && !checkpoints->groups[i].is_told &&
             !checkpoints_are_close(&checkpoints->whole, &checkpoints->groups[i].saved.extent))
             list.items[list.count++] = checkpoints->groups[i].saved;
-    int result = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
+    int status = list.count ? saved_note_left_out(run_dir, &list, err) : 0;
     free(list.items); /* the groups own the content */
-    return result;
+    return status;
 }
 
 void checkpoints_inherit(struct checkpoints *checkpoints, const json_t *saved)

@@ -375,9 +375,9 @@ static int crew_start_member(struct crew *crew, struct child_options *start, uns
                               local_rank);
     start->environment = options->environment->entries;
     start->context = member;
-    int result = child_start(start, &member->child, err);
-    if (result < 0)
-        return result;
+    int status = child_start(start, &member->child, err);
+    if (status < 0)
+        return status;
     member->crew = crew;
     member->rank.pid = child_pid(member->child);
     member->rank.local_rank = local_rank;
@@ -390,11 +390,11 @@ static int crew_start_member(struct crew *crew, struct child_options *start, uns
 
 static struct crew *crew_new(const struct crew_options *options)
 {
-    struct crew *crew = xcalloc(1, sizeof(*crew));
-    crew->members = xcalloc(options->count, sizeof(*crew->members));
+    struct crew *crew = xcalloc(1, sizeof *crew);
+    crew->members = xcalloc(options->count, sizeof *crew->members);
     crew->options = *options;
     uv_timer_t *const timers[] = {&crew->ladder, &crew->holder, &crew->expecter, &crew->reporter};
-    for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
         uv_timer_init(options->loop, timers[i]);
         timers[i]->data = crew;
         crew->handles++;
@@ -408,7 +408,7 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
     struct crew *crew = crew_new(options);
     char *script = text_format("%s/%s", assignment->run_dir, options->script);
     struct text workdir = {0};
-    int result = 0;
+    int status = 0;
     memory_kills_read("", &crew->memory_kills);
     if (assignment->workdir)
         environment_expand(options->environment, assignment->workdir, &workdir);
@@ -425,17 +425,17 @@ int crew_start(const struct crew_options *options, struct crew **ret_crew, struc
         .err = {.output = CHILD_JOINS},
         .ended = crew_member_read,
     };
-    for (unsigned i = 0; i < options->count && result == 0; i++)
+    for (unsigned i = 0; i < options->count && status == 0; i++)
         if (!options->is_over || !options->is_over(options->context, i))
-            result = crew_start_member(crew, &start, i, err);
-    if (result < 0 && crew->count)
+            status = crew_start_member(crew, &start, i, err);
+    if (status < 0 && crew->count)
         crew_kill(crew);
     else if (crew->count == 0)
         crew->is_gone = true;
     free(script);
     text_fini(&workdir);
     *ret_crew = crew;
-    return result;
+    return status;
 }
 
 bool crew_is_gone(const struct crew *crew)

@@ -21,7 +21,7 @@ static const char *const groups_device_names[] = {
 };
 
 enum {
-    GROUPS_DEVICE_NAMES = sizeof(groups_device_names) / sizeof(char *),
+    GROUPS_DEVICE_NAMES = sizeof groups_device_names / sizeof(char *),
 };
 
 struct groups {
@@ -77,16 +77,16 @@ static int groups_take_devices(struct groups *groups, const struct environment *
 int groups_new(const struct assignment *assignment, const struct environment *environment,
                struct groups **ret_groups, struct error *err)
 {
-    struct groups *groups = xcalloc(1, sizeof(*groups));
+    struct groups *groups = xcalloc(1, sizeof *groups);
     groups->count = assignment_ranks_per_node(assignment);
     groups->gpus = assignment->gpus / groups->count;
-    groups->ports = xcalloc(groups->count, sizeof(*groups->ports));
-    int result = groups_take_devices(groups, environment, err);
-    if (result == 0)
-        result = rendezvous_pick_local(groups->ports, groups->count, err);
-    if (result < 0) {
+    groups->ports = xcalloc(groups->count, sizeof *groups->ports);
+    int status = groups_take_devices(groups, environment, err);
+    if (status == 0)
+        status = rendezvous_pick_local(groups->ports, groups->count, err);
+    if (status < 0) {
         groups_free(groups);
-        return result;
+        return status;
     }
     *ret_groups = groups;
     return 0;

@@ -199,7 +199,7 @@ static bool node_run_is_by_spec(const struct error *err)
 {
     static const int numbers[] = {ENOENT, ENOTDIR, EISDIR, EACCES, ELOOP, ENAMETOOLONG};
     bool is_path = text_equal(err->where, "workdir") || text_equal(err->where, "shard.input");
-    for (size_t i = 0; is_path && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; is_path && i < sizeof numbers / sizeof numbers[0]; i++)
         if (err->code == -numbers[i])
             return true;
     return false;
@@ -209,7 +209,7 @@ static void node_run_cannot_start(struct node_run *run, const struct error *err)
 {
     const char *cause = node_run_is_by_spec(err) ? "exit" : "launch";
     char text[1024];
-    (void)error_text(err, text, sizeof(text));
+    (void)error_text(err, text, sizeof text);
     json_t *message = json_string(text);
     if (!message)
         message = json_string("cannot start, for a reason that is not UTF-8");
@@ -271,11 +271,11 @@ static void node_run_watch(struct node_run *run)
 static void node_run_begin(struct node_run *run)
 {
     struct error err;
-    int result = node_run_start_observer(run, &err);
+    int status = node_run_start_observer(run, &err);
     run->started_s = clock_calendar_s();
-    if (result == 0)
-        result = node_run_start_crew(run, "run.sh", &err);
-    if (result < 0) {
+    if (status == 0)
+        status = node_run_start_crew(run, "run.sh", &err);
+    if (status < 0) {
         node_run_cannot_start(run, &err);
         return;
     }
@@ -285,12 +285,12 @@ static void node_run_begin(struct node_run *run)
         node_run_go(run); /* all shards of this node were done before */
 }
 
-static void node_run_shards_ready(void *context, int result, const struct error *err)
+static void node_run_shards_ready(void *context, int status, const struct error *err)
 {
     struct node_run *run = context;
     if (run->state != NODE_RUN_STARTING)
         return;
-    if (result < 0)
+    if (status < 0)
         node_run_cannot_start(run, err);
     else
         node_run_begin(run);
@@ -324,46 +324,46 @@ static int node_run_prepare(struct node_run *run, struct error *err)
         .program = run->options.program,
     };
     rank_environment_build(&run->environment, assignment, &run->place, environ);
-    int result = 0;
+    int status = 0;
     if (assignment->launch == ASSIGNMENT_LAUNCH_GROUP)
-        result = groups_new(assignment, &run->environment, &run->groups, err);
+        status = groups_new(assignment, &run->environment, &run->groups, err);
     run->place.groups = run->groups;
-    return result;
+    return status;
 }
 
 static int node_run_read_assignment(struct node_run *run, struct error *err)
 {
     struct assignment *assignment;
-    int result = assignment_read(run->run_dir, &assignment, err);
-    if (result == 0 && assignment->needs_hardware) {
+    int status = assignment_read(run->run_dir, &assignment, err);
+    if (status == 0 && assignment->needs_hardware) {
         assignment_free(assignment);
-        result = error_set(err, -ENOENT, "%s/hardware.json is not visible yet", run->run_dir);
+        status = error_set(err, -ENOENT, "%s/hardware.json is not visible yet", run->run_dir);
     }
-    if (result == 0)
+    if (status == 0)
         run->assignment = assignment;
-    return result;
+    return status;
 }
 
 /* Reads the files that other nodes write. -EAGAIN: a file is not there yet. */
 static int node_run_read_files(struct node_run *run, struct error *err)
 {
     const struct node_run_options *options = &run->options;
-    int result = 0;
+    int status = 0;
     if (!run->assignment)
-        result = node_run_read_assignment(run, err);
+        status = node_run_read_assignment(run, err);
     bool is_needed =
-        result == 0 && !node_run_waits(run) && options->node_index < run->assignment->nodes;
+        status == 0 && !node_run_waits(run) && options->node_index < run->assignment->nodes;
     if (is_needed && !run->rendezvous.port) {
         unsigned nodes = run->assignment->nodes;
         if (options->node_index > 0)
-            result = rendezvous_read(run->run_dir, options->restarts, &run->rendezvous, err);
+            status = rendezvous_read(run->run_dir, options->restarts, &run->rendezvous, err);
         else
-            result = rendezvous_pick(options->node, nodes, &run->rendezvous, err);
-        if (result == 0 && options->node_index == 0 && nodes > 1)
-            result = rendezvous_publish(&run->rendezvous, run->run_dir, options->restarts, err);
+            status = rendezvous_pick(options->node, nodes, &run->rendezvous, err);
+        if (status == 0 && options->node_index == 0 && nodes > 1)
+            status = rendezvous_publish(&run->rendezvous, run->run_dir, options->restarts, err);
     }
-    bool is_missing = result == -ENOENT || result == -ESTALE;
-    return is_missing && clock_steady_ms() < run->files_by_ms ? -EAGAIN : result;
+    bool is_missing = status == -ENOENT || status == -ESTALE;
+    return is_missing && clock_steady_ms() < run->files_by_ms ? -EAGAIN : status;
 }
 
 static void node_run_start_done(uv_timer_t *timer)
@@ -372,25 +372,25 @@ static void node_run_start_done(uv_timer_t *timer)
     struct error err;
     if (run->state != NODE_RUN_STARTING)
         return;
-    int result = node_run_read_files(run, &err);
-    if (result == -EAGAIN) {
+    int status = node_run_read_files(run, &err);
+    if (status == -EAGAIN) {
         uv_timer_start(&run->starter, node_run_start_done, NODE_RUN_RETRY_MS, 0);
         return;
     }
-    if (result == 0 && run->options.node_index >= run->assignment->nodes) {
+    if (status == 0 && run->options.node_index >= run->assignment->nodes) {
         node_run_go(run); /* the run needs fewer nodes than the job has */
         return;
     }
-    if (result == 0 && node_run_waits(run)) {
+    if (status == 0 && node_run_waits(run)) {
         node_run_check(run);
         return;
     }
-    if (result == 0) {
+    if (status == 0) {
         if (!run->journal)
             node_run_open_journal(run);
-        result = node_run_prepare(run, &err);
+        status = node_run_prepare(run, &err);
     }
-    if (result < 0)
+    if (status < 0)
         node_run_cannot_start(run, &err);
     else if (run->assignment->shard_input)
         node_run_find_shards(run);
@@ -401,12 +401,12 @@ static void node_run_start_done(uv_timer_t *timer)
 struct node_run *node_run_start(const struct node_run_options *options)
 {
     static const char *const folders[] = {"journal", "log", "channel"};
-    struct node_run *run = xcalloc(1, sizeof(*run));
+    struct node_run *run = xcalloc(1, sizeof *run);
     run->options = *options;
     run->run_dir = xstrdup(options->run_dir);
     run->channel = text_format("%s/channel/%s.jsonl", options->run_dir, options->node);
     run->log_folder = text_format("%s/log", options->run_dir);
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char *folder = text_format("%s/%s", options->run_dir, folders[i]);
         (void)file_make_folders(folder, 0700,
                                 NULL); /* a missing folder is noticed when it is used */

@@ -197,10 +197,10 @@ static int nodecheck_run(struct nodecheck *check, struct error *err)
         .ended = nodecheck_ended,
         .context = check,
     };
-    int result = child_start(&options, &check->child, err);
+    int status = child_start(&options, &check->child, err);
     for (size_t i = 0; i < command.count; i++)
         free(command.words[i]);
-    return result;
+    return status;
 }
 
 static void nodecheck_try(uv_timer_t *timer)
@@ -220,7 +220,7 @@ static void nodecheck_try(uv_timer_t *timer)
 
 struct nodecheck *nodecheck_start(const struct nodecheck_options *options)
 {
-    struct nodecheck *check = xcalloc(1, sizeof(*check));
+    struct nodecheck *check = xcalloc(1, sizeof *check);
     check->options = *options;
     check->program = place_program("phase-preflight");
     check->limit_ms =

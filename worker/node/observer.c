@@ -219,18 +219,18 @@ static int observer_open_extract(struct observer *observer, struct error *err)
     const json_t *spec = observer->options.assignment->spec;
     const json_t *metrics = json_object_get(spec, "metrics");
     struct extract_options options = {.kind = EXTRACT_AUTO};
-    int result = metrics ? extract_options_from_json(metrics, &options, err) : 0;
-    if (result < 0)
-        return result;
+    int status = metrics ? extract_options_from_json(metrics, &options, err) : 0;
+    if (status < 0)
+        return status;
     options.step_name =
         json_string_value(json_object_get(json_object_get(spec, "progress"), "step"));
     bool is_first = observer->options.is_first_node;
     if (!is_first && options.kind == EXTRACT_FILE)
         return 0; /* otherwise all nodes would read the same file */
-    result = extract_new(&options, is_first ? observer_row : observer_step, observer,
+    status = extract_new(&options, is_first ? observer_row : observer_step, observer,
                          &observer->extract, err);
-    if (result < 0 || options.kind != EXTRACT_FILE)
-        return result;
+    if (status < 0 || options.kind != EXTRACT_FILE)
+        return status;
     const char *pattern = json_string_value(json_object_get(metrics, "path"));
     if (!pattern)
         return error_set(err, -EINVAL, "metrics: no path");
@@ -263,11 +263,11 @@ static int observer_open_checkpoints(struct observer *observer, struct error *er
     if (!assignment->checkpoint_path)
         return 0;
     char *path = observer_path(observer, assignment->checkpoint_path);
-    int result = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
+    int status = checkpoints_new(path, assignment->out_dir, assignment->keep, observer_checkpoint,
                                  observer, &observer->checkpoints, err);
     free(path);
-    if (result < 0)
-        return result;
+    if (status < 0)
+        return status;
     struct error problem;
     if (checkpoints_note(observer->checkpoints, assignment->run_dir, &problem) < 0)
         observer_warn(observer, problem.message); /* reported checkpoints are found all the same */
@@ -331,20 +331,20 @@ static void observer_end_watch(struct observer *observer, enum observer_fate fat
 int observer_new(const struct observer_options *options, struct observer **ret_observer,
                  struct error *err)
 {
-    struct observer *observer = xcalloc(1, sizeof(*observer));
+    struct observer *observer = xcalloc(1, sizeof *observer);
     observer->options = *options;
     observer->awaits_join = options->assignment->join != NULL;
     observer->file.fd = observer->channel.fd = -1;
     observer->channel_lines.size_max = OBSERVER_LINE_MAX;
     const struct assignment *assignment = options->assignment;
-    int result = guards_new(assignment->spec, assignment->resume_step, &observer->guards, err);
-    if (result == 0)
-        result = observer_open_extract(observer, err);
-    if (result == 0 && options->is_first_node)
-        result = observer_open_checkpoints(observer, err);
-    if (result < 0) {
+    int status = guards_new(assignment->spec, assignment->resume_step, &observer->guards, err);
+    if (status == 0)
+        status = observer_open_extract(observer, err);
+    if (status == 0 && options->is_first_node)
+        status = observer_open_checkpoints(observer, err);
+    if (status < 0) {
         observer_free(observer);
-        return result;
+        return status;
     }
     tail_init(&observer->channel, options->channel, TAIL_FROM_END);
     observer->rows.journal = options->journal;

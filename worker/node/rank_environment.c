@@ -55,16 +55,16 @@ static bool rank_environment_is_of(const char *name, const char *const *prefixes
 static bool rank_environment_is_jobs(const char *name)
 {
     return rank_environment_is_of(
-        name, rank_environment_job_prefixes, sizeof(rank_environment_job_prefixes) / sizeof(char *),
-        rank_environment_job_names, sizeof(rank_environment_job_names) / sizeof(char *));
+        name, rank_environment_job_prefixes, sizeof rank_environment_job_prefixes / sizeof(char *),
+        rank_environment_job_names, sizeof rank_environment_job_names / sizeof(char *));
 }
 
 static bool rank_environment_is_place(const char *name)
 {
     return rank_environment_is_of(name, rank_environment_place_prefixes,
-                                  sizeof(rank_environment_place_prefixes) / sizeof(char *),
+                                  sizeof rank_environment_place_prefixes / sizeof(char *),
                                   rank_environment_place_names,
-                                  sizeof(rank_environment_place_names) / sizeof(char *));
+                                  sizeof rank_environment_place_names / sizeof(char *));
 }
 
 static void rank_environment_add_captured(struct environment *environment, const json_t *captured)

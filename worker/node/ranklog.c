@@ -48,7 +48,7 @@ static void ranklog_open_file(struct ranklog *ranklog)
 
 struct ranklog *ranklog_open(const char *folder, unsigned rank, size_t size_max)
 {
-    struct ranklog *ranklog = xcalloc(1, sizeof(*ranklog));
+    struct ranklog *ranklog = xcalloc(1, sizeof *ranklog);
     ranklog->path = text_format("%s/rank-%u.log", folder, rank);
     ranklog->first = text_format("%s/rank-%u.first.log", folder, rank);
     ranklog->previous = text_format("%s/rank-%u.previous.log", folder, rank);
@@ -96,7 +96,7 @@ static void ranklog_stamp(struct ranklog *ranklog)
     clock_gettime(CLOCK_REALTIME, &now);
     if (now.tv_sec != ranklog->second) {
         gmtime_r(&now.tv_sec, &parts);
-        (void)strftime(ranklog->stamp, sizeof(ranklog->stamp), "%Y-%m-%dT%H:%M:%S", &parts);
+        (void)strftime(ranklog->stamp, sizeof ranklog->stamp, "%Y-%m-%dT%H:%M:%S", &parts);
         ranklog->second = now.tv_sec;
     }
     text_addf(&ranklog->output, "%s.%03ldZ ", ranklog->stamp, now.tv_nsec / 1000000);
@@ -206,7 +206,7 @@ void ranklog_close(struct ranklog *ranklog)
 char *ranklog_last_line(const struct ranklog *ranklog)
 {
     char last[RANKLOG_LAST_MAX + 1];
-    memcpy(last, ranklog->last, sizeof(last));
+    memcpy(last, ranklog->last, sizeof last);
     ranklog_keep_last(text_string(&ranklog->line), ranklog->line.size, last);
     /* The cut may be inside a character. Other bytes that are not UTF-8 are replaced. */
     size_t size = strlen(last), start = size;

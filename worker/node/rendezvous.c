@@ -30,7 +30,7 @@ static bool rendezvous_is_loopback(const struct in_addr *address)
 static int rendezvous_bind(const struct in_addr *address, unsigned *ret_port)
 {
     struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = *address};
-    socklen_t size = sizeof(local);
+    socklen_t size = sizeof local;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&local, size) < 0 ||
                     getsockname(fd, (struct sockaddr *)&local, &size) < 0)) {
@@ -55,7 +55,7 @@ static unsigned rendezvous_free_port(const struct in_addr *address)
 int rendezvous_pick_local(unsigned *ret_ports, unsigned count, struct error *err)
 {
     const struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
-    int *sockets = xcalloc(count, sizeof(*sockets));
+    int *sockets = xcalloc(count, sizeof *sockets);
     unsigned bound = 0;
     /* All sockets stay open until the last port is picked, so that no port is picked twice. */
     while (bound < count && (sockets[bound] = rendezvous_bind(&address, &ret_ports[bound])) >= 0)
@@ -110,7 +110,7 @@ int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_ren
     char host[256] = "";
     struct in_addr address = {.s_addr = htonl(INADDR_LOOPBACK)};
     unsigned port = 0;
-    (void)gethostname(host, sizeof(host) - 1); /* an empty name is not found below */
+    (void)gethostname(host, sizeof host - 1); /* an empty name is not found below */
     if (nodes > 1) {
         port = rendezvous_try_name(node, &address);
         port = port ? port : rendezvous_try_name(host, &address);
@@ -123,7 +123,7 @@ int rendezvous_pick(const char *node, unsigned nodes, struct rendezvous *ret_ren
         return error_set(err, -EADDRNOTAVAIL, "found no free port for the ranks to meet on %s",
                          node);
     struct rendezvous rendezvous = {.port = port};
-    if (!inet_ntop(AF_INET, &address, rendezvous.address, sizeof(rendezvous.address)))
+    if (!inet_ntop(AF_INET, &address, rendezvous.address, sizeof rendezvous.address))
         return error_set(err, -errno, "cannot write an address: %s", strerror(errno));
     *ret_rendezvous = rendezvous;
     return 0;
@@ -140,10 +140,10 @@ int rendezvous_publish(const struct rendezvous *rendezvous, const char *run_dir,
     char *path = rendezvous_path(run_dir, restarts);
     char *text =
         text_format("{\"address\": \"%s\", \"port\": %u}\n", rendezvous->address, rendezvous->port);
-    int result = file_replace(path, text, strlen(text), 0600, err);
+    int status = file_replace(path, text, strlen(text), 0600, err);
     free(text);
     free(path);
-    return result;
+    return status;
 }
 
 int rendezvous_read(const char *run_dir, unsigned restarts, struct rendezvous *ret_rendezvous,
@@ -152,20 +152,20 @@ int rendezvous_read(const char *run_dir, unsigned restarts, struct rendezvous *r
     char *path = rendezvous_path(run_dir, restarts), *text = NULL;
     const char *address;
     int port;
-    int result = file_read(path, 4096, &text, NULL, err);
-    if (result < 0) {
+    int status = file_read(path, 4096, &text, NULL, err);
+    if (status < 0) {
         free(path);
-        return result;
+        return status;
     }
     json_t *json = json_loads(text, 0, NULL);
     if (json_unpack(json, "{s:s, s:i}", "address", &address, "port", &port) < 0) {
-        result = error_set(err, -EINVAL, "%s names no address and port", path);
+        status = error_set(err, -EINVAL, "%s names no address and port", path);
     } else {
         ret_rendezvous->port = (unsigned)port;
-        (void)snprintf(ret_rendezvous->address, sizeof(ret_rendezvous->address), "%s", address);
+        (void)snprintf(ret_rendezvous->address, sizeof ret_rendezvous->address, "%s", address);
     }
     json_decref(json);
     free(text);
     free(path);
-    return result;
+    return status;
 }

@@ -36,7 +36,7 @@ struct shards {
     uv_work_t work;
     bool is_working, is_closed;
     atomic_bool is_cancelled;
-    int result; /* of the thread; read after its end */
+    int status; /* of the thread; read after its end */
     struct error err;
 };
 
@@ -91,8 +91,8 @@ static void shards_hash_begin(const struct shards *shards, unsigned i,
 static void shards_hash_end(crypto_generichash_state *hash, char ret_text[SHARDS_HASH_SIZE])
 {
     unsigned char bytes[SHARDS_HASH_BYTES];
-    (void)crypto_generichash_final(hash, bytes, sizeof(bytes));
-    (void)sodium_bin2hex(ret_text, SHARDS_HASH_SIZE, bytes, sizeof(bytes));
+    (void)crypto_generichash_final(hash, bytes, sizeof bytes);
+    (void)sodium_bin2hex(ret_text, SHARDS_HASH_SIZE, bytes, sizeof bytes);
 }
 
 /* Whether an earlier run has done exactly this shard. */
@@ -111,21 +111,21 @@ static int shards_write(struct shards *shards, struct shard *shard, int fd,
                         struct error *err)
 {
     char *temporary = text_format("%s.new", shard->file);
-    int output = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), result;
+    int output = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;
     if (output < 0)
-        result = error_set(err, -errno, "could not make %s: %s", temporary, strerror(errno));
+        status = error_set(err, -errno, "could not make %s: %s", temporary, strerror(errno));
     else
-        result = split_copy(fd, part, output, &shards->is_cancelled, hash, err);
-    if (result == 0 && fsync(output) < 0)
-        result = error_set(err, -errno, "could not write %s: %s", temporary, strerror(errno));
+        status = split_copy(fd, part, output, &shards->is_cancelled, hash, err);
+    if (status == 0 && fsync(output) < 0)
+        status = error_set(err, -errno, "could not write %s: %s", temporary, strerror(errno));
     if (output >= 0)
         close(output);
-    if (result == 0 && rename(temporary, shard->file) < 0)
-        result = error_set(err, -errno, "could not rename %s: %s", temporary, strerror(errno));
-    if (result < 0)
+    if (status == 0 && rename(temporary, shard->file) < 0)
+        status = error_set(err, -errno, "could not rename %s: %s", temporary, strerror(errno));
+    if (status < 0)
         (void)unlink(temporary); /* it may not exist */
     free(temporary);
-    return result;
+    return status;
 }
 
 static int shards_prepare(struct shards *shards, unsigned i, int fd, const struct split_part *part,
@@ -136,17 +136,17 @@ static int shards_prepare(struct shards *shards, unsigned i, int fd, const struc
     if (shards->is_anew)
         (void)unlink(shard->mark); /* it may not exist */
     shards_hash_begin(shards, i, &hash);
-    int result = split_copy(fd, part, -1, &shards->is_cancelled, &hash, err);
-    if (result < 0)
-        return result;
+    int status = split_copy(fd, part, -1, &shards->is_cancelled, &hash, err);
+    if (status < 0)
+        return status;
     shards_hash_end(&hash, shard->hash);
     shard->is_over = part->begin == part->end || shards_is_marked(shard);
     if (shard->is_over)
         return 0;
     shards_hash_begin(shards, i, &hash);
-    result = shards_write(shards, shard, fd, part, &hash, err);
+    status = shards_write(shards, shard, fd, part, &hash, err);
     shards_hash_end(&hash, shard->hash); /* the hash is of the bytes that were written */
-    return result;
+    return status;
 }
 
 /* An error of the path itself names the key of the spec. */
@@ -168,27 +168,27 @@ static int shards_open_input(const char *path, int *ret_fd, struct error *err)
 static int shards_find_all(struct shards *shards, struct error *err)
 {
     const struct shards_options *options = &shards->options;
-    struct split_part *parts = xcalloc(options->count, sizeof(*parts));
-    int result = file_make_folders(shards->folder, 0700, err), fd = -1;
-    if (result == 0)
-        result = shards_open_input(shards->input, &fd, err);
-    if (result == 0)
-        result = split_find(fd, shards->total, options->first, options->count,
+    struct split_part *parts = xcalloc(options->count, sizeof *parts);
+    int status = file_make_folders(shards->folder, 0700, err), fd = -1;
+    if (status == 0)
+        status = shards_open_input(shards->input, &fd, err);
+    if (status == 0)
+        status = split_find(fd, shards->total, options->first, options->count,
                             &shards->is_cancelled, parts, err);
-    for (unsigned i = 0; i < options->count && result == 0; i++)
-        result = shards_prepare(shards, i, fd, &parts[i], err);
-    if (result < 0)
+    for (unsigned i = 0; i < options->count && status == 0; i++)
+        status = shards_prepare(shards, i, fd, &parts[i], err);
+    if (status < 0)
         error_prefix(err, "%s", shards->input);
     if (fd >= 0)
         close(fd);
     free(parts);
-    return result;
+    return status;
 }
 
 static void shards_work_start(uv_work_t *work)
 {
     struct shards *shards = work->data;
-    shards->result = shards_find_all(shards, &shards->err);
+    shards->status = shards_find_all(shards, &shards->err);
 }
 
 /* --- In the loop ------------------------------------------------------------------------------ */
@@ -201,7 +201,7 @@ static void shards_work_done(uv_work_t *work, int status)
     if (shards->is_closed)
         shards_free(shards);
     else
-        shards->options.ready(shards->options.context, shards->result, &shards->err);
+        shards->options.ready(shards->options.context, shards->status, &shards->err);
 }
 
 /* The path of the file to split. A relative path starts at the folder where the script starts. */
@@ -222,8 +222,8 @@ static char *shards_input(const struct assignment *assignment,
 struct shards *shards_find(const struct shards_options *options)
 {
     const struct assignment *assignment = options->assignment;
-    struct shards *shards = xcalloc(1, sizeof(*shards));
-    shards->items = xcalloc(options->count, sizeof(*shards->items));
+    struct shards *shards = xcalloc(1, sizeof *shards);
+    shards->items = xcalloc(options->count, sizeof *shards->items);
     shards->options = *options;
     shards->folder = shards_folder(assignment->run_dir);
     shards->input = shards_input(assignment, options->environment);

@@ -23,8 +23,8 @@ struct shards_options {
     const struct assignment *assignment;   /* of a phase with `shard`; borrowed during the call */
     const struct environment *environment; /* for $PHASED_ in the path; borrowed during the call */
     unsigned first, count;                 /* the shards of this node */
-    /* All shards were found, or `result` and `err` say why not. */
-    void (*ready)(void *context, int result, const struct error *err);
+    /* All shards were found, or `status` and `err` say why not. */
+    void (*ready)(void *context, int status, const struct error *err);
     void *context;
 };
 

@@ -81,10 +81,10 @@ int split_find(int fd, unsigned total, unsigned first, unsigned count,
                const atomic_bool *is_cancelled, struct split_part *ret_parts, struct error *err)
 {
     struct split_walk all = {.fd = fd, .is_cancelled = is_cancelled};
-    uint64_t *starts = xcalloc(2 * ((size_t)count + 1), sizeof(*starts));
+    uint64_t *starts = xcalloc(2 * ((size_t)count + 1), sizeof *starts);
     uint64_t *offsets = starts + count + 1;
     char *buffer = xmalloc(SPLIT_BUFFER_SIZE);
-    int result = split_walk_file(&all, buffer, err);
+    int status = split_walk_file(&all, buffer, err);
     for (unsigned i = 0; i <= count; i++)
         starts[i] = (uint64_t)((unsigned __int128)all.lines * (first + i) / total);
     struct split_walk walk = {
@@ -94,15 +94,15 @@ int split_find(int fd, unsigned total, unsigned first, unsigned count,
         .offsets = offsets,
         .count = count + 1,
     };
-    if (result == 0)
-        result = split_walk_file(&walk, buffer, err);
-    if (result == 0 && walk.found < walk.count)
-        result = error_set(err, -EIO, "was changed while it was read");
-    for (unsigned i = 0; i < count && result == 0; i++)
+    if (status == 0)
+        status = split_walk_file(&walk, buffer, err);
+    if (status == 0 && walk.found < walk.count)
+        status = error_set(err, -EIO, "was changed while it was read");
+    for (unsigned i = 0; i < count && status == 0; i++)
         ret_parts[i] = (struct split_part){.begin = offsets[i], .end = offsets[i + 1]};
     free(starts);
     free(buffer);
-    return result;
+    return status;
 }
 
 static int split_write(int output, const char *data, size_t size, struct error *err)
@@ -123,23 +123,23 @@ int split_copy(int fd, const struct split_part *part, int output, const atomic_b
                crypto_generichash_state *hash, struct error *err)
 {
     char *buffer = xmalloc(SPLIT_BUFFER_SIZE);
-    int result = 0;
-    for (uint64_t at = part->begin; at < part->end && result == 0;) {
+    int status = 0;
+    for (uint64_t at = part->begin; at < part->end && status == 0;) {
         uint64_t left = part->end - at;
         size_t wanted = left < SPLIT_BUFFER_SIZE ? (size_t)left : SPLIT_BUFFER_SIZE;
         ssize_t size = split_read(fd, buffer, wanted, at, is_cancelled, err);
         if (size == 0)
             size = error_set(err, -EIO, "was changed while it was read");
         if (size < 0) {
-            result = (int)size;
+            status = (int)size;
             break;
         }
         (void)crypto_generichash_update(hash, (const unsigned char *)buffer,
                                         (unsigned long long)size); /* cannot fail */
         if (output >= 0)
-            result = split_write(output, buffer, (size_t)size, err);
+            status = split_write(output, buffer, (size_t)size, err);
         at += (uint64_t)size;
     }
     free(buffer);
-    return result;
+    return status;
 }

@@ -53,7 +53,7 @@ static void tail_read(struct tail *tail, tail_found *found, void *context)
 {
     char chunk[65536];
     ssize_t size;
-    while (tail->fd >= 0 && (size = pread(tail->fd, chunk, sizeof(chunk), tail->offset)) > 0) {
+    while (tail->fd >= 0 && (size = pread(tail->fd, chunk, sizeof chunk, tail->offset)) > 0) {
         tail->offset += size;
         found(context, chunk, (size_t)size);
     }

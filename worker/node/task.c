@@ -21,13 +21,13 @@
 static void task_become_agent(const char *job_dir, int socket)
 {
     char program[4096], number[16];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
     char *const arguments[] = {program, "node", (char *)job_dir, NULL};
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)snprintf(number, sizeof(number), "%d", socket); /* fits */
+    (void)snprintf(number, sizeof number, "%d", socket); /* fits */
     if (setenv(TASK_VARIABLE, number, 1) == 0)
         execv(program, arguments);
     fprintf(stderr, "phase-worker task: cannot start %s: %s\n", program, strerror(errno));
@@ -46,14 +46,14 @@ static void task_be_heir(const char *job_dir, int socket)
         task_become_agent(job_dir, socket);
         _exit(1);
     }
-    if (agent < 0 || send(socket, &agent, sizeof(agent), MSG_NOSIGNAL) != sizeof(agent))
+    if (agent < 0 || send(socket, &agent, sizeof agent, MSG_NOSIGNAL) != sizeof agent)
         return; /* the agent itself notices the end of the task */
     while (waitpid(agent, &status, 0) < 0 && errno == EINTR)
         ;
     int told = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
     if (told < 0)
         processes_end_all();
-    (void)send(socket, &told, sizeof(told), MSG_NOSIGNAL); /* the task may be gone */
+    (void)send(socket, &told, sizeof told, MSG_NOSIGNAL); /* the task may be gone */
 }
 
 /* Starts the heir through a process that ends at once, so that init becomes its parent. Returns the
@@ -70,7 +70,7 @@ static pid_t task_start_agent(const char *job_dir, int mine, int other)
     }
     close(other);
     if (between < 0 || waitpid(between, NULL, 0) < 0 ||
-        recv(mine, &agent, sizeof(agent), 0) != sizeof(agent))
+        recv(mine, &agent, sizeof agent, 0) != sizeof agent)
         return -1;
     return agent;
 }
@@ -88,7 +88,7 @@ static void task_pass_on(pid_t agent, int number)
 static void task_signalled(int signals, int socket, pid_t agent)
 {
     struct signalfd_siginfo info;
-    if (read(signals, &info, sizeof(info)) != sizeof(info))
+    if (read(signals, &info, sizeof info) != sizeof info)
         return;
     if (info.ssi_signo == SIGCONT)
         task_pass_on(agent, SIGCONT);
@@ -110,7 +110,7 @@ static int task_attend(int signals, int socket, pid_t agent)
             task_signalled(signals, socket, agent);
         if (!polls[1].revents)
             continue;
-        if (recv(socket, &status, sizeof(status), 0) != sizeof(status))
+        if (recv(socket, &status, sizeof status, 0) != sizeof status)
             status = -SIGKILL; /* the heir was killed, too */
         if (status >= 0)
             return status;
@@ -130,7 +130,7 @@ int task_main(const char *job_dir)
     (void)signal(SIGUSR1, SIG_IGN);
     (void)signal(SIGUSR2, SIG_IGN);
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         sigaddset(&set, passed[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     int signals = signalfd(-1, &set, SFD_CLOEXEC);

@@ -49,7 +49,7 @@ struct watchdog {
 
 struct watchdog *watchdog_new(const struct watchdog_options *options)
 {
-    struct watchdog *watchdog = xcalloc(1, sizeof(*watchdog));
+    struct watchdog *watchdog = xcalloc(1, sizeof *watchdog);
     watchdog->options = *options;
     watchdog->step = -1;
     hang_init(&watchdog->hang, options->hang_s, clock_steady_ms());

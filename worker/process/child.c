@@ -197,10 +197,10 @@ void child_send(struct child *child, char *text)
     message->text = text;
     message->request.data = message;
     uv_buf_t buffer = uv_buf_init(text, (unsigned)strlen(text));
-    int result =
+    int status =
         uv_write(&message->request, (uv_stream_t *)&child->input, &buffer, 1, child_send_done);
-    if (result < 0)
-        child_send_done(&message->request, result);
+    if (status < 0)
+        child_send_done(&message->request, status);
 }
 
 /* --- By libuv --------------------------------------------------------------------------------- */
@@ -222,9 +222,9 @@ static int child_spawn(struct child *child, const struct child_options *options,
     child->has_process = true;
     child->handles++;
     child->process.data = child;
-    int result = uv_spawn(child->loop, &child->process, &process);
-    if (result < 0)
-        return error_set(err, result, "cannot start %s: %s", options->program, uv_strerror(result));
+    int status = uv_spawn(child->loop, &child->process, &process);
+    if (status < 0)
+        return error_set(err, status, "cannot start %s: %s", options->program, uv_strerror(status));
     child->pid = child->process.pid;
     return 0;
 }
@@ -409,19 +409,19 @@ static int child_launch(struct child *child, const struct child_options *options
 {
     struct child_ends ends = {.theirs = {-1, -1, -1}, .ours = {-1, -1, -1}};
     ends.null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int result = ends.null < 0 ? -errno : child_ends_open(options, &ends);
-    if (result < 0)
-        (void)error_set(err, result, "could not make a pipe: %s", strerror(-result));
+    int status = ends.null < 0 ? -errno : child_ends_open(options, &ends);
+    if (status < 0)
+        (void)error_set(err, status, "could not make a pipe: %s", strerror(-status));
     else if (options->kind == CHILD_OF_LOOP)
-        result = child_spawn(child, options, ends.theirs, err);
+        status = child_spawn(child, options, ends.theirs, err);
     else
-        result = child_begin(child, options, ends.theirs, err);
+        status = child_begin(child, options, ends.theirs, err);
     child_ends_close(&ends, ends.theirs);
     if (ends.null >= 0)
         close(ends.null);
-    if (result < 0) {
+    if (status < 0) {
         child_ends_close(&ends, ends.ours);
-        return result;
+        return status;
     }
     child_attach(child, &ends);
     if (options->deadline_ms)
@@ -432,12 +432,12 @@ static int child_launch(struct child *child, const struct child_options *options
 int child_start(const struct child_options *options, struct child **ret_child, struct error *err)
 {
     struct child *child = child_new(options);
-    int result = child_launch(child, options, err);
-    if (result < 0)
+    int status = child_launch(child, options, err);
+    if (status < 0)
         child_close(child);
     else
         *ret_child = child;
-    return result;
+    return status;
 }
 
 struct child *child_try(const struct child_options *options)

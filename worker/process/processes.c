@@ -3,6 +3,7 @@
 
 #include "lib/error.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -49,7 +50,7 @@ bool process_read(const char *path, struct process *ret_process)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    ssize_t size = read(fd, text, sizeof(text) - 1);
+    ssize_t size = read(fd, text, sizeof text - 1);
     close(fd);
     if (size <= 0)
         return false;
@@ -66,7 +67,7 @@ bool process_read(const char *path, struct process *ret_process)
                                     .state = state,
                                     .threads = threads,
                                     .ticks = user + system};
-    (void)snprintf(ret_process->name, sizeof(ret_process->name), "%.*s", (int)(end - name - 1),
+    (void)snprintf(ret_process->name, sizeof ret_process->name, "%.*s", (int)(end - name - 1),
                    name + 1); /* may be cut */
     return true;
 }
@@ -80,12 +81,12 @@ struct process *processes_all(size_t *ret_count)
     while (folder && (entry = readdir(folder))) {
         struct process process;
         char path[64];
-        bool fits = snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name) < 64;
+        bool fits = snprintf(path, sizeof path, "/proc/%.20s/stat", entry->d_name) < 64;
         if (!isdigit((unsigned char)entry->d_name[0]) || !fits || !process_read(path, &process))
             continue;
         if (count == capacity) {
             capacity = capacity ? 2 * capacity : 256;
-            list = xrealloc(list, capacity * sizeof(*list));
+            list = xrealloc(list, capacity * sizeof *list);
         }
         list[count++] = process;
     }
@@ -99,7 +100,7 @@ struct process *processes_family(pid_t ancestor, size_t *ret_count)
 {
     size_t count, found = 0;
     struct process *list = processes_all(&count);
-    struct process *family = xmalloc((count + 1) * sizeof(*family));
+    struct process *family = xmalloc((count + 1) * sizeof *family);
     /* Each member adds its children. A process has one parent, so no process comes twice. */
     for (size_t parents = 0; parents <= found; parents++) {
         pid_t parent = parents ? family[parents - 1].pid : ancestor;
@@ -114,7 +115,7 @@ struct process *processes_family(pid_t ancestor, size_t *ret_count)
 
 bool processes_is_srun(const struct process *process)
 {
-    return strcmp(process->name, "srun") == 0;
+    return text_equal(process->name, "srun");
 }
 
 /* Whether the process has a handler for the signal, and so does not just die. */
@@ -122,9 +123,9 @@ static bool processes_catches(pid_t pid, int number)
 {
     char path[64], line[256];
     unsigned long long caught = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid); /* fits */
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid); /* fits */
     FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file))
+    while (file && fgets(line, sizeof line, file))
         if (sscanf(line, "SigCgt: %llx", &caught) == 1)
             break;
     if (file)

@@ -70,7 +70,7 @@ static enum steps_word steps_ask(const struct process *process, const char *run_
     char path[64], *environment = NULL;
     size_t size = 0;
     enum steps_word word = STEPS_SILENT; /* also if it cannot be read */
-    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)process->pid); /* fits */
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)process->pid); /* fits */
     if (file_read(path, STEPS_ENVIRONMENT_MAX, &environment, &size, NULL) == 0)
         word = steps_judge(environment, size, run_dir);
     free(environment);
@@ -86,12 +86,12 @@ static bool steps_is_stepd(const struct process *process)
     const char *job = getenv("SLURM_JOB_ID");
     if (!text_equal(process->name, STEPS_SLURMSTEPD) || !job)
         return false;
-    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)process->pid); /* fits */
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)process->pid); /* fits */
     if (file_read(path, STEPS_LINE_MAX, &line, NULL, NULL) < 0)
         return false;
     char *begin = text_format("slurmstepd: [%s.", job);
     const char *number = text_starts(line, begin) ? line + strlen(begin) : "";
-    (void)snprintf(step, sizeof(step), "%lu", strtoul(number, &end, 10)); /* fits */
+    (void)snprintf(step, sizeof step, "%lu", strtoul(number, &end, 10)); /* fits */
     bool is_stepd = isdigit((unsigned char)*number) && (*end == ']' || *end == '+') &&
                     steps_is_sruns(step) && !steps_same(step, getenv("SLURM_STEP_ID"));
     free(begin);
@@ -144,7 +144,7 @@ static struct process *steps_list(const char *run_dir, const struct process *all
                                   size_t *ret_count)
 {
     size_t count = 0;
-    struct process *list = xmalloc((all_count + 1) * sizeof(*list));
+    struct process *list = xmalloc((all_count + 1) * sizeof *list);
     for (size_t i = 0; i < all_count; i++)
         if (steps_ask(&all[i], run_dir) == STEPS_OURS)
             list[count++] = all[i];

@@ -139,17 +139,17 @@ int sampler_main(char **words)
                               .devices = getenv("CUDA_VISIBLE_DEVICES")};
     struct error err;
     struct reader *reader;
-    int result = sampler_options(&sampler, words);
-    if (result >= 0)
-        return result;
+    int status = sampler_options(&sampler, words);
+    if (status >= 0)
+        return status;
     if ((sampler.is_detached && sampler_detach() < 0) || sampler_keep_output(&sampler) < 0)
         return 1;
     if (sampler.is_detached)
         sampler_print(&sampler, json_pack("{s:i}", "pid", (int)getpid()));
     const struct reader_listener listener = {sampler_lost, sampler_xid, &sampler};
-    result = reader_open(sampler.nvml, sampler.devices, &listener, &reader, &err);
-    if (result < 0) {
-        const char *what = result == -ENODEV ? "absent" : "trouble";
+    status = reader_open(sampler.nvml, sampler.devices, &listener, &reader, &err);
+    if (status < 0) {
+        const char *what = status == -ENODEV ? "absent" : "trouble";
         sampler_print(&sampler, json_pack("{s:s}", what, err.message));
         return 1;
     }

@@ -225,10 +225,10 @@ int watch_open(const struct watch_options *options, struct watch **ret_watch, st
         .ended = watch_ended,
         .context = watch,
     };
-    int result = child_start(&child, &watch->child, err);
-    if (result < 0) {
+    int status = child_start(&child, &watch->child, err);
+    if (status < 0) {
         free(watch);
-        return result;
+        return status;
     }
     watch->options = *options;
     watch->began_ms = watch->heard_ms = clock_steady_ms();
