@@ -1,7 +1,7 @@
 # Makes C of SQL files: `awk -v part=header|source -f embed.awk NNN_*.sql queries/*.sql`.
 #
-# Migrations are the files whose names begin with a digit, in the order given; all others are
-# queries, one statement each, and get an enum value from their name: queries/run_save.sql is
+# A file whose name begins with a digit is a migration; they come in the order given. All other files
+# hold queries: each one is a single statement below a line `-- name: run_save`, which makes it
 # Q_RUN_SAVE.
 
 function base(path) {
@@ -16,8 +16,11 @@ FNR == 1 {
     is_migration = name ~ /^[0-9]/
     if (is_migration)
         migrations[++migration_count] = name
-    else
-        queries[++query_count] = name
+}
+
+!is_migration && /^-- name: / {
+    name = $3
+    queries[++query_count] = name
 }
 
 {

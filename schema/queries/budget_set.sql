@@ -1,1 +1,0 @@
-UPDATE workflow SET budget = :budget, budget_told = 0 WHERE id = :workflow

@@ -1,1 +1,0 @@
-UPDATE workflow SET budget_told = 1 WHERE id = :workflow

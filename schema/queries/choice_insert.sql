@@ -1,1 +1,0 @@
-INSERT INTO choice (phase, changes, time) VALUES (:phase, :changes, :time)

@@ -1,0 +1,105 @@
+-- name: spending
+-- The cost of a workflow's allocations, with or without runs. NULL: the price is unknown.
+SELECT sum(usd) AS usd, total(gpu_hours) AS gpu_hours, total(paid_seconds) / 3600 AS hours
+  FROM v_paid
+ WHERE workflow = :workflow;
+
+-- name: month_spending
+-- The cost of runs that began since then, with the waiting time of their allocations. NULL: no
+-- price is known.
+SELECT sum(usd) AS usd, total(gpu_hours) AS gpu_hours, total(paid_seconds) / 3600 AS hours
+  FROM v_paid
+ WHERE began >= :since;
+
+-- name: phase_similar
+-- How long the runs of similar phases took in total, if they succeeded: same names, same variants,
+-- same GPUs, same number of steps. The newest 20.
+SELECT count(*) AS count, avg(seconds) AS mean_s
+  FROM (SELECT sum(run.ended - run.started) / 1000.0 AS seconds
+          FROM workflow
+          JOIN phase ON phase.workflow = workflow.id
+          JOIN run ON run.phase = phase.id
+         WHERE workflow.name = :workflow AND phase.name = :phase AND phase.state = 'succeeded'
+           AND ifnull(json_extract(workflow.resolved, '$.variants'), '[]') = :variants
+           AND phase.nodes = :nodes AND phase.gpus_per_node = :gpus AND phase.gpu_type IS :gpu_type
+           AND phase.total IS :total AND run.started IS NOT NULL AND run.ended IS NOT NULL
+         GROUP BY phase.id
+         ORDER BY phase.id DESC
+         LIMIT 20);
+
+-- name: budgets
+-- Workflows that are not over and have a budget.
+SELECT id AS workflow,
+       ifnull(budget, json_extract(resolved, '$.budget')) AS "budget{}", budget_told AS "told?"
+  FROM workflow INDEXED BY workflow_ended
+ WHERE ended IS NULL AND ifnull(budget, json_extract(resolved, '$.budget')) IS NOT NULL
+   AND (:workflow IS NULL OR id = :workflow);
+
+-- name: budget_set
+-- A new budget of a workflow.
+UPDATE workflow SET budget = :budget, budget_told = 0 WHERE id = :workflow;
+
+-- name: budget_tell
+-- The owner of a workflow was told that most of its budget is spent.
+UPDATE workflow SET budget_told = 1 WHERE id = :workflow;
+
+-- name: month_load
+-- The month's budget. If the month has no budget yet, the budget of the newest month before it.
+SELECT budget, month = :month AND told AS told
+  FROM month
+ WHERE month <= :month
+ ORDER BY month DESC LIMIT 1;
+
+-- name: month_save
+-- The month's budget, and whether people were told that most of it is spent.
+INSERT INTO month (month, budget, told) VALUES (:month, :budget, :told)
+    ON CONFLICT (month) DO UPDATE SET budget = excluded.budget, told = excluded.told;
+
+-- name: expected_answer
+-- Phases with an expected cost, and the cost of all their runs. A matrix has the cost of its
+-- members. Time in which several members ran side by side counts once.
+SELECT phase.name AS phase, json_extract(phase.spec, '$.expect') AS "expect{}",
+       total(CASE WHEN matrix.parallel THEN cost.paid_seconds ELSE cost.seconds END) / 3600
+           AS hours,
+       total(cost.gpu_hours) AS gpu_hours, sum(cost.usd) AS usd
+  FROM phase
+  LEFT JOIN matrix ON matrix.phase = phase.id
+  LEFT JOIN (SELECT ifnull(member.matrix, v_cost.phase) AS phase, v_cost.seconds,
+                    v_cost.paid_seconds, v_cost.gpu_hours, v_cost.usd
+               FROM v_cost
+               LEFT JOIN member ON member.phase = v_cost.phase
+              WHERE v_cost.workflow = :workflow) AS cost ON cost.phase = phase.id
+ WHERE phase.workflow = :workflow AND json_extract(phase.spec, '$.expect') IS NOT NULL
+ GROUP BY phase.id
+ ORDER BY phase.position;
+
+-- name: expected_whole
+-- The expected cost of a workflow, and its actual cost, counted as for its phases.
+SELECT NULL AS phase, json_extract(workflow.resolved, '$.expect') AS "expect{}",
+       total(CASE WHEN matrix.parallel THEN v_cost.paid_seconds ELSE v_cost.seconds END) / 3600
+           AS hours,
+       total(v_cost.gpu_hours) AS gpu_hours, sum(v_cost.usd) AS usd
+  FROM workflow
+  LEFT JOIN v_cost ON v_cost.workflow = workflow.id
+  LEFT JOIN member ON member.phase = v_cost.phase
+  LEFT JOIN matrix ON matrix.phase = member.matrix
+ WHERE workflow.id = :workflow AND json_extract(workflow.resolved, '$.expect') IS NOT NULL
+ GROUP BY workflow.id;
+
+-- name: costs_answer
+-- The costs of runs that began in this period. `workflow` NULL: of all workflows.
+SELECT workflow.id AS workflow, workflow.name,
+       ifnull(workflow.budget, ifnull(json_extract(workflow.resolved, '$.budget'), 'null'))
+           AS "budget{}",
+       ifnull(json_extract(workflow.resolved, '$.expect'), 'null') AS "expect{}",
+       phase.name AS phase, v_cost.cause, total(v_cost.seconds) AS seconds,
+       total(v_cost.paid_seconds) AS paid_seconds,
+       total(v_cost.gpu_hours) * 3600 AS gpu_seconds, sum(v_cost.usd) AS cost_usd
+  FROM v_cost
+  JOIN phase ON phase.id = v_cost.phase
+  JOIN workflow ON workflow.id = v_cost.workflow
+ WHERE (:workflow IS NULL OR v_cost.workflow = :workflow)
+   AND v_cost.began >= :since AND v_cost.began < :until
+ GROUP BY phase.id, v_cost.cause
+ ORDER BY workflow.id DESC, phase.position, v_cost.cause = 'useful' DESC, v_cost.cause
+ LIMIT 20000;

@@ -1,1 +1,0 @@
-INSERT INTO edge (phase, position, after) VALUES (:phase, :position, :after)

@@ -1,2 +1,0 @@
-INSERT INTO event (time, workflow, phase, run, type, from_state, to_state, message)
-VALUES (:time, :workflow, :phase, :run, :type, :from_state, :to_state, :message)

@@ -1,1 +1,0 @@
-SELECT name, line, rank, node, advice, blame FROM failure WHERE run = :run

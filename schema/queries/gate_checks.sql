@@ -1,1 +1,0 @@
-SELECT verdict FROM verdict WHERE run = :run AND kind = 'gate' ORDER BY id

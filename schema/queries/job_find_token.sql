@@ -1,1 +1,0 @@
-SELECT workflow FROM job WHERE token = :token

@@ -1,1 +1,0 @@
-SELECT sequence FROM journal WHERE run = :run AND node = :node

@@ -1,1 +1,0 @@
-SELECT owner, pid, host FROM lease

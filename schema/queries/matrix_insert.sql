@@ -1,1 +1,0 @@
-INSERT INTO matrix (phase, lanes, parallel, rungs) VALUES (:phase, :lanes, :parallel, :rungs)

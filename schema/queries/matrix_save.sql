@@ -1,1 +1,0 @@
-UPDATE matrix SET best = :best WHERE phase = :phase

@@ -1,1 +1,0 @@
-UPDATE member SET value = :value, standing = :standing, reason = :reason WHERE phase = :phase

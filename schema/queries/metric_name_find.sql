@@ -1,1 +1,0 @@
-SELECT id FROM metric_name WHERE name = :name

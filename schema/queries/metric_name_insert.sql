@@ -1,1 +1,0 @@
-INSERT INTO metric_name (name) VALUES (:name)

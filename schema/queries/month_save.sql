@@ -1,2 +1,0 @@
-INSERT INTO month (month, budget, told) VALUES (:month, :budget, :told)
-    ON CONFLICT (month) DO UPDATE SET budget = excluded.budget, told = excluded.told

@@ -1,1 +1,0 @@
-UPDATE notice SET done = :now WHERE id = :notice

@@ -1,1 +1,0 @@
-UPDATE notice SET tries = tries + 1, due = :due WHERE id = :notice

@@ -1,1 +1,0 @@
-DELETE FROM outbox WHERE kind = :kind AND target = :target

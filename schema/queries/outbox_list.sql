@@ -1,1 +1,0 @@
-SELECT kind, workflow, phase, run, job, due FROM outbox ORDER BY id

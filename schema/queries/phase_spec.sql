@@ -1,1 +1,0 @@
-SELECT spec FROM phase WHERE id = :phase

@@ -1,2 +1,0 @@
-INSERT OR REPLACE INTO preflight_row (run, node, position, name, outcome, text)
-VALUES (:run, :node, :position, :name, :outcome, :text)

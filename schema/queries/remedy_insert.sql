@@ -1,2 +1,0 @@
-INSERT INTO remedy (run, cause, number, times, resume, changes, time)
-VALUES (:run, :cause, :number, :times, :resume, :changes, :time)

@@ -1,1 +1,0 @@
-UPDATE run SET nodes = :nodes WHERE id = :run

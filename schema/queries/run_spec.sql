@@ -1,4 +1,0 @@
-SELECT phase.spec, run.by_gpu
-  FROM run
-  JOIN phase ON phase.id = run.phase
- WHERE run.id = :run

@@ -1,1 +1,0 @@
-SELECT id FROM run WHERE phase = :phase ORDER BY attempt DESC

@@ -1,2 +1,0 @@
-DELETE FROM sample
- WHERE seconds < 60 AND time < :before

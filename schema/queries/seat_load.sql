@@ -1,1 +1,0 @@
-SELECT id, token, slot FROM seat WHERE workflow = :workflow ORDER BY id

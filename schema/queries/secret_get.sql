@@ -1,1 +1,0 @@
-SELECT secret FROM run WHERE id = :run AND secret IS NOT NULL

@@ -1,1 +1,0 @@
-UPDATE run SET secret = :secret WHERE id = :run

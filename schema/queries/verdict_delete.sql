@@ -1,1 +1,0 @@
-DELETE FROM verdict WHERE run = :run AND kind = 'gate'

@@ -1,1 +1,0 @@
-SELECT id FROM workflow WHERE key = :key

@@ -1,5 +1,0 @@
-INSERT INTO workflow (id, name, submitted, ended, key, file, workdir, host, umask, limits,
-                      overrides, resolved, environment, spec, priority, after, window_from,
-                      window_to)
-VALUES (:id, :name, :submitted, :ended, :key, :file, :workdir, :host, :umask, :limits,
-        :overrides, :resolved, :environment, :spec, :priority, :after, :window_from, :window_to)

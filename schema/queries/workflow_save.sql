@@ -1,1 +1,0 @@
-UPDATE workflow SET name = :name, submitted = :submitted, ended = :ended WHERE id = :id

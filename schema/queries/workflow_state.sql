@@ -1,1 +1,0 @@
-SELECT state FROM v_workflow WHERE workflow = :workflow
