@@ -42,8 +42,8 @@ static int metrics_read_series(struct store *store, uint64_t run, const char *na
     stmt_bind_text(stmt, ":name", name);
     stmt_bind_int(stmt, ":last", last ? (int64_t)last : -1);
     while ((result = stmt_step(stmt, err)) > 0) {
-        struct metrics_cell cell = {.step = stmt_next_int(stmt), .series = series};
-        cell.value = stmt_next_real(stmt);
+        struct metrics_cell cell = {
+            .step = stmt_int(stmt, "step"), .series = series, .value = stmt_real(stmt, "value")};
         metrics_add_cell(cells, cell);
     }
     return result;
@@ -91,7 +91,7 @@ static int metrics_list_names(struct store *store, uint64_t run, json_t *names, 
     struct stmt *stmt = store_stmt(store, Q_METRICS_NEWEST);
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(names, json_string(stmt_next_text(stmt)));
+        json_array_append_new(names, json_string(stmt_text(stmt, "name")));
     return result;
 }
 

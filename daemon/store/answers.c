@@ -1,4 +1,4 @@
-/* The shapes of doc/api.md. What stands in them is said in schema/queries/..._answer.sql; here the
+/* The shapes of doc/api.md. What stands in them is said by the queries ..._answer; here the
  * objects are put into one another. */
 #include "daemon/store/answers.h"
 
@@ -41,7 +41,8 @@ static int answer_run_by_id(struct store *store, uint64_t run, enum answer_detai
     return answer_one(stmt, detail, ret_json, err);
 }
 
-/* Collects the answers on the runs whose ids `list` gives. The list is read to its end first, so
+/* Collects the answers on the runs whose ids `list` gives: Q_RUNS_ALL, Q_RUNS_OF_WORKFLOW or
+ * Q_RUNS_OF_PHASE. The list is read to its end first, so
  * that at most one statement is open at a time. */
 static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_runs,
                            struct error *err)
@@ -49,7 +50,7 @@ static int answer_run_list(struct store *store, struct stmt *list, json_t **ret_
     int result;
     json_t *runs = json_array(), *run = NULL;
     while ((result = stmt_step(list, err)) > 0) {
-        result = answer_run_by_id(store, (uint64_t)stmt_next_int(list), ANSWER_FULL, &run, err);
+        result = answer_run_by_id(store, stmt_id(list, "id"), ANSWER_FULL, &run, err);
         if (result < 0)
             break;
         json_array_append_new(runs, run);
@@ -71,8 +72,8 @@ static int answer_newest_metrics(struct store *store, uint64_t run, json_t **ret
     struct stmt *stmt = store_stmt(store, Q_METRICS_NEWEST);
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0) {
-        const char *name = stmt_next_text(stmt);
-        json_object_set_new(metrics, name, row_json_value(stmt_next_real(stmt)));
+        const char *name = stmt_text(stmt, "name");
+        json_object_set_new(metrics, name, row_json_value(stmt_real(stmt, "value")));
     }
     if (result < 0)
         json_decref(metrics);
@@ -124,8 +125,8 @@ static int answer_find_phase(struct store *store, uint64_t workflow, const char 
         return error_set(err, -ENOENT, "no phase %" PRIu64 "/%s", workflow, name);
     if (result < 0)
         return result;
-    ret_ids->phase = (uint64_t)stmt_next_int(stmt);
-    ret_ids->run = (uint64_t)stmt_next_int(stmt);
+    ret_ids->phase = stmt_id(stmt, "phase");
+    ret_ids->run = stmt_id(stmt, "run");
     ret_ids->workflow = workflow;
     stmt_reset(stmt);
     return 0;
@@ -169,16 +170,17 @@ static void answer_sum_members(const json_t *phases, json_t *matrix)
                                   has_cost ? json_real(cost_usd) : json_null()));
 }
 
-/* Adds the phases whose ids `list` gives, each with its newest run's. */
+/* Adds the phases whose ids `list` gives, Q_PHASES_OF_WORKFLOW or Q_MEMBERS_LIST, each with its
+ * newest run. */
 static int answer_phase_list(struct store *store, struct stmt *list, enum answer_detail detail,
                              json_t *phases, struct error *err)
 {
     int result;
     json_t *phase = NULL;
     while ((result = stmt_step(list, err)) > 0) {
-        struct answer_phase_ids ids = {.phase = (uint64_t)stmt_next_int(list)};
-        ids.run = (uint64_t)stmt_next_int(list);
-        ids.workflow = (uint64_t)stmt_next_int(list);
+        struct answer_phase_ids ids = {.phase = stmt_id(list, "phase"),
+                                       .run = stmt_id(list, "run"),
+                                       .workflow = stmt_id(list, "workflow")};
         result = answer_phase_by_ids(store, &ids, detail, &phase, err);
         if (result < 0)
             break;
@@ -261,7 +263,7 @@ static int answer_workflows_count(struct store *store, int64_t since_ms, int64_t
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    *ret_count = stmt_next_int(stmt);
+    *ret_count = stmt_int(stmt, "count");
     stmt_reset(stmt);
     return 0;
 }
@@ -281,7 +283,7 @@ int answer_workflows(struct store *store, enum answer_scope scope, enum answer_d
     stmt_bind_int(list, ":limit", limit ? (int64_t)limit : -1);
     stmt_bind_int(list, ":ended_limit", limit && limit < ended_max ? limit : ended_max);
     while ((result = stmt_step(list, err)) > 0) {
-        result = answer_listed(store, (uint64_t)stmt_next_int(list), detail, &workflow, err);
+        result = answer_listed(store, stmt_id(list, "id"), detail, &workflow, err);
         if (result < 0)
             break;
         take(workflow, context);
@@ -373,8 +375,8 @@ int answer_at_work(struct store *store, json_t **ret_json, struct error *err)
     json_t *runs = json_array();
     struct stmt *list = store_stmt(store, Q_RUNS_AT_WORK);
     while ((result = stmt_step(list, err)) > 0) {
-        uint64_t id = (uint64_t)stmt_next_int(list);
-        json_t *run = json_pack("{s:s}", "address", stmt_next_text(list));
+        uint64_t id = stmt_id(list, "id");
+        json_t *run = json_pack("{s:s}", "address", stmt_text(list, "address"));
         result = answer_one_at_work(store, id, run, runs, err);
         if (result < 0)
             break;
@@ -400,12 +402,12 @@ int answer_run_id(struct store *store, uint64_t workflow, const char *phase, uns
         return error_set(err, -ENOENT, "no run %" PRIu64 "/%s#%u", workflow, phase, attempt);
     if (result < 0)
         return result;
-    *ret_run = (uint64_t)stmt_next_int(stmt);
+    *ret_run = stmt_id(stmt, "id");
     stmt_reset(stmt);
     return 0;
 }
 
-/* The verdicts that a query gives of a run. */
+/* The verdicts on a run: Q_GATE_CHECKS or Q_GUARD_CHECKS. */
 static int answer_checks(struct store *store, enum query query, uint64_t run, json_t **ret_checks,
                          struct error *err)
 {
@@ -414,7 +416,7 @@ static int answer_checks(struct store *store, enum query query, uint64_t run, js
     struct stmt *stmt = store_stmt(store, query);
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0)
-        json_array_append_new(checks, stmt_next_json(stmt));
+        json_array_append_new(checks, stmt_json(stmt, "verdict"));
     if (result < 0)
         json_decref(checks);
     else
@@ -430,12 +432,11 @@ static int answer_evidence(struct store *store, uint64_t run, json_t **ret_evide
     struct stmt *stmt = store_stmt(store, Q_EVIDENCE_ANSWER);
     stmt_bind_id(stmt, ":run", run);
     while ((result = stmt_step(stmt, err)) > 0) {
-        json_t *node = json_string(stmt_next_text(stmt)), *time = json_real(stmt_next_real(stmt));
-        json_t *evidence = stmt_next_json(stmt);
+        json_t *evidence = stmt_json(stmt, "evidence");
         if (!evidence)
             evidence = json_object();
-        json_object_set_new(evidence, "node", node);
-        json_object_set_new(evidence, "time", time);
+        json_object_set_new(evidence, "node", json_string(stmt_text(stmt, "node")));
+        json_object_set_new(evidence, "time", json_real(stmt_real(stmt, "time")));
         json_array_append_new(list, evidence);
     }
     if (result < 0)
@@ -515,7 +516,7 @@ static int answer_judged_run(struct store *store, uint64_t phase, uint64_t *ret_
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    *ret_run = (uint64_t)stmt_next_int(stmt);
+    *ret_run = stmt_id(stmt, "run");
     stmt_reset(stmt);
     return 0;
 }

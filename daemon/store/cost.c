@@ -10,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A row of Q_SPENDING or Q_MONTH_SPENDING. */
 static int spending_read(struct stmt *stmt, struct store_spending *ret_spending, struct error *err)
 {
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    ret_spending->usd = stmt_next_real(stmt);
-    ret_spending->gpu_hours = stmt_next_real(stmt);
-    ret_spending->hours = stmt_next_real(stmt);
+    ret_spending->usd = stmt_real(stmt, "usd");
+    ret_spending->gpu_hours = stmt_real(stmt, "gpu_hours");
+    ret_spending->hours = stmt_real(stmt, "hours");
     stmt_reset(stmt);
     return 0;
 }
@@ -71,14 +72,13 @@ int store_similar(struct store *store, const json_t *resolved, const struct phas
     stmt_bind_int(stmt, ":nodes", phase->nodes);
     stmt_bind_int(stmt, ":gpus", phase->gpus_per_node);
     stmt_bind_text(stmt, ":gpu_type", phase->gpu_type);
-    if (!isnan(total))
-        stmt_bind_real(stmt, ":total", total);
+    stmt_bind_real(stmt, ":total", total);
     int result = stmt_step(stmt, err);
     json_decref(none);
     if (result < 0)
         return result;
-    *ret_count = (unsigned)stmt_next_int(stmt);
-    *ret_mean_s = stmt_next_real(stmt);
+    *ret_count = stmt_unsigned(stmt, "count");
+    *ret_mean_s = stmt_real(stmt, "mean_s");
     stmt_reset(stmt);
     return 0;
 }
@@ -102,8 +102,7 @@ int store_spending_since(struct store *store, int64_t since_ms, struct store_spe
 int store_budgets(struct store *store, uint64_t workflow, json_t **ret_budgets, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_BUDGETS);
-    if (workflow)
-        stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_id(stmt, ":workflow", workflow);
     return row_json_list(stmt, ret_budgets, err);
 }
 
@@ -131,8 +130,8 @@ int store_month_load(struct store *store, const char *month, json_t **ret_budget
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    *ret_budget = result ? stmt_next_json(stmt) : NULL;
-    *ret_is_told = result && stmt_next_bool(stmt);
+    *ret_budget = result ? stmt_json(stmt, "budget") : NULL;
+    *ret_is_told = result && stmt_bool(stmt, "told");
     if (result)
         stmt_reset(stmt);
     return 0;
@@ -174,8 +173,7 @@ int answer_costs(struct store *store, uint64_t workflow, int64_t since_ms, int64
 {
     struct stmt *stmt = store_stmt(store, Q_COSTS_ANSWER);
     json_t *costs;
-    if (workflow)
-        stmt_bind_id(stmt, ":workflow", workflow);
+    stmt_bind_id(stmt, ":workflow", workflow);
     stmt_bind_int(stmt, ":since", since_ms);
     stmt_bind_int(stmt, ":until", until_ms);
     int result = row_json_list(stmt, &costs, err);

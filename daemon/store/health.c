@@ -34,10 +34,10 @@ static int node_last(struct store *store, const char *node, struct exclusion *re
     *ret_last = (struct exclusion){0};
     if (result == 0)
         return 0;
-    ret_last->since_ms = stmt_next_int(stmt);
-    ret_last->until_ms = stmt_next_int(stmt);
-    ret_last->count = stmt_next_unsigned(stmt);
-    ret_last->is_cleared = stmt_next_int(stmt) != 0;
+    ret_last->since_ms = stmt_int(stmt, "since");
+    ret_last->until_ms = stmt_int(stmt, "until");
+    ret_last->count = stmt_unsigned(stmt, "count");
+    ret_last->is_cleared = stmt_bool(stmt, "cleared");
     stmt_reset(stmt);
     return 0;
 }
@@ -88,7 +88,9 @@ int store_node_exclude(struct store *store, const char *node, const char *messag
         return result;
     struct stmt *stmt = store_stmt(store, Q_NODE_INSERT);
     stmt_bind_text(stmt, ":node", node);
-    stmt_bind_words(stmt, ":message", message ? message : "");
+    stmt_bind_text(stmt, ":cause", NULL);
+    stmt_bind_id(stmt, ":run", 0);
+    stmt_bind_words(stmt, ":message", message);
     stmt_bind_int(stmt, ":since", now_ms);
     stmt_bind_time(stmt, ":until", until_ms);
     stmt_bind_int(stmt, ":count", exclusion_is_remembered(&last, now_ms) ? last.count : 0);
@@ -110,7 +112,7 @@ int store_nodes_excluded(struct store *store, int64_t now_ms, char **ret_nodes, 
     struct stmt *stmt = store_stmt(store, Q_NODE_LIST);
     stmt_bind_int(stmt, ":now", now_ms);
     while ((result = stmt_step(stmt, err)) > 0)
-        text_addf(&nodes, "%s%s", nodes.size ? "," : "", stmt_next_text(stmt));
+        text_addf(&nodes, "%s%s", nodes.size ? "," : "", stmt_text(stmt, "node"));
     if (result == 0)
         *ret_nodes = nodes.size ? text_steal(&nodes) : NULL;
     text_fini(&nodes);

@@ -42,41 +42,42 @@ static void load_failures(json_t *failures, struct phase *phase)
     json_decref(failures);
 }
 
+/* A row of Q_PHASE_LOAD. */
 static bool load_phase(struct stmt *stmt, struct phase *phase)
 {
     bool damaged = false;
-    phase->id = (uint64_t)stmt_next_int(stmt);
-    phase->name = stmt_next_copy(stmt);
-    phase->state = load_name(stmt_next_text(stmt), phase_state_parse, &damaged);
-    phase->hold = load_name(stmt_next_text(stmt), phase_hold_parse, &damaged);
-    stmt_next_words(stmt, phase->reason, sizeof phase->reason);
-    phase->is_overridden = stmt_next_bool(stmt);
-    phase->checkpoint_path = stmt_next_copy(stmt);
-    phase->checkpoint_step = stmt_next_int(stmt);
-    phase->attempts = stmt_next_unsigned(stmt);
-    load_failures(stmt_next_json(stmt), phase);
-    phase->losses = stmt_next_unsigned(stmt);
-    phase->stalls = stmt_next_unsigned(stmt);
-    phase->promote_manual = text_equal(stmt_next_text(stmt), "manual");
-    phase->fail_finally = text_equal(stmt_next_text(stmt), "fail");
-    phase->has_checkpoint = stmt_next_bool(stmt);
-    phase->nodes = stmt_next_unsigned(stmt);
-    phase->gpus_per_node = stmt_next_unsigned(stmt);
-    phase->cpus_per_node = stmt_next_unsigned(stmt);
-    phase->gpu_type = stmt_next_copy(stmt);
-    phase->alternatives = stmt_next_copy(stmt);
-    phase->time_s = stmt_next_unsigned(stmt);
-    phase->stop_s = stmt_next_unsigned(stmt);
-    phase->linger_s = stmt_next_unsigned(stmt);
-    phase->slurm_options = stmt_next_copy(stmt);
-    phase->rung = stmt_next_unsigned(stmt);
-    phase->is_anew = stmt_next_bool(stmt);
-    json_t *remedies = stmt_next_json(stmt);
+    phase->id = stmt_id(stmt, "id");
+    phase->name = stmt_copy(stmt, "name");
+    phase->state = load_name(stmt_text(stmt, "state"), phase_state_parse, &damaged);
+    phase->hold = load_name(stmt_text(stmt, "hold"), phase_hold_parse, &damaged);
+    stmt_words(stmt, "reason", phase->reason, sizeof phase->reason);
+    phase->is_overridden = stmt_bool(stmt, "overridden");
+    phase->checkpoint_path = stmt_copy(stmt, "checkpoint_path");
+    phase->checkpoint_step = stmt_int(stmt, "checkpoint_step");
+    phase->attempts = stmt_unsigned(stmt, "attempts");
+    load_failures(stmt_json(stmt, "failures"), phase);
+    phase->losses = stmt_unsigned(stmt, "losses");
+    phase->stalls = stmt_unsigned(stmt, "stalls");
+    phase->promote_manual = text_equal(stmt_text(stmt, "promote"), "manual");
+    phase->fail_finally = text_equal(stmt_text(stmt, "on_fail"), "fail");
+    phase->has_checkpoint = stmt_bool(stmt, "has_checkpoint");
+    phase->nodes = stmt_unsigned(stmt, "nodes");
+    phase->gpus_per_node = stmt_unsigned(stmt, "gpus_per_node");
+    phase->cpus_per_node = stmt_unsigned(stmt, "cpus_per_node");
+    phase->gpu_type = stmt_copy(stmt, "gpu_type");
+    phase->alternatives = stmt_copy(stmt, "alternatives");
+    phase->time_s = stmt_unsigned(stmt, "time_s");
+    phase->stop_s = stmt_unsigned(stmt, "stop_s");
+    phase->linger_s = stmt_unsigned(stmt, "linger_s");
+    phase->slurm_options = stmt_copy(stmt, "slurm_options");
+    phase->rung = stmt_unsigned(stmt, "rung");
+    phase->is_anew = stmt_bool(stmt, "anew");
+    json_t *remedies = stmt_json(stmt, "remedies");
     damaged |= !rows_load_remedies(remedies, phase);
     json_decref(remedies);
-    if (stmt_next_is_null(stmt))
+    if (stmt_is_null(stmt, "remedy"))
         return !damaged;
-    unsigned remedy = stmt_next_unsigned(stmt);
+    unsigned remedy = stmt_unsigned(stmt, "remedy");
     damaged |= remedy >= phase->remedy_count;
     if (!damaged)
         phase->remedy = &phase->remedies[remedy];
@@ -119,7 +120,7 @@ static int load_edges(struct store *store, struct workflow *workflow, struct err
     struct stmt *stmt = store_stmt(store, Q_EDGE_LOAD);
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
-        unsigned position = stmt_next_unsigned(stmt), before = stmt_next_unsigned(stmt);
+        unsigned position = stmt_unsigned(stmt, "position"), before = stmt_unsigned(stmt, "after");
         if (position >= workflow->phase_count || before >= position) {
             stmt_reset(stmt);
             return load_damaged(store, workflow, err);
@@ -138,7 +139,7 @@ static int load_besides(struct store *store, struct workflow *workflow, struct e
     struct stmt *stmt = store_stmt(store, Q_BESIDE_LOAD);
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
-        unsigned position = stmt_next_unsigned(stmt), other = stmt_next_unsigned(stmt);
+        unsigned position = stmt_unsigned(stmt, "position"), other = stmt_unsigned(stmt, "beside");
         if (position >= workflow->phase_count || other >= position) {
             stmt_reset(stmt);
             return load_damaged(store, workflow, err);
@@ -163,9 +164,9 @@ static int load_seats(struct store *store, struct workflow *workflow, struct err
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
         struct seat *seat = workflow_add_seat(workflow);
-        seat->id = (uint64_t)stmt_next_int(stmt);
-        stmt_next_words(stmt, seat->token, sizeof seat->token);
-        seat->slot = stmt_next_unsigned(stmt);
+        seat->id = stmt_id(stmt, "id");
+        stmt_words(stmt, "token", seat->token, sizeof seat->token);
+        seat->slot = stmt_unsigned(stmt, "slot");
     }
     return result;
 }
@@ -185,28 +186,28 @@ static int load_jobs(struct store *store, struct workflow *workflow, struct erro
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
         struct allocation *job = workflow_add_allocation(workflow);
-        job->id = (uint64_t)stmt_next_int(stmt);
-        stmt_next_words(stmt, job->token, sizeof job->token);
-        job->seat = load_find_seat(workflow, (uint64_t)stmt_next_int(stmt));
+        job->id = stmt_id(stmt, "id");
+        stmt_words(stmt, "token", job->token, sizeof job->token);
+        job->seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
         if (!job->seat) {
             stmt_reset(stmt);
             return load_damaged(store, workflow, err);
         }
-        stmt_next_words(stmt, job->gpu_type, sizeof job->gpu_type);
-        job->slurm_id = stmt_next_unsigned(stmt);
-        stmt_next_words(stmt, job->state, sizeof job->state);
-        stmt_next_words(stmt, job->reason, sizeof job->reason);
-        stmt_next_words(stmt, job->nodes, sizeof job->nodes);
-        job->node_count = stmt_next_unsigned(stmt);
-        job->gpus_per_node = stmt_next_unsigned(stmt);
-        job->time_s = stmt_next_unsigned(stmt);
-        job->ended = stmt_next_bool(stmt);
-        job->restarts = stmt_next_unsigned(stmt);
-        job->submitted_ms = stmt_next_int(stmt);
-        job->started_ms = stmt_next_int(stmt);
-        job->ended_ms = stmt_next_int(stmt);
-        job->absent_since_ms = stmt_next_int(stmt);
-        job->is_closed = stmt_next_bool(stmt);
+        stmt_words(stmt, "gpu_type", job->gpu_type, sizeof job->gpu_type);
+        job->slurm_id = stmt_unsigned(stmt, "slurm_id");
+        stmt_words(stmt, "state", job->state, sizeof job->state);
+        stmt_words(stmt, "reason", job->reason, sizeof job->reason);
+        stmt_words(stmt, "nodes", job->nodes, sizeof job->nodes);
+        job->node_count = stmt_unsigned(stmt, "node_count");
+        job->gpus_per_node = stmt_unsigned(stmt, "gpus_per_node");
+        job->time_s = stmt_unsigned(stmt, "time_s");
+        job->ended = stmt_bool(stmt, "over");
+        job->restarts = stmt_unsigned(stmt, "restarts");
+        job->submitted_ms = stmt_int(stmt, "submitted");
+        job->started_ms = stmt_int(stmt, "started");
+        job->ended_ms = stmt_int(stmt, "ended");
+        job->absent_since_ms = stmt_int(stmt, "absent_since");
+        job->is_closed = stmt_bool(stmt, "closed");
     }
     return result;
 }
@@ -219,34 +220,34 @@ static struct run *load_find_run(const struct workflow *workflow, uint64_t id)
     return NULL;
 }
 
-/* The rest of a row of run_load. */
+/* What a row of Q_RUN_LOAD says of the run itself. */
 static bool load_run(struct stmt *stmt, struct run *run)
 {
     bool damaged = false;
-    run->id = (uint64_t)stmt_next_int(stmt);
-    run->attempt = stmt_next_unsigned(stmt);
-    run->rung = stmt_next_unsigned(stmt);
-    run->state = load_name(stmt_next_text(stmt), run_state_parse, &damaged);
-    run->outcome = load_name(stmt_next_text(stmt), run_outcome_parse, &damaged);
-    run->cause = load_name(stmt_next_text(stmt), run_cause_parse, &damaged);
-    stmt_next_words(stmt, run->message, sizeof run->message);
-    run->in_place = stmt_next_bool(stmt);
-    run->has_begun = stmt_next_bool(stmt);
-    run->wish = load_name(stmt_next_text(stmt), load_parse_wish, &damaged);
-    run->resume_path = stmt_next_copy(stmt);
-    run->resume_step = stmt_next_int(stmt);
-    run->begin_step = stmt_next_int(stmt);
-    run->last_step = stmt_next_int(stmt);
-    run->exit_code = (int)stmt_next_int(stmt);
-    run->signal = (int)stmt_next_int(stmt);
-    run->submitted_ms = stmt_next_int(stmt);
-    run->started_ms = stmt_next_int(stmt);
-    run->ended_ms = stmt_next_int(stmt);
-    run->silent_since_ms = stmt_next_int(stmt);
-    run->told_ms = stmt_next_int(stmt);
-    run->suspect_step = stmt_next_int(stmt);
-    run->is_remedied = stmt_next_bool(stmt);
-    run->is_let_go = stmt_next_bool(stmt);
+    run->id = stmt_id(stmt, "id");
+    run->attempt = stmt_unsigned(stmt, "attempt");
+    run->rung = stmt_unsigned(stmt, "rung");
+    run->state = load_name(stmt_text(stmt, "state"), run_state_parse, &damaged);
+    run->outcome = load_name(stmt_text(stmt, "outcome"), run_outcome_parse, &damaged);
+    run->cause = load_name(stmt_text(stmt, "cause"), run_cause_parse, &damaged);
+    stmt_words(stmt, "message", run->message, sizeof run->message);
+    run->in_place = stmt_bool(stmt, "in_place");
+    run->has_begun = stmt_bool(stmt, "begun");
+    run->wish = load_name(stmt_text(stmt, "wish"), load_parse_wish, &damaged);
+    run->resume_path = stmt_copy(stmt, "resume_path");
+    run->resume_step = stmt_int(stmt, "resume_step");
+    run->begin_step = stmt_int(stmt, "begin_step");
+    run->last_step = stmt_int(stmt, "last_step");
+    run->exit_code = (int)stmt_int(stmt, "exit_code");
+    run->signal = (int)stmt_int(stmt, "signal");
+    run->submitted_ms = stmt_int(stmt, "submitted");
+    run->started_ms = stmt_int(stmt, "started");
+    run->ended_ms = stmt_int(stmt, "ended");
+    run->silent_since_ms = stmt_int(stmt, "silent_since");
+    run->told_ms = stmt_int(stmt, "told");
+    run->suspect_step = stmt_int(stmt, "suspect_step");
+    run->is_remedied = stmt_bool(stmt, "remedied");
+    run->is_let_go = stmt_bool(stmt, "let_go");
     return !damaged;
 }
 
@@ -256,9 +257,9 @@ static int load_runs(struct store *store, struct workflow *workflow, struct erro
     struct stmt *stmt = store_stmt(store, Q_RUN_LOAD);
     stmt_bind_id(stmt, ":workflow", workflow->id);
     while ((result = stmt_step(stmt, err)) > 0) {
-        unsigned position = stmt_next_unsigned(stmt);
-        struct seat *seat = load_find_seat(workflow, (uint64_t)stmt_next_int(stmt));
-        struct allocation *job = load_find_job(workflow, (uint64_t)stmt_next_int(stmt));
+        unsigned position = stmt_unsigned(stmt, "position");
+        struct seat *seat = load_find_seat(workflow, stmt_id(stmt, "seat"));
+        struct allocation *job = load_find_job(workflow, stmt_id(stmt, "job"));
         struct run *run = NULL;
         if (seat && job && position < workflow->phase_count)
             run = workflow_add_run(workflow, &workflow->phases[position]);
@@ -279,13 +280,13 @@ static int load_row(struct store *store, struct workflow *workflow, struct error
     int result = stmt_find(stmt, "workflow", workflow->id, err);
     if (result < 0)
         return result;
-    workflow->name = stmt_next_copy(stmt);
-    workflow->submitted_ms = stmt_next_int(stmt);
-    workflow->ended_ms = stmt_next_int(stmt);
-    workflow->priority = (int)stmt_next_int(stmt);
-    workflow->after = (uint64_t)stmt_next_int(stmt);
-    workflow->window_from = (unsigned)stmt_next_int(stmt);
-    workflow->window_to = (unsigned)stmt_next_int(stmt);
+    workflow->name = stmt_copy(stmt, "name");
+    workflow->submitted_ms = stmt_int(stmt, "submitted");
+    workflow->ended_ms = stmt_int(stmt, "ended");
+    workflow->priority = (int)stmt_int(stmt, "priority");
+    workflow->after = stmt_id(stmt, "after");
+    workflow->window_from = stmt_unsigned(stmt, "window_from");
+    workflow->window_to = stmt_unsigned(stmt, "window_to");
     stmt_reset(stmt);
     return 0;
 }
@@ -323,7 +324,7 @@ int store_load(struct store *store, struct core *core, struct error *err)
     struct stmt *stmt = store_stmt(store, Q_WORKFLOW_LIVE);
     while ((result = stmt_step(stmt, err)) > 0) {
         struct workflow *workflow;
-        result = store_load_workflow(store, (uint64_t)stmt_next_int(stmt), &workflow, err);
+        result = store_load_workflow(store, stmt_id(stmt, "workflow"), &workflow, err);
         if (result < 0) {
             stmt_reset(stmt);
             return result;
@@ -339,22 +340,21 @@ int store_last_ids(struct store *store, struct core_config *config, struct error
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    config->last_workflow = (uint64_t)stmt_next_int(stmt);
-    config->last_phase = (uint64_t)stmt_next_int(stmt);
-    config->last_run = (uint64_t)stmt_next_int(stmt);
-    config->last_seat = (uint64_t)stmt_next_int(stmt);
-    config->last_job = (uint64_t)stmt_next_int(stmt);
+    config->last_workflow = stmt_id(stmt, "workflow");
+    config->last_phase = stmt_id(stmt, "phase");
+    config->last_run = stmt_id(stmt, "run");
+    config->last_seat = stmt_id(stmt, "seat");
+    config->last_job = stmt_id(stmt, "job");
     stmt_reset(stmt);
     return 0;
 }
 
-/* One row of outbox_list as an effect; false when its objects are not in the model. */
+/* One row of Q_OUTBOX_LIST as an effect; false when its objects are not in the model. */
 static bool load_effect(struct stmt *stmt, const struct core *core, struct core_effect *effect)
 {
-    int kind = core_effect_parse(stmt_next_text(stmt));
-    struct workflow *workflow = core_workflow(core, (uint64_t)stmt_next_int(stmt));
-    uint64_t phase = (uint64_t)stmt_next_int(stmt), run = (uint64_t)stmt_next_int(stmt),
-             job = (uint64_t)stmt_next_int(stmt);
+    int kind = core_effect_parse(stmt_text(stmt, "kind"));
+    struct workflow *workflow = core_workflow(core, stmt_id(stmt, "workflow"));
+    uint64_t phase = stmt_id(stmt, "phase"), run = stmt_id(stmt, "run"), job = stmt_id(stmt, "job");
     if (kind < 0 || !workflow)
         return false;
     *effect = (struct core_effect){
@@ -362,7 +362,7 @@ static bool load_effect(struct stmt *stmt, const struct core *core, struct core_
         .workflow = workflow,
         .run = load_find_run(workflow, run),
         .allocation = load_find_job(workflow, job),
-        .due_ms = stmt_next_int(stmt),
+        .due_ms = stmt_int(stmt, "due"),
     };
     if (effect->allocation && (effect->kind == FX_SUBMIT || effect->kind == FX_LOOKUP))
         effect->allocation->is_asked = true; /* by this */

@@ -51,36 +51,36 @@ int rows_save_matrix(struct store *store, const struct phase *phase, struct erro
     return stmt_run(stmt, err);
 }
 
+/* A row of Q_MATRIX_LOAD. */
 static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
 {
-    unsigned position = stmt_next_unsigned(stmt), lanes = stmt_next_unsigned(stmt);
-    bool is_parallel = stmt_next_bool(stmt);
-    unsigned rungs = stmt_next_unsigned(stmt);
-    bool has_best = !stmt_next_is_null(stmt);
-    unsigned best = stmt_next_unsigned(stmt);
+    unsigned position = stmt_unsigned(stmt, "position");
+    bool has_best = !stmt_is_null(stmt, "best");
+    unsigned best = stmt_unsigned(stmt, "best");
     if (position >= workflow->phase_count || (has_best && best >= position))
         return false;
     struct phase *phase = &workflow->phases[position];
     phase->is_matrix = true;
-    phase->lanes = lanes;
-    phase->is_parallel = is_parallel;
-    phase->rung_count = rungs;
+    phase->lanes = stmt_unsigned(stmt, "lanes");
+    phase->is_parallel = stmt_bool(stmt, "parallel");
+    phase->rung_count = stmt_unsigned(stmt, "rungs");
     phase->best = has_best ? &workflow->phases[best] : NULL;
     return true;
 }
 
+/* A row of Q_MEMBER_LOAD. */
 static bool load_member(struct stmt *stmt, struct workflow *workflow)
 {
-    unsigned position = stmt_next_unsigned(stmt), matrix = stmt_next_unsigned(stmt);
+    unsigned position = stmt_unsigned(stmt, "position"), matrix = stmt_unsigned(stmt, "matrix");
     if (matrix >= workflow->phase_count || position >= matrix)
         return false;
     struct phase *member = &workflow->phases[position];
     member->matrix = &workflow->phases[matrix];
     if (member->matrix->is_parallel)
         member->beside = member->matrix;
-    member->reused = (uint64_t)stmt_next_int(stmt);
-    member->reused_rung = stmt_next_unsigned(stmt);
-    member->reused_from = stmt_next_copy(stmt);
+    member->reused = stmt_id(stmt, "reused");
+    member->reused_rung = stmt_unsigned(stmt, "reused_rung");
+    member->reused_from = stmt_copy(stmt, "reused_from");
     return true;
 }
 
@@ -116,13 +116,14 @@ int store_result_list(struct store *store, const char *fingerprint, int64_t sinc
     stmt_bind_int(stmt, ":since", since_ms);
     stmt_bind_int(stmt, ":limit", STORE_RESULTS_MAX);
     while ((status = stmt_step(stmt, err)) > 0) {
-        struct store_result *result = &results->items[results->count++];
-        result->phase = (uint64_t)stmt_next_int(stmt);
-        result->address = stmt_next_copy(stmt);
-        result->checkpoint_path = stmt_next_copy(stmt);
-        result->checkpoint_step = stmt_next_int(stmt);
-        result->rung = stmt_next_unsigned(stmt);
-        result->gpu = stmt_next_copy(stmt);
+        results->items[results->count++] = (struct store_result){
+            .phase = stmt_id(stmt, "phase"),
+            .address = stmt_copy(stmt, "address"),
+            .checkpoint_path = stmt_copy(stmt, "checkpoint_path"),
+            .checkpoint_step = stmt_int(stmt, "checkpoint_step"),
+            .rung = stmt_unsigned(stmt, "rung"),
+            .gpu = stmt_copy(stmt, "gpu"),
+        };
     }
     return status;
 }
@@ -144,7 +145,7 @@ int store_member_step(struct store *store, uint64_t phase, int64_t *ret_step, st
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    *ret_step = result == 0 || stmt_next_is_null(stmt) ? -1 : stmt_next_int(stmt);
+    *ret_step = stmt_int(stmt, "step");
     stmt_reset(stmt);
     return 0;
 }

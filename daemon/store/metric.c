@@ -17,7 +17,7 @@ static int metric_name(struct store *store, const char *name, int64_t *ret_id, s
     stmt_bind_text(find, ":name", name);
     int result = stmt_step(find, err);
     if (result > 0) {
-        *ret_id = stmt_next_int(find);
+        *ret_id = stmt_int(find, "id");
         stmt_reset(find);
     } else if (result == 0) {
         struct stmt *insert = store_stmt(store, Q_METRIC_NAME_INSERT);
@@ -73,13 +73,15 @@ static int metric_lineage(struct store *store, uint64_t phase, int64_t now_ms,
     while ((result = stmt_step(stmt, err)) > 0) {
         lineage.runs = xrealloc(lineage.runs, (lineage.count + 1) * sizeof *lineage.runs);
         struct metric_ancestor *ancestor = &lineage.runs[lineage.count++];
-        *ancestor = (struct metric_ancestor){.step_max = step_max};
-        ancestor->run = (uint64_t)stmt_next_int(stmt);
-        bool is_fresh = stmt_next_text(stmt) == NULL;
-        int64_t resume_step = stmt_next_int(stmt);
+        *ancestor = (struct metric_ancestor){
+            .run = stmt_id(stmt, "id"),
+            .step_max = step_max,
+            .started_ms = stmt_int(stmt, "started"),
+            .ended_ms = stmt_int(stmt, "ended"),
+        };
+        bool is_fresh = stmt_is_null(stmt, "resume_path");
+        int64_t resume_step = stmt_int(stmt, "resume_step");
         lineage.begin = is_fresh ? 0 : resume_step;
-        ancestor->started_ms = stmt_next_int(stmt);
-        ancestor->ended_ms = stmt_next_int(stmt);
         if (!ancestor->started_ms)
             ancestor->ended_ms = 0; /* it never ran, and took no time */
         else if (!ancestor->ended_ms)
@@ -108,11 +110,9 @@ static int metric_load_run(struct store *store, const struct metric_ancestor *an
     stmt_bind_id(stmt, ":run", ancestor->run);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
     while ((result = stmt_step(stmt, err)) > 0) {
-        const char *name = stmt_next_text(stmt);
-        int64_t step = stmt_next_int(stmt);
-        double value = stmt_next_real(stmt);
-        double since_start_s = (double)(stmt_next_int(stmt) - ancestor->started_ms) / 1000.0;
-        metrics_add(metrics, name, step, elapsed_s + since_start_s, value);
+        double since_start_s = (double)(stmt_int(stmt, "time") - ancestor->started_ms) / 1000.0;
+        metrics_add(metrics, stmt_text(stmt, "name"), stmt_int(stmt, "step"),
+                    elapsed_s + since_start_s, stmt_real(stmt, "value"));
     }
     return result;
 }
@@ -145,12 +145,11 @@ static int metric_add_lack(struct store *store, const struct metric_ancestor *an
     stmt_bind_id(stmt, ":run", ancestor->run);
     stmt_bind_int(stmt, ":step_max", ancestor->step_max);
     while ((result = stmt_step(stmt, err)) > 0) {
-        int64_t attempt = stmt_next_int(stmt);
-        const char *node = stmt_next_text(stmt);
-        int64_t first = stmt_next_int(stmt), last = stmt_next_int(stmt);
-        text_addf(lack, "%sthe journal of %.64s lacks entr", lack->size ? "; " : "", node);
+        int64_t first = stmt_int(stmt, "first_seq"), last = stmt_int(stmt, "last_seq");
+        text_addf(lack, "%sthe journal of %.64s lacks entr", lack->size ? "; " : "",
+                  stmt_text(stmt, "node"));
         text_addf(lack, first == last ? "y %" PRId64 : "ies %" PRId64 " to %" PRId64, first, last);
-        text_addf(lack, " of run #%" PRId64, attempt);
+        text_addf(lack, " of run #%" PRId64, stmt_int(stmt, "attempt"));
     }
     return result;
 }
@@ -172,15 +171,16 @@ static int metric_told_add(struct store *store, const struct metric_ancestor *an
     int result = stmt_step(stmt, err);
     if (result <= 0)
         return result;
-    *ret_attempt = stmt_next_int(stmt);
-    int64_t first = stmt_next_int(stmt), last = stmt_next_int(stmt), gap = stmt_next_int(stmt);
+    *ret_attempt = stmt_int(stmt, "attempt");
+    int64_t first = stmt_int(stmt, "first"), last = stmt_int(stmt, "last"),
+            gap = stmt_int(stmt, "gap");
     if (first >= 0 && (told->first < 0 || first < told->first))
         told->first = first;
     if (last > told->last)
         told->last = last;
     if (gap > told->interval)
         told->interval = gap;
-    told->counts_alike |= stmt_next_int(stmt) != 0;
+    told->counts_alike |= stmt_bool(stmt, "counts_alike");
     stmt_reset(stmt);
     return 0;
 }

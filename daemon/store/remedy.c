@@ -82,7 +82,8 @@ static int load_changes(struct store *store, uint64_t workflow, json_t *changes,
     struct stmt *stmt = store_stmt(store, Q_CHANGES_LIST);
     stmt_bind_id(stmt, ":workflow", workflow);
     while ((result = stmt_step(stmt, err)) > 0) {
-        json_t *phase = json_string(stmt_next_text(stmt)), *list = stmt_next_json(stmt), *change;
+        json_t *phase = json_string(stmt_text(stmt, "name"));
+        json_t *list = stmt_json(stmt, "changes"), *change;
         size_t i;
         json_array_foreach(list, i, change)
             json_array_append_new(changes, json_pack("{s:O, s:O, s:O}", "phase", phase, "param",
@@ -102,11 +103,13 @@ int store_source_load(struct store *store, uint64_t workflow, struct store_sourc
     int result = stmt_find(stmt, "workflow", workflow, err);
     if (result < 0)
         return result;
-    struct store_source source = {.changes = json_array()};
-    source.file = stmt_next_copy(stmt);
-    source.spec = stmt_next_copy(stmt);
-    source.set = stmt_next_json(stmt);
-    source.variants = stmt_next_json(stmt);
+    struct store_source source = {
+        .file = stmt_copy(stmt, "file"),
+        .spec = stmt_copy(stmt, "spec"),
+        .set = stmt_json(stmt, "overrides"),
+        .variants = stmt_json(stmt, "variants"),
+        .changes = json_array(),
+    };
     stmt_reset(stmt);
     result = load_changes(store, workflow, source.changes, err);
     if (result < 0)

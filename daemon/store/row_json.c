@@ -50,10 +50,10 @@ static json_t *row_json_column(sqlite3_stmt *row, int column, char kind)
 json_t *row_json(const struct stmt *stmt, enum row_json_nulls nulls)
 {
     json_t *object = json_object();
-    for (int i = 0; i < sqlite3_column_count(stmt->sqlite); i++) {
+    for (int i = 0; i < stmt->column_count; i++) {
         if (nulls == ROW_JSON_WITHOUT_NULLS && sqlite3_column_type(stmt->sqlite, i) == SQLITE_NULL)
             continue;
-        const char *column = sqlite3_column_name(stmt->sqlite, i);
+        const char *column = stmt->columns[i];
         char name[ROW_JSON_NAME_SIZE];
         size_t size = strcspn(column, "?[{");
         assert(size < sizeof name);

@@ -28,7 +28,7 @@ int store_secret(struct store *store, uint64_t run, char ret_secret[MAC_SECRET_S
     int result = stmt_find(stmt, "secret of run", run, err);
     if (result < 0)
         return result;
-    stmt_next_words(stmt, ret_secret, MAC_SECRET_SIZE);
+    stmt_words(stmt, "secret", ret_secret, MAC_SECRET_SIZE);
     stmt_reset(stmt);
     return 0;
 }
@@ -58,8 +58,8 @@ int store_run_spec(struct store *store, uint64_t run, json_t **ret_spec, struct 
     int result = stmt_find(stmt, "run", run, err);
     if (result < 0)
         return result;
-    json_t *spec = stmt_next_json(stmt);
-    const char *by_gpu = stmt_next_text(stmt);
+    json_t *spec = stmt_json(stmt, "spec");
+    const char *by_gpu = stmt_text(stmt, "by_gpu");
     if (spec)
         *ret_spec = overlay_apply(spec, by_gpu);
     json_decref(spec);
@@ -76,7 +76,7 @@ int store_journal_committed(struct store *store, uint64_t run, const char *node,
     int result = stmt_step(stmt, err);
     if (result < 0)
         return result;
-    *ret_sequence = result > 0 ? (uint64_t)stmt_next_int(stmt) : 0;
+    *ret_sequence = result > 0 ? stmt_id(stmt, "sequence") : 0;
     stmt_reset(stmt);
     return 0;
 }
@@ -109,8 +109,7 @@ int store_checkpoint_add(struct store *store, const struct store_checkpoint *che
     stmt_bind_id(stmt, ":run", checkpoint->run);
     stmt_bind_text(stmt, ":path", checkpoint->path);
     stmt_bind_int(stmt, ":step", checkpoint->step);
-    if (checkpoint->bytes >= 0)
-        stmt_bind_int(stmt, ":bytes", checkpoint->bytes);
+    stmt_bind_known(stmt, ":bytes", checkpoint->bytes);
     stmt_bind_json(stmt, ":paths", checkpoint->paths);
     stmt_bind_int(stmt, ":time", checkpoint->time_ms);
     stmt_bind_int(stmt, ":suspect", checkpoint->is_suspect);
@@ -139,19 +138,17 @@ int store_checkpoints(struct store *store, uint64_t phase,
     struct stmt *stmt = store_stmt(store, Q_CHECKPOINT_LIST);
     stmt_bind_id(stmt, ":phase", phase);
     while ((result = stmt_step(stmt, err)) > 0) {
-        struct store_checkpoint checkpoint = {0};
-        checkpoint.run = (uint64_t)stmt_next_int(stmt);
-        checkpoint.path = stmt_next_text(stmt);
-        checkpoint.step = stmt_next_int(stmt);
-        bool is_unknown = stmt_next_is_null(stmt);
-        checkpoint.bytes = stmt_next_int(stmt);
-        if (is_unknown)
-            checkpoint.bytes = -1;
-        json_t *paths = stmt_next_json(stmt);
-        checkpoint.paths = paths;
-        checkpoint.time_ms = stmt_next_int(stmt);
-        checkpoint.is_suspect = stmt_next_bool(stmt);
-        checkpoint.is_unseen = stmt_next_bool(stmt);
+        json_t *paths = stmt_json(stmt, "paths");
+        struct store_checkpoint checkpoint = {
+            .run = stmt_id(stmt, "run"),
+            .path = stmt_text(stmt, "path"),
+            .step = stmt_int(stmt, "step"),
+            .bytes = stmt_int(stmt, "bytes"),
+            .paths = paths,
+            .time_ms = stmt_int(stmt, "time"),
+            .is_suspect = stmt_bool(stmt, "suspect"),
+            .is_unseen = stmt_bool(stmt, "unseen"),
+        };
         result = each(arg, &checkpoint);
         json_decref(paths);
         if (result != 0) {
@@ -190,8 +187,7 @@ int store_failure_put(struct store *store, uint64_t run, const json_t *failure, 
     stmt_bind_text(stmt, ":name", name);
     stmt_bind_text(stmt, ":cause", cause);
     stmt_bind_text(stmt, ":line", line);
-    if (json_is_integer(rank))
-        stmt_bind_int(stmt, ":rank", json_integer_value(rank));
+    stmt_bind_known(stmt, ":rank", json_is_integer(rank) ? json_integer_value(rank) : -1);
     stmt_bind_text(stmt, ":node", json_string_value(node));
     stmt_bind_words(stmt, ":advice", advice);
     stmt_bind_text(stmt, ":blame", blame);

@@ -125,7 +125,7 @@ static int samples_before(struct store *store, int64_t limit_ms, int64_t *ret_be
         if (result < 0)
             return result;
         if (result > 0) {
-            befores_ms[i] = stmt_next_int(stmt);
+            befores_ms[i] = stmt_int(stmt, "time");
             stmt_reset(stmt);
         }
     }
@@ -154,6 +154,7 @@ int store_samples_age(struct store *store, int64_t now_ms, struct error *err)
     return result;
 }
 
+/* The rows of a run: Q_GPUS_ANSWER or Q_PACES_ANSWER. */
 static int answer_rows(struct store *store, enum query query, uint64_t run, json_t **ret_rows,
                        struct error *err)
 {

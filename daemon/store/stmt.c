@@ -79,6 +79,7 @@ static int stmt_parameter(struct stmt *stmt, const char *name)
     int index = sqlite3_bind_parameter_index(stmt->sqlite, name);
     if (index == 0 && !stmt->unbound)
         stmt->unbound = name;
+    stmt->bound++;
     return index;
 }
 
@@ -97,6 +98,14 @@ void stmt_bind_id(struct stmt *stmt, const char *name, uint64_t id)
 {
     if (id)
         stmt_bind_int(stmt, name, (int64_t)id);
+    else
+        stmt_bind_text(stmt, name, NULL);
+}
+
+void stmt_bind_known(struct stmt *stmt, const char *name, int64_t value)
+{
+    if (value >= 0)
+        stmt_bind_int(stmt, name, value);
     else
         stmt_bind_text(stmt, name, NULL);
 }
@@ -142,6 +151,7 @@ void stmt_reset(struct stmt *stmt)
     (void)sqlite3_reset(stmt->sqlite);
     (void)sqlite3_clear_bindings(stmt->sqlite); /* never fails */
     stmt->unbound = NULL;
+    stmt->bound = 0;
 }
 
 static int stmt_fail(struct stmt *stmt, int code, struct error *err)
@@ -175,10 +185,12 @@ int stmt_step(struct stmt *stmt, struct error *err)
             return store->spoiled.code;
         }
     }
+    if (stmt->bound != sqlite3_bind_parameter_count(stmt->sqlite) && !stmt->unbound)
+        stmt->unbound = "every parameter";
     if (stmt->unbound)
         return stmt_fail(stmt, SQLITE_RANGE, err);
     int code = sqlite3_step(stmt->sqlite);
-    stmt->column = 0;
+    stmt->column = -1;
     if (code == SQLITE_ROW)
         return 1;
     if (code != SQLITE_DONE)
@@ -202,51 +214,68 @@ int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *er
     return result < 0 ? result : 0;
 }
 
-bool stmt_next_is_null(const struct stmt *stmt)
+/* Columns are mostly read in their order, so the search begins behind the last one. */
+static int stmt_column(struct stmt *stmt, const char *name)
 {
-    return sqlite3_column_type(stmt->sqlite, stmt->column) == SQLITE_NULL;
+    for (int i = 0; i < stmt->column_count; i++) {
+        stmt->column = (stmt->column + 1) % stmt->column_count;
+        if (text_equal(stmt->columns[stmt->column], name))
+            return stmt->column;
+    }
+    assert(!"the query has the column");
+    return 0;
 }
 
-bool stmt_next_bool(struct stmt *stmt)
+bool stmt_is_null(struct stmt *stmt, const char *column)
 {
-    return stmt_next_int(stmt) != 0;
+    return sqlite3_column_type(stmt->sqlite, stmt_column(stmt, column)) == SQLITE_NULL;
 }
 
-int64_t stmt_next_int(struct stmt *stmt)
+bool stmt_bool(struct stmt *stmt, const char *column)
 {
-    return sqlite3_column_int64(stmt->sqlite, stmt->column++);
+    return stmt_int(stmt, column) != 0;
 }
 
-unsigned stmt_next_unsigned(struct stmt *stmt)
+int64_t stmt_int(struct stmt *stmt, const char *column)
 {
-    return (unsigned)stmt_next_int(stmt);
+    return sqlite3_column_int64(stmt->sqlite, stmt_column(stmt, column));
 }
 
-double stmt_next_real(struct stmt *stmt)
+uint64_t stmt_id(struct stmt *stmt, const char *column)
 {
-    bool is_null = stmt_next_is_null(stmt);
-    double value = sqlite3_column_double(stmt->sqlite, stmt->column++);
-    return is_null ? NAN : value;
+    return (uint64_t)stmt_int(stmt, column);
 }
 
-const char *stmt_next_text(struct stmt *stmt)
+unsigned stmt_unsigned(struct stmt *stmt, const char *column)
 {
-    return (const char *)sqlite3_column_text(stmt->sqlite, stmt->column++);
+    return (unsigned)stmt_int(stmt, column);
 }
 
-char *stmt_next_copy(struct stmt *stmt)
+double stmt_real(struct stmt *stmt, const char *column)
 {
-    return xstrdup_or_null(stmt_next_text(stmt));
+    int index = stmt_column(stmt, column);
+    bool is_null = sqlite3_column_type(stmt->sqlite, index) == SQLITE_NULL;
+    return is_null ? NAN : sqlite3_column_double(stmt->sqlite, index);
 }
 
-void stmt_next_words(struct stmt *stmt, char *buffer, size_t size)
+const char *stmt_text(struct stmt *stmt, const char *column)
 {
-    const char *text = stmt_next_text(stmt);
+    return (const char *)sqlite3_column_text(stmt->sqlite, stmt_column(stmt, column));
+}
+
+char *stmt_copy(struct stmt *stmt, const char *column)
+{
+    return xstrdup_or_null(stmt_text(stmt, column));
+}
+
+void stmt_words(struct stmt *stmt, const char *column, char *buffer, size_t size)
+{
+    const char *text = stmt_text(stmt, column);
     (void)snprintf(buffer, size, "%s", text ? text : "");
 }
 
-json_t *stmt_next_json(struct stmt *stmt)
+json_t *stmt_json(struct stmt *stmt, const char *column)
 {
-    const char *text = stmt_next_text(stmt);
+    const char *text = stmt_text(stmt, column);
     return text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
 }

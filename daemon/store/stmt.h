@@ -1,8 +1,12 @@
-/* One prepared statement: bound by names, read column by column in the order of its SELECT.
+/* One prepared statement: its parameters are bound by name, its columns are read by name.
  *
  * Binding cannot fail in the caller's face: the first failure is kept, and stmt_step() reports it.
- * A statement is ready again, its bindings gone, as soon as stmt_step() has returned 0 or less; who
- * stops before that calls stmt_reset(). Bound texts are borrowed until then. */
+ * Each parameter is bound once. A statement is ready again, its bindings gone, as soon as
+ * stmt_step() has returned 0 or less; who stops before that calls stmt_reset(). Bound texts are
+ * borrowed until then.
+ *
+ * A function that is given a statement by its caller says in its comment which queries it is for,
+ * as Q_NAME: tests/unit/test_queries.c looks up the names that it binds and reads. */
 #ifndef PHASED_DAEMON_STORE_STMT_H
 #define PHASED_DAEMON_STORE_STMT_H
 
@@ -19,12 +23,17 @@ struct store;
 struct stmt {
     struct store *store;
     sqlite3_stmt *sqlite;
-    const char *name;    /* of its file in schema/queries */
+    const char *name;    /* as schema/queries gives it */
     const char *unbound; /* the first parameter that could not be bound; NULL: none */
-    int column;          /* the next one to be read */
+    int bound;           /* parameters that have a value */
+    char **columns;      /* their names: sqlite3_column_name() is slow */
+    int column_count;
+    int column; /* that was read last */
 };
 
 void stmt_bind_int(struct stmt *stmt, const char *name, int64_t value);
+/* A negative number is NULL: not known. */
+void stmt_bind_known(struct stmt *stmt, const char *name, int64_t value);
 /* 0 is NULL: no such object, no such time. */
 void stmt_bind_id(struct stmt *stmt, const char *name, uint64_t id);
 void stmt_bind_time(struct stmt *stmt, const char *name, int64_t time_ms);
@@ -45,17 +54,19 @@ int stmt_run(struct stmt *stmt, struct error *err);
 int stmt_find(struct stmt *stmt, const char *kind, uint64_t id, struct error *err);
 void stmt_reset(struct stmt *stmt);
 
-/* The next column of the row. */
-bool stmt_next_is_null(const struct stmt *stmt);
-bool stmt_next_bool(struct stmt *stmt);
-int64_t stmt_next_int(struct stmt *stmt); /* NULL: 0, as no id and no time */
-unsigned stmt_next_unsigned(struct stmt *stmt);
-double stmt_next_real(struct stmt *stmt);      /* NULL: NaN */
-const char *stmt_next_text(struct stmt *stmt); /* borrowed until the next step; may be NULL */
-char *stmt_next_copy(struct stmt *stmt);       /* the caller's to free(); may be NULL */
+/* A column of the row. The query must have it. */
+bool stmt_is_null(struct stmt *stmt, const char *column);
+bool stmt_bool(struct stmt *stmt, const char *column);
+int64_t stmt_int(struct stmt *stmt, const char *column); /* NULL: 0, as no time */
+uint64_t stmt_id(struct stmt *stmt, const char *column); /* NULL: 0, as no id */
+unsigned stmt_unsigned(struct stmt *stmt, const char *column);
+double stmt_real(struct stmt *stmt, const char *column); /* NULL: NaN */
+/* Borrowed until the next step; may be NULL. */
+const char *stmt_text(struct stmt *stmt, const char *column);
+char *stmt_copy(struct stmt *stmt, const char *column); /* the caller's to free(); may be NULL */
 /* Cut short where it does not fit; NULL: empty. */
-void stmt_next_words(struct stmt *stmt, char *buffer, size_t size);
-/* A new reference. NULL where the text is none. */
-json_t *stmt_next_json(struct stmt *stmt);
+void stmt_words(struct stmt *stmt, const char *column, char *buffer, size_t size);
+/* A new reference. NULL where the text is no JSON. */
+json_t *stmt_json(struct stmt *stmt, const char *column);
 
 #endif

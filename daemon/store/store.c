@@ -157,6 +157,10 @@ static int store_prepare(struct store *store, struct error *err)
         if (code != SQLITE_OK)
             return error_set_at(err, -EINVAL, store->path, 0, 0, "cannot prepare %s: %s",
                                 stmt->name, sqlite3_errmsg(store->db));
+        stmt->column_count = sqlite3_column_count(stmt->sqlite);
+        stmt->columns = xcalloc((size_t)stmt->column_count, sizeof *stmt->columns);
+        for (int column = 0; column < stmt->column_count; column++)
+            stmt->columns[column] = xstrdup(sqlite3_column_name(stmt->sqlite, column));
     }
     return 0;
 }
@@ -217,8 +221,13 @@ void store_close(struct store *store)
     if (!store)
         return;
     store_rollback(store);
-    for (int i = 0; i < QUERY_COUNT; i++)
-        (void)sqlite3_finalize(store->stmts[i].sqlite); /* repeats the code of a failed step */
+    for (int i = 0; i < QUERY_COUNT; i++) {
+        struct stmt *stmt = &store->stmts[i];
+        (void)sqlite3_finalize(stmt->sqlite); /* repeats the code of a failed step */
+        for (int column = 0; column < stmt->column_count; column++)
+            free(stmt->columns[column]);
+        free(stmt->columns);
+    }
     int code = sqlite3_close(store->db);
     assert(code == SQLITE_OK); /* else a statement is left */
     names_fini(&store->names);

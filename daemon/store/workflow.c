@@ -36,6 +36,7 @@ static json_t *workflow_failures(const struct phase *phase)
     return failures;
 }
 
+/* Q_PHASE_INSERT and Q_PHASE_SAVE. */
 void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
 {
     json_t *failures = workflow_failures(phase);
@@ -54,12 +55,12 @@ void rows_bind_phase(struct stmt *stmt, const struct phase *phase)
     stmt_bind_int(stmt, ":rung", phase->rung);
     json_t *remedies = rows_remedies(phase);
     stmt_bind_json(stmt, ":remedies", remedies);
-    if (phase->remedy)
-        stmt_bind_int(stmt, ":remedy", phase->remedy - phase->remedies);
+    stmt_bind_known(stmt, ":remedy", phase->remedy ? phase->remedy - phase->remedies : -1);
     json_decref(remedies);
     json_decref(failures);
 }
 
+/* Q_PHASE_INSERT and Q_PHASE_REPLAN. */
 int rows_bind_plan(struct stmt *stmt, const struct phase *phase, const json_t *resolved,
                    struct error *err)
 {
@@ -183,7 +184,8 @@ int store_workflow_insert(struct store *store, const struct workflow *workflow,
     return result;
 }
 
-/* Takes the workflow that the bound statement finds. */
+/* Takes the workflow that the bound statement finds: Q_WORKFLOW_FIND_KEY, Q_JOB_FIND_TOKEN or
+ * Q_RUN_FIND_WORKFLOW. */
 static int find_workflow(struct stmt *stmt, const char *what, uint64_t *ret_workflow,
                          struct error *err)
 {
@@ -192,7 +194,7 @@ static int find_workflow(struct stmt *stmt, const char *what, uint64_t *ret_work
         return error_set(err, -ENOENT, "no workflow has %s", what);
     if (result < 0)
         return result;
-    *ret_workflow = (uint64_t)stmt_next_int(stmt);
+    *ret_workflow = stmt_id(stmt, "workflow");
     stmt_reset(stmt);
     return 0;
 }
@@ -226,7 +228,7 @@ int store_phase_spec(struct store *store, uint64_t phase, json_t **ret_spec, str
     int result = stmt_find(stmt, "phase", phase, err);
     if (result < 0)
         return result;
-    json_t *spec = stmt_next_json(stmt);
+    json_t *spec = stmt_json(stmt, "spec");
     stmt_reset(stmt);
     if (!spec)
         return error_set(err, -EUCLEAN, "the spec of phase %" PRIu64 " is not JSON", phase);
@@ -242,13 +244,14 @@ int store_launch_load(struct store *store, uint64_t phase, struct store_launch *
     int result = stmt_find(stmt, "phase", phase, err);
     if (result < 0)
         return result;
-    struct store_launch launch = {0};
-    launch.spec = stmt_next_json(stmt);
-    launch.environment = stmt_next_json(stmt);
-    launch.limits = stmt_next_json(stmt);
-    launch.workdir = stmt_next_copy(stmt);
-    launch.umask = stmt_next_unsigned(stmt);
-    launch.changed = stmt_next_json(stmt);
+    struct store_launch launch = {
+        .spec = stmt_json(stmt, "spec"),
+        .environment = stmt_json(stmt, "environment"),
+        .limits = stmt_json(stmt, "limits"),
+        .workdir = stmt_copy(stmt, "workdir"),
+        .umask = stmt_unsigned(stmt, "umask"),
+        .changed = stmt_json(stmt, "changed"),
+    };
     stmt_reset(stmt);
     if (!launch.spec || !launch.environment || !launch.limits || !launch.workdir ||
         !launch.changed) {
@@ -277,7 +280,7 @@ int store_workflow_state(struct store *store, uint64_t workflow, char ret_state[
     int result = stmt_find(stmt, "workflow", workflow, err);
     if (result < 0)
         return result;
-    (void)snprintf(ret_state, 24, "%s", stmt_next_text(stmt));
+    stmt_words(stmt, "state", ret_state, 24);
     stmt_reset(stmt);
     return 0;
 }

@@ -118,6 +118,11 @@ tests_unit_test_store_SOURCES = tests/unit/test_store.c $(STORE_TEST_SOURCES)
 tests_unit_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_LDADD = $(STORE_LDADD)
 
+UNIT_TESTS += tests/unit/test_queries
+tests_unit_test_queries_SOURCES = tests/unit/test_queries.c $(STORE_TEST_SOURCES)
+tests_unit_test_queries_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_queries_LDADD = $(STORE_LDADD)
+
 UNIT_TESTS += tests/unit/test_rehearsal
 tests_unit_test_rehearsal_SOURCES = tests/unit/test_rehearsal.c
 tests_unit_test_rehearsal_LDADD = $(UNIT_LDADD)
