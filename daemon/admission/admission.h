@@ -39,10 +39,10 @@ int64_t admission_again_ms(void);
 bool admission_pays(struct loop *loop, const struct workflow *workflow,
                     char ret_reason[REASON_MAX]);
 
-/* The workflow has a new budget. What is being held for the old one, and has not stopped yet, is
- * released when it has, if the new budget allows it: a person would have to wait for that moment. A
- * daemon that ends before it forgets this, and the phase stays held. */
-void admission_lift(struct loop *loop, uint64_t workflow);
+/* The workflow `id` has a new budget. What is being held for the old one, and has not stopped yet,
+ * is released when it has, if the new budget allows it: a person would have to wait for that
+ * moment. A daemon that ends before it forgets this, and the phase stays held. */
+void admission_lift(struct loop *loop, uint64_t id);
 
 enum admission_when { ADMISSION_NOW, ADMISSION_LATER, ADMISSION_NEVER };
 
