@@ -17,11 +17,10 @@ int64_t run_patience(const struct run *run)
 
 bool allocation_is_wanted_by_others(const struct run *run)
 {
-    const struct workflow *workflow = run->phase->workflow;
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *other = workflow->runs[i];
-        if (other == run || other->state == RUN_ENDED ||
-            other->seat->allocation != run->seat->allocation)
+    const struct run *other;
+    for (size_t at = 0;
+         (other = allocation_next_run(run->phase->workflow, run->seat->allocation, &at));) {
+        if (other == run || other->state == RUN_ENDED)
             continue;
         bool saves =
             other->has_begun && (!run->has_begun || run_patience(other) > run_patience(run));
@@ -35,11 +34,10 @@ bool allocation_is_wanted_by_others(const struct run *run)
 static bool allocation_is_awaited(const struct workflow *workflow,
                                   const struct allocation *allocation)
 {
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (run_is_in(run, allocation) && (run->state == RUN_SUBMITTING || seat_is_open(run)))
+    const struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+        if (run->state == RUN_SUBMITTING || seat_is_open(run))
             return true;
-    }
     return false;
 }
 
@@ -47,11 +45,10 @@ static bool allocation_is_awaited(const struct workflow *workflow,
 static bool allocation_is_wanted(const struct workflow *workflow,
                                  const struct allocation *allocation)
 {
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (run->state != RUN_ENDED && run->wish == WISH_NONE && run_is_in(run, allocation))
+    const struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+        if (run->state != RUN_ENDED && run->wish == WISH_NONE)
             return true;
-    }
     return false;
 }
 
@@ -302,15 +299,15 @@ static int64_t allocation_end_ms(const struct step *step, const struct allocatio
 static void allocation_end(struct step *step, struct workflow *workflow,
                            struct allocation *allocation)
 {
+    struct run *run;
     allocation->ended = true;
     allocation->ended_ms = allocation_end_ms(step, allocation);
     allocation->end_seen_ms = allocation->absent_since_ms ? 0 : step->now_ms;
     step_save_job(step, workflow, allocation);
     step_done_job(step, FX_CANCEL_JOB, workflow, allocation);
     step_done_job(step, FX_BEGIN_JOB, workflow, allocation);
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (workflow->runs[i]->seat->allocation == allocation)
-            step_done(step, FX_TELL_END, workflow->runs[i]);
+    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+        step_done(step, FX_TELL_END, run);
     bool is_last = seat_loses(step, allocation_run(workflow, allocation), allocation);
     step_tell_job(step, is_last ? FACT_JOB_ENDED : FACT_JOB_MISSED, workflow, allocation);
 }
@@ -546,8 +543,7 @@ static bool candidate_is_vain(const struct run *run, const struct allocation *ca
 
 void allocation_settle(struct step *step, struct workflow *workflow)
 {
-    size_t count = workflow->allocation_count; /* none of a run that follows is in vain */
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < workflow->allocation_count; i++) {
         struct allocation *candidate = workflow->allocations[i];
         if (!allocation_is_candidate(candidate) || candidate->ended)
             continue;

@@ -176,10 +176,22 @@ bool run_is_in(const struct run *run, const struct allocation *allocation)
            (allocation->seat == run->seat && seat_is_open(run));
 }
 
+struct run *allocation_next_run(const struct workflow *workflow,
+                                const struct allocation *allocation, size_t *at)
+{
+    while (*at < workflow->run_count) {
+        struct run *run = workflow->runs[(*at)++];
+        if (run_is_in(run, allocation))
+            return run;
+    }
+    return NULL;
+}
+
 bool allocation_is_idle(const struct workflow *workflow, const struct allocation *allocation)
 {
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (workflow->runs[i]->state != RUN_ENDED && run_is_in(workflow->runs[i], allocation))
+    const struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+        if (run->state != RUN_ENDED)
             return false;
     return true;
 }

@@ -196,6 +196,10 @@ bool seat_is_joined(const struct seat *seat);
 bool seat_is_open(const struct run *run);
 /* Whether what becomes of the allocation is what becomes of the run, or may be. */
 bool run_is_in(const struct run *run, const struct allocation *allocation);
+/* The next of the runs that are in the allocation, or may be; NULL: there are no more. `*at` begins
+ * as 0. */
+struct run *allocation_next_run(const struct workflow *workflow,
+                                const struct allocation *allocation, size_t *at);
 /* Whether this token, of a seat or of an allocation, may be that of the run's lead. */
 bool run_is_served_by(const struct run *run, const char *token);
 /* Takes over what the spec says from `plan`, the same phase with other params. What cannot change

@@ -334,11 +334,9 @@ void run_on_fact(struct step *step, const struct fact *fact)
 
 void run_on_job_fact(struct step *step, const struct fact *fact)
 {
-    const struct workflow *workflow = fact->workflow;
-    size_t count = workflow->run_count; /* those that follow are not in it */
-    for (size_t i = 0; i < count; i++)
-        if (run_is_in(workflow->runs[i], fact->allocation))
-            run_take(step, workflow->runs[i]);
+    struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(fact->workflow, fact->allocation, &at));)
+        run_take(step, run);
 }
 
 /* --- Time ------------------------------------------------------------------------------------- */

@@ -70,12 +70,10 @@ void seat_decide(struct run *run, const char *token, uint32_t slurm_id)
 static bool seat_slot_is_taken(const struct workflow *workflow, const struct allocation *allocation,
                                unsigned slot)
 {
-    for (size_t i = 0; i < workflow->run_count; i++) {
-        const struct run *run = workflow->runs[i];
-        if (run->state != RUN_ENDED && run->seat->allocation == allocation &&
-            run->seat->slot == slot)
+    const struct run *run;
+    for (size_t at = 0; (run = allocation_next_run(workflow, allocation, &at));)
+        if (run->state != RUN_ENDED && run->seat->slot == slot)
             return true;
-    }
     return false;
 }
 
@@ -87,7 +85,7 @@ void seat_join(struct step *step, struct run *run, struct allocation *allocation
     while (seat_slot_is_taken(workflow, allocation, seat->slot))
         seat->slot++;
     seat->allocation = allocation;
-    for (size_t i = 0; i < workflow->run_count; i++)
-        if (workflow->runs[i]->seat->allocation == allocation)
-            workflow->runs[i]->idle_ms = 0;
+    struct run *other;
+    for (size_t at = 0; (other = allocation_next_run(workflow, allocation, &at));)
+        other->idle_ms = 0;
 }

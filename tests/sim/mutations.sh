@@ -29,8 +29,8 @@ a verdict counts twice|core.c|    if (phase->state != PHASE_DECIDING \|\| phase-
 a requeued job is followed by a second one|phase.c|    if (run->requeues) {|    if (0) {
 phases side by side are submitted each on its own|fit.c|if (allocation_is_open(step, allocation, run, phase))|if (0)
 a job is cancelled under the other phase|allocation.c|    if (allocation_is_wanted_by_others(run))\n        (void)step_do(step, FX_TELL_STOP, run);\n    else|    
-an allocation whose first phase is done counts as idle|model.c|        if (workflow->runs[i]->state != RUN_ENDED \&\& run_is_in|        if (workflow->runs[i]->state != RUN_ENDED \&\& !seat_is_joined(workflow->runs[i]->seat) \&\& run_is_in
-those beside a job that is over wait for ever|run.c|        if (run_is_in(workflow->runs[i], fact->allocation))|        if (run_is_in(workflow->runs[i], fact->allocation) \&\&\n            (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(workflow->runs[i]->seat)))
+an allocation whose first phase is done counts as idle|model.c|        if (run->state != RUN_ENDED)|        if (run->state != RUN_ENDED \&\& !seat_is_joined(run->seat))
+those beside a job that is over wait for ever|run.c|        run_take(step, run);|        if (fact->kind != FACT_JOB_ENDED \|\| !seat_is_joined(run->seat))\n            run_take(step, run);
 a run that a lead alone may have made is not looked for|phase.c|    if (donor->seat->allocation->ended) {|    if (0) {
 a candidate is cancelled as soon as another runs|allocation.c|        return run->wish != WISH_NONE;|        return run->wish != WISH_NONE \|\| (run->state == RUN_STARTING \&\& run->seat->allocation != candidate);
 which of the candidates serves the run is not heard|seat.c|    if (found)\n        run->seat->allocation = found;|    (void)found;
@@ -58,7 +58,7 @@ members side by side have the same GPUs|seat.c|    while (seat_slot_is_taken(wor
 a run that goes on in place has another seat|phase.c|    run->seat = donor->seat;|    run->seat = seat_new(step, phase->workflow);\n    *run->seat = *donor->seat;\n    run->seat->id = step->config->last_seat;\n    step_new_token(step, run->seat->token);
 a seat that joins an allocation has the folder of the first|seat.c|    step_new_token(step, seat->token);|    memcpy(seat->token, allocation->token, sizeof seat->token);
 a phase joins an allocation that has ended|fit.c|    if (allocation->ended \|\| allocation->is_closed|    if (allocation->is_closed
-what becomes of a shared allocation is told to its first seat alone|run.c|        if (run_is_in(workflow->runs[i], fact->allocation))|        if (run_is_in(workflow->runs[i], fact->allocation) \&\& !seat_is_joined(workflow->runs[i]->seat))
+what becomes of a shared allocation is told to its first seat alone|run.c|        run_take(step, run);|        if (!seat_is_joined(run->seat))\n            run_take(step, run);
 a seat loses an allocation, and keeps it|seat.c|        run->seat->allocation = there;|        (void)there;
 a candidate is given up while others of its seat are wanted|allocation.c|    if (seat_loses(step, allocation_run(workflow, allocation), allocation))|    (void)seat_loses(step, allocation_run(workflow, allocation), allocation);
 '
