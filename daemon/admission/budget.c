@@ -53,12 +53,12 @@ static bool is_spent(struct admission *admission, const struct workflow *workflo
 /* Whether it, or a member of it, has still to stop before it is held. */
 static bool phase_is_being_held(const struct phase *phase)
 {
-    const struct workflow *workflow = phase->workflow;
+    const struct matrix *matrix = phase->members;
     const struct run *run = phase->run;
     bool has_one = run && run->state != RUN_ENDED && run->wish == WISH_HOLD &&
                    text_starts(phase->reason, "held by its budget");
-    for (unsigned i = 0; phase->is_matrix && !has_one && i < phase->index; i++)
-        has_one = workflow->phases[i].matrix == phase && phase_is_being_held(&workflow->phases[i]);
+    for (size_t i = 0; matrix && !has_one && i < matrix->count; i++)
+        has_one = phase_is_being_held(matrix->members[i]);
     return has_one;
 }
 

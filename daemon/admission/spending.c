@@ -78,10 +78,10 @@ void spending_warn(struct loop *loop, uint64_t workflow, enum budget_of of, doub
 
 static bool phase_is_at_work(const struct phase *phase)
 {
-    const struct workflow *workflow = phase->workflow;
+    const struct matrix *matrix = phase->members;
     bool has_one = phase->state == PHASE_QUEUED || phase->state == PHASE_ACTIVE;
-    for (unsigned i = 0; phase->is_matrix && !has_one && i < phase->index; i++)
-        has_one = workflow->phases[i].matrix == phase && phase_is_at_work(&workflow->phases[i]);
+    for (size_t i = 0; matrix && !has_one && i < matrix->count; i++)
+        has_one = phase_is_at_work(matrix->members[i]);
     return has_one;
 }
 

@@ -65,7 +65,7 @@ static struct phase *find_phase(struct workflow *workflow, const char *name)
 static bool is_left_to_matrix(const struct call *call, const struct phase *phase)
 {
     return phase->matrix && (call->command == COMMAND_PROMOTE ||
-                             core_command_check(phase->matrix, call->command, NULL) == 0);
+                             core_command_check(phase->matrix->phase, call->command, NULL) == 0);
 }
 
 /* Sets a bit of `ret_chosen` for each phase that the command would change. */

@@ -48,97 +48,86 @@ static bool phase_wishes(const struct phase *phase, enum run_wish wish)
 /* --- Matrices --------------------------------------------------------------------------------- */
 
 /* Whether the command can be carried out on any member. */
-static bool matrix_takes(const struct phase *matrix, enum core_command command)
+static bool matrix_takes(const struct matrix *matrix, enum core_command command)
 {
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++)
-        if (workflow->phases[i].matrix == matrix &&
-            core_command_check(&workflow->phases[i], command, NULL) == 0)
+    for (size_t i = 0; i < matrix->count; i++)
+        if (core_command_check(matrix->members[i], command, NULL) == 0)
             return true;
     return false;
 }
 
 /* Likewise, and has to wait for a run to stop. */
-static bool matrix_stops(const struct phase *matrix, enum core_command command)
+static bool matrix_stops(const struct matrix *matrix, enum core_command command)
 {
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++)
-        if (workflow->phases[i].matrix == matrix &&
-            core_command_check(&workflow->phases[i], command, NULL) == 0 &&
-            core_command_stops(&workflow->phases[i], command))
+    for (size_t i = 0; i < matrix->count; i++)
+        if (core_command_check(matrix->members[i], command, NULL) == 0 &&
+            core_command_stops(matrix->members[i], command))
             return true;
     return false;
 }
 
 /* Whether some have not come to an end that says anything of their params. */
-static bool matrix_was_stopped(const struct phase *matrix)
+static bool matrix_was_stopped(const struct matrix *matrix)
 {
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++) {
-        const struct phase *member = &workflow->phases[i];
-        if (member->matrix == matrix &&
-            (member->state == PHASE_HELD || member->state == PHASE_CANCELLED))
+    for (size_t i = 0; i < matrix->count; i++)
+        if (matrix->members[i]->state == PHASE_HELD || matrix->members[i]->state == PHASE_CANCELLED)
             return true;
-    }
     return false;
 }
 
 /* Whether there are results that a choice can be made from, at this rung. */
-static bool matrix_has_results(const struct phase *matrix)
+static bool matrix_has_results(const struct matrix *matrix)
 {
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++) {
-        const struct phase *member = &workflow->phases[i];
-        if (member->matrix == matrix && member->state == PHASE_SUCCEEDED &&
-            member->rung == matrix->rung)
+    for (size_t i = 0; i < matrix->count; i++)
+        if (matrix->members[i]->state == PHASE_SUCCEEDED &&
+            matrix->members[i]->rung == matrix->phase->rung)
             return true;
-    }
     return false;
 }
 
 /* Whether a retry would be a new decision on the results that are there: nothing runs again. */
-static bool matrix_judges_again(const struct phase *matrix)
+static bool matrix_judges_again(const struct matrix *matrix)
 {
+    const struct phase *phase = matrix->phase;
     bool is_asked =
-        matrix->state == PHASE_HELD && (matrix->hold == HOLD_GATE || matrix->hold == HOLD_FAILURE);
-    bool is_cancelled = matrix->state == PHASE_CANCELLED && !matrix_was_stopped(matrix);
-    return (is_asked || is_cancelled || matrix->state == PHASE_FAILED) &&
-           matrix_has_results(matrix);
+        phase->state == PHASE_HELD && (phase->hold == HOLD_GATE || phase->hold == HOLD_FAILURE);
+    bool is_cancelled = phase->state == PHASE_CANCELLED && !matrix_was_stopped(matrix);
+    return (is_asked || is_cancelled || phase->state == PHASE_FAILED) && matrix_has_results(matrix);
 }
 
 /* A matrix stands for its members. It is cancelled itself, held where nothing of it has to run, and
  * decided upon by a person like a gate. */
-static int command_check_matrix(const struct phase *matrix, enum core_command command,
+static int command_check_matrix(const struct phase *phase, enum core_command command,
                                 struct error *err)
 {
-    bool is_held = matrix->state == PHASE_HELD, takes = matrix_takes(matrix, command);
+    bool is_held = phase->state == PHASE_HELD, takes = matrix_takes(phase->members, command);
     switch (command) {
     case COMMAND_PROMOTE:
-        takes = is_held && (matrix->hold == HOLD_MANUAL || matrix->hold == HOLD_GATE);
+        takes = is_held && (phase->hold == HOLD_MANUAL || phase->hold == HOLD_GATE);
         break;
     case COMMAND_CANCEL:
-        takes = !phase_state_is_final(matrix->state);
+        takes = !phase_state_is_final(phase->state);
         break;
     case COMMAND_HOLD:
-        takes = takes && matrix->state == PHASE_BLOCKED;
+        takes = takes && phase->state == PHASE_BLOCKED;
         break;
     case COMMAND_RELEASE:
-        takes = is_held ? matrix->hold == HOLD_USER : takes && matrix->state == PHASE_BLOCKED;
+        takes = is_held ? phase->hold == HOLD_USER : takes && phase->state == PHASE_BLOCKED;
         break;
     case COMMAND_RETRY:
-        takes = takes || matrix_judges_again(matrix);
+        takes = takes || matrix_judges_again(phase->members);
         break;
     case COMMAND_RESUME:
     case COMMAND_COUNT:
         break;
     }
-    return takes ? 0 : command_deny(matrix, command, "; none of its members takes that", err);
+    return takes ? 0 : command_deny(phase, command, "; none of its members takes that", err);
 }
 
 /* Whether its matrix waits for a person who may say that this one is the best. */
 static bool member_is_eligible(const struct phase *member)
 {
-    const struct phase *matrix = member->matrix;
+    const struct phase *matrix = member->matrix ? member->matrix->phase : NULL;
     return matrix && member->state == PHASE_SUCCEEDED && member->rung == matrix->rung &&
            matrix->state == PHASE_HELD && matrix->hold != HOLD_USER;
 }
@@ -146,7 +135,7 @@ static bool member_is_eligible(const struct phase *member)
 /* What a matrix has decided stands. */
 static bool member_is_too_late(const struct phase *member, enum core_command command)
 {
-    const struct phase *matrix = member->matrix;
+    const struct phase *matrix = member->matrix ? member->matrix->phase : NULL;
     return matrix && (command == COMMAND_RETRY || command == COMMAND_RESUME) &&
            (member->rung != matrix->rung || matrix->state == PHASE_DECIDING ||
             matrix->state == PHASE_SUCCEEDED ||
@@ -167,7 +156,7 @@ static const char *command_release_advice(const struct phase *phase)
 
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err)
 {
-    if (phase->is_matrix)
+    if (phase->members)
         return command_check_matrix(phase, command, err);
     if (member_is_too_late(phase, command))
         return command_deny(phase, command, "; its matrix has chosen without it", err);
@@ -220,15 +209,15 @@ int core_command_check(const struct phase *phase, enum core_command command, str
 
 bool core_command_stops(const struct phase *phase, enum core_command command)
 {
-    if (phase->is_matrix)
-        return matrix_stops(phase, command);
+    if (phase->members)
+        return matrix_stops(phase->members, command);
     return (command == COMMAND_HOLD || command == COMMAND_CANCEL) && phase->run &&
            phase->run->state != RUN_ENDED;
 }
 
 bool core_command_judges(const struct phase *phase, enum core_command command)
 {
-    return phase->is_matrix && matrix_judges_again(phase) &&
+    return phase->members && matrix_judges_again(phase->members) &&
            (command == COMMAND_RETRY || command == COMMAND_PROMOTE);
 }
 
@@ -245,11 +234,11 @@ static void command_by(char text[REASON_MAX], const char *verb, const struct cor
 }
 
 /* A member runs again, so that its matrix waits for it again. */
-static void matrix_revive(struct step *step, struct phase *matrix, const char *reason)
+static void matrix_revive(struct step *step, struct matrix *matrix, const char *reason)
 {
-    if (matrix->state != PHASE_BLOCKED)
-        phase_move(step, matrix, PHASE_BLOCKED, reason);
-    graph_revive_after(step, matrix);
+    if (matrix->phase->state != PHASE_BLOCKED)
+        phase_move(step, matrix->phase, PHASE_BLOCKED, reason);
+    graph_revive_after(step, matrix->phase);
 }
 
 static void command_choose(struct phase *phase, const char *path, int64_t at)
@@ -289,8 +278,8 @@ static void command_promote(struct step *step, struct phase *phase, const char *
 {
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
     bool is_gate = phase->hold == HOLD_GATE;
-    struct phase *matrix = is_choice ? phase->matrix : phase;
-    if (!is_choice && !(phase->is_matrix && is_gate)) {
+    struct matrix *matrix = is_choice ? phase->matrix : phase->members;
+    if (!is_choice && !(matrix && is_gate)) {
         phase->is_overridden = is_gate;
         phase_promote(step, phase, who);
         return;
@@ -298,7 +287,7 @@ static void command_promote(struct step *step, struct phase *phase, const char *
     char reason[REASON_MAX];
     (void)snprintf(reason, sizeof reason, "%.100s promoted by %.100s", phase->name, who);
     matrix->best = is_choice ? phase : NULL;
-    matrix->is_overridden = true;
+    matrix->phase->is_overridden = true;
     matrix_revive(step, matrix, reason); /* and is settled after this event */
 }
 
@@ -311,8 +300,8 @@ static void command_stop(struct step *step, struct phase *phase, enum core_comma
     } else if (is_hold) {
         phase_move_held(step, phase, HOLD_USER, reason);
     } else {
-        if (phase->is_matrix)
-            matrix_let_go(step, phase);
+        if (phase->members)
+            matrix_let_go(step, phase->members);
         phase_cancel(step, phase, reason);
     }
 }
@@ -322,20 +311,17 @@ static void command_carry_out(struct step *step, struct phase *phase);
 /* Carries the event's command out on the members that it is meant for: a retry runs those again
  * that were stopped; those that failed only where nothing else is to be done. False: it is about
  * the matrix itself, too. */
-static bool matrix_command(struct step *step, struct phase *matrix)
+static bool matrix_command(struct step *step, struct matrix *matrix)
 {
-    struct workflow *workflow = matrix->workflow;
     enum core_command command = step->event->command;
-    bool was_held = matrix->state == PHASE_HELD;
+    bool was_held = matrix->phase->state == PHASE_HELD;
     bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
     if (command == COMMAND_PROMOTE || (command == COMMAND_RETRY && matrix_judges_again(matrix)))
         return false;
     bool spares_failed = is_retry && matrix_was_stopped(matrix);
-    for (size_t i = 0; i < matrix->index; i++) {
-        struct phase *member = &workflow->phases[i];
-        if (member->matrix == matrix && !(spares_failed && member->state == PHASE_FAILED))
-            command_carry_out(step, member);
-    }
+    for (size_t i = 0; i < matrix->count; i++)
+        if (!spares_failed || matrix->members[i]->state != PHASE_FAILED)
+            command_carry_out(step, matrix->members[i]);
     return command != COMMAND_CANCEL && !(command == COMMAND_RELEASE && was_held);
 }
 
@@ -345,7 +331,7 @@ static void command_carry_out(struct step *step, struct phase *phase)
     char text[REASON_MAX];
     if (core_command_check(phase, event->command, NULL) < 0)
         return; /* it changed since the asker was told that it can be */
-    if (phase->is_matrix && matrix_command(step, phase))
+    if (phase->members && matrix_command(step, phase->members))
         return;
     switch (event->command) {
     case COMMAND_PROMOTE:

@@ -116,14 +116,13 @@ struct workflow *core_workflow_at(const struct core *core, size_t index)
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
-/* Nothing of it has to run, so that it would decide at once. */
-static bool matrix_is_reused(const struct phase *matrix)
+/* Whether no member has to run, so that the matrix would decide at once. */
+static bool matrix_is_reused(const struct matrix *matrix)
 {
-    const struct workflow *workflow = matrix->workflow;
-    for (size_t i = 0; i < matrix->index; i++)
-        if (workflow->phases[i].matrix == matrix && !workflow->phases[i].reused)
+    for (size_t i = 0; i < matrix->count; i++)
+        if (!matrix->members[i]->reused)
             return false;
-    return matrix->is_matrix;
+    return true;
 }
 
 static void core_on_added(struct step *step, const struct fact *fact)
@@ -139,7 +138,7 @@ static void core_on_added(struct step *step, const struct fact *fact)
             (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
             phase_move(step, phase, PHASE_SUCCEEDED, reason);
         }
-        bool decides = matrix_is_reused(phase) && step->event->hold;
+        bool decides = step->event->hold && phase->members && matrix_is_reused(phase->members);
         if (phase->reused || (!phase_is_ready(phase) && !decides))
             continue;
         if (step->event->hold)
@@ -233,7 +232,7 @@ static void core_on_judged(struct step *step, const struct fact *fact)
     done->is_done = true;
     if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
         return;
-    if (phase->is_matrix)
+    if (phase->members)
         matrix_on_judged(step, fact);
     else
         phase_on_fact(step, fact);

@@ -13,21 +13,17 @@ static bool member_has_lane(const struct phase *member)
            member->state == PHASE_DECIDING;
 }
 
-static bool matrix_has_lane(const struct phase *matrix)
+static bool matrix_has_lane(const struct matrix *matrix)
 {
-    const struct workflow *workflow = matrix->workflow;
     unsigned count = 0;
-    if (matrix->lanes == 0)
-        return true;
-    for (size_t i = 0; i < workflow->phase_count; i++)
-        if (workflow->phases[i].matrix == matrix)
-            count += member_has_lane(&workflow->phases[i]);
-    return count < matrix->lanes;
+    for (size_t i = 0; i < matrix->count; i++)
+        count += member_has_lane(matrix->members[i]);
+    return matrix->lanes == 0 || count < matrix->lanes;
 }
 
 bool phase_is_ready(const struct phase *phase)
 {
-    if (phase->is_matrix)
+    if (phase->members)
         return false;
     for (size_t i = 0; i < phase->after_count; i++)
         if (phase->workflow->phases[phase->after[i]].state != PHASE_SUCCEEDED)

@@ -46,7 +46,7 @@ void graph_on_succeeded(struct step *step, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
     struct workflow *workflow = phase->workflow;
-    struct run *donor = phase->is_matrix ? matrix_donor(phase) : phase->run, *begun = NULL;
+    struct run *donor = phase->members ? matrix_donor(phase->members) : phase->run, *begun = NULL;
     for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
         struct phase *next = &workflow->phases[i];
         if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))

@@ -20,6 +20,9 @@ static void *array_add(void ***array, size_t *count, size_t size)
 
 static void phase_fini(struct phase *phase)
 {
+    if (phase->members)
+        free(phase->members->members);
+    free(phase->members);
     free(phase->name);
     free(phase->after);
     free(phase->gpu_type);
@@ -65,6 +68,26 @@ void phase_count_remedies(const struct phase *phase, const char *cause, unsigned
         *ret_used += phase->remedies[i].used;
         *ret_times += phase->remedies[i].times;
     }
+}
+
+struct matrix *phase_add_matrix(struct phase *phase)
+{
+    phase->members = xcalloc(1, sizeof *phase->members);
+    *phase->members = (struct matrix){.phase = phase, .rung_count = 1};
+    return phase->members;
+}
+
+void matrix_add_member(struct matrix *matrix, struct phase *member)
+{
+    assert(member->index < matrix->phase->index && !member->matrix);
+    matrix->members = xrealloc(matrix->members, (matrix->count + 1) * sizeof(struct phase *));
+    size_t at = matrix->count++;
+    for (; at > 0 && matrix->members[at - 1]->index > member->index; at--)
+        matrix->members[at] = matrix->members[at - 1];
+    matrix->members[at] = member;
+    member->matrix = matrix;
+    if (matrix->is_parallel)
+        member->beside = matrix->phase;
 }
 
 struct run *workflow_add_run(struct workflow *workflow, struct phase *phase)
@@ -138,6 +161,11 @@ bool phase_shares(const struct phase *phase)
 unsigned phase_parts(const struct phase *phase)
 {
     return phase->matrix && phase->matrix->is_parallel ? phase->matrix->lanes : 1;
+}
+
+const struct phase *phase_result(const struct phase *phase)
+{
+    return phase->members && phase->members->best ? phase->members->best : phase;
 }
 
 bool allocation_is_candidate(const struct allocation *allocation)

@@ -99,6 +99,17 @@ struct remedy {
     unsigned times, used; /* how often it may be tried, and was, in the life of the phase */
 };
 
+/* The members of a phase that does not run itself: one phase for each combination of its params. */
+struct matrix {
+    struct phase *phase;    /* it stands for its members */
+    struct phase **members; /* in the order of the workflow; they come before their matrix */
+    size_t count;
+    unsigned lanes;      /* how many members run at once; 0: all, each in its own job */
+    bool is_parallel;    /* the members share one job, each with a part of the GPUs */
+    unsigned rung_count; /* how often the better members go on; 1: they end once */
+    struct phase *best;  /* the member that was decided for; NULL: no member was */
+};
+
 struct phase {
     struct workflow *workflow;
     uint64_t id;
@@ -110,14 +121,11 @@ struct phase {
 
     /* From the spec; these never change, ... */
     size_t after_count;
-    unsigned *after;      /* indexes of the phases before it */
-    struct phase *beside; /* `colocate`: whose allocations it shares; NULL: it has its own */
-    struct phase *matrix; /* of a member: whose it is, and that comes later; NULL: no member */
-    bool is_matrix;       /* it has members, and never runs itself */
-    unsigned lanes;       /* of a matrix: how many members run at once; 0: all, each in its job */
-    bool is_parallel;     /* of a matrix: its members share one job, each with a part of the GPUs */
-    bool must_resume;     /* of a rehearsal: a run that `until` ended is to go on once */
-    unsigned rung_count;  /* of a matrix: how often the better members go on; 1: they end once */
+    unsigned *after;        /* indexes of the phases before it */
+    struct phase *beside;   /* `colocate`: whose allocations it shares; NULL: it has its own */
+    struct matrix *matrix;  /* that the phase is a member of; NULL: it is no member */
+    struct matrix *members; /* that run for the phase; NULL: it has no members, and runs itself */
+    bool must_resume;       /* of a rehearsal: a run that `until` ended is to go on once */
     /* ... these when a remedy changes params: phase_adopt(). */
     bool promote_manual;
     bool fail_finally; /* `on_fail: fail`: nobody is asked */
@@ -144,7 +152,6 @@ struct phase {
     uint64_t reused;         /* of a member: the phase of an earlier workflow that was its like, */
     char *reused_from;       /* and its address: it has the results of that; 0 and NULL: its own */
     unsigned reused_rung;    /* up to this rung, and then runs itself */
-    struct phase *best;      /* of a matrix that has decided: its best member; NULL: none is */
     bool is_overridden;      /* a person promoted it; of a matrix: chooses without `where`, or that
                                 its best is this one */
 };
@@ -177,6 +184,8 @@ bool phase_shares(const struct phase *phase);
 /* In how many parts its allocations are divided: a part is what a member of a matrix asks for whose
  * members run side by side; 1: it has the whole. */
 unsigned phase_parts(const struct phase *phase);
+/* Whose results count as the phase's: its best member, if it has one, or else the phase itself. */
+const struct phase *phase_result(const struct phase *phase);
 /* Whether Slurm has the choice between this allocation and others. */
 bool allocation_is_candidate(const struct allocation *allocation);
 /* The newest run in the seat, and in the seat that the allocation was asked for. */
@@ -213,6 +222,8 @@ void phase_count_remedies(const struct phase *phase, const char *cause, unsigned
 void workflow_free(struct workflow *workflow);
 
 /* Adds an empty one to the workflow, which owns it. The store uses these when it loads. */
+struct matrix *phase_add_matrix(struct phase *phase);
+void matrix_add_member(struct matrix *matrix, struct phase *member);
 struct run *workflow_add_run(struct workflow *workflow, struct phase *phase);
 struct allocation *workflow_add_allocation(struct workflow *workflow);
 struct seat *workflow_add_seat(struct workflow *workflow);

@@ -228,7 +228,7 @@ void phase_cancel(struct step *step, struct phase *phase, const char *reason)
 void phase_promote(struct step *step, struct phase *phase, const char *who)
 {
     char reason[REASON_MAX];
-    if (phase->is_matrix && !*who)
+    if (phase->members && !*who)
         (void)snprintf(reason, sizeof reason, "%s", step->event->message);
     else if (!*who && step->event->is_ungated)
         (void)snprintf(reason, sizeof reason, "its run succeeded; it has no gate");

@@ -100,9 +100,9 @@ bool matrix_hand_over(struct step *step, struct phase *member);
  * kept for what the matrix will decide: another rung, or the phase after it. */
 bool matrix_keeps(const struct phase *member);
 /* The run that keeps it; NULL: there is none. */
-struct run *matrix_donor(const struct phase *matrix);
+struct run *matrix_donor(const struct matrix *matrix);
 /* It is not needed any more. */
-void matrix_let_go(struct step *step, struct phase *matrix);
+void matrix_let_go(struct step *step, struct matrix *matrix);
 /* Begins members that may, and lets matrices decide whose members are through. */
 void matrix_settle(struct step *step, struct workflow *workflow);
 void matrix_on_judged(struct step *step, const struct fact *fact);

@@ -138,8 +138,8 @@ static json_t *inputs_json(const struct folder *folder, const struct phase *phas
     bool *is_before = list_before(phase);
     for (size_t i = 0; i < phase->index; i++) {
         const struct phase *named = &phase->workflow->phases[i];
-        const struct phase *before = named->best ? named->best : named; /* its best member */
-        if (!is_before[i] || before->is_matrix)
+        const struct phase *before = phase_result(named);
+        if (!is_before[i] || before->members)
             continue;
         char *out = before->reused && !before->run
                         ? text_format("%s/../%s/out", folder->workflow, before->reused_from)

@@ -58,7 +58,7 @@ static void forecast_free(struct forecast *forecast)
 /* Of a matrix the members run; of phases side by side the one that the others name has the job. */
 static bool has_job(const struct phase *phase)
 {
-    return !phase->is_matrix && (!phase->beside || phase->beside->is_matrix);
+    return !phase->members && (!phase->beside || phase->beside->members);
 }
 
 /* The next of the types that a phase leaves the choice between, the caller's, or its only one.
@@ -136,7 +136,7 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
         cost.similar = 0; /* a record that cannot be read is told of elsewhere */
     if (cost.similar && isfinite(mean_s))
         cost.seconds = mean_s;
-    if (phase->is_matrix)
+    if (phase->members)
         return (struct forecast_cost){.usd = NAN};
     double node_s = has_job(phase) ? cost.seconds * phase->nodes / parts : 0;
     cost.gpu_seconds = node_s * phase->gpus_per_node;
@@ -152,18 +152,17 @@ static double end_of(const struct forecast *forecast, const struct phase *phase,
     double start_s = 0, first_s = INFINITY, last_s = 0, sum_s = 0;
     for (size_t i = 0; i < phase->after_count; i++)
         start_s = fmax(start_s, forecast->ends_s[phase->after[i]]);
-    for (unsigned i = 0; phase->is_matrix && i < phase->index; i++) {
-        const struct phase *member = &forecast->workflow->phases[i];
-        if (member->matrix != phase)
-            continue;
-        double one_s = cost_of(forecast, member).seconds;
+    const struct matrix *matrix = phase->members;
+    for (size_t i = 0; matrix && i < matrix->count; i++) {
+        double one_s = cost_of(forecast, matrix->members[i]).seconds;
+        double member_end_s = forecast->ends_s[matrix->members[i]->index];
         sum_s += one_s;
-        last_s = fmax(last_s, forecast->ends_s[i]);
-        first_s = fmin(first_s, forecast->ends_s[i] - one_s);
+        last_s = fmax(last_s, member_end_s);
+        first_s = fmin(first_s, member_end_s - one_s);
     }
-    if (!phase->is_matrix || isinf(first_s))
+    if (isinf(first_s))
         return start_s + seconds;
-    return phase->lanes ? fmax(last_s, first_s + sum_s / phase->lanes) : last_s;
+    return matrix->lanes ? fmax(last_s, first_s + sum_s / matrix->lanes) : last_s;
 }
 
 /* --- The answer ------------------------------------------------------------------------------- */
@@ -257,15 +256,16 @@ static json_t *phase_json(const struct forecast *forecast, const struct phase *p
     json_t *json = has_job(phase)
                        ? fit_judge(survey, phase, forecast->excluded)
                        : json_pack("{s:[], s:n, s:[]}", "partitions", "missing", "dangers");
-    bool is_guest = phase->beside && !phase->beside->is_matrix;
+    bool is_guest = phase->beside && !phase->beside->members;
     const char *type = phase->alternatives ? phase->alternatives : phase->gpu_type;
-    json_t *rest = json_pack(
-        "{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:f, s:i, s:f, s:o}", "phase", phase->name,
-        "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node, "gpu_type",
-        text_or_null(type), "time_s", (int)phase->time_s, "beside",
-        is_guest ? phase->beside->name : NULL, "matrix", phase->matrix ? phase->matrix->name : NULL,
-        "is_matrix", (int)phase->is_matrix, "seconds", cost->seconds, "similar", (int)cost->similar,
-        "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
+    json_t *rest =
+        json_pack("{s:s, s:i, s:i, s:o, s:i, s:s?, s:s?, s:b, s:f, s:i, s:f, s:o}", "phase",
+                  phase->name, "nodes", (int)phase->nodes, "gpus", (int)phase->gpus_per_node,
+                  "gpu_type", text_or_null(type), "time_s", (int)phase->time_s, "beside",
+                  is_guest ? phase->beside->name : NULL, "matrix",
+                  phase->matrix ? phase->matrix->phase->name : NULL, "is_matrix",
+                  phase->members != NULL, "seconds", cost->seconds, "similar", (int)cost->similar,
+                  "gpu_seconds", cost->gpu_seconds, "cost_usd", real_or_null(cost->usd));
     (void)json_object_update(json, rest);
     json_decref(rest);
     add_start(forecast, phase, survey, json);
@@ -299,12 +299,10 @@ static struct estimate estimate_of(const struct forecast *forecast, const struct
                                    const struct forecast_cost *cost)
 {
     struct estimate sum = {.is_measured = true};
-    if (!phase->is_matrix)
+    if (!phase->members)
         return estimate_of_one(forecast, phase, cost);
-    for (unsigned i = 0; i < phase->index; i++) {
-        const struct phase *member = &forecast->workflow->phases[i];
-        if (member->matrix != phase)
-            continue;
+    for (size_t i = 0; i < phase->members->count; i++) {
+        const struct phase *member = phase->members->members[i];
         struct forecast_cost its = cost_of(forecast, member);
         struct estimate one = estimate_of_one(forecast, member, &its);
         estimate_add(&sum, &one);
@@ -321,7 +319,7 @@ static void judge_phase(const struct forecast *forecast, const struct phase *pha
         json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
     json_t *expect = json_object_get(spec, "expect");
     struct estimate estimate = estimate_of(forecast, phase, cost);
-    if (!estimate.is_measured && (phase->has_checkpoint || phase->is_matrix))
+    if (!estimate.is_measured && (phase->has_checkpoint || phase->members))
         estimate.amounts[AMOUNT_HOURS] = NAN;
     estimate_judge_expected(&estimate, expect, json_object_get(json, "dangers"));
     (void)json_object_set(json, "expect", expect ? expect : json_null());
@@ -356,7 +354,7 @@ static json_t *forecast_json(struct forecast *forecast, const struct cluster_sur
         fits = fits && json_is_null(json_object_get(json, "missing")) &&
                !json_is_true(json_object_get(json, "refused"));
         struct estimate one = estimate_of_one(forecast, phase, &cost);
-        if (!phase->is_matrix)
+        if (!phase->members)
             estimate_add(&whole, &one);
         (void)json_array_append_new(phases, json);
     }

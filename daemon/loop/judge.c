@@ -89,8 +89,7 @@ static int gather(struct judgement *judgement, struct store *store, const struct
         if (!gate_names(gate, before->name))
             continue;
         size_t at = judgement->before_count++;
-        status =
-            evidence_load(store, before->best ? before->best : before, &judgement->before[at], err);
+        status = evidence_load(store, phase_result(before), &judgement->before[at], err);
         if (status < 0)
             return status;
         judgement->before_names[at] = evidence_names(&judgement->before[at], before->name);
@@ -204,7 +203,7 @@ static void judgement_free(struct loop_item *item)
 
 int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
 {
-    if (phase->is_matrix)
+    if (phase->members)
         return matrix_judge(loop, phase, err);
     struct judgement *judgement = xcalloc(1, sizeof *judgement);
     judgement->item =

@@ -181,22 +181,19 @@ static int judge_member(struct decision *decision, struct store *store, struct c
 
 static int judge_members(struct decision *decision, struct store *store, struct error *err)
 {
-    const struct phase *matrix = decision->matrix;
-    struct workflow *workflow = matrix->workflow;
+    const struct matrix *matrix = decision->matrix->members;
     int status = 0;
-    decision->scores = xcalloc(matrix->index + 1, sizeof *decision->scores);
-    decision->reasons = xcalloc(matrix->index + 1, sizeof *decision->reasons);
-    decision->chosen = xcalloc(matrix->index + 1, sizeof *decision->chosen);
-    for (size_t i = 0; status == 0 && i < matrix->index; i++) {
-        struct phase *member = &workflow->phases[i];
-        if (member->matrix != matrix)
-            continue;
+    decision->scores = xcalloc(matrix->count + 1, sizeof *decision->scores);
+    decision->reasons = xcalloc(matrix->count + 1, sizeof *decision->reasons);
+    decision->chosen = xcalloc(matrix->count + 1, sizeof *decision->chosen);
+    for (size_t i = 0; status == 0 && i < matrix->count; i++) {
+        struct phase *member = matrix->members[i];
         size_t at = decision->count++;
         decision->scores[at] = (struct core_score){.member = member, .number = at, .value = NAN};
         if (member->state != PHASE_SUCCEEDED)
             decision->reasons[at] =
                 xstrdup(*member->reason ? member->reason : phase_state_name(member->state));
-        else if (member->rung == matrix->rung)
+        else if (member->rung == matrix->phase->rung)
             status =
                 judge_member(decision, store, &decision->scores[at], &decision->reasons[at], err);
     }
@@ -265,7 +262,7 @@ static int conclude_best(struct decision *decision, struct store *store, struct 
     }
     (void)json_object_set_new(decision->changes, decision->matrix->name, changes);
     struct text text = {0};
-    bool is_wanted = decision->matrix->is_overridden && decision->matrix->best;
+    bool is_wanted = decision->matrix->is_overridden && decision->matrix->members->best;
     text_addf(&text, "%.80s is the best%s: ", score->member->name,
               is_wanted                         ? ", as a person says"
               : decision->matrix->is_overridden ? " without `where`"
@@ -300,7 +297,7 @@ static void conclude_wanted(struct decision *decision)
 {
     struct core_score *scores = decision->scores, wanted = {0};
     size_t at = 0;
-    while (at < decision->count && scores[at].member != decision->matrix->best)
+    while (at < decision->count && scores[at].member != decision->matrix->members->best)
         at++;
     if (at == decision->count)
         return;
@@ -319,8 +316,9 @@ static int conclude(struct decision *decision, struct store *store, struct error
     const char *goal = json_string_value(json_object_get(decision->best, "goal"));
     double cut = json_real_value(json_object_get(decision->rungs, "cut"));
     bool is_min = goal && text_equal(goal, "min");
-    bool is_last = matrix->rung + 1 >= matrix->rung_count;
-    bool is_wanted = matrix->is_overridden && matrix->best && json_is_object(decision->best);
+    bool is_last = matrix->rung + 1 >= matrix->members->rung_count;
+    bool is_wanted =
+        matrix->is_overridden && matrix->members->best && json_is_object(decision->best);
     size_t left = core_choose(decision->scores, decision->count, is_min, 0);
     size_t kept = is_last ? 1 : core_choose(decision->scores, decision->count, is_min, cut);
     if (is_wanted) {

@@ -119,7 +119,6 @@ static void model_of_parts(struct phase *member)
     unsigned parts = phase_parts(member);
     json_t *options = json_loads(member->slurm_options, 0, NULL);
     const json_t *mem = json_object_get(options, "mem");
-    member->beside = member->matrix;
     member->gpus_per_node *= parts;
     member->cpus_per_node *= parts;
     if (json_is_integer(mem))
@@ -132,14 +131,14 @@ static void model_of_parts(struct phase *member)
 }
 
 /* Members come before their matrix, so that these pointers are to phases that are made. */
-static int model_of_matrix(struct workflow *workflow, struct phase *matrix, const json_t *json,
+static int model_of_matrix(struct workflow *workflow, struct phase *phase, const json_t *json,
                            struct error *err)
 {
     const json_t *pack = json_object_get(json, "pack"), *name;
     size_t rungs = json_array_size(json_object_get(json_object_get(json, "rungs"), "values")), i;
     if (!json)
         return 0;
-    matrix->is_matrix = true;
+    struct matrix *matrix = phase_add_matrix(phase);
     const char *kind = json_string_value(json_object_get(pack, "kind"));
     matrix->lanes = (unsigned)json_integer_value(json_object_get(pack, "lanes"));
     matrix->is_parallel = kind && text_equal(kind, "parallel");
@@ -147,13 +146,13 @@ static int model_of_matrix(struct workflow *workflow, struct phase *matrix, cons
     json_array_foreach(json_object_get(json, "members"), i, name)
     {
         unsigned index = 0;
-        while (index < matrix->index &&
+        while (index < phase->index &&
                !text_equal(workflow->phases[index].name, json_string_value(name)))
             index++;
-        if (index == matrix->index)
+        if (index == phase->index)
             return error_set(err, -EINVAL, "%s, a member of %s, does not stand before it",
-                             json_string_value(name), matrix->name);
-        workflow->phases[index].matrix = matrix;
+                             json_string_value(name), phase->name);
+        matrix_add_member(matrix, &workflow->phases[index]);
         if (matrix->is_parallel)
             model_of_parts(&workflow->phases[index]);
     }

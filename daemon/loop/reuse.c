@@ -176,18 +176,15 @@ static void sift(const json_t *spec, struct store_results *results)
 }
 
 static int reuse_matrix(struct store *store, const struct home *home, const json_t *resolved,
-                        struct phase *matrix, int64_t since_ms, struct error *err)
+                        const struct matrix *matrix, int64_t since_ms, struct error *err)
 {
-    struct workflow *workflow = matrix->workflow;
     struct known known = {
-        .members = xcalloc(matrix->index + 1, sizeof *known.members),
-        .results = xcalloc(matrix->index + 1, sizeof *known.results),
+        .members = xcalloc(matrix->count + 1, sizeof *known.members),
+        .results = xcalloc(matrix->count + 1, sizeof *known.results),
     };
     int status = 0;
-    for (size_t i = 0; status >= 0 && i < matrix->index; i++) {
-        struct phase *member = &workflow->phases[i];
-        if (member->matrix != matrix)
-            continue;
+    for (size_t i = 0; status >= 0 && i < matrix->count; i++) {
+        struct phase *member = matrix->members[i];
         const json_t *spec = find(resolved, member->name);
         const json_t *fingerprint = json_object_get(json_object_get(spec, "member"), "fingerprint");
         struct store_results *results = &known.results[known.count];
@@ -213,15 +210,16 @@ int reuse_results(struct store *store, const struct home *home, json_t *resolved
         const struct phase *phase = &workflow->phases[i];
         json_t *spec = phase->matrix ? find(resolved, phase->name) : NULL;
         if (spec)
-            mark(spec, json_object_get(matrix_of(resolved, phase->matrix), "rungs"), submission);
+            mark(spec, json_object_get(matrix_of(resolved, phase->matrix->phase), "rungs"),
+                 submission);
     }
     for (size_t i = 0; status == 0 && i < workflow->phase_count; i++) {
-        struct phase *phase = &workflow->phases[i];
+        const struct phase *phase = &workflow->phases[i];
         const json_t *best = json_object_get(matrix_of(resolved, phase), "best");
         int64_t seconds = json_integer_value(json_object_get(best, "reuse_s"));
-        if (phase->is_matrix && seconds > 0)
-            status =
-                reuse_matrix(store, home, resolved, phase, loop_now_ms() - 1000 * seconds, err);
+        if (phase->members && seconds > 0)
+            status = reuse_matrix(store, home, resolved, phase->members,
+                                  loop_now_ms() - 1000 * seconds, err);
     }
     return status;
 }

@@ -156,7 +156,7 @@ static int apply_promotion(struct store *store, const struct core_effect *effect
     const struct phase *phase = effect->phase;
     const struct run *begun = effect->run;
     bool by_person = effect->message[0] != '\0';
-    const char *why = phase->is_matrix     ? "by its choice"
+    const char *why = phase->members       ? "by its choice"
                       : effect->is_ungated ? "without a gate"
                                            : "by its gate";
     struct stmt *stmt = store_stmt(store, Q_PROMOTION_INSERT);

@@ -8,10 +8,10 @@
 
 /* --- Rows with the workflow ------------------------------------------------------------------- */
 
-static int insert_matrix(struct store *store, const struct phase *matrix, struct error *err)
+static int insert_matrix(struct store *store, const struct matrix *matrix, struct error *err)
 {
     struct stmt *stmt = store_stmt(store, Q_MATRIX_INSERT);
-    stmt_bind_id(stmt, ":phase", matrix->id);
+    stmt_bind_id(stmt, ":phase", matrix->phase->id);
     stmt_bind_int(stmt, ":lanes", matrix->lanes);
     stmt_bind_int(stmt, ":parallel", matrix->is_parallel);
     stmt_bind_int(stmt, ":rungs", matrix->rung_count);
@@ -24,7 +24,7 @@ static int insert_member(struct store *store, const struct phase *phase, const j
     const json_t *member = json_object_get(spec, "member");
     struct stmt *stmt = store_stmt(store, Q_MEMBER_INSERT);
     stmt_bind_id(stmt, ":phase", phase->id);
-    stmt_bind_id(stmt, ":matrix", phase->matrix->id);
+    stmt_bind_id(stmt, ":matrix", phase->matrix->phase->id);
     stmt_bind_int(stmt, ":number", json_integer_value(json_object_get(member, "number")));
     stmt_bind_json(stmt, ":params", json_object_get(member, "params"));
     stmt_bind_text(stmt, ":fingerprint", json_string_value(json_object_get(member, "fingerprint")));
@@ -36,18 +36,19 @@ static int insert_member(struct store *store, const struct phase *phase, const j
 int rows_insert_matrix(struct store *store, const struct phase *phase, const json_t *spec,
                        struct error *err)
 {
-    if (phase->is_matrix)
-        return insert_matrix(store, phase, err);
+    if (phase->members)
+        return insert_matrix(store, phase->members, err);
     return phase->matrix ? insert_member(store, phase, spec, err) : 0;
 }
 
 int rows_save_matrix(struct store *store, const struct phase *phase, struct error *err)
 {
-    if (!phase->is_matrix)
+    const struct phase *best = phase->members ? phase->members->best : NULL;
+    if (!phase->members)
         return 0;
     struct stmt *stmt = store_stmt(store, Q_MATRIX_SAVE);
     stmt_bind_id(stmt, ":phase", phase->id);
-    stmt_bind_id(stmt, ":best", phase->best ? phase->best->id : 0);
+    stmt_bind_id(stmt, ":best", best ? best->id : 0);
     return stmt_run(stmt, err);
 }
 
@@ -59,12 +60,11 @@ static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
     unsigned best = stmt_unsigned(stmt, "best");
     if (position >= workflow->phase_count || (has_best && best >= position))
         return false;
-    struct phase *phase = &workflow->phases[position];
-    phase->is_matrix = true;
-    phase->lanes = stmt_unsigned(stmt, "lanes");
-    phase->is_parallel = stmt_bool(stmt, "parallel");
-    phase->rung_count = stmt_unsigned(stmt, "rungs");
-    phase->best = has_best ? &workflow->phases[best] : NULL;
+    struct matrix *matrix = phase_add_matrix(&workflow->phases[position]);
+    matrix->lanes = stmt_unsigned(stmt, "lanes");
+    matrix->is_parallel = stmt_bool(stmt, "parallel");
+    matrix->rung_count = stmt_unsigned(stmt, "rungs");
+    matrix->best = has_best ? &workflow->phases[best] : NULL;
     return true;
 }
 
@@ -72,12 +72,10 @@ static bool load_matrix(struct stmt *stmt, struct workflow *workflow)
 static bool load_member(struct stmt *stmt, struct workflow *workflow)
 {
     unsigned position = stmt_unsigned(stmt, "position"), matrix = stmt_unsigned(stmt, "matrix");
-    if (matrix >= workflow->phase_count || position >= matrix)
+    if (matrix >= workflow->phase_count || position >= matrix || !workflow->phases[matrix].members)
         return false;
     struct phase *member = &workflow->phases[position];
-    member->matrix = &workflow->phases[matrix];
-    if (member->matrix->is_parallel)
-        member->beside = member->matrix;
+    matrix_add_member(workflow->phases[matrix].members, member);
     member->reused = stmt_id(stmt, "reused");
     member->reused_rung = stmt_unsigned(stmt, "reused_rung");
     member->reused_from = stmt_copy(stmt, "reused_from");

@@ -101,8 +101,8 @@ static int workflow_insert_phase(struct store *store, const struct phase *phase,
     stmt_bind_id(stmt, ":workflow", phase->workflow->id);
     stmt_bind_int(stmt, ":position", phase->index);
     stmt_bind_text(stmt, ":name", phase->name);
-    bool is_beside = phase->beside && phase->beside != phase->matrix; /* the matrix says that */
-    stmt_bind_id(stmt, ":beside", is_beside ? phase->beside->id : 0);
+    /* That members are side by side is said by their matrix. */
+    stmt_bind_id(stmt, ":beside", phase->beside && !phase->matrix ? phase->beside->id : 0);
     return stmt_run(stmt, err);
 }
 

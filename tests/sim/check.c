@@ -13,7 +13,7 @@ void check_history(struct sim *sim, const struct core_effect *effect)
     unsigned phase = effect->phase->index;
     if (!text_equal(effect->to, "succeeded"))
         return;
-    if (effect->phase->is_matrix) {
+    if (effect->phase->members) {
         for (unsigned i = 0; i < SIM_PHASES; i++)
             if (!phase_state_is_final(effect->workflow->phases[i].state))
                 sim_breach(sim, "the matrix decides before its members are through");

@@ -169,8 +169,8 @@ static void carry_seal(struct sim *sim, const struct run *run)
 
 static void carry_judge(struct sim *sim, const struct phase *phase)
 {
-    if (phase->is_matrix) {
-        bool is_wanted = phase->is_overridden && phase->best;
+    if (phase->members) {
+        bool is_wanted = phase->is_overridden && phase->members->best;
         enum gate_result gate =
             sim_fault(sim, 4) && !is_wanted ? GATE_FAILED + sim_below(sim, 2) : GATE_PASSED;
         daemon_post(sim, (struct sim_event){.event = {.kind = EV_JUDGED, .gate = gate},
@@ -264,10 +264,10 @@ static bool daemon_handle(struct sim *sim, const struct sim_event *from)
     event.plan = plan;
     struct phase *left[SIM_PHASES];
     struct core_choice choice = {.members = left};
-    bool is_choice = event.kind == EV_JUDGED && event.phase->is_matrix &&
+    bool is_choice = event.kind == EV_JUDGED && event.phase->members &&
                      event.phase->state == PHASE_DECIDING && event.gate == GATE_PASSED;
     if (is_choice) {
-        matrix_choose(event.phase, &choice, left);
+        matrix_choose(event.phase->members, &choice, left);
         event.choice = &choice;
         event.plan = plan = choice.goes_on ? workflow_copy(event.workflow) : NULL;
     }
@@ -430,7 +430,7 @@ void daemon_begin(struct sim *sim, struct workflow *workflow)
         sim_breach(sim, "the first commit failed");
     sim->has_faults = has_faults;
     unsigned submissions = 0;
-    bool is_swept_apart = sim->is_swept && workflow->phases[SIM_PHASES].lanes == 0;
+    bool is_swept_apart = sim->is_swept && workflow->phases[SIM_PHASES].members->lanes == 0;
     bool is_double = sim->has_candidates || is_swept_apart;
     for (unsigned i = 0; i < sim->daemon.outbox_count; i++)
         submissions += sim->daemon.outbox[i].kind == FX_SUBMIT;
@@ -510,6 +510,6 @@ void daemon_command(struct sim *sim, unsigned phase, enum core_command command)
         !daemon_handle(sim, &event)) /* a full disk refuses it, and the person tries again */
         return;
     const struct phase *after = &daemon_record(sim)->phases[phase];
-    if (after->is_matrix && after->state == PHASE_HELD)
+    if (after->members && after->state == PHASE_HELD)
         sim_breach(sim, "the matrix does not %s", core_command_name(command));
 }

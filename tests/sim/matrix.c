@@ -9,39 +9,39 @@
  */
 void matrix_add(struct sim *sim, struct workflow *workflow)
 {
-    struct phase *matrix = &workflow->phases[SIM_PHASES];
-    *matrix = (struct phase){
+    struct phase *phase = &workflow->phases[SIM_PHASES];
+    *phase = (struct phase){
         .workflow = workflow,
         .index = SIM_PHASES,
         .name = strdup("sweep"),
         .nodes = 1,
-        .is_matrix = true,
-        .is_parallel = sim->is_beside,
-        .lanes = sim->is_beside ? SIM_PHASES : sim_below(sim, 2),
-        .rung_count = 1 + sim_below(sim, 3),
         .slurm_options = strdup("{}"),
     };
+    struct matrix *matrix = phase_add_matrix(phase);
+    matrix->is_parallel = sim->is_beside;
+    matrix->lanes = sim->is_beside ? SIM_PHASES : sim_below(sim, 2);
+    matrix->rung_count = 1 + sim_below(sim, 3);
     for (unsigned i = 0; i < SIM_PHASES; i++) {
-        workflow->phases[i].matrix = matrix;
-        workflow->phases[i].beside = sim->is_beside ? matrix : NULL;
+        workflow->phases[i].beside = NULL;
+        matrix_add_member(matrix, &workflow->phases[i]);
     }
 }
 
 /* Both members go on, or the later one does. At the end the first member is the best, or the member
  * that a person wants. */
-void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phase **left)
+void matrix_choose(const struct matrix *matrix, struct core_choice *choice, struct phase **left)
 {
-    struct workflow *workflow = matrix->workflow;
-    for (unsigned i = 0; i < SIM_PHASES; i++) {
-        struct phase *member = &workflow->phases[i];
-        bool is_out = member->state != PHASE_SUCCEEDED || member->rung != matrix->rung;
-        if (!is_out && (!matrix->is_overridden || !matrix->best || matrix->best == member))
+    const struct phase *phase = matrix->phase;
+    for (size_t i = 0; i < matrix->count; i++) {
+        struct phase *member = matrix->members[i];
+        bool is_out = member->state != PHASE_SUCCEEDED || member->rung != phase->rung;
+        if (!is_out && (!phase->is_overridden || !matrix->best || matrix->best == member))
             left[choice->count++] = member;
     }
     assert(choice->count > 0);
-    choice->goes_on = matrix->rung + 1 < matrix->rung_count && !matrix->best;
+    choice->goes_on = phase->rung + 1 < matrix->rung_count && !matrix->best;
     choice->best = choice->goes_on ? NULL : left[0];
-    if (choice->goes_on && choice->count == SIM_PHASES && matrix->rung % 2)
+    if (choice->goes_on && choice->count == SIM_PHASES && phase->rung % 2)
         left[0] = left[--choice->count];
 }
 

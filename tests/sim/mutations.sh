@@ -39,14 +39,14 @@ the end of the last candidate is not noticed|seat.c|    if (!seat_is_open(run) \
 a candidate that was not found is submitted although it is being looked for|allocation.c|    if (allocation->is_asked \|\| |    if (
 a remedy counts only once it was worked out|remedy.c|    remedy->used++;|    
 the second end of a run counts too|run.c|    [RUN_ENDED] = {[EV_RUN_SILENT] = run_on_read,|    [RUN_ENDED] = {[EV_RUN_ENDED] = run_on_ended,\n                   [EV_RUN_SILENT] = run_on_read,
-a matrix does not wait for all of its members|matrix.c|        if (!phase_state_is_final(member->state))\n            return;|        if (!phase_state_is_final(member->state))\n            continue;
-more members run at once than there are lanes|fit.c|return count < matrix->lanes;|return true;
+a matrix does not wait for all of its members|matrix.c|    if (!matrix_is_through(matrix))\n        return;|
+more members run at once than there are lanes|fit.c|return matrix->lanes == 0 \|\| count < matrix->lanes;|(void)count;\n    return true;
 a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
 a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(step, next, "submitted");|
 those that go on to the next rung do not run again|matrix.c|            phase_move(step, member, PHASE_BLOCKED, reason);|            (void)reason;
-results of an earlier rung are chosen from|matrix.c|left += member->state == PHASE_SUCCEEDED \&\& member->rung == matrix->rung;|left += member->state == PHASE_SUCCEEDED;
+results of an earlier rung are chosen from|matrix.c|left += member->state == PHASE_SUCCEEDED \&\& member->rung == matrix->phase->rung;|left += member->state == PHASE_SUCCEEDED;
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
-a matrix that is judged again does not decide|command.c|    if (phase->is_matrix \&\& matrix_command(step, phase))\n        return;|    if (phase->is_matrix) {\n        (void)matrix_command(step, phase);\n        return;\n    }
+a matrix that is judged again does not decide|command.c|    if (phase->members \&\& matrix_command(step, phase->members))\n        return;|    if (phase->members) {\n        (void)matrix_command(step, phase->members);\n        return;\n    }
 a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
 a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(workflow, allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;

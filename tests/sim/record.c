@@ -34,6 +34,17 @@ static void seat_copy(struct workflow *copy, const struct workflow *from, const 
     }
 }
 
+static void matrix_copy(struct workflow *copy, const struct matrix *from)
+{
+    struct matrix *matrix = phase_add_matrix(&copy->phases[from->phase->index]);
+    matrix->lanes = from->lanes;
+    matrix->is_parallel = from->is_parallel;
+    matrix->rung_count = from->rung_count;
+    matrix->best = from->best ? &copy->phases[from->best->index] : NULL;
+    for (size_t i = 0; i < from->count; i++)
+        matrix_add_member(matrix, &copy->phases[from->members[i]->index]);
+}
+
 struct workflow *workflow_copy(const struct workflow *from)
 {
     struct workflow *copy = calloc(1, sizeof *copy);
@@ -62,10 +73,9 @@ struct workflow *workflow_copy(const struct workflow *from)
         remedies_copy(&copy->phases[i], phase);
         if (phase->beside)
             copy->phases[i].beside = &copy->phases[phase->beside->index];
-        if (phase->matrix)
-            copy->phases[i].matrix = &copy->phases[phase->matrix->index];
-        if (phase->best)
-            copy->phases[i].best = &copy->phases[phase->best->index];
+        copy->phases[i].matrix = NULL;
+        if (phase->members)
+            matrix_copy(copy, phase->members);
     }
     for (size_t i = 0; i < from->allocation_count; i++) {
         struct allocation *allocation = workflow_add_allocation(copy);

@@ -250,7 +250,7 @@ const struct workflow *daemon_record(const struct sim *sim);
 /* matrix.c */
 void matrix_add(struct sim *sim, struct workflow *workflow);
 /* Chooses members, and writes them to `left`, which has room for all members. */
-void matrix_choose(struct phase *matrix, struct core_choice *choice, struct phase **left);
+void matrix_choose(const struct matrix *matrix, struct core_choice *choice, struct phase **left);
 /* The choice was committed, and the chosen members go on. */
 void matrix_climbed(struct sim *sim, const struct core_choice *choice);
 void check_matrix(const struct sim *sim, const struct workflow *workflow);

@@ -34,10 +34,10 @@ struct workflow *matrix_workflow(void)
             .stop_s = 30,
             .linger_s = 20,
             .slurm_options = matrix_copy("{}"),
-            .matrix = i < MEMBERS ? &workflow->phases[MATRIX] : NULL,
         };
-    workflow->phases[MATRIX].is_matrix = true;
-    workflow->phases[MATRIX].rung_count = 1;
+    struct matrix *matrix = phase_add_matrix(&workflow->phases[MATRIX]);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        matrix_add_member(matrix, &workflow->phases[i]);
     workflow->phases[NEXT].after = calloc(1, sizeof(unsigned));
     workflow->phases[NEXT].after[0] = MATRIX;
     workflow->phases[NEXT].after_count = 1;
@@ -62,8 +62,8 @@ int matrix_teardown(void **state)
 
 void matrix_begins(struct world *world, unsigned lanes, unsigned rungs)
 {
-    world_phase(world, "ladder")->lanes = lanes;
-    world_phase(world, "ladder")->rung_count = rungs;
+    world_phase(world, "ladder")->members->lanes = lanes;
+    world_phase(world, "ladder")->members->rung_count = rungs;
     world_begin(world, false);
 }
 

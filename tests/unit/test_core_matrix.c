@@ -30,7 +30,7 @@ static void members_run_and_the_best_starts_what_follows(void **state)
     assert_string_equal(world_trace(world), "ladder: deciding -> succeeded\n"
                                             "train: blocked -> queued\nsubmit train#1\n"
                                             "promotion of ladder by its gate\n");
-    assert_ptr_equal(world_phase(world, "ladder")->best, world_phase(world, "ladder.3"));
+    assert_ptr_equal(world_phase(world, "ladder")->members->best, world_phase(world, "ladder.3"));
     assert_string_equal(world_phase(world, "ladder")->reason, "as measured");
     assert_int_equal(world_phase(world, "train")->run->seat->allocation->gpus_per_node, 4);
 }
@@ -151,7 +151,7 @@ static void packed_members_follow_each_other_in_one_job(void **state)
 static void members_side_by_side_share_a_job_and_have_a_slot_each(void **state)
 {
     struct world *world = *state;
-    world_phase(world, "ladder")->is_parallel = true;
+    world_phase(world, "ladder")->members->is_parallel = true;
     for (size_t i = 0; i < MEMBERS; i++)
         world->workflow->phases[i].beside = world_phase(world, "ladder");
     matrix_begins(world, 2, 1);
@@ -206,7 +206,7 @@ static void a_matrix_holds_its_members_in_one_step(void **state)
 static void a_member_that_comes_back_gets_the_free_slot(void **state)
 {
     struct world *world = *state;
-    world_phase(world, "ladder")->is_parallel = true;
+    world_phase(world, "ladder")->members->is_parallel = true;
     for (size_t i = 0; i < MEMBERS; i++)
         world->workflow->phases[i].beside = world_phase(world, "ladder");
     matrix_begins(world, 3, 1);
@@ -405,7 +405,7 @@ static void walks_a_decision(struct world *world, uint64_t *seed)
             names[count++] = member->name;
     }
     assert_true(count > 0);
-    bool goes_on = matrix->rung + 1 < matrix->rung_count && count > 1;
+    bool goes_on = matrix->rung + 1 < matrix->members->rung_count && count > 1;
     matrix_chooses(world, goes_on, random_below(seed, 5) ? count - (goes_on && count > 2) : 0,
                    names);
 }
@@ -427,10 +427,10 @@ static void check_walk(const struct world *world)
             assert_true(phase_state_is_final(member->state));
         /* Nothing waits for nobody. */
         if (member->state == PHASE_BLOCKED && matrix->state == PHASE_BLOCKED)
-            assert_true(matrix->lanes > 0);
+            assert_true(matrix->members->lanes > 0);
     }
-    assert_true(matrix->lanes == 0 || lanes <= matrix->lanes);
-    for (size_t i = 0; matrix->is_parallel && i < workflow->run_count; i++) {
+    assert_true(matrix->members->lanes == 0 || lanes <= matrix->members->lanes);
+    for (size_t i = 0; matrix->members->is_parallel && i < workflow->run_count; i++) {
         const struct run *run = workflow->runs[i];
         for (size_t j = 0; run->state != RUN_ENDED && j < i; j++) { /* no GPU has two programs */
             const struct run *other = workflow->runs[j];
@@ -455,19 +455,19 @@ static void any_event_in_any_order_keeps_the_invariants(void **state)
         world_init(&world);
         workflow_free(world.workflow);
         world.workflow = matrix_workflow();
-        world_phase(&world, "ladder")->lanes = random_below(&seed, 3);
-        world_phase(&world, "ladder")->rung_count = 1 + random_below(&seed, 3);
+        struct matrix *matrix = world_phase(&world, "ladder")->members;
+        matrix->lanes = random_below(&seed, 3);
+        matrix->rung_count = 1 + random_below(&seed, 3);
         world_phase(&world, "ladder")->fail_finally = random_below(&seed, 2);
-        bool is_parallel = world_phase(&world, "ladder")->lanes > 0 && random_below(&seed, 2);
-        world_phase(&world, "ladder")->is_parallel = is_parallel;
-        for (size_t i = 0; is_parallel && i < MEMBERS; i++)
+        matrix->is_parallel = matrix->lanes > 0 && random_below(&seed, 2);
+        for (size_t i = 0; matrix->is_parallel && i < MEMBERS; i++)
             world.workflow->phases[i].beside = world_phase(&world, "ladder");
         world_begin(&world, random_below(&seed, 4) == 0);
         for (int i = 0; i < EVENTS; i++) {
             struct workflow *workflow = world.workflow;
             struct phase *phase = &workflow->phases[random_below(&seed, PHASES)];
             world.now_ms += random_below(&seed, 8) ? random_below(&seed, 2000) : 200 * 1000;
-            if (phase->is_matrix && phase->state == PHASE_DECIDING)
+            if (phase->members && phase->state == PHASE_DECIDING)
                 walks_a_decision(&world, &seed);
             else if (phase->state == PHASE_DECIDING)
                 world_judged(&world, phase->name,

@@ -103,7 +103,7 @@ static void a_person_may_say_which_member_is_the_best(void **state)
     world_command(world, "ladder.3", COMMAND_PROMOTE);
     assert_string_equal(world_trace(world), "ladder: held -> blocked\n"
                                             "ladder: blocked -> deciding\njudge ladder\n");
-    assert_ptr_equal(world_phase(world, "ladder")->best, world_phase(world, "ladder.3"));
+    assert_ptr_equal(world_phase(world, "ladder")->members->best, world_phase(world, "ladder.3"));
     matrix_chooses(world, false, 1, (const char *const[]){"ladder.3"});
     assert_int_equal(world_phase(world, "train")->state, PHASE_QUEUED);
     assert_int_equal(core_command_check(world_phase(world, "ladder.1"), COMMAND_PROMOTE, NULL),

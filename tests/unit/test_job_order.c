@@ -33,22 +33,22 @@ static void what_can_go_on_in_another_job_may_be_shortened(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct phase phases[2] = {0};
         struct workflow workflow = {.name = "w", .phase_count = 2, .phases = phases};
-        struct phase *phase = &phases[0], *matrix = &phases[1];
+        struct phase *phase = &phases[0];
+        struct matrix matrix = {
+            .phase = &phases[1], .lanes = rows[i].lanes, .is_parallel = rows[i].is_parallel};
         *phase = (struct phase){.workflow = &workflow,
                                 .name = "p.1",
                                 .nodes = 1,
                                 .has_checkpoint = rows[i].has_checkpoint,
                                 .time_s = rows[i].time_s,
                                 .stop_s = rows[i].stop_s,
-                                .matrix = rows[i].is_member ? matrix : NULL,
-                                .beside = rows[i].is_parallel ? matrix : NULL};
-        *matrix = (struct phase){.workflow = &workflow,
-                                 .index = 1,
-                                 .name = "p",
-                                 .is_matrix = true,
-                                 .is_parallel = rows[i].is_parallel,
-                                 .has_checkpoint = rows[i].has_checkpoint,
-                                 .lanes = rows[i].lanes};
+                                .matrix = rows[i].is_member ? &matrix : NULL,
+                                .beside = rows[i].is_parallel ? &phases[1] : NULL};
+        phases[1] = (struct phase){.workflow = &workflow,
+                                   .index = 1,
+                                   .name = "p",
+                                   .has_checkpoint = rows[i].has_checkpoint,
+                                   .members = &matrix};
         struct allocation job = {.token = "ab"};
         struct run run = {.phase = phase};
         struct folder folder = {.job = "/job", .own = "/job"};

@@ -443,9 +443,10 @@ static void a_promotion_says_who_and_which_way(void **state)
     next->in_place = false;
     struct core_effect ungated = {.kind = FX_PROMOTION, workflow, phase, next, .is_ungated = true};
     record_apply(&record, &ungated);
-    phase->is_matrix = true;
+    struct matrix matrix = {.phase = phase};
+    phase->members = &matrix;
     record_apply(&record, &by_gate);
-    phase->is_matrix = false;
+    phase->members = NULL;
     struct core_effect by_person = {.kind = FX_PROMOTION, workflow, phase, next};
     SET(by_person.message, "anna");
     record_apply(&record, &by_person);

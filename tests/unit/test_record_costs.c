@@ -116,9 +116,9 @@ static void what_a_member_has_shown_is_useful(void **state)
     struct record record;
     record_open(&record);
     struct workflow *workflow = record_workflow(1);
-    workflow->phases[0].matrix = &workflow->phases[1];
-    workflow->phases[1].is_matrix = true;
-    workflow->phases[1].rung_count = 2;
+    struct matrix *matrix = phase_add_matrix(&workflow->phases[1]);
+    matrix->rung_count = 2;
+    matrix_add_member(matrix, &workflow->phases[0]);
     record_insert(&record, workflow);
     for (unsigned i = 0; i < 2; i++)
         add_attempt(&record, &workflow->phases[0], i, &attempts[i]);
@@ -194,10 +194,10 @@ static struct workflow *paid_workflow(struct record *record, size_t row)
     struct phase *first = &workflow->phases[0], *second = &workflow->phases[1];
     bool is_member = paid_rows[row].lanes > 0;
     if (is_member) {
-        first->matrix = second;
-        second->is_matrix = second->is_parallel = true;
-        second->lanes = paid_rows[row].lanes;
-        second->rung_count = 1;
+        struct matrix *matrix = phase_add_matrix(second);
+        matrix->is_parallel = true;
+        matrix->lanes = paid_rows[row].lanes;
+        matrix_add_member(matrix, first);
     } else {
         second->beside = first;
         second->nodes = first->nodes;
@@ -263,10 +263,8 @@ static void what_is_expected_is_answered_beside_what_it_took(void **state)
         (void)json_object_set(json_array_get(phases, is_member), "expect", expect);
         (void)json_object_set_new((json_t *)submission.resolved, "expect",
                                   json_pack("{s:[i, i]}", "gpu_hours", 32, 64));
-        if (is_member) {
-            workflow->phases[0].matrix = &workflow->phases[1];
-            workflow->phases[1].is_matrix = true;
-        }
+        if (is_member)
+            matrix_add_member(phase_add_matrix(&workflow->phases[1]), &workflow->phases[0]);
         record_begin(&record);
         assert_int_equal(store_workflow_insert(record.store, workflow, &submission, &err), 0);
         record_commit(&record);

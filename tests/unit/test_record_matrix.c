@@ -16,13 +16,12 @@
 static struct workflow *make_matrix(struct record *record)
 {
     struct workflow *workflow = record_workflow(7);
-    workflow->phases[0].matrix = &workflow->phases[1];
-    workflow->phases[0].rung = 1;
-    workflow->phases[1].is_matrix = true;
-    workflow->phases[1].lanes = 2;
-    workflow->phases[1].is_parallel = true;
-    workflow->phases[1].rung_count = 3;
-    workflow->phases[1].rung = 1;
+    struct matrix *matrix = phase_add_matrix(&workflow->phases[1]);
+    matrix->lanes = 2;
+    matrix->is_parallel = true;
+    matrix->rung_count = 3;
+    matrix_add_member(matrix, &workflow->phases[0]);
+    workflow->phases[0].rung = workflow->phases[1].rung = 1;
     record_insert(record, workflow);
     return workflow;
 }
@@ -37,19 +36,23 @@ static void a_matrix_comes_back_with_its_members_and_its_best(void **state)
     struct workflow *workflow = make_matrix(&record);
     for (int saved = 0; saved < 2; saved++) {
         assert_int_equal(store_load_workflow(record.store, 7, &loaded, &err), 0);
-        const struct phase *member = &loaded->phases[0], *matrix = &loaded->phases[1];
+        const struct phase *member = &loaded->phases[0];
+        const struct matrix *matrix = loaded->phases[1].members;
+        assert_non_null(matrix);
         assert_ptr_equal(member->matrix, matrix);
+        assert_int_equal(matrix->count, 1);
+        assert_ptr_equal(matrix->members[0], member);
         assert_int_equal(member->rung, 1);
-        assert_true(matrix->is_matrix && !member->is_matrix);
+        assert_null(member->members);
         assert_int_equal(matrix->lanes, 2);
         assert_int_equal(matrix->rung_count, 3);
         assert_true(matrix->is_parallel);
-        assert_ptr_equal(member->beside, matrix);
+        assert_ptr_equal(member->beside, matrix->phase);
         assert_int_equal(phase_parts(member), 2);
         assert_int_equal(loaded->seat_count, saved);
         assert_ptr_equal(matrix->best, saved ? member : NULL);
         workflow_free(loaded);
-        workflow->phases[1].best = &workflow->phases[0];
+        workflow->phases[1].members->best = &workflow->phases[0];
         if (saved == 0) {
             (void)record_add_run(&record, &workflow->phases[0], 31, 41);
         }
