@@ -66,23 +66,10 @@ static bool matrix_stops(const struct matrix *matrix, enum core_command command)
     return false;
 }
 
-/* Whether some have not come to an end that says anything of their params. */
+/* Whether members were stopped before their params could show anything. */
 static bool matrix_was_stopped(const struct matrix *matrix)
 {
-    for (size_t i = 0; i < matrix->count; i++)
-        if (matrix->members[i]->state == PHASE_HELD || matrix->members[i]->state == PHASE_CANCELLED)
-            return true;
-    return false;
-}
-
-/* Whether there are results that a choice can be made from, at this rung. */
-static bool matrix_has_results(const struct matrix *matrix)
-{
-    for (size_t i = 0; i < matrix->count; i++)
-        if (matrix->members[i]->state == PHASE_SUCCEEDED &&
-            matrix->members[i]->rung == matrix->phase->rung)
-            return true;
-    return false;
+    return matrix_count(matrix, PHASE_HELD) + matrix_count(matrix, PHASE_CANCELLED) > 0;
 }
 
 /* Whether a retry would be a new decision on the results that are there: nothing runs again. */
@@ -279,12 +266,13 @@ static void command_promote(struct step *step, struct phase *phase, const char *
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
     bool is_gate = phase->hold == HOLD_GATE;
     struct matrix *matrix = is_choice ? phase->matrix : phase->members;
+    char reason[REASON_MAX];
     if (!is_choice && !(matrix && is_gate)) {
         phase->is_overridden = is_gate;
-        phase_promote(step, phase, who);
+        (void)snprintf(reason, sizeof reason, "promoted by %.200s", who);
+        phase_succeed(step, phase, reason, who);
         return;
     }
-    char reason[REASON_MAX];
     (void)snprintf(reason, sizeof reason, "%.100s promoted by %.100s", phase->name, who);
     matrix->best = is_choice ? phase : NULL;
     matrix->phase->is_overridden = true;
@@ -300,8 +288,6 @@ static void command_stop(struct step *step, struct phase *phase, enum core_comma
     } else if (is_hold) {
         phase_move_held(step, phase, HOLD_USER, reason);
     } else {
-        if (phase->members)
-            matrix_let_go(step, phase->members);
         phase_cancel(step, phase, reason);
     }
 }

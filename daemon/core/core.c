@@ -116,15 +116,6 @@ struct workflow *core_workflow_at(const struct core *core, size_t index)
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
-/* Whether no member has to run, so that the matrix would decide at once. */
-static bool matrix_is_reused(const struct matrix *matrix)
-{
-    for (size_t i = 0; i < matrix->count; i++)
-        if (!matrix->members[i]->reused)
-            return false;
-    return true;
-}
-
 static void core_on_added(struct step *step, const struct fact *fact)
 {
     struct workflow *workflow = fact->workflow;
@@ -138,7 +129,8 @@ static void core_on_added(struct step *step, const struct fact *fact)
             (void)snprintf(reason, sizeof reason, "the results of %s", phase->reused_from);
             phase_move(step, phase, PHASE_SUCCEEDED, reason);
         }
-        bool decides = step->event->hold && phase->members && matrix_is_reused(phase->members);
+        /* Where all results are known, the matrix would decide at once. */
+        bool decides = step->event->hold && phase->members && matrix_is_through(phase->members);
         if (phase->reused || (!phase_is_ready(phase) && !decides))
             continue;
         if (step->event->hold)
@@ -199,13 +191,6 @@ static bool allocation_is_moved(const struct workflow *workflow,
     return !allocation->ended || !allocation_is_idle(workflow, allocation);
 }
 
-/* Whether the run goes on, or has ended and keeps its allocation for the run that follows. */
-static bool run_is_moved(const struct workflow *workflow, const struct run *run)
-{
-    return run->state != RUN_ENDED ||
-           (!run->seat->allocation->ended && seat_run(workflow, run->seat) == run);
-}
-
 /* Moves the times of allocations and runs that go on, so that none lasts longer or shorter when the
  * clock is set. Those that have ended are history, and keep their times. */
 static void core_on_clock(struct step *step, const struct core *core)
@@ -218,7 +203,7 @@ static void core_on_clock(struct step *step, const struct core *core)
             if (allocation_is_moved(workflow, workflow->allocations[j]))
                 core_move_allocation(step, workflow, workflow->allocations[j]);
         for (size_t j = 0; j < workflow->run_count; j++)
-            if (run_is_moved(workflow, workflow->runs[j]))
+            if (workflow->runs[j]->state != RUN_ENDED || run_keeps_seat(workflow->runs[j]))
                 core_move_run(step, workflow->runs[j]);
     }
 }

@@ -104,6 +104,28 @@ bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_
     return phase_has_shape(phase, from, allocation) && phase_has_time(phase, allocation, now_ms);
 }
 
+/* --- Keeping ---------------------------------------------------------------------------------- */
+
+/* Members that run one after another in one allocation leave it to their matrix. */
+static struct run *matrix_donor(const struct matrix *matrix)
+{
+    struct run *donor = NULL;
+    bool is_serial = matrix->lanes > 0 && !matrix->is_parallel;
+    for (size_t i = 0; is_serial && i < matrix->count; i++) {
+        struct run *run = phase_donor(matrix->members[i]);
+        if (run && !run->is_let_go && (!donor || run->ended_ms > donor->ended_ms))
+            donor = run;
+    }
+    return donor;
+}
+
+struct run *phase_donor(const struct phase *phase)
+{
+    if (phase->members)
+        return matrix_donor(phase->members);
+    return phase->run && run_keeps_seat(phase->run) ? phase->run : NULL;
+}
+
 /* --- Sharing ---------------------------------------------------------------------------------- */
 
 static const struct phase *phase_anchor(const struct phase *phase)

@@ -46,13 +46,13 @@ void graph_on_succeeded(struct step *step, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
     struct workflow *workflow = phase->workflow;
-    struct run *donor = phase->members ? matrix_donor(phase->members) : phase->run, *begun = NULL;
     for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
         struct phase *next = &workflow->phases[i];
         if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
             continue;
-        if (donor && !begun && phase_fits(next, donor, step->now_ms))
-            begun = phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
+        struct run *donor = phase_donor(phase); /* until one of them has begun in its seat */
+        if (donor && phase_fits(next, donor, step->now_ms))
+            (void)phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
         else
             phase_start(step, next, "submitted");
         struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);
@@ -60,15 +60,14 @@ void graph_on_succeeded(struct step *step, const struct fact *fact)
         promotion->is_ungated = !*fact->who && step->event->is_ungated;
         (void)snprintf(promotion->message, sizeof promotion->message, "%s", fact->who);
     }
-    if (!begun && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
-        phase_let_go(step, donor ? donor->phase : phase);
+    if (!matrix_takes_over(step, phase))
+        phase_let_go(step, phase);
 }
 
 void graph_on_lost(struct step *step, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
-    bool may_hand_over = phase->state == PHASE_FAILED && phase->matrix;
-    if (may_hand_over && !matrix_hand_over(step, phase) && !matrix_keeps(phase))
+    if (phase->state == PHASE_FAILED && phase->matrix && !matrix_takes_over(step, phase))
         phase_let_go(step, phase);
     graph_skip_after(step, phase);
 }

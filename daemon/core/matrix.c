@@ -10,16 +10,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- Starting --------------------------------------------------------------------------------- */
-
-/* Whether all its members have come to an end. */
-static bool matrix_is_through(const struct matrix *matrix)
+bool matrix_is_through(const struct matrix *matrix)
 {
     for (size_t i = 0; i < matrix->count; i++)
         if (!phase_state_is_final(matrix->members[i]->state))
             return false;
     return true;
 }
+
+unsigned matrix_count(const struct matrix *matrix, enum phase_state state)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < matrix->count; i++)
+        count += matrix->members[i]->state == state;
+    return count;
+}
+
+bool matrix_has_results(const struct matrix *matrix)
+{
+    for (size_t i = 0; i < matrix->count; i++)
+        if (matrix->members[i]->state == PHASE_SUCCEEDED &&
+            matrix->members[i]->rung == matrix->phase->rung)
+            return true;
+    return false;
+}
+
+/* --- Starting --------------------------------------------------------------------------------- */
 
 /* The first member that waits for nothing but a lane; NULL: none. */
 static struct phase *matrix_next(const struct matrix *matrix)
@@ -30,44 +46,23 @@ static struct phase *matrix_next(const struct matrix *matrix)
     return NULL;
 }
 
-bool matrix_hand_over(struct step *step, struct phase *member)
+/* Begins the next member in the allocation that the donor keeps. False: no member fits. */
+static bool matrix_pass_on(struct step *step, const struct matrix *matrix, struct run *donor)
+{
+    struct phase *next = matrix_next(matrix);
+    if (!next || !donor || !phase_fits(next, donor, step->now_ms))
+        return false;
+    (void)phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
+    return true;
+}
+
+bool matrix_takes_over(struct step *step, const struct phase *member)
 {
     const struct matrix *matrix = member->matrix;
     if (!matrix || matrix->lanes == 0 || matrix->phase->state != PHASE_BLOCKED)
         return false;
-    struct phase *next = matrix_next(matrix);
-    if (!next || !phase_fits(next, member->run, step->now_ms))
-        return false;
-    (void)phase_start_in_seat(step, next, member->run, RUN_STARTING, "in place");
-    return true;
-}
-
-bool matrix_keeps(const struct phase *member)
-{
-    const struct matrix *matrix = member->matrix;
-    return matrix && matrix->lanes > 0 && !matrix->is_parallel &&
-           matrix->phase->state == PHASE_BLOCKED && matrix_is_through(matrix);
-}
-
-struct run *matrix_donor(const struct matrix *matrix)
-{
-    struct run *donor = NULL;
-    bool is_serial = matrix->lanes > 0 && !matrix->is_parallel;
-    for (size_t i = 0; is_serial && i < matrix->count; i++) {
-        struct run *run = matrix->members[i]->run;
-        if (run && run->state == RUN_ENDED && !run->is_let_go && !run->seat->allocation->ended &&
-            seat_run(matrix->phase->workflow, run->seat) == run &&
-            (!donor || run->ended_ms > donor->ended_ms))
-            donor = run;
-    }
-    return donor;
-}
-
-void matrix_let_go(struct step *step, struct matrix *matrix)
-{
-    struct run *donor = matrix_donor(matrix);
-    if (donor)
-        phase_let_go(step, donor->phase);
+    return matrix_pass_on(step, matrix, phase_donor(member)) ||
+           (!matrix->is_parallel && matrix_is_through(matrix));
 }
 
 /* --- Choosing --------------------------------------------------------------------------------- */
@@ -115,14 +110,14 @@ static void matrix_decide(struct step *step, const struct matrix *matrix)
 }
 
 /* All members have come to an end, and none of them can be chosen. */
-static void matrix_end_empty(struct step *step, struct matrix *matrix, const unsigned *counts)
+static void matrix_end_empty(struct step *step, struct matrix *matrix)
 {
+    unsigned failed = matrix_count(matrix, PHASE_FAILED);
     char reason[REASON_MAX];
-    matrix_let_go(step, matrix);
-    if (counts[PHASE_FAILED]) {
-        (void)snprintf(reason, sizeof reason, "none of its members is left: %u failed%s",
-                       counts[PHASE_FAILED],
-                       counts[PHASE_CANCELLED] ? ", the others were cancelled" : "");
+    if (failed > 0) {
+        bool has_cancelled = matrix_count(matrix, PHASE_CANCELLED) > 0;
+        (void)snprintf(reason, sizeof reason, "none of its members is left: %u failed%s", failed,
+                       has_cancelled ? ", the others were cancelled" : "");
         phase_fail(step, matrix->phase, HOLD_FAILURE, reason);
     } else {
         phase_cancel(step, matrix->phase, "its members were cancelled");
@@ -131,21 +126,15 @@ static void matrix_end_empty(struct step *step, struct matrix *matrix, const uns
 
 static void matrix_settle_one(struct step *step, struct matrix *matrix)
 {
-    unsigned counts[PHASE_STATE_COUNT] = {0}, left = 0;
     struct phase *next;
     while ((next = matrix_next(matrix)))
         phase_start(step, next, "submitted");
     if (!matrix_is_through(matrix))
         return;
-    for (size_t i = 0; i < matrix->count; i++) {
-        const struct phase *member = matrix->members[i];
-        counts[member->state]++;
-        left += member->state == PHASE_SUCCEEDED && member->rung == matrix->phase->rung;
-    }
-    if (left > 0)
+    if (matrix_has_results(matrix))
         matrix_decide(step, matrix);
-    else if (counts[PHASE_SKIPPED] == 0) /* else what they waited for skips the matrix too */
-        matrix_end_empty(step, matrix, counts);
+    else if (matrix_count(matrix, PHASE_SKIPPED) == 0) /* else the matrix is skipped as they are */
+        matrix_end_empty(step, matrix);
 }
 
 void matrix_settle(struct step *step, struct workflow *workflow)
@@ -175,12 +164,8 @@ static void matrix_climb(struct step *step, struct matrix *matrix, const struct 
             phase_move(step, member, PHASE_BLOCKED, reason);
     }
     phase_move(step, phase, PHASE_BLOCKED, message); /* and is settled after this event */
-    struct run *donor = matrix_donor(matrix);
-    struct phase *next = matrix_next(matrix);
-    if (donor && next && phase_fits(next, donor, step->now_ms))
-        (void)phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
-    else
-        matrix_let_go(step, matrix);
+    if (!matrix_pass_on(step, matrix, phase_donor(phase)))
+        phase_let_go(step, phase);
 }
 
 void matrix_on_judged(struct step *step, const struct fact *fact)
@@ -193,7 +178,6 @@ void matrix_on_judged(struct step *step, const struct fact *fact)
     if (event->gate != GATE_PASSED) {
         matrix->best = NULL; /* what a person wanted cannot be */
         phase->is_overridden = false;
-        matrix_let_go(step, matrix);
         phase_fail(step, phase, event->gate == GATE_FAILED ? HOLD_GATE : HOLD_FAILURE, message);
         return;
     }
@@ -207,9 +191,9 @@ void matrix_on_judged(struct step *step, const struct fact *fact)
     if (event->plan)
         phase_adopt_plan(step, phase, event->plan);
     if (phase->promote_manual) {
-        matrix_let_go(step, matrix);
+        phase_let_go(step, phase);
         phase_move_held(step, phase, HOLD_MANUAL, message);
     } else {
-        phase_promote(step, phase, "");
+        phase_succeed(step, phase, message, "");
     }
 }

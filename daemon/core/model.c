@@ -204,6 +204,12 @@ bool run_is_in(const struct run *run, const struct allocation *allocation)
            (allocation->seat == run->seat && seat_is_open(run));
 }
 
+bool run_keeps_seat(const struct run *run)
+{
+    return run->state == RUN_ENDED && !run->seat->allocation->ended &&
+           seat_run(run->phase->workflow, run->seat) == run;
+}
+
 struct run *allocation_next_run(const struct workflow *workflow,
                                 const struct allocation *allocation, size_t *at)
 {

@@ -205,6 +205,8 @@ bool seat_is_joined(const struct seat *seat);
 bool seat_is_open(const struct run *run);
 /* Whether what becomes of the allocation is what becomes of the run, or may be. */
 bool run_is_in(const struct run *run, const struct allocation *allocation);
+/* Whether the run has ended, and another run may follow it in its seat: the allocation goes on. */
+bool run_keeps_seat(const struct run *run);
 /* The next of the runs that are in the allocation, or may be; NULL: there are no more. `*at` begins
  * as 0. */
 struct run *allocation_next_run(const struct workflow *workflow,

@@ -85,9 +85,8 @@ struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct r
 
 void phase_let_go(struct step *step, struct phase *phase)
 {
-    struct run *run = phase->run;
-    if (run && run->state == RUN_ENDED && run->has_begun && !run->seat->allocation->ended &&
-        seat_run(phase->workflow, run->seat) == run) {
+    struct run *run = phase_donor(phase);
+    if (run && run->has_begun) {
         run->is_let_go = true;
         (void)step_do(step, FX_TELL_END, run); /* at once */
     }
@@ -225,15 +224,8 @@ void phase_cancel(struct step *step, struct phase *phase, const char *reason)
     step_tell_phase(step, FACT_PHASE_LOST, phase, "");
 }
 
-void phase_promote(struct step *step, struct phase *phase, const char *who)
+void phase_succeed(struct step *step, struct phase *phase, const char *reason, const char *who)
 {
-    char reason[REASON_MAX];
-    if (phase->members && !*who)
-        (void)snprintf(reason, sizeof reason, "%s", step->event->message);
-    else if (!*who && step->event->is_ungated)
-        (void)snprintf(reason, sizeof reason, "its run succeeded; it has no gate");
-    else
-        (void)snprintf(reason, sizeof reason, "promoted by %.200s", *who ? who : "its gate");
     phase_move(step, phase, PHASE_SUCCEEDED, reason);
     step_tell_phase(step, FACT_PHASE_SUCCEEDED, phase, who);
 }
@@ -389,7 +381,9 @@ static void phase_on_judged(struct step *step, struct phase *phase)
                         event->is_ungated ? "its run succeeded; waiting for `promote`"
                                           : "its gate passed; waiting for `promote`");
     } else {
-        phase_promote(step, phase, "");
+        phase_succeed(
+            step, phase,
+            event->is_ungated ? "its run succeeded; it has no gate" : "promoted by its gate", "");
     }
 }
 

@@ -93,16 +93,17 @@ void workflow_settle(struct step *step, struct workflow *workflow);
 
 /* --- matrix.c --------------------------------------------------------------------------------- */
 
-/* Begins the next member in the allocation that this one, which is through, still keeps. False:
- * there is none, or it does not fit. */
-bool matrix_hand_over(struct step *step, struct phase *member);
-/* Whether the allocation of this member, the last one of a packed matrix to come to its end, is
- * kept for what the matrix will decide: another rung, or the phase after it. */
-bool matrix_keeps(const struct phase *member);
-/* The run that keeps it; NULL: there is none. */
-struct run *matrix_donor(const struct matrix *matrix);
-/* It is not needed any more. */
-void matrix_let_go(struct step *step, struct matrix *matrix);
+/* Whether all members have come to an end. */
+bool matrix_is_through(const struct matrix *matrix);
+/* How many members are in this state. */
+unsigned matrix_count(const struct matrix *matrix, enum phase_state state);
+/* Whether there are results of this rung, from which the matrix can choose. */
+bool matrix_has_results(const struct matrix *matrix);
+/* A phase has come to its end, and may still keep its allocation. If it is a member, its matrix may
+ * begin the next member there, or keep the allocation for what the matrix will decide: another
+ * rung, or the phase after it. False: the matrix does not need the allocation, or there is no
+ * matrix. */
+bool matrix_takes_over(struct step *step, const struct phase *member);
 /* Begins members that may, and lets matrices decide whose members are through. */
 void matrix_settle(struct step *step, struct workflow *workflow);
 void matrix_on_judged(struct step *step, const struct fact *fact);
@@ -115,13 +116,13 @@ void phase_start(struct step *step, struct phase *phase, const char *reason);
  * job will start again. */
 struct run *phase_start_in_seat(struct step *step, struct phase *phase, struct run *donor,
                                 enum run_state state, const char *reason);
-/* The allocation that the phase's ended run keeps is not needed any more. */
+/* The allocation that the phase keeps is not needed any more. */
 void phase_let_go(struct step *step, struct phase *phase);
 /* A person is asked, or the phase fails for good, as its spec says. */
 void phase_fail(struct step *step, struct phase *phase, enum phase_hold hold, const char *reason);
 void phase_cancel(struct step *step, struct phase *phase, const char *reason);
-/* The phase has succeeded, by its gate (`who` is empty) or by a person. */
-void phase_promote(struct step *step, struct phase *phase, const char *who);
+/* The phase has succeeded, by what it has shown (`who` is empty) or by a person. */
+void phase_succeed(struct step *step, struct phase *phase, const char *reason, const char *who);
 /* Takes over what the plan says of the phase, and of those later that have not run yet: they may
  * have taken params over from it. */
 void phase_adopt_plan(struct step *step, struct phase *phase, const struct workflow *plan);
@@ -150,6 +151,8 @@ void checkpoint_on_suspect(struct step *step, const struct fact *fact);
 
 /* Whether all that the phase waits for is there, and as a member it may have an allocation. */
 bool phase_is_ready(const struct phase *phase);
+/* The run by which the phase, or its matrix, keeps an allocation; NULL: it keeps no allocation. */
+struct run *phase_donor(const struct phase *phase);
 /* Whether the phase can go on in the allocation that this ended run still keeps. */
 bool phase_fits(const struct phase *phase, const struct run *donor, int64_t now_ms);
 /* The allocation that the phase can share from now on; NULL: there is none. */

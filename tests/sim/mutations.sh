@@ -44,7 +44,7 @@ more members run at once than there are lanes|fit.c|return matrix->lanes == 0 \|
 a member that is retried is not waited for|command.c|    if (phase->matrix)\n        matrix_revive(step, phase->matrix, reason);|
 a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\n        phase_start(step, next, "submitted");|
 those that go on to the next rung do not run again|matrix.c|            phase_move(step, member, PHASE_BLOCKED, reason);|            (void)reason;
-results of an earlier rung are chosen from|matrix.c|left += member->state == PHASE_SUCCEEDED \&\& member->rung == matrix->phase->rung;|left += member->state == PHASE_SUCCEEDED;
+results of an earlier rung are chosen from|matrix.c| \&\&\n            matrix->members[i]->rung == matrix->phase->rung)|)
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
 a matrix that is judged again does not decide|command.c|    if (phase->members \&\& matrix_command(step, phase->members))\n        return;|    if (phase->members) {\n        (void)matrix_command(step, phase->members);\n        return;\n    }
 a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
