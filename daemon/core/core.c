@@ -255,8 +255,8 @@ static void (*const listeners[FACT_COUNT])(struct step *step, const struct fact 
     [FACT_RUN_REQUEUED] = phase_on_fact,
     [EV_JUDGED] = core_on_judged,
     [EV_REMEDIED] = phase_on_fact,
-    [FACT_PHASE_SUCCEEDED] = graph_on_succeeded,
-    [FACT_PHASE_LOST] = graph_on_lost,
+    [FACT_PHASE_SUCCEEDED] = graph_on_fact,
+    [FACT_PHASE_LOST] = graph_on_fact,
     [EV_COMMAND] = command_on_fact,
 };
 

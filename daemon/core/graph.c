@@ -12,64 +12,82 @@ static bool phase_is_after(const struct phase *phase, const struct phase *before
     return false;
 }
 
-/* Those after a phase that ended otherwise than succeeded will not run. */
-static void graph_skip_after(struct step *step, struct phase *phase)
+/* A phase before this one has succeeded. The first phase that fits goes on in the allocation that
+ * the phase before still keeps. */
+static bool graph_begin(struct step *step, struct phase *phase, struct phase *before)
 {
-    struct workflow *workflow = phase->workflow;
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        bool waits = next->state == PHASE_BLOCKED ||
-                     (next->state == PHASE_HELD && next->hold == HOLD_USER && !next->run);
-        if (!waits || !phase_is_after(next, phase))
-            continue;
-        char reason[REASON_MAX];
-        (void)snprintf(reason, sizeof reason, "%.100s %s", phase->name,
-                       phase_state_name(phase->state));
-        phase_move(step, next, PHASE_SKIPPED, reason);
-        graph_skip_after(step, next);
+    struct run *donor = phase_donor(before);
+    if (!phase_is_ready(phase))
+        return false;
+    if (donor && phase_fits(phase, donor, step->now_ms))
+        (void)phase_start_in_seat(step, phase, donor, RUN_STARTING, "in place");
+    else
+        phase_start(step, phase, "submitted");
+    const char *who = step->fact->who;
+    struct core_effect *promotion = step_do(step, FX_PROMOTION, phase->run);
+    promotion->phase = before;
+    promotion->is_ungated = !*who && step->event->is_ungated;
+    (void)snprintf(promotion->message, sizeof promotion->message, "%s", who);
+    return false;
+}
+
+static bool graph_skip(struct step *step, struct phase *phase, struct phase *before)
+{
+    char reason[REASON_MAX];
+    (void)snprintf(reason, sizeof reason, "%.100s %s", before->name,
+                   phase_state_name(before->state));
+    phase_move(step, phase, PHASE_SKIPPED, reason);
+    return true;
+}
+
+/* A phase that was held at its submission has not begun, and will not. */
+static bool graph_skip_held(struct step *step, struct phase *phase, struct phase *before)
+{
+    return phase->hold == HOLD_USER && !phase->run && graph_skip(step, phase, before);
+}
+
+static bool graph_revive(struct step *step, struct phase *phase, struct phase *before)
+{
+    (void)before; /* any */
+    phase_move(step, phase, PHASE_BLOCKED, "");
+    return true;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* True: the phases after this one are told the same. */
+typedef bool graph_handler(struct step *step, struct phase *phase, struct phase *before);
+
+/* A row a state of the phase that waits, a column what becomes of the phase before it. */
+static graph_handler *const graph_table[PHASE_STATE_COUNT][FACT_COUNT] = {
+    [PHASE_BLOCKED] = {[FACT_PHASE_SUCCEEDED] = graph_begin, [FACT_PHASE_LOST] = graph_skip},
+    [PHASE_HELD] = {[FACT_PHASE_LOST] = graph_skip_held},
+    [PHASE_SKIPPED] = {[FACT_PHASE_REVIVED] = graph_revive},
+};
+
+static void graph_tell_after(struct step *step, struct phase *before, enum fact_kind kind)
+{
+    struct workflow *workflow = before->workflow;
+    for (size_t i = before->index + 1; i < workflow->phase_count; i++) {
+        struct phase *phase = &workflow->phases[i];
+        graph_handler *handler = graph_table[phase->state][kind];
+        if (handler && phase_is_after(phase, before) && handler(step, phase, before))
+            graph_tell_after(step, phase, kind);
     }
 }
 
 void graph_revive_after(struct step *step, struct phase *phase)
 {
-    struct workflow *workflow = phase->workflow;
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        if (next->state != PHASE_SKIPPED || !phase_is_after(next, phase))
-            continue;
-        phase_move(step, next, PHASE_BLOCKED, "");
-        graph_revive_after(step, next);
-    }
+    graph_tell_after(step, phase, FACT_PHASE_REVIVED);
 }
 
-void graph_on_succeeded(struct step *step, const struct fact *fact)
+void graph_on_fact(struct step *step, const struct fact *fact)
 {
     struct phase *phase = fact->phase;
-    struct workflow *workflow = phase->workflow;
-    for (size_t i = phase->index + 1; i < workflow->phase_count; i++) {
-        struct phase *next = &workflow->phases[i];
-        if (next->state != PHASE_BLOCKED || !phase_is_after(next, phase) || !phase_is_ready(next))
-            continue;
-        struct run *donor = phase_donor(phase); /* until one of them has begun in its seat */
-        if (donor && phase_fits(next, donor, step->now_ms))
-            (void)phase_start_in_seat(step, next, donor, RUN_STARTING, "in place");
-        else
-            phase_start(step, next, "submitted");
-        struct core_effect *promotion = step_do(step, FX_PROMOTION, next->run);
-        promotion->phase = phase;
-        promotion->is_ungated = !*fact->who && step->event->is_ungated;
-        (void)snprintf(promotion->message, sizeof promotion->message, "%s", fact->who);
-    }
-    if (!matrix_takes_over(step, phase))
+    bool is_member = phase->matrix && phase->state == PHASE_FAILED;
+    graph_tell_after(step, phase, (enum fact_kind)fact->kind);
+    if ((phase->state == PHASE_SUCCEEDED || is_member) && !matrix_takes_over(step, phase))
         phase_let_go(step, phase);
-}
-
-void graph_on_lost(struct step *step, const struct fact *fact)
-{
-    struct phase *phase = fact->phase;
-    if (phase->state == PHASE_FAILED && phase->matrix && !matrix_takes_over(step, phase))
-        phase_let_go(step, phase);
-    graph_skip_after(step, phase);
 }
 
 void workflow_settle(struct step *step, struct workflow *workflow)

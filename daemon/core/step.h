@@ -26,6 +26,7 @@ enum fact_kind {
     FACT_RUN_REQUEUED,         /* it was taken for cancelled while Slurm requeued its job */
     FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: nobody */
     FACT_PHASE_LOST,           /* it has failed, or was cancelled */
+    FACT_PHASE_REVIVED,        /* it is to run again; told to the phases after it, at once */
     FACT_COUNT,
 };
 
@@ -82,11 +83,9 @@ void command_on_fact(struct step *step, const struct fact *fact);
 
 /* --- graph.c: what follows for other phases --------------------------------------------------- */
 
-/* Those after it begin, the first fitting one in its allocation. */
-void graph_on_succeeded(struct step *step, const struct fact *fact);
-/* Those after it will not run; another member may go on in its allocation. */
-void graph_on_lost(struct step *step, const struct fact *fact);
-/* What waited for a phase that was skipped over may wait for it again. */
+/* The phases after it begin, or will not run. */
+void graph_on_fact(struct step *step, const struct fact *fact);
+/* The phases after it that were skipped wait for it again. */
 void graph_revive_after(struct step *step, struct phase *phase);
 /* Ends the workflow when all its phases are final, and opens it again when one is not. */
 void workflow_settle(struct step *step, struct workflow *workflow);
