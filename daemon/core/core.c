@@ -211,16 +211,10 @@ static void core_on_clock(struct step *step, const struct core *core)
 /* What a gate or the members of a matrix came to. */
 static void core_on_judged(struct step *step, const struct fact *fact)
 {
-    const struct phase *phase = fact->phase;
     struct core_effect *done = step_add(step, FX_JUDGE, fact->workflow);
     done->phase = fact->phase;
     done->is_done = true;
-    if (phase->state != PHASE_DECIDING || phase->remedy) /* cancelled meanwhile, or news twice */
-        return;
-    if (phase->members)
-        matrix_on_judged(step, fact);
-    else
-        phase_on_fact(step, fact);
+    (fact->phase->members ? matrix_on_fact : phase_on_fact)(step, fact);
 }
 
 /* Who is told what has happened. */

@@ -124,7 +124,8 @@ static void matrix_end_empty(struct step *step, struct matrix *matrix)
     }
 }
 
-static void matrix_settle_one(struct step *step, struct matrix *matrix)
+/* All that follows from the event is done, but for what the members have come to. */
+static void matrix_on_settled(struct step *step, struct matrix *matrix)
 {
     struct phase *next;
     while ((next = matrix_next(matrix)))
@@ -135,13 +136,6 @@ static void matrix_settle_one(struct step *step, struct matrix *matrix)
         matrix_decide(step, matrix);
     else if (matrix_count(matrix, PHASE_SKIPPED) == 0) /* else the matrix is skipped as they are */
         matrix_end_empty(step, matrix);
-}
-
-void matrix_settle(struct step *step, struct workflow *workflow)
-{
-    for (size_t i = 0; i < workflow->phase_count; i++)
-        if (workflow->phases[i].members && workflow->phases[i].state == PHASE_BLOCKED)
-            matrix_settle_one(step, workflow->phases[i].members);
 }
 
 /* Those that were chosen go on; the others have ended as they are. */
@@ -168,10 +162,9 @@ static void matrix_climb(struct step *step, struct matrix *matrix, const struct 
         phase_let_go(step, phase);
 }
 
-void matrix_on_judged(struct step *step, const struct fact *fact)
+static void matrix_on_judged(struct step *step, struct matrix *matrix)
 {
-    struct phase *phase = fact->phase;
-    struct matrix *matrix = phase->members;
+    struct phase *phase = matrix->phase;
     const struct core_event *event = step->event;
     const struct core_choice *choice = event->choice;
     const char *message = event->message ? event->message : "";
@@ -196,4 +189,29 @@ void matrix_on_judged(struct step *step, const struct fact *fact)
     } else {
         phase_succeed(step, phase, message, "");
     }
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+typedef void matrix_handler(struct step *step, struct matrix *matrix);
+
+/* A row a state. An empty cell: it is no news, or comes too late. */
+static matrix_handler *const matrix_table[PHASE_STATE_COUNT][FACT_COUNT] = {
+    [PHASE_BLOCKED] = {[FACT_SETTLED] = matrix_on_settled},
+    [PHASE_DECIDING] = {[EV_JUDGED] = matrix_on_judged},
+};
+
+void matrix_on_fact(struct step *step, const struct fact *fact)
+{
+    matrix_handler *handler = matrix_table[fact->phase->state][fact->kind];
+    if (handler)
+        handler(step, fact->phase->members);
+}
+
+void matrix_settle(struct step *step, struct workflow *workflow)
+{
+    for (size_t i = 0; i < workflow->phase_count; i++)
+        if (workflow->phases[i].members)
+            matrix_on_fact(step,
+                           &(struct fact){.kind = FACT_SETTLED, .phase = &workflow->phases[i]});
 }

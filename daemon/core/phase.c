@@ -365,6 +365,8 @@ static void phase_on_judged(struct step *step, struct phase *phase)
     const struct core_event *event = step->event;
     const char *message = event->message ? event->message : "";
     char reason[REASON_MAX];
+    if (phase->remedy) /* news twice: a remedy is being worked out already */
+        return;
     if (event->gate == GATE_INCOMPLETE && !phase->fail_finally) {
         phase_let_go(step, phase); /* also of a member, which was not measured and is not out */
         phase_move_held(step, phase, HOLD_GATE, message);

@@ -27,6 +27,7 @@ enum fact_kind {
     FACT_PHASE_SUCCEEDED,      /* a phase; `who`: the person that promoted it; empty: nobody */
     FACT_PHASE_LOST,           /* it has failed, or was cancelled */
     FACT_PHASE_REVIVED,        /* it is to run again; told to the phases after it, at once */
+    FACT_SETTLED,              /* a matrix: all that follows from the event has been told */
     FACT_COUNT,
 };
 
@@ -105,7 +106,7 @@ bool matrix_has_results(const struct matrix *matrix);
 bool matrix_takes_over(struct step *step, const struct phase *member);
 /* Begins members that may, and lets matrices decide whose members are through. */
 void matrix_settle(struct step *step, struct workflow *workflow);
-void matrix_on_judged(struct step *step, const struct fact *fact);
+void matrix_on_fact(struct step *step, const struct fact *fact);
 
 /* --- phase.c ---------------------------------------------------------------------------------- */
 

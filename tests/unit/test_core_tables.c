@@ -76,7 +76,8 @@ static const struct fact *stage_fact(struct stage *stage, unsigned kind)
                                 .workflow = stage->world.workflow,
                                 .phase = stage->phase,
                                 .run = stage->run,
-                                .allocation = stage->allocation};
+                                .allocation = stage->allocation,
+                                .who = ""};
     return &stage->fact;
 }
 
@@ -253,12 +254,260 @@ static void what_happens_to_a_phase(void **state)
     text_fini(&grid);
 }
 
+/* --- After a phase ---------------------------------------------------------------------------- */
+
+static const struct column graph_columns[] = {
+    {FACT_PHASE_SUCCEEDED, "succeeded"},
+    {FACT_PHASE_LOST, "lost"},
+    {FACT_PHASE_REVIVED, "revived"},
+};
+
+/* `validate` has come to its end; `production` waits for it. */
+static void add_graph_cell(struct text *grid, enum phase_state state, const struct column *column)
+{
+    struct stage stage;
+    stage_begin(&stage);
+    struct phase *next = world_phase(&stage.world, "production");
+    bool is_lost = column->kind == FACT_PHASE_LOST;
+    stage.phase->state = is_lost ? PHASE_FAILED : PHASE_SUCCEEDED;
+    stage.run->state = RUN_ENDED;
+    next->state = state;
+    next->hold = state == PHASE_HELD ? HOLD_USER : HOLD_NONE;
+    const struct fact *fact = stage_fact(&stage, column->kind);
+    if (column->kind == FACT_PHASE_REVIVED)
+        graph_revive_after(&stage.step, stage.phase);
+    else
+        graph_on_fact(&stage.step, fact);
+    bool has_moved = next->state != state;
+    add_cell(grid, &stage, column->name, has_moved ? phase_state_name(next->state) : NULL);
+    stage_end(&stage);
+}
+
+static void what_happens_after_a_phase(void **state)
+{
+    (void)state;
+    struct text grid = {0};
+    for (unsigned i = 0; i < PHASE_STATE_COUNT; i++) {
+        text_addf(&grid, "%s:", phase_state_name((enum phase_state)i));
+        for (size_t j = 0; j < sizeof graph_columns / sizeof *graph_columns; j++)
+            add_graph_cell(&grid, (enum phase_state)i, &graph_columns[j]);
+        text_addf(&grid, "\n");
+    }
+    assert_string_equal(text_string(&grid), "blocked: succeeded: queued; lost: skipped;\n"
+                                            "queued:\n"
+                                            "active:\n"
+                                            "deciding:\n"
+                                            "held: lost: skipped;\n"
+                                            "succeeded:\n"
+                                            "failed:\n"
+                                            "cancelled:\n"
+                                            "skipped: revived: blocked;\n");
+    text_fini(&grid);
+}
+
+/* --- Matrices --------------------------------------------------------------------------------- */
+
+/* `production` has one member, which has succeeded. */
+static struct phase *stage_matrix(struct stage *stage)
+{
+    struct phase *phase = world_phase(&stage->world, "production");
+    matrix_add_member(phase_add_matrix(phase), stage->phase);
+    phase->after_count = 0;
+    stage->phase->state = PHASE_SUCCEEDED;
+    stage->run->state = RUN_ENDED;
+    stage->run->outcome = OUTCOME_SUCCEEDED;
+    stage->phase = phase;
+    return phase;
+}
+
+static void add_matrix_cell(struct text *grid, enum phase_state state, bool is_judged)
+{
+    struct stage stage;
+    stage_begin(&stage);
+    struct phase *phase = stage_matrix(&stage);
+    struct core_choice choice = {
+        .count = 1, .members = phase->members->members, .best = phase->members->members[0]};
+    phase->state = state;
+    stage.event.choice = &choice;
+    stage.event.message = "";
+    const struct fact *fact = stage_fact(&stage, EV_JUDGED);
+    if (is_judged)
+        matrix_on_fact(&stage.step, fact);
+    else
+        matrix_settle(&stage.step, stage.world.workflow);
+    bool has_moved = phase->state != state;
+    add_cell(grid, &stage, is_judged ? "judged" : "settled",
+             has_moved ? phase_state_name(phase->state) : NULL);
+    stage_end(&stage);
+}
+
+static void what_happens_to_a_matrix(void **state)
+{
+    (void)state;
+    struct text grid = {0};
+    for (unsigned i = 0; i < PHASE_STATE_COUNT; i++) {
+        text_addf(&grid, "%s:", phase_state_name((enum phase_state)i));
+        add_matrix_cell(&grid, (enum phase_state)i, true);
+        add_matrix_cell(&grid, (enum phase_state)i, false);
+        text_addf(&grid, "\n");
+    }
+    assert_string_equal(text_string(&grid), "blocked: settled: deciding;\n"
+                                            "queued:\n"
+                                            "active:\n"
+                                            "deciding: judged: succeeded;\n"
+                                            "held:\n"
+                                            "succeeded:\n"
+                                            "failed:\n"
+                                            "cancelled:\n"
+                                            "skipped:\n");
+    text_fini(&grid);
+}
+
+/* --- Commands --------------------------------------------------------------------------------- */
+
+/* A phase that has a checkpoint and no run; or a matrix whose member is that. */
+static void add_command_cell(struct text *grid, const struct phase *row, const struct phase *member,
+                             enum core_command command)
+{
+    struct stage stage;
+    stage_begin(&stage);
+    struct phase *validate = stage.phase, *phase = member ? stage_matrix(&stage) : stage.phase;
+    validate->run = NULL;
+    validate->checkpoint_path = strdup("/checkpoint");
+    if (member) {
+        validate->state = member->state;
+        validate->hold = member->hold;
+    }
+    phase->state = row->state;
+    phase->hold = row->hold;
+    stage.event.command = command;
+    const struct fact *fact = stage_fact(&stage, EV_COMMAND);
+    bool is_taken = core_command_check(phase, command, NULL) == 0;
+    command_on_fact(&stage.step, fact);
+    if (is_taken != (stage.effects.count > 0))
+        fail_msg("%s, where a phase is %s", core_command_name(command),
+                 phase_state_name(row->state));
+    bool has_moved = phase->state != row->state;
+    add_cell(grid, &stage, core_command_name(command),
+             has_moved ? phase_state_name(phase->state) : NULL);
+    stage_end(&stage);
+}
+
+static void add_command_row(struct text *grid, const struct phase *row, const struct phase *member)
+{
+    if (row->state == PHASE_HELD)
+        text_addf(grid, "held (%s):", phase_hold_name(row->hold));
+    else
+        text_addf(grid, "%s:", phase_state_name(row->state));
+    for (unsigned i = 0; i < COMMAND_COUNT; i++)
+        add_command_cell(grid, row, member, (enum core_command)i);
+    text_addf(grid, "\n");
+}
+
+static void assert_commands(const struct phase *member, const char *expected)
+{
+    struct text grid = {0};
+    for (unsigned i = 0; i < PHASE_STATE_COUNT; i++)
+        for (unsigned hold = 0; hold < HOLD_COUNT; hold++) {
+            struct phase row = {.state = (enum phase_state)i, .hold = (enum phase_hold)hold};
+            bool is_never = member && (i == PHASE_QUEUED || i == PHASE_ACTIVE);
+            if ((i == PHASE_HELD) == (hold != HOLD_NONE) && !is_never)
+                add_command_row(&grid, &row, member);
+        }
+    assert_string_equal(text_string(&grid), expected);
+    text_fini(&grid);
+}
+
+static void what_a_command_does_to_a_phase(void **state)
+{
+    (void)state;
+    assert_commands(
+        NULL, "blocked: hold: held; cancel: cancelled;\n"
+              "queued: hold: held; cancel: cancelled;\n"
+              "active: hold: held; cancel: cancelled;\n"
+              "deciding: cancel: cancelled;\n"
+              "held (user): release: queued; resume: queued; cancel: cancelled;\n"
+              "held (manual): promote: succeeded; cancel: cancelled;\n"
+              "held (gate): promote: succeeded; resume: queued; cancel: cancelled; retry: queued;\n"
+              "held (failure): resume: queued; cancel: cancelled; retry: queued;\n"
+              "held (progress): resume: queued; cancel: cancelled; retry: queued;\n"
+              "succeeded:\n"
+              "failed: resume: queued; retry: queued;\n"
+              "cancelled: resume: queued; retry: queued;\n"
+              "skipped:\n");
+}
+
+/* A command is passed on to the members that take it, or is about the matrix itself. */
+static void what_a_command_does_to_a_matrix(void **state)
+{
+    (void)state;
+    static const struct {
+        struct phase member;
+        const char *expected;
+    } rows[] = {
+        {{.state = PHASE_SUCCEEDED},
+         "blocked: cancel: cancelled;\n"
+         "deciding: cancel: cancelled;\n"
+         "held (user): release: blocked; cancel: cancelled;\n"
+         "held (manual): promote: succeeded; cancel: cancelled;\n"
+         "held (gate): promote: blocked; cancel: cancelled; retry: blocked;\n"
+         "held (failure): cancel: cancelled; retry: blocked;\n"
+         "held (progress): cancel: cancelled;\n"
+         "succeeded:\n"
+         "failed: retry: blocked;\n"
+         "cancelled: retry: blocked;\n"
+         "skipped:\n"},
+        {{.state = PHASE_BLOCKED},
+         "blocked: hold: does; cancel: cancelled;\n"
+         "deciding: cancel: cancelled;\n"
+         "held (user): release: blocked; cancel: cancelled;\n"
+         "held (manual): promote: succeeded; cancel: cancelled;\n"
+         "held (gate): promote: blocked; cancel: cancelled;\n"
+         "held (failure): cancel: cancelled;\n"
+         "held (progress): cancel: cancelled;\n"
+         "succeeded:\n"
+         "failed:\n"
+         "cancelled:\n"
+         "skipped:\n"},
+        {{.state = PHASE_HELD, .hold = HOLD_USER},
+         "blocked: release: does; resume: does; cancel: cancelled;\n"
+         "deciding: cancel: cancelled;\n"
+         "held (user): release: blocked; resume: blocked; cancel: cancelled;\n"
+         "held (manual): promote: succeeded; cancel: cancelled;\n"
+         "held (gate): promote: blocked; resume: blocked; cancel: cancelled;\n"
+         "held (failure): resume: blocked; cancel: cancelled;\n"
+         "held (progress): resume: blocked; cancel: cancelled;\n"
+         "succeeded:\n"
+         "failed: resume: blocked;\n"
+         "cancelled: resume: blocked;\n"
+         "skipped: resume: blocked;\n"},
+        {{.state = PHASE_FAILED},
+         "blocked: resume: does; cancel: cancelled; retry: does;\n"
+         "deciding: cancel: cancelled;\n"
+         "held (user): release: blocked; resume: blocked; cancel: cancelled; retry: blocked;\n"
+         "held (manual): promote: succeeded; cancel: cancelled;\n"
+         "held (gate): promote: blocked; resume: blocked; cancel: cancelled; retry: blocked;\n"
+         "held (failure): resume: blocked; cancel: cancelled; retry: blocked;\n"
+         "held (progress): resume: blocked; cancel: cancelled; retry: blocked;\n"
+         "succeeded:\n"
+         "failed: resume: blocked; retry: blocked;\n"
+         "cancelled: resume: blocked; retry: blocked;\n"
+         "skipped: resume: blocked; retry: blocked;\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_commands(&rows[i].member, rows[i].expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_happens_to_a_run),
         cmocka_unit_test(what_happens_to_an_allocation),
         cmocka_unit_test(what_happens_to_a_phase),
+        cmocka_unit_test(what_happens_after_a_phase),
+        cmocka_unit_test(what_happens_to_a_matrix),
+        cmocka_unit_test(what_a_command_does_to_a_phase),
+        cmocka_unit_test(what_a_command_does_to_a_matrix),
     };
     return cmocka_run_group_tests_name("core tables", tests, NULL, NULL);
 }
