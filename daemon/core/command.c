@@ -30,40 +30,52 @@ int core_command_parse(const char *name)
     return -1;
 }
 
-static int command_deny(const struct phase *phase, enum core_command command, const char *advice,
-                        struct error *err)
+static bool phase_runs(const struct phase *phase)
 {
-    return error_set(err, -EPERM, "cannot %s %llu/%s: it is %s%s%s%s%s", core_command_name(command),
-                     (unsigned long long)phase->workflow->id, phase->name,
-                     phase_state_name(phase->state), phase->state == PHASE_HELD ? " (" : "",
-                     phase->state == PHASE_HELD ? phase_hold_name(phase->hold) : "",
-                     phase->state == PHASE_HELD ? ")" : "", advice);
+    return phase->run && phase->run->state != RUN_ENDED;
 }
 
-static bool phase_wishes(const struct phase *phase, enum run_wish wish)
-{
-    return phase->run && phase->run->state != RUN_ENDED && phase->run->wish == wish;
-}
+/* --- Who takes it ----------------------------------------------------------------------------- */
 
-/* --- Matrices --------------------------------------------------------------------------------- */
+#define BIT(value) (1U << (value))
 
-/* Whether the command can be carried out on any member. */
-static bool matrix_takes(const struct matrix *matrix, enum core_command command)
-{
-    for (size_t i = 0; i < matrix->count; i++)
-        if (core_command_check(matrix->members[i], command, NULL) == 0)
-            return true;
-    return false;
-}
+enum {
+    ANY = UINT16_MAX,
+    NOT_FINAL = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_ACTIVE) | BIT(PHASE_DECIDING),
+};
 
-/* Likewise, and has to wait for a run to stop. */
-static bool matrix_stops(const struct matrix *matrix, enum core_command command)
+/* In which states a phase takes a command, and for what it may be held then. Of a matrix also in
+ * which states it passes the command on to the members that take it. */
+struct command_row {
+    uint16_t states, holds, passes_on;
+};
+
+static const struct command_row phase_rows[COMMAND_COUNT] = {
+    [COMMAND_PROMOTE] = {.holds = BIT(HOLD_MANUAL) | BIT(HOLD_GATE)},
+    [COMMAND_HOLD] = {.states = BIT(PHASE_BLOCKED) | BIT(PHASE_QUEUED) | BIT(PHASE_ACTIVE)},
+    [COMMAND_RELEASE] = {.holds = BIT(HOLD_USER)},
+    [COMMAND_RESUME] = {.states = BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED),
+                        .holds = ANY & ~BIT(HOLD_MANUAL)},
+    [COMMAND_CANCEL] = {.states = NOT_FINAL, .holds = ANY},
+    [COMMAND_RETRY] = {.states = BIT(PHASE_FAILED) | BIT(PHASE_CANCELLED),
+                       .holds = BIT(HOLD_GATE) | BIT(HOLD_FAILURE) | BIT(HOLD_PROGRESS)},
+};
+
+/* A matrix is held itself only where no member has to run, and a person decides about it as about a
+ * gate. Besides, it is retried where it can choose again: matrix_judges_again(). */
+static const struct command_row matrix_rows[COMMAND_COUNT] = {
+    [COMMAND_PROMOTE] = {.holds = BIT(HOLD_MANUAL) | BIT(HOLD_GATE)},
+    [COMMAND_HOLD] = {.passes_on = BIT(PHASE_BLOCKED)},
+    [COMMAND_RELEASE] = {.holds = BIT(HOLD_USER), .passes_on = BIT(PHASE_BLOCKED)},
+    [COMMAND_RESUME] = {.passes_on = ANY},
+    [COMMAND_CANCEL] = {.states = NOT_FINAL, .holds = ANY},
+    [COMMAND_RETRY] = {.passes_on = ANY},
+};
+
+static bool command_row_has(const struct command_row *row, const struct phase *phase)
 {
-    for (size_t i = 0; i < matrix->count; i++)
-        if (core_command_check(matrix->members[i], command, NULL) == 0 &&
-            core_command_stops(matrix->members[i], command))
-            return true;
-    return false;
+    return phase->state == PHASE_HELD ? row->holds & BIT(phase->hold)
+                                      : row->states & BIT(phase->state);
 }
 
 /* Whether members were stopped before their params could show anything. */
@@ -72,7 +84,7 @@ static bool matrix_was_stopped(const struct matrix *matrix)
     return matrix_count(matrix, PHASE_HELD) + matrix_count(matrix, PHASE_CANCELLED) > 0;
 }
 
-/* Whether a retry would be a new decision on the results that are there: nothing runs again. */
+/* Whether a retry makes the matrix choose again from the results that are there. Nothing runs. */
 static bool matrix_judges_again(const struct matrix *matrix)
 {
     const struct phase *phase = matrix->phase;
@@ -82,36 +94,24 @@ static bool matrix_judges_again(const struct matrix *matrix)
     return (is_asked || is_cancelled || phase->state == PHASE_FAILED) && matrix_has_results(matrix);
 }
 
-/* A matrix stands for its members. It is cancelled itself, held where nothing of it has to run, and
- * decided upon by a person like a gate. */
-static int command_check_matrix(const struct phase *phase, enum core_command command,
-                                struct error *err)
+/* Whether the command is about the matrix itself. */
+static bool matrix_takes(const struct matrix *matrix, enum core_command command)
 {
-    bool is_held = phase->state == PHASE_HELD, takes = matrix_takes(phase->members, command);
-    switch (command) {
-    case COMMAND_PROMOTE:
-        takes = is_held && (phase->hold == HOLD_MANUAL || phase->hold == HOLD_GATE);
-        break;
-    case COMMAND_CANCEL:
-        takes = !phase_state_is_final(phase->state);
-        break;
-    case COMMAND_HOLD:
-        takes = takes && phase->state == PHASE_BLOCKED;
-        break;
-    case COMMAND_RELEASE:
-        takes = is_held ? phase->hold == HOLD_USER : takes && phase->state == PHASE_BLOCKED;
-        break;
-    case COMMAND_RETRY:
-        takes = takes || matrix_judges_again(phase->members);
-        break;
-    case COMMAND_RESUME:
-    case COMMAND_COUNT:
-        break;
-    }
-    return takes ? 0 : command_deny(phase, command, "; none of its members takes that", err);
+    return command_row_has(&matrix_rows[command], matrix->phase) ||
+           (command == COMMAND_RETRY && matrix_judges_again(matrix));
 }
 
-/* Whether its matrix waits for a person who may say that this one is the best. */
+/* Whether the matrix takes the command itself, or a member does. */
+static bool matrix_stands_for(const struct matrix *matrix, enum core_command command)
+{
+    bool takes = matrix_takes(matrix, command);
+    bool passes_on = matrix_rows[command].passes_on & BIT(matrix->phase->state);
+    for (size_t i = 0; passes_on && !takes && i < matrix->count; i++)
+        takes = core_command_check(matrix->members[i], command, NULL) == 0;
+    return takes;
+}
+
+/* Whether the matrix of the member waits for a person, who may say that this member is the best. */
 static bool member_is_eligible(const struct phase *member)
 {
     const struct phase *matrix = member->matrix ? member->matrix->phase : NULL;
@@ -119,7 +119,7 @@ static bool member_is_eligible(const struct phase *member)
            matrix->state == PHASE_HELD && matrix->hold != HOLD_USER;
 }
 
-/* What a matrix has decided stands. */
+/* Whether the matrix of the member has decided, which stands. */
 static bool member_is_too_late(const struct phase *member, enum core_command command)
 {
     const struct phase *matrix = member->matrix ? member->matrix->phase : NULL;
@@ -129,77 +129,64 @@ static bool member_is_too_late(const struct phase *member, enum core_command com
             (matrix->state == PHASE_HELD && matrix->hold == HOLD_MANUAL));
 }
 
-/* --- Phases ----------------------------------------------------------------------------------- */
-
-/* What lets a phase go on that nobody has held by hand. */
-static const char *command_release_advice(const struct phase *phase)
+/* What a person can do instead, where the state of the phase is against the command. */
+static const char *command_advice(const struct phase *phase, enum core_command command)
 {
-    if (phase->state != PHASE_HELD)
-        return "; there is nothing to release";
-    return phase->hold == HOLD_GATE     ? "; promote it or retry it"
-           : phase->hold == HOLD_MANUAL ? "; promote it"
-                                        : "; retry it";
+    bool is_held = phase->state == PHASE_HELD;
+    if (command == COMMAND_PROMOTE)
+        return "; only a phase held by its gate can be promoted";
+    if (command == COMMAND_RELEASE)
+        return !is_held                     ? "; there is nothing to release"
+               : phase->hold == HOLD_GATE   ? "; promote it or retry it"
+               : phase->hold == HOLD_MANUAL ? "; promote it"
+                                            : "; retry it";
+    if (command == COMMAND_RETRY && is_held)
+        return phase->hold == HOLD_USER ? "; release it" : "; promote it or cancel it";
+    return command == COMMAND_RESUME && is_held ? "; promote it" : "";
+}
+
+/* What is against the command, to be told after the state of the phase; NULL: nothing is. */
+static const char *command_objection(const struct phase *phase, enum core_command command)
+{
+    bool has_come_to_rest = phase->state == PHASE_HELD || phase_state_is_final(phase->state);
+    enum run_wish wish = phase_runs(phase) ? phase->run->wish : WISH_NONE;
+    if (phase->members)
+        return matrix_stands_for(phase->members, command) ? NULL
+                                                          : "; none of its members takes that";
+    if (member_is_too_late(phase, command))
+        return "; its matrix has chosen without it";
+    if (command == COMMAND_RESUME && !phase->checkpoint_path && has_come_to_rest)
+        return ", without a checkpoint to go on from";
+    if (!command_row_has(&phase_rows[command], phase) &&
+        !(command == COMMAND_PROMOTE && member_is_eligible(phase)))
+        return command_advice(phase, command);
+    if (command == COMMAND_HOLD && wish != WISH_NONE)
+        return "; it is being stopped already";
+    return command == COMMAND_CANCEL && wish == WISH_CANCEL ? "; it is being cancelled already"
+                                                            : NULL;
 }
 
 int core_command_check(const struct phase *phase, enum core_command command, struct error *err)
 {
-    if (phase->members)
-        return command_check_matrix(phase, command, err);
-    if (member_is_too_late(phase, command))
-        return command_deny(phase, command, "; its matrix has chosen without it", err);
+    assert(command < COMMAND_COUNT);
+    const char *objection = command_objection(phase, command);
     bool is_held = phase->state == PHASE_HELD;
-    bool is_open = phase->state == PHASE_BLOCKED || phase->state == PHASE_QUEUED ||
-                   phase->state == PHASE_ACTIVE;
-    switch (command) {
-    case COMMAND_PROMOTE:
-        if (is_held && (phase->hold == HOLD_GATE || phase->hold == HOLD_MANUAL))
-            return 0;
-        if (member_is_eligible(phase))
-            return 0;
-        return command_deny(phase, command, "; only a phase held by its gate can be promoted", err);
-    case COMMAND_HOLD:
-        if (is_open && !phase_wishes(phase, WISH_CANCEL) && !phase_wishes(phase, WISH_HOLD))
-            return 0;
-        return command_deny(phase, command, is_open ? "; it is being stopped already" : "", err);
-    case COMMAND_RELEASE:
-        if (is_held && phase->hold == HOLD_USER)
-            return 0;
-        return command_deny(phase, command, command_release_advice(phase), err);
-    case COMMAND_RESUME:
-        if (!phase->checkpoint_path && (is_held || phase_state_is_final(phase->state)))
-            return command_deny(phase, command, ", without a checkpoint to go on from", err);
-        if (phase->state == PHASE_FAILED || phase->state == PHASE_CANCELLED ||
-            (is_held && phase->hold != HOLD_MANUAL))
-            return 0;
-        return command_deny(phase, command, is_held ? "; promote it" : "", err);
-    case COMMAND_CANCEL:
-        if (!phase_state_is_final(phase->state) && !phase_wishes(phase, WISH_CANCEL))
-            return 0;
-        return command_deny(
-            phase, command,
-            phase_state_is_final(phase->state) ? "" : "; it is being cancelled already", err);
-    case COMMAND_RETRY:
-        if (phase->state == PHASE_FAILED || phase->state == PHASE_CANCELLED ||
-            (is_held && phase->hold != HOLD_USER && phase->hold != HOLD_MANUAL))
-            return 0;
-        return command_deny(phase, command,
-                            !is_held                   ? ""
-                            : phase->hold == HOLD_USER ? "; release it"
-                                                       : "; promote it or cancel it",
-                            err);
-    case COMMAND_COUNT:
-        break;
-    }
-    assert(false && "a command of the table");
-    return -EINVAL;
+    if (!objection)
+        return 0;
+    return error_set(err, -EPERM, "cannot %s %llu/%s: it is %s%s%s%s%s", core_command_name(command),
+                     (unsigned long long)phase->workflow->id, phase->name,
+                     phase_state_name(phase->state), is_held ? " (" : "",
+                     is_held ? phase_hold_name(phase->hold) : "", is_held ? ")" : "", objection);
 }
 
 bool core_command_stops(const struct phase *phase, enum core_command command)
 {
-    if (phase->members)
-        return matrix_stops(phase->members, command);
-    return (command == COMMAND_HOLD || command == COMMAND_CANCEL) && phase->run &&
-           phase->run->state != RUN_ENDED;
+    const struct matrix *matrix = phase->members;
+    for (size_t i = 0; matrix && i < matrix->count; i++)
+        if (core_command_check(matrix->members[i], command, NULL) == 0 &&
+            core_command_stops(matrix->members[i], command))
+            return true;
+    return (command == COMMAND_HOLD || command == COMMAND_CANCEL) && phase_runs(phase);
 }
 
 bool core_command_judges(const struct phase *phase, enum core_command command)
@@ -209,16 +196,6 @@ bool core_command_judges(const struct phase *phase, enum core_command command)
 }
 
 /* --- Carrying out ----------------------------------------------------------------------------- */
-
-static const char *command_who(const struct core_event *event)
-{
-    return event->message && *event->message ? event->message : "a person";
-}
-
-static void command_by(char text[REASON_MAX], const char *verb, const struct core_event *event)
-{
-    (void)snprintf(text, REASON_MAX, "%s by %.100s", verb, command_who(event));
-}
 
 /* A member runs again, so that its matrix waits for it again. */
 static void matrix_revive(struct step *step, struct matrix *matrix, const char *reason)
@@ -232,6 +209,15 @@ static void command_choose(struct phase *phase, const char *path, int64_t at)
 {
     phase_choose_checkpoint(phase, path, at);
     phase->is_chosen = path[0] != '\0';
+}
+
+/* The phase begins, if all that it waits for is there. */
+static void command_release(struct step *step, struct phase *phase, const char *reason)
+{
+    if (phase_is_ready(phase))
+        phase_start(step, phase, reason);
+    else
+        phase_move(step, phase, PHASE_BLOCKED, reason);
 }
 
 /* From the checkpoint that was chosen. Else from the newest one, but from the start where a gate
@@ -251,107 +237,96 @@ static void command_retry(struct step *step, struct phase *phase, const char *re
     bool was_final = phase_state_is_final(phase->state);
     if (phase->matrix)
         matrix_revive(step, phase->matrix, reason);
-    if (phase_is_ready(phase))
-        phase_start(step, phase, reason);
-    else
-        phase_move(step, phase, PHASE_BLOCKED, reason);
+    command_release(step, phase, reason);
     if (was_final)
         graph_revive_after(step, phase);
 }
 
+static const char *command_who(const struct core_event *event)
+{
+    return event->message && *event->message ? event->message : "a person";
+}
+
 /* A matrix whose `where` left none chooses without it, and a person may choose themselves: both are
  * decisions like others, and judged. */
-static void command_promote(struct step *step, struct phase *phase, const char *who)
+static void command_promote(struct step *step, struct phase *phase, const char *reason)
 {
     bool is_choice = phase->matrix && phase->state == PHASE_SUCCEEDED;
     bool is_gate = phase->hold == HOLD_GATE;
     struct matrix *matrix = is_choice ? phase->matrix : phase->members;
-    char reason[REASON_MAX];
     if (!is_choice && !(matrix && is_gate)) {
         phase->is_overridden = is_gate;
-        (void)snprintf(reason, sizeof reason, "promoted by %.200s", who);
-        phase_succeed(step, phase, reason, who);
+        phase_succeed(step, phase, reason, command_who(step->event));
         return;
     }
-    (void)snprintf(reason, sizeof reason, "%.100s promoted by %.100s", phase->name, who);
+    char text[REASON_MAX];
+    (void)snprintf(text, sizeof text, "%.100s %.120s", phase->name, reason);
     matrix->best = is_choice ? phase : NULL;
     matrix->phase->is_overridden = true;
-    matrix_revive(step, matrix, reason); /* and is settled after this event */
+    matrix_revive(step, matrix, text); /* and is settled after this event */
 }
 
-static void command_stop(struct step *step, struct phase *phase, enum core_command command,
-                         const char *reason)
+static void command_hold(struct step *step, struct phase *phase, const char *reason)
 {
-    bool is_hold = command == COMMAND_HOLD;
-    if (core_command_stops(phase, command)) {
-        run_stop(step, phase->run, is_hold ? WISH_HOLD : WISH_CANCEL, reason);
-    } else if (is_hold) {
+    if (phase_runs(phase))
+        run_stop(step, phase->run, WISH_HOLD, reason);
+    else
         phase_move_held(step, phase, HOLD_USER, reason);
-    } else {
-        phase_cancel(step, phase, reason);
-    }
 }
 
-static void command_carry_out(struct step *step, struct phase *phase);
-
-/* Carries the event's command out on the members that it is meant for: a retry runs those again
- * that were stopped; those that failed only where nothing else is to be done. False: it is about
- * the matrix itself, too. */
-static bool matrix_command(struct step *step, struct matrix *matrix)
+static void command_cancel(struct step *step, struct phase *phase, const char *reason)
 {
-    enum core_command command = step->event->command;
-    bool was_held = matrix->phase->state == PHASE_HELD;
-    bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
-    if (command == COMMAND_PROMOTE || (command == COMMAND_RETRY && matrix_judges_again(matrix)))
-        return false;
-    bool spares_failed = is_retry && matrix_was_stopped(matrix);
-    for (size_t i = 0; i < matrix->count; i++)
-        if (!spares_failed || matrix->members[i]->state != PHASE_FAILED)
-            command_carry_out(step, matrix->members[i]);
-    return command != COMMAND_CANCEL && !(command == COMMAND_RELEASE && was_held);
+    if (phase_runs(phase))
+        run_stop(step, phase->run, WISH_CANCEL, reason);
+    else
+        phase_cancel(step, phase, reason);
 }
 
 static void command_carry_out(struct step *step, struct phase *phase)
 {
+    static const struct {
+        const char *verb;
+        void (*carry_out)(struct step *step, struct phase *phase, const char *reason);
+    } rows[COMMAND_COUNT] = {
+        [COMMAND_PROMOTE] = {"promoted", command_promote},
+        [COMMAND_HOLD] = {"held", command_hold},
+        [COMMAND_RELEASE] = {"released", command_release},
+        [COMMAND_RESUME] = {"resumed", command_retry},
+        [COMMAND_CANCEL] = {"cancelled", command_cancel},
+        [COMMAND_RETRY] = {"retried", command_retry},
+    };
     const struct core_event *event = step->event;
-    char text[REASON_MAX];
-    if (core_command_check(phase, event->command, NULL) < 0)
-        return; /* it changed since the asker was told that it can be */
-    if (phase->members && matrix_command(step, phase->members))
-        return;
-    switch (event->command) {
-    case COMMAND_PROMOTE:
-        command_promote(step, phase, command_who(event));
-        break;
-    case COMMAND_HOLD:
-        command_by(text, "held", event);
-        command_stop(step, phase, event->command, text);
-        break;
-    case COMMAND_CANCEL:
-        command_by(text, "cancelled", event);
-        command_stop(step, phase, event->command, text);
-        break;
-    case COMMAND_RELEASE:
-        command_by(text, "released", event);
-        if (phase_is_ready(phase))
-            phase_start(step, phase, text);
-        else
-            phase_move(step, phase, PHASE_BLOCKED, text);
-        break;
-    case COMMAND_RESUME:
-        command_by(text, "resumed", event);
-        command_retry(step, phase, text);
-        break;
-    case COMMAND_RETRY:
-        command_by(text, "retried", event);
-        command_retry(step, phase, text);
-        break;
-    case COMMAND_COUNT:
-        assert(false && "a command of the table");
+    char reason[REASON_MAX];
+    (void)snprintf(reason, sizeof reason, "%s by %.100s", rows[event->command].verb,
+                   command_who(event));
+    rows[event->command].carry_out(step, phase, reason);
+}
+
+/* The members carry the command out that it is meant for: a retry runs those again that were
+ * stopped, and those that failed only if no member was stopped. */
+static void matrix_pass_on_command(struct step *step, struct matrix *matrix)
+{
+    enum core_command command = step->event->command;
+    bool is_retry = command == COMMAND_RETRY || command == COMMAND_RESUME;
+    bool spares_failed = is_retry && matrix_was_stopped(matrix);
+    for (size_t i = 0; i < matrix->count; i++) {
+        struct phase *member = matrix->members[i];
+        if (!(spares_failed && member->state == PHASE_FAILED) &&
+            core_command_check(member, command, NULL) == 0)
+            command_carry_out(step, member);
     }
 }
 
 void command_on_fact(struct step *step, const struct fact *fact)
 {
-    command_carry_out(step, fact->phase);
+    struct phase *phase = fact->phase;
+    enum core_command command = step->event->command;
+    if (core_command_check(phase, command, NULL) < 0)
+        return; /* it changed since the asker was told that it can be */
+    bool is_own = !phase->members || matrix_takes(phase->members, command);
+    bool is_decision = command == COMMAND_PROMOTE || core_command_judges(phase, command);
+    if (phase->members && !is_decision)
+        matrix_pass_on_command(step, phase->members);
+    if (is_own)
+        command_carry_out(step, phase);
 }

@@ -46,7 +46,7 @@ a blocked member is forgotten|matrix.c|    while ((next = matrix_next(matrix)))\
 those that go on to the next rung do not run again|matrix.c|            phase_move(step, member, PHASE_BLOCKED, reason);|            (void)reason;
 results of an earlier rung are chosen from|matrix.c| \&\&\n            matrix->members[i]->rung == matrix->phase->rung)|)
 what an earlier rung has left is lost by a retry|command.c| \&\& phase->run->rung == phase->rung;|;
-a matrix that is judged again does not decide|command.c|    if (phase->members \&\& matrix_command(step, phase->members))\n        return;|    if (phase->members) {\n        (void)matrix_command(step, phase->members);\n        return;\n    }
+a matrix that is judged again does not decide|command.c|    if (is_own)|    if (!phase->members)
 a job that came back is left alone|allocation.c|    (void)step_do_job(step, FX_CANCEL_JOB, workflow, allocation);\n}\n\n/* --- The table|}\n\n/* --- The table
 a job that came back is cancelled though its run goes on|allocation.c|    if (!allocation_is_idle(workflow, allocation)) {\n        allocation_revive|    if (0) {\n        allocation_revive
 a run that ends without a word of its worker gets no tombstone|run.c|        (void)step_do(step, FX_SEAL, run); /* at once */|        (void)0;
