@@ -3,11 +3,13 @@
 
 #include "daemon/admission/admission.h"
 #include "daemon/notify/notify.h"
+#include "daemon/outlook/outlook.h"
 
 #include <stddef.h>
 
 const struct room *const daemon_rooms[] = {
     &admission_room, /* may it be submitted now */
+    &outlook_room,   /* what would become of a workflow */
     &notify_room,    /* tells people */
     NULL,
 };

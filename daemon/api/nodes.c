@@ -2,6 +2,7 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
+#include "daemon/outlook/outlook.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/survey.h"
 #include "daemon/store/answers.h"
@@ -141,7 +142,7 @@ static void node_add(struct api *api, struct node_item *item)
     struct node_call *naming = xcalloc(1, sizeof *naming);
     *naming = (struct node_call){.next = api->naming, .api = api, .item = item};
     api->naming = naming;
-    if (loop_survey(api->config.loop, NULL, 0, node_surveyed, naming, NULL) < 0)
+    if (outlook_survey(api->config.loop, NULL, 0, node_surveyed, naming, NULL) < 0)
         node_surveyed(naming, NULL);
 }
 

@@ -1,7 +1,7 @@
 /* POST /v1/plan: says what would happen to a submission. Nothing is recorded. */
 #include "daemon/api/inside.h"
 
-#include "daemon/loop/forecast.h"
+#include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -76,7 +76,7 @@ static void plan_ask(struct call *call, json_t *body, json_t *resolved, json_t *
         .warnings = json_incref(warnings),
     };
     call->api->planning = plan;
-    if (forecast_ask(call->api->config.loop, resolved, &launch, plan_done, plan, &err) < 0) {
+    if (outlook_ask(call->api->config.loop, resolved, &launch, plan_done, plan, &err) < 0) {
         call_fail(call->request, NULL, &err);
         plan_free(plan);
     }

@@ -4,8 +4,8 @@
 #include "daemon/api/inside.h"
 
 #include "daemon/loop/loop.h"
-#include "daemon/loop/model_of.h"
 #include "daemon/loop/reuse.h"
+#include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -277,7 +277,7 @@ static int make_item(struct submit_batch *batch, size_t index, struct submit_ite
     json_t *resolved = resolve(batch, body, warnings);
     int status = resolved ? check_copy(body, resolved, err) : 0;
     if (resolved && status == 0)
-        status = model_of_workflow(resolved, &workflow, err);
+        status = outlook_model(resolved, &workflow, err);
     if (resolved && status == 0 && (status = complete(batch, body, resolved, workflow, err)) < 0)
         workflow_free(workflow);
     if (!resolved || status < 0) {

@@ -362,8 +362,6 @@ static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)
     crash_point(name, CRASH_BEFORE);
     int carried = carriers[duty->effect.kind](loop, duty);
     crash_point(name, CRASH_AFTER);
-    if (carried == CARRIED_REQUEST)
-        loop->requests++;
     outbox_begin(&loop->outbox, duty, carried == CARRIED_REQUEST ? DUTY_UNDER_WAY : DUTY_STANDING);
     if (carried >= CARRIED_LATER_MS)
         outbox_retry(&loop->outbox, duty, now_ms + carried - CARRIED_LATER_MS);
@@ -379,7 +377,19 @@ void effects_run(struct loop *loop)
         return;
     while ((duty = outbox_due(&loop->outbox, OUTBOX_OWN, now_ms)))
         carry(loop, duty, now_ms);
-    while (loop->requests < CLUSTER_REQUESTS_MAX - REQUESTS_KEPT &&
+    while (cluster_has_room(loop->cluster) &&
            (duty = outbox_due(&loop->outbox, OUTBOX_CLUSTER, now_ms)))
         carry(loop, duty, now_ms);
+}
+
+/* --- For rooms -------------------------------------------------------------------------------- */
+
+enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id)
+{
+    const struct duty *duty = outbox_find(&loop->outbox, kind, id);
+    if (!duty)
+        return EFFECT_NONE;
+    if (duty->state == DUTY_WAITING)
+        return duty->due_ms <= loop_now_ms() ? EFFECT_DUE : EFFECT_WAITING;
+    return duty->state == DUTY_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
 }

@@ -19,7 +19,6 @@ enum {
     FOLDER_RETRY_MS = 1000,
     OUTCOME_RETRY_MS = 5000,  /* all journals of the run are read again */
     DUE_LAST_MS = 300 * 1000, /* no effect but a submission is due later than that */
-    REQUESTS_KEPT = 8,        /* of the cluster's room: for polls */
     RESULTS_DELAY_MS = 5,
     UNHEARD_LOOK_MS = 10 * 1000,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */
@@ -48,7 +47,6 @@ struct loop {
     bool is_fenced; /* another daemon serves the record: nothing is done any more */
 
     struct outbox outbox;
-    unsigned requests;  /* with the cluster */
     int64_t results_ms; /* when the results that wait are taken; INT64_MAX: none wait */
     struct map runs;    /* by id: struct run */
     struct map jobs;    /* by the head of the token: struct allocation */
@@ -57,8 +55,6 @@ struct loop {
     struct workflow **finals;
     size_t final_count, final_capacity;
     struct poller poller;
-    struct map surveys; /* by key: who waits for them */
-    uint64_t survey_last;
     struct failures failures;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
@@ -86,6 +82,7 @@ struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
 /* --- rooms.c ---------------------------------------------------------------------------------- */
 
 void rooms_open(struct loop *loop);
+bool rooms_answer(struct loop *loop, const struct cluster_result *result);
 void rooms_close(struct loop *loop);
 void rooms_free(struct loop *loop);
 
@@ -105,17 +102,9 @@ void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Carries out what is due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
 
-/* --- survey.c --------------------------------------------------------------------------------- */
-
-void survey_take(struct loop *loop, const struct cluster_result *result);
-/* At the end: tells those who wait that there will be no answer. */
-void survey_forget_all(struct loop *loop);
-
 /* --- results.c -------------------------------------------------------------------------------- */
 
 void results_take(struct loop *loop);
-/* Notes, and logs where it is news, whether Slurm answers. */
-void results_note_answer(struct loop *loop, const struct cluster_result *result);
 /* Begins a poll when one is due; returns when the next one is. */
 int64_t results_poll(struct loop *loop, int64_t now_ms);
 

@@ -16,15 +16,11 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/loop.c daemon/loop/loop.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
 	daemon/loop/outbox.c daemon/loop/outbox.h \
-	daemon/loop/model_of.c daemon/loop/model_of.h \
 	daemon/loop/owner.c \
 	daemon/loop/posthumous.c daemon/loop/posthumous.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/replan.c daemon/loop/replan.h \
 	daemon/loop/matrix.c daemon/loop/matrix.h \
-	daemon/loop/fit.c daemon/loop/fit.h \
-	daemon/loop/forecast.c daemon/loop/forecast.h \
-	daemon/loop/estimate.c daemon/loop/estimate.h \
 	daemon/loop/evidence.c daemon/loop/evidence.h \
 	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
@@ -34,5 +30,4 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/resume.c daemon/loop/resume.h \
 	daemon/loop/search.c daemon/loop/search.h \
 	daemon/loop/job_order.c daemon/loop/job_order.h \
-	daemon/loop/survey.c \
 	daemon/loop/unheard.c daemon/loop/unheard.h

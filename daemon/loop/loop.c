@@ -444,7 +444,6 @@ static void loop_free(struct loop *loop)
     rooms_free(loop);
     while (map_any(&loop->notes, &run))
         notes_forget(loop, run);
-    map_fini(&loop->surveys);
     posts_free(&loop->queue);
     posts_free(&loop->batch);
     core_effects_fini(&loop->effects);
@@ -529,21 +528,10 @@ void loop_close(struct loop *loop, void (*closed)(void *arg), void *arg)
     loop->closed = closed;
     loop->closed_arg = arg;
     rooms_close(loop);
-    survey_forget_all(loop);
     uv_close((uv_handle_t *)&loop->wake, on_closed);
     uv_close((uv_handle_t *)&loop->prepare, on_closed);
     uv_close((uv_handle_t *)&loop->check, on_closed);
     uv_close((uv_handle_t *)&loop->alarm, on_closed);
-}
-
-enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id)
-{
-    const struct duty *duty = outbox_find(&loop->outbox, kind, id);
-    if (!duty)
-        return EFFECT_NONE;
-    if (duty->state == DUTY_WAITING)
-        return duty->due_ms <= loop_now_ms() ? EFFECT_DUE : EFFECT_WAITING;
-    return duty->state == DUTY_UNDER_WAY ? EFFECT_UNDER_WAY : EFFECT_STANDING;
 }
 
 /* --- Asking ----------------------------------------------------------------------------------- */
@@ -551,6 +539,11 @@ enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kin
 void loop_listen(struct loop *loop, const struct loop_listener *listener)
 {
     loop->listener = *listener;
+}
+
+struct cluster *loop_cluster(const struct loop *loop)
+{
+    return loop->cluster;
 }
 
 const struct loop_config *loop_config(const struct loop *loop)

@@ -24,6 +24,7 @@
 #define PHASED_DAEMON_LOOP_LOOP_H
 
 #include "daemon/core/core.h"
+#include "daemon/slurm/cluster.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,9 +33,6 @@
 
 #include <uv.h>
 
-struct cluster;
-struct cluster_description;
-struct cluster_result;
 struct error;
 struct home;
 struct loop;
@@ -94,6 +92,8 @@ struct room {
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
     void (*look)(void *state);
+    /* Takes what the cluster answers to a request of this kind. */
+    void (*answer[CLUSTER_KIND_COUNT])(void *state, const struct cluster_result *result);
     /* The loop closes. What the room waits for ends now; free() comes after the last
      * loop_release(). */
     void (*close)(void *state);
@@ -144,6 +144,7 @@ void loop_warn(struct loop *loop, const struct run *run, const char *format, ...
 /* --- Asking ----------------------------------------------------------------------------------- */
 
 int64_t loop_now_ms(void);
+struct cluster *loop_cluster(const struct loop *loop); /* NULL before the start */
 const struct loop_config *loop_config(const struct loop *loop);
 struct core *loop_core(const struct loop *loop);
 struct store *loop_store(const struct loop *loop);
@@ -167,19 +168,13 @@ struct loop_command loop_command(const struct loop *loop, uint64_t run_id, unsig
 /* As doc/protocol.md has it; a new reference. */
 json_t *loop_command_json(const struct loop *loop, const struct loop_command *command);
 
-/* Told once, in a turn: the answer, borrowed; NULL: the loop was closed before there was one. */
-typedef void loop_surveyed(void *arg, const struct cluster_result *result);
-/* Asks the cluster what it is and when these jobs (at most SURVEY_FORECASTS_MAX) would start.
- * -EBUSY: too much is asked already; -EINVAL: one of them cannot be submitted anywhere. Then `done`
- * is not called. */
-int loop_survey(struct loop *loop, const struct cluster_description *const *descriptions,
-                size_t count, loop_surveyed *done, void *arg, struct error *err);
-
 struct loop_cluster_status {
     char name[64]; /* empty until Slurm has answered */
     bool is_answering;
     char message[256];
 };
 const struct loop_cluster_status *loop_cluster_status(const struct loop *loop);
+/* Notes, and logs where it is news, whether Slurm answers; for who did not wait any longer. */
+void loop_note_answer(struct loop *loop, const struct cluster_result *result);
 
 #endif

@@ -2,7 +2,7 @@
 #include "daemon/loop/replan.h"
 
 #include "daemon/core/model.h"
-#include "daemon/loop/model_of.h"
+#include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"
@@ -69,7 +69,7 @@ int replan(const struct store_source *source, const struct workflow *workflow,
     int status = resolve(source, &resolved, err);
     if (status < 0)
         return status;
-    status = model_of_workflow(resolved, &plan, err);
+    status = outlook_model(resolved, &plan, err);
     if (status == 0 && plan->phase_count != workflow->phase_count) {
         workflow_free(plan);
         status = error_set(err, -EINVAL, "the workflow is read as another one now");

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void results_note_answer(struct loop *loop, const struct cluster_result *result)
+void loop_note_answer(struct loop *loop, const struct cluster_result *result)
 {
     struct loop_cluster_status *status = &loop->poller.status;
     bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
@@ -270,16 +270,13 @@ void results_take(struct loop *loop)
 {
     struct cluster_result result;
     while (cluster_take(loop->cluster, &result)) {
-        results_note_answer(loop, &result);
-        if (result.kind == CLUSTER_POLL) {
+        loop_note_answer(loop, &result);
+        if (rooms_answer(loop, &result))
+            ;
+        else if (result.kind == CLUSTER_POLL)
             take_poll(loop, &result);
-        } else if (result.kind == CLUSTER_SURVEY) {
-            loop->requests--;
-            survey_take(loop, &result);
-        } else {
-            loop->requests--;
+        else
             take_answer(loop, &result);
-        }
         cluster_result_fini(&result);
     }
 }

@@ -60,6 +60,18 @@ void rooms_open(struct loop *loop)
     }
 }
 
+bool rooms_answer(struct loop *loop, const struct cluster_result *result)
+{
+    for (size_t i = 0; i < loop->place_count; i++) {
+        const struct loop_place *place = &loop->places[i];
+        if (place->room->answer[result->kind]) {
+            place->room->answer[result->kind](place->state, result);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     const struct loop_place *place = handle->data;

@@ -25,32 +25,41 @@ static const struct {
 #undef X
 };
 
+/* `status` is that of a request. */
+static int counted(struct cluster *cluster, int status)
+{
+    cluster->requests += status == 0;
+    return status;
+}
+
 int cluster_submit(struct cluster *cluster, uint64_t key,
                    const struct cluster_description *description, struct error *err)
 {
-    return cluster->operations->submit(cluster, key, description, err);
+    return counted(cluster, cluster->operations->submit(cluster, key, description, err));
 }
 
 int cluster_lookup(struct cluster *cluster, uint64_t key, const char *token, struct error *err)
 {
-    return cluster->operations->lookup(cluster, key, token, err);
+    return counted(cluster, cluster->operations->lookup(cluster, key, token, err));
 }
 
 int cluster_poll(struct cluster *cluster, uint64_t key, struct error *err)
 {
-    return cluster->operations->poll(cluster, key, err);
+    return counted(cluster, cluster->operations->poll(cluster, key, err));
 }
 
 int cluster_cancel(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                    int signal, struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, token, signal, err);
+    return counted(cluster, cluster->operations->change(cluster, key, CLUSTER_CANCEL, job_id, token,
+                                                        signal, err));
 }
 
 int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const char *token,
                   int64_t time, struct error *err)
 {
-    return cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, token, time, err);
+    return counted(cluster, cluster->operations->change(cluster, key, CLUSTER_BEGIN, job_id, token,
+                                                        time, err));
 }
 
 int cluster_survey(struct cluster *cluster, uint64_t key,
@@ -58,12 +67,19 @@ int cluster_survey(struct cluster *cluster, uint64_t key,
                    struct error *err)
 {
     assert(count <= SURVEY_FORECASTS_MAX);
-    return cluster->operations->survey(cluster, key, descriptions, count, err);
+    return counted(cluster, cluster->operations->survey(cluster, key, descriptions, count, err));
+}
+
+bool cluster_has_room(const struct cluster *cluster)
+{
+    return cluster->requests + CLUSTER_KIND_COUNT < CLUSTER_REQUESTS_MAX;
 }
 
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result)
 {
-    return cluster->operations->take(cluster, ret_result);
+    bool is_taken = cluster->operations->take(cluster, ret_result);
+    cluster->requests -= is_taken;
+    return is_taken;
 }
 
 void cluster_result_fini(struct cluster_result *result)

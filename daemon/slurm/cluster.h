@@ -48,6 +48,7 @@ enum cluster_kind {
     CLUSTER_KINDS(X)
 #undef X
 };
+enum { CLUSTER_KIND_COUNT = CLUSTER_SURVEY + 1 };
 
 enum cluster_outcome {
     CLUSTER_DONE,
@@ -162,6 +163,7 @@ struct cluster_result {
 
 struct cluster {
     const struct cluster_operations *operations;
+    unsigned requests; /* whose results are not taken */
 };
 
 /* The operations of an implementation. Callers use the functions below. */
@@ -206,6 +208,9 @@ int cluster_begin(struct cluster *cluster, uint64_t key, uint32_t job_id, const 
 int cluster_survey(struct cluster *cluster, uint64_t key,
                    const struct cluster_description *const *descriptions, size_t count,
                    struct error *err);
+
+/* Whether another request would be accepted, and one of every kind after it. */
+bool cluster_has_room(const struct cluster *cluster);
 
 /* Takes the oldest waiting result; false: no result waits. */
 bool cluster_take(struct cluster *cluster, struct cluster_result *ret_result);

@@ -2,8 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/core/model.h"
-#include "daemon/loop/estimate.h"
-#include "daemon/loop/fit.h"
+#include "daemon/outlook/fit.h"
 #include "daemon/slurm/survey.h"
 #include "lib/text.h"
 

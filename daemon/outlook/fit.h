@@ -1,6 +1,9 @@
-/* Whether a phase fits the cluster, and what there may harm it. Pure. */
-#ifndef PHASED_DAEMON_LOOP_FIT_H
-#define PHASED_DAEMON_LOOP_FIT_H
+/* Whether a phase fits the cluster, what there may harm it, and whether it may cost more than it
+ * should. Pure. */
+#ifndef PHASED_DAEMON_OUTLOOK_FIT_H
+#define PHASED_DAEMON_OUTLOOK_FIT_H
+
+#include "lib/amount.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -20,5 +23,18 @@ json_t *fit_judge(const struct cluster_survey *survey, const struct phase *phase
  * drained: Slurm takes its job, and names no start. */
 bool fit_waits(const struct cluster_survey *survey, const struct phase *phase,
                const char *gpu_type);
+
+/* What a phase or a workflow would take. */
+struct estimate {
+    double amounts[AMOUNT_COUNT]; /* NaN: not known */
+    bool is_measured;             /* by similar runs; else at most, as `time` has it */
+};
+
+/* Adds what is above the budget to the list of dangers. */
+void estimate_judge_budget(const struct estimate *estimate, const json_t *budget, json_t *dangers);
+
+/* Adds what is known to be otherwise than expected: similar runs took more, or `time` is less. */
+void estimate_judge_expected(const struct estimate *estimate, const json_t *expect,
+                             json_t *dangers);
 
 #endif

@@ -1,5 +1,5 @@
 /* What the core must know of each phase. */
-#include "daemon/loop/model_of.h"
+#include "daemon/outlook/outlook.h"
 
 #include "daemon/core/model.h"
 #include "lib/error.h"
@@ -194,7 +194,7 @@ static int model_of_check_choice(const struct phase *phase, struct error *err)
     return 0;
 }
 
-int model_of_workflow(const json_t *resolved, struct workflow **ret_workflow, struct error *err)
+int outlook_model(const json_t *resolved, struct workflow **ret_workflow, struct error *err)
 {
     const json_t *phases = json_object_get(resolved, "phases");
     const char *name = json_string_value(json_object_get(resolved, "name"));

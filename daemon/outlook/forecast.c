@@ -1,15 +1,12 @@
 /* Asks the cluster about the jobs that a workflow would have, and puts its answer, the judgement
  * and the record of similar phases together. */
-#include "daemon/loop/forecast.h"
-
 #include "daemon/admission/admission.h"
 #include "daemon/core/model.h"
-#include "daemon/loop/estimate.h"
-#include "daemon/loop/fit.h"
 #include "daemon/loop/folder.h"
-#include "daemon/loop/inside.h"
 #include "daemon/loop/job_order.h"
-#include "daemon/loop/model_of.h"
+#include "daemon/loop/loop.h"
+#include "daemon/outlook/fit.h"
+#include "daemon/outlook/outlook.h"
 #include "daemon/slurm/cluster.h"
 #include "daemon/slurm/survey.h"
 #include "daemon/store/cost.h"
@@ -40,7 +37,7 @@ struct forecast {
     size_t shape_count;
     char *excluded;
     double *ends_s; /* of each phase, from the start of the first, without the queue */
-    forecast_done *done;
+    outlook_done *done;
     void *arg;
 };
 
@@ -131,8 +128,8 @@ static struct forecast_cost cost_of(const struct forecast *forecast, const struc
     unsigned parts = phase_parts(phase); /* of one job, of which each member has its part */
     struct error err;
     double mean_s;
-    if (store_similar(forecast->loop->config.store, forecast->resolved, phase, &cost.similar,
-                      &mean_s, &err) < 0)
+    if (store_similar(loop_store(forecast->loop), forecast->resolved, phase, &cost.similar, &mean_s,
+                      &err) < 0)
         cost.similar = 0; /* a record that cannot be read is told of elsewhere */
     if (cost.similar && isfinite(mean_s))
         cost.seconds = mean_s;
@@ -399,7 +396,7 @@ static void order_init(struct job_order *order, const struct forecast *forecast,
     struct run run = {.phase = &forecast->workflow->phases[phase->index]};
     struct store_launch own = *launch;
     own.spec = json_array_get(json_object_get(forecast->resolved, "phases"), phase->index);
-    job_order_init(order, &run, job, &folder, &own, forecast->loop->config.worker,
+    job_order_init(order, &run, job, &folder, &own, loop_config(forecast->loop)->worker,
                    forecast->excluded);
 }
 
@@ -417,18 +414,18 @@ static int forecast_survey(struct forecast *forecast, const struct store_launch 
         order_init(&orders[i], forecast, shape->phase, &jobs[i], launch);
         descriptions[i] = &orders[i].description;
     }
-    int status = loop_survey(forecast->loop, descriptions, forecast->shape_count, forecast_surveyed,
-                             forecast, err);
+    int status = outlook_survey(forecast->loop, descriptions, forecast->shape_count,
+                                forecast_surveyed, forecast, err);
     for (size_t i = 0; i < forecast->shape_count; i++)
         job_order_fini(&orders[i]);
     return status;
 }
 
-int forecast_ask(struct loop *loop, json_t *resolved, const struct store_launch *launch,
-                 forecast_done *done, void *arg, struct error *err)
+int outlook_ask(struct loop *loop, json_t *resolved, const struct store_launch *launch,
+                outlook_done *done, void *arg, struct error *err)
 {
     struct workflow *workflow;
-    int status = model_of_workflow(resolved, &workflow, err);
+    int status = outlook_model(resolved, &workflow, err);
     if (status < 0)
         return status;
     struct forecast *forecast = xcalloc(1, sizeof *forecast);
@@ -445,7 +442,7 @@ int forecast_ask(struct loop *loop, json_t *resolved, const struct store_launch 
         if (has_job(phase))
             add_shapes(forecast, phase);
     }
-    status = store_nodes_excluded(loop->config.store, loop_now_ms(), &forecast->excluded, err);
+    status = store_nodes_excluded(loop_store(loop), loop_now_ms(), &forecast->excluded, err);
     if (status == 0)
         status = forecast_survey(forecast, launch, err);
     if (status < 0)

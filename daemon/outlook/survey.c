@@ -1,0 +1,119 @@
+/* Asking the cluster what it is, for somebody who waits. */
+#include "daemon/loop/loop.h"
+#include "daemon/outlook/outlook.h"
+#include "daemon/slurm/cluster.h"
+#include "lib/error.h"
+#include "lib/map.h"
+#include "lib/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A person waits: a controller that hangs is told of instead. */
+enum { SURVEY_PATIENCE_MS = 8000 };
+
+struct outlook {
+    struct loop *loop;
+    struct map askers; /* by key: who waits */
+    uint64_t last_key;
+};
+
+struct survey_asker {
+    struct outlook *outlook;
+    uint64_t key;
+    outlook_surveyed *done;
+    void *arg;
+    uv_timer_t patience;
+};
+
+static void survey_on_closed(uv_handle_t *handle)
+{
+    struct survey_asker *asker = handle->data;
+    struct loop *loop = asker->outlook->loop;
+    free(asker);
+    loop_release(loop);
+}
+
+/* Answers whoever has asked, unless that was done. */
+static void survey_answer(struct outlook *outlook, uint64_t key,
+                          const struct cluster_result *result)
+{
+    struct survey_asker *asker = map_remove(&outlook->askers, key);
+    if (!asker)
+        return;
+    asker->done(asker->arg, result);
+    uv_close((uv_handle_t *)&asker->patience, survey_on_closed);
+}
+
+static void survey_on_impatience(uv_timer_t *timer)
+{
+    const struct survey_asker *asker = timer->data;
+    struct cluster_result result = {
+        .outcome = CLUSTER_UNREACHABLE,
+        .message = "it has not answered for 8 s",
+    };
+    loop_note_answer(asker->outlook->loop,
+                     &result); /* `phasectl daemon status` must not say otherwise */
+    (void)snprintf(result.message, sizeof result.message,
+                   "it has not answered for 8 s; `phasectl daemon status` says when it does");
+    survey_answer(asker->outlook, asker->key, &result);
+}
+
+int outlook_survey(struct loop *loop, const struct cluster_description *const *descriptions,
+                   size_t count, outlook_surveyed *done, void *arg, struct error *err)
+{
+    struct outlook *outlook = loop_room(loop, &outlook_room);
+    struct cluster *cluster = loop_cluster(loop);
+    if (!cluster || !cluster_has_room(cluster))
+        return error_set(err, -EBUSY, "could not ask Slurm: too much waits for it");
+    int status = cluster_survey(cluster, outlook->last_key + 1, descriptions, count, err);
+    if (status < 0)
+        return status;
+    struct survey_asker *asker = xcalloc(1, sizeof *asker);
+    *asker = (struct survey_asker){
+        .outlook = outlook, .key = ++outlook->last_key, .done = done, .arg = arg};
+    map_put(&outlook->askers, asker->key, asker);
+    loop_hold(loop);
+    asker->patience.data = asker;
+    (void)uv_timer_init(loop_config(loop)->uv, &asker->patience); /* cannot fail */
+    (void)uv_timer_start(&asker->patience, survey_on_impatience, SURVEY_PATIENCE_MS, 0);
+    return 0;
+}
+
+/* --- The room --------------------------------------------------------------------------------- */
+
+static void *outlook_open(struct loop *loop)
+{
+    struct outlook *outlook = xcalloc(1, sizeof *outlook);
+    outlook->loop = loop;
+    return outlook;
+}
+
+static void outlook_take(void *state, const struct cluster_result *result)
+{
+    survey_answer(state, result->key, result);
+}
+
+/* Tells those who wait that there will be no answer. */
+static void outlook_close(void *state)
+{
+    struct outlook *outlook = state;
+    uint64_t key;
+    while (map_any(&outlook->askers, &key))
+        survey_answer(outlook, key, NULL);
+}
+
+static void outlook_free(void *state)
+{
+    struct outlook *outlook = state;
+    map_fini(&outlook->askers);
+    free(outlook);
+}
+
+const struct room outlook_room = {
+    .open = outlook_open,
+    .answer = {[CLUSTER_SURVEY] = outlook_take},
+    .close = outlook_close,
+    .free = outlook_free,
+};
