@@ -3,8 +3,8 @@
  * them, or none. */
 #include "daemon/api/inside.h"
 
+#include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/reuse.h"
 #include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -265,7 +265,7 @@ static int complete(struct submit_batch *batch, const json_t *body, json_t *reso
     int status = read_queue(batch, body, workflow, err);
     if (status < 0)
         return status;
-    return reuse_results(loop_store(config->loop), config->home, resolved, body, workflow, err);
+    return judge_reuse(config->loop, resolved, body, workflow, err);
 }
 
 /* Makes an item that can be posted. *ret_item stays NULL if the spec has problems. */

@@ -6,9 +6,7 @@
 #include "daemon/loop/crash.h"
 #include "daemon/loop/folder.h"
 #include "daemon/loop/journal.h"
-#include "daemon/loop/judge.h"
 #include "daemon/loop/notes.h"
-#include "daemon/loop/remedy.h"
 #include "daemon/loop/resume.h"
 #include "daemon/loop/search.h"
 #include "daemon/loop/job_order.h"
@@ -107,13 +105,6 @@ void effects_committed(struct loop *loop, const struct core_effect *effect)
 }
 
 /* --- One effect each -------------------------------------------------------------------------- */
-
-/* What carrying out came to. */
-enum carried {
-    CARRIED_OUT,      /* it stands until the core takes it back */
-    CARRIED_REQUEST,  /* the cluster has it */
-    CARRIED_LATER_MS, /* and this many ms more: not now */
-};
 
 static void post_job(struct loop *loop, enum core_event_kind kind, const struct duty *duty,
                      const struct error *err)
@@ -283,24 +274,6 @@ static int carry_seal(struct loop *loop, struct duty *duty)
     return CARRIED_OUT;
 }
 
-static int carry_judge(struct loop *loop, struct duty *duty)
-{
-    struct error err;
-    if (judge_phase(loop, duty->effect.phase, &err) == 0)
-        return CARRIED_OUT;
-    log_line("could not judge phase %s: %s", duty->effect.phase->name, err.message);
-    return CARRIED_LATER_MS + FOLDER_RETRY_MS;
-}
-
-static int carry_remedy(struct loop *loop, struct duty *duty)
-{
-    struct error err;
-    if (remedy_work_out(loop, duty->effect.phase, &err) == 0)
-        return CARRIED_OUT;
-    log_line("could not work out a remedy for phase %s: %s", duty->effect.phase->name, err.message);
-    return CARRIED_LATER_MS + FOLDER_RETRY_MS;
-}
-
 static int carry_tell(struct loop *loop, struct duty *duty)
 {
     (void)duty; /* that it stands is what loop_command() looks for */
@@ -348,8 +321,6 @@ static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
     [FX_BEGIN_JOB] = carry_begin,
     [FX_READ_OUTCOME] = carry_read_outcome,
     [FX_SEAL] = carry_seal,
-    [FX_JUDGE] = carry_judge,
-    [FX_REMEDY] = carry_remedy,
     [FX_TELL_STOP] = carry_tell,
     [FX_TELL_NEXT] = carry_tell_next,
     [FX_TELL_END] = carry_tell,
@@ -358,9 +329,9 @@ static int (*const carriers[FX_COUNT])(struct loop *loop, struct duty *duty) = {
 static void carry(struct loop *loop, struct duty *duty, int64_t now_ms)
 {
     const char *name = core_effect_name(duty->effect.kind);
-    assert(carriers[duty->effect.kind]);
     crash_point(name, CRASH_BEFORE);
-    int carried = carriers[duty->effect.kind](loop, duty);
+    int carried = carriers[duty->effect.kind] ? carriers[duty->effect.kind](loop, duty)
+                                              : rooms_carry(loop, &duty->effect);
     crash_point(name, CRASH_AFTER);
     outbox_begin(&loop->outbox, duty, carried == CARRIED_REQUEST ? DUTY_UNDER_WAY : DUTY_STANDING);
     if (carried >= CARRIED_LATER_MS)

@@ -82,6 +82,7 @@ struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
 /* --- rooms.c ---------------------------------------------------------------------------------- */
 
 void rooms_open(struct loop *loop);
+int rooms_carry(struct loop *loop, const struct core_effect *effect);
 bool rooms_answer(struct loop *loop, const struct cluster_result *result);
 void rooms_close(struct loop *loop);
 void rooms_free(struct loop *loop);

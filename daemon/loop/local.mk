@@ -11,7 +11,6 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/inside.h \
 	daemon/loop/journal.c daemon/loop/journal.h \
 	daemon/loop/journal_file.c daemon/loop/journal_file.h \
-	daemon/loop/judge.c daemon/loop/judge.h \
 	daemon/loop/log.c \
 	daemon/loop/loop.c daemon/loop/loop.h \
 	daemon/loop/notes.c daemon/loop/notes.h \
@@ -19,12 +18,7 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/owner.c \
 	daemon/loop/posthumous.c daemon/loop/posthumous.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
-	daemon/loop/replan.c daemon/loop/replan.h \
-	daemon/loop/matrix.c daemon/loop/matrix.h \
-	daemon/loop/evidence.c daemon/loop/evidence.h \
-	daemon/loop/remedy.c daemon/loop/remedy.h \
 	daemon/loop/command.c \
-	daemon/loop/reuse.c daemon/loop/reuse.h \
 	daemon/loop/results.c \
 	daemon/loop/rooms.c \
 	daemon/loop/resume.c daemon/loop/resume.h \

@@ -85,10 +85,22 @@ void loop_post_item(struct loop *loop, struct loop_item *item, const struct core
 
 /* --- Rooms ------------------------------------------------------------------------------------ */
 
-/* A room knows a feature, of which the loop knows nothing: the loop calls it by this table, with
- * what open() has returned. NULL: there is nothing to do; but every room has open() and free(). */
+/* What carrying out an effect came to. */
+enum {
+    CARRIED_OUT,      /* it stands until the core takes it back */
+    CARRIED_REQUEST,  /* the cluster has it */
+    CARRIED_LATER_MS, /* and this many ms more: not now */
+};
+
+/* A room knows a feature, of which the loop knows nothing: the loop calls it by this table. Members
+ * may be NULL. */
 struct room {
+    /* Returns the room's state, which the others are called with. Without open() that is the
+     * loop. */
     void *(*open)(struct loop *loop);
+    /* Carries out an effect that was committed. What cannot be done now is tried again. What was
+     * done is told to the core by an event. */
+    int (*carry[FX_COUNT])(void *state, const struct core_effect *effect);
     /* Called every `every_ms` of monotonic time, unless nothing can be recorded at present. */
     unsigned every_ms;
     void (*look)(void *state);

@@ -56,8 +56,18 @@ void rooms_open(struct loop *loop)
         loop_hold(loop);
         if (room->look)
             loop_look(loop, room, room->every_ms);
-        place->state = room->open(loop);
+        place->state = room->open ? room->open(loop) : loop;
     }
+}
+
+int rooms_carry(struct loop *loop, const struct core_effect *effect)
+{
+    for (size_t i = 0; i < loop->place_count; i++) {
+        const struct loop_place *place = &loop->places[i];
+        if (place->room->carry[effect->kind])
+            return place->room->carry[effect->kind](place->state, effect);
+    }
+    return -1;
 }
 
 bool rooms_answer(struct loop *loop, const struct cluster_result *result)
@@ -91,6 +101,7 @@ void rooms_close(struct loop *loop)
 void rooms_free(struct loop *loop)
 {
     for (size_t i = loop->place_count; i-- > 0;)
-        loop->places[i].room->free(loop->places[i].state);
+        if (loop->places[i].room->free)
+            loop->places[i].room->free(loop->places[i].state);
     free(loop->places);
 }

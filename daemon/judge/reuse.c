@@ -1,8 +1,7 @@
 /* Looking for results: of an equal phase, asked for from the same folder, whose files are there, on
  * GPUs as they are asked for now. */
-#include "daemon/loop/reuse.h"
-
 #include "daemon/core/model.h"
+#include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
@@ -202,9 +201,11 @@ static int reuse_matrix(struct store *store, const struct home *home, const json
     return status < 0 ? status : 0;
 }
 
-int reuse_results(struct store *store, const struct home *home, json_t *resolved,
-                  const json_t *submission, struct workflow *workflow, struct error *err)
+int judge_reuse(struct loop *loop, json_t *resolved, const json_t *submission,
+                struct workflow *workflow, struct error *err)
 {
+    struct store *store = loop_store(loop);
+    const struct home *home = loop_config(loop)->home;
     int status = 0;
     for (size_t i = 0; i < workflow->phase_count; i++) {
         const struct phase *phase = &workflow->phases[i];

@@ -1,8 +1,6 @@
 /* From the record to other params, and back into it. */
-#include "daemon/loop/remedy.h"
-
+#include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/replan.h"
 #include "daemon/loop/resume.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

@@ -1,7 +1,6 @@
 /* Reading a workflow again. */
-#include "daemon/loop/replan.h"
-
 #include "daemon/core/model.h"
+#include "daemon/judge/inside.h"
 #include "daemon/outlook/outlook.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"

@@ -1,6 +1,5 @@
 /* Loading evidence. */
-#include "daemon/loop/evidence.h"
-
+#include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/expr/metrics.h"

@@ -1,10 +1,8 @@
 /* Evaluating gates: what a check may name is gathered first, the phases before it only when some
  * check names them. */
-#include "daemon/loop/judge.h"
-
-#include "daemon/loop/evidence.h"
+#include "daemon/judge/inside.h"
+#include "daemon/judge/judge.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/matrix.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
@@ -201,10 +199,10 @@ static void judgement_free(struct loop_item *item)
     free(judgement);
 }
 
-int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
+/* Posts the verdicts and EV_JUDGED. Fails when the record cannot be read: then nothing is posted.
+ */
+static int judge_gate(struct loop *loop, struct phase *phase, struct error *err)
 {
-    if (phase->members)
-        return matrix_judge(loop, phase, err);
     struct judgement *judgement = xcalloc(1, sizeof *judgement);
     judgement->item =
         (struct loop_item){.write = judgement_write, .free = judgement_free, .adds_history = true};
@@ -231,3 +229,31 @@ int judge_phase(struct loop *loop, struct phase *phase, struct error *err)
     loop_post_item(loop, &judgement->item, &event);
     return 0;
 }
+
+/* --- The room --------------------------------------------------------------------------------- */
+
+enum { RECORD_RETRY_MS = 1000 };
+
+static int carry_judge(void *state, const struct core_effect *effect)
+{
+    struct phase *phase = effect->phase;
+    struct error err;
+    if ((phase->members ? matrix_judge : judge_gate)(state, phase, &err) == 0)
+        return CARRIED_OUT;
+    log_line("could not judge phase %s: %s", phase->name, err.message);
+    return CARRIED_LATER_MS + RECORD_RETRY_MS;
+}
+
+static int carry_remedy(void *state, const struct core_effect *effect)
+{
+    struct phase *phase = effect->phase;
+    struct error err;
+    if (remedy_work_out(state, phase, &err) == 0)
+        return CARRIED_OUT;
+    log_line("could not work out a remedy for phase %s: %s", phase->name, err.message);
+    return CARRIED_LATER_MS + RECORD_RETRY_MS;
+}
+
+const struct room judge_room = {
+    .carry = {[FX_JUDGE] = carry_judge, [FX_REMEDY] = carry_remedy},
+};

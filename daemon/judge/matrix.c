@@ -1,10 +1,7 @@
 /* Judging members: each one's `where` and value by its own metrics, one after another, since those
  * of many would not fit into memory together. */
-#include "daemon/loop/matrix.h"
-
-#include "daemon/loop/evidence.h"
+#include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/replan.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/check.h"
