@@ -10,6 +10,7 @@ noinst_LIBRARIES += daemon/libdaemon.a
 daemon_libdaemon_a_SOURCES = daemon/lock.c daemon/lock.h daemon/rooms.c daemon/rooms.h
 include daemon/admission/local.mk
 include daemon/judge/local.mk
+include daemon/launch/local.mk
 include daemon/notify/local.mk
 include daemon/outlook/local.mk
 DAEMON_LDADD = daemon/api/libapi.a daemon/libdaemon.a daemon/loop/libloop.a daemon/libdaemon.a \

@@ -3,6 +3,7 @@
 
 #include "daemon/admission/admission.h"
 #include "daemon/judge/judge.h"
+#include "daemon/launch/launch.h"
 #include "daemon/notify/notify.h"
 #include "daemon/outlook/outlook.h"
 
@@ -10,6 +11,7 @@
 
 const struct room *const daemon_rooms[] = {
     &admission_room, /* may it be submitted now */
+    &launch_room,    /* what a run finds, and what Slurm is asked for */
     &outlook_room,   /* what would become of a workflow */
     &judge_room,     /* gates, matrices, remedies */
     &notify_room,    /* tells people */

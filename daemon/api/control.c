@@ -4,7 +4,7 @@
 
 #include "daemon/admission/admission.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/resume.h"
+#include "daemon/launch/launch.h"
 #include "lib/amount.h"
 #include "lib/error.h"
 #include "lib/memory.h"

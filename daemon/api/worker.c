@@ -2,9 +2,9 @@
  * a request with a right code carries a code as well. */
 #include "daemon/api/inside.h"
 
+#include "daemon/launch/launch.h"
 #include "daemon/loop/journal.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/notes.h"
 #include "lib/error.h"
 #include "lib/memory.h"
 
@@ -37,22 +37,13 @@ static void worker_refuse(const struct worker_call *call, enum api_error error, 
     worker_reply(call, api_error_status(error), api_error_json(error, NULL, message));
 }
 
-/* Finds the secret of the run. `ret_notes` is NULL if the run is over. */
-static bool worker_secret(const struct call *call, struct mac_secret *ret_secret,
-                          struct notes **ret_notes)
+/* Finds the secret of the run. */
+static bool worker_secret(const struct call *call, struct mac_secret *ret_secret)
 {
-    struct loop *loop = call->api->config.loop;
     const char *nonce = request_header(call->request, MAC_NONCE_HEADER);
     const char *mac = request_header(call->request, MAC_HEADER);
-    if (!nonce || !mac_is_hex(nonce, MAC_NONCE_SIZE - 1) || !mac ||
-        !mac_is_hex(mac, MAC_SIZE - 1) || notes_get(loop, call->run, ret_notes, NULL) < 0)
-        return false;
-    *ret_secret = (*ret_notes)->secret;
-    if (loop_run(loop, call->run))
-        return true;
-    notes_forget(loop, call->run); /* a run that is over keeps no notes */
-    *ret_notes = NULL;
-    return true;
+    return nonce && mac_is_hex(nonce, MAC_NONCE_SIZE - 1) && mac && mac_is_hex(mac, MAC_SIZE - 1) &&
+           launch_secret(call->api->config.loop, call->run, ret_secret, NULL) == 0;
 }
 
 static void worker_forbid(struct request *request)
@@ -63,8 +54,7 @@ static void worker_forbid(struct request *request)
 void worker_look(struct call *call)
 {
     struct mac_secret secret;
-    struct notes *notes;
-    if (!worker_secret(call, &secret, &notes))
+    if (!worker_secret(call, &secret))
         worker_forbid(call->request);
 }
 
@@ -75,19 +65,17 @@ static struct worker_call *worker_admit(const struct call *call)
     struct request *request = call->request;
     const char *nonce = request_header(request, MAC_NONCE_HEADER);
     struct mac_secret secret;
-    struct notes *notes;
     char expected[MAC_SIZE];
     size_t size;
     const char *body = request_body(request, &size);
-    if (!worker_secret(call, &secret, &notes))
+    if (!worker_secret(call, &secret))
         goto refused;
     mac_request(&secret, request_method(request), request_target(request), nonce, body, size,
                 expected);
     if (!mac_equal(request_header(request, MAC_HEADER), expected))
         goto refused;
     request_prove(request);
-    if (notes)
-        notes->heard_ms = loop_now_ms();
+    journal_heard(call->api->config.loop, call->run);
     struct worker_call *admitted = xcalloc(1, sizeof *admitted);
     *admitted = (struct worker_call){.api = call->api, .request = request, .secret = secret};
     memcpy(admitted->nonce, nonce, sizeof admitted->nonce);

@@ -1,7 +1,7 @@
 /* From the record to other params, and back into it. */
 #include "daemon/judge/inside.h"
 #include "daemon/loop/loop.h"
-#include "daemon/loop/resume.h"
+#include "daemon/launch/launch.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/memory.h"

@@ -85,8 +85,8 @@ void clock_look(struct loop *loop)
     log_line("the clock was set %s by %lld s: what waits is moved by as much",
              by_ms < 0 ? "back" : "forward", (long long)(llabs(by_ms) + 500) / 1000);
     int64_t *const times[] = {
-        &loop->results_ms,      &loop->retry_ms, &loop->unheard_ms, &loop->ageing_ms,
-        &loop->poller.ended_ms, &loop->time_ms,  &loop->looked_ms,
+        &loop->results_ms, &loop->retry_ms, &loop->unheard_ms,
+        &loop->ageing_ms,  &loop->time_ms,  &loop->looked_ms,
 
     };
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)

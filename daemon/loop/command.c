@@ -1,5 +1,5 @@
 /* What leads are told: which effects stand for them in the outbox. */
-#include "daemon/loop/folder.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/inside.h"
 
 static bool is_told(const struct loop *loop, enum core_effect_kind kind, const struct run *run)

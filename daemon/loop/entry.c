@@ -1,9 +1,11 @@
 /* The types of entries, a table of what each writes and tells. */
 #include "daemon/loop/entry.h"
 
+#include "daemon/loop/loop.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/expr/expr.h"
+#include "lib/memory.h"
 #include "lib/text.h"
 
 #include <errno.h>
@@ -502,4 +504,42 @@ bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event
     enum entry_type type = entry_type(entry);
     *ret_event = (struct core_event){.step = -1};
     return types[type].tell && types[type].tell(entry, buffer, ret_event);
+}
+
+/* --- What was recognised of a failure --------------------------------------------------------- */
+
+struct failure_item {
+    struct loop_item item;
+    uint64_t run;
+    json_t *outcome;
+};
+
+/* What a worker wrote may be no failure: then nothing is recorded. */
+static int failure_write(struct loop_item *base, struct store *store, struct error *err)
+{
+    const struct failure_item *item = (const struct failure_item *)base;
+    const char *cause = json_string_value(json_object_get(item->outcome, "cause"));
+    int status = store_failure_put(store, item->run, json_object_get(item->outcome, "failure"),
+                                   cause ? cause : "exit", err);
+    return status == -EINVAL && store_excuse(store) ? 0 : status;
+}
+
+static void failure_free(struct loop_item *base)
+{
+    struct failure_item *item = (struct failure_item *)base;
+    json_decref(item->outcome);
+    free(item);
+}
+
+struct loop_item *entry_failure_item(const struct run *run, const json_t *outcome)
+{
+    if (!json_is_object(json_object_get(outcome, "failure")))
+        return NULL;
+    struct failure_item *item = xcalloc(1, sizeof *item);
+    *item = (struct failure_item){
+        .item = {.write = failure_write, .free = failure_free},
+        .run = run->id,
+        .outcome = json_incref((json_t *)outcome),
+    };
+    return &item->item;
 }

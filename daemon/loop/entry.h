@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct error;
+struct loop_item;
 struct store;
 
 /* Whose entry it is: ids, for the rows. workflow 0: it is not in memory any more. */
@@ -61,5 +62,9 @@ bool entry_event(const json_t *entry, char buffer[REASON_MAX], struct core_event
 
 /* The same for an outcome, of `ended` or of outcome.json: EV_RUN_ENDED. False: it is none. */
 bool entry_outcome(const json_t *outcome, struct core_event *ret_event);
+
+/* An item that writes what an outcome says of a failure, for posting with the run's end; NULL: it
+ * says nothing. */
+struct loop_item *entry_failure_item(const struct run *run, const json_t *outcome);
 
 #endif

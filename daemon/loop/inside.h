@@ -1,34 +1,22 @@
 /* Inside daemon/loop: the loop's own state, which its files share. loop.c is the turn, effects.c
- * carries out, results.c takes the cluster's answers, journal.c the workers' news. */
+ * carries out, journal.c takes the workers' news. */
 #ifndef PHASED_DAEMON_LOOP_INSIDE_H
 #define PHASED_DAEMON_LOOP_INSIDE_H
 
-#include "daemon/loop/failures.h"
 #include "daemon/loop/loop.h"
 #include "lib/map.h"
 #include "daemon/loop/outbox.h"
 #include "daemon/loop/posts.h"
 
 enum {
-    POLL_BUSY_MS = 2000,  /* something starts or ends */
-    POLL_IDLE_MS = 30000, /* the workers carry the news; this is the second witness */
     COMMIT_RETRY_FIRST_MS = 1000,
     COMMIT_RETRY_LAST_MS = 30000,
-    CHANGE_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
-    BEGIN_DELAY_S = 2,      /* sooner, and Slurm revokes the credential of some: the job fails */
     FOLDER_RETRY_MS = 1000,
     OUTCOME_RETRY_MS = 5000,  /* all journals of the run are read again */
     DUE_LAST_MS = 300 * 1000, /* no effect but a submission is due later than that */
     RESULTS_DELAY_MS = 5,
     UNHEARD_LOOK_MS = 10 * 1000,
     TIME_STEP_MS = 50, /* the least between two EV_TIME */
-};
-
-struct poller {
-    bool under_way;
-    bool has_put_off; /* Slurm lets some requeued job wait */
-    int64_t ended_ms; /* of the last one; 0: none yet */
-    struct loop_cluster_status status;
 };
 
 struct loop {
@@ -54,8 +42,7 @@ struct loop {
     struct map notes;   /* by run id: struct notes */
     struct workflow **finals;
     size_t final_count, final_capacity;
-    struct poller poller;
-    struct failures failures;
+    struct loop_cluster_status cluster_status;
     int64_t time_ms;    /* of the last EV_TIME */
     int64_t unheard_ms; /* when the folders of runs that are not heard are looked at next */
     int64_t ageing_ms;  /* when old samples are made coarser next */
@@ -76,14 +63,14 @@ struct loop {
 /* --- loop.c ----------------------------------------------------------------------------------- */
 
 void loop_index_job(struct loop *loop, struct workflow *workflow, struct allocation *job);
-struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
-                                     struct workflow **ret_workflow);
 
 /* --- rooms.c ---------------------------------------------------------------------------------- */
 
 void rooms_open(struct loop *loop);
+int rooms_write(struct loop *loop, const struct core_effect *effect, struct error *err);
 int rooms_carry(struct loop *loop, const struct core_effect *effect);
-bool rooms_answer(struct loop *loop, const struct cluster_result *result);
+/* Takes the results that wait. */
+void rooms_answer(struct loop *loop);
 void rooms_close(struct loop *loop);
 void rooms_free(struct loop *loop);
 
@@ -96,17 +83,9 @@ bool loop_is_owner(struct loop *loop);
 
 /* --- effects.c -------------------------------------------------------------------------------- */
 
-/* Writes what an effect needs besides its own row: the secret of a run that will begin. */
-int effects_write_secret(struct loop *loop, const struct core_effect *effect, struct error *err);
 /* After the commit: indexes, logs, and takes it into the outbox. */
 void effects_committed(struct loop *loop, const struct core_effect *effect);
 /* Carries out what is due, as far as the cluster has room. */
 void effects_run(struct loop *loop);
-
-/* --- results.c -------------------------------------------------------------------------------- */
-
-void results_take(struct loop *loop);
-/* Begins a poll when one is due; returns when the next one is. */
-int64_t results_poll(struct loop *loop, int64_t now_ms);
 
 #endif

@@ -2,14 +2,12 @@
  * must know of them follows as events of the same turn, so that both are committed together. */
 #include "daemon/loop/journal.h"
 
+#include "daemon/launch/launch.h"
 #include "daemon/loop/entry.h"
-#include "daemon/loop/folder.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/journal_file.h"
 #include "daemon/loop/notes.h"
 #include "daemon/loop/posthumous.h"
-#include "daemon/loop/resume.h"
-#include "daemon/loop/search.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"
@@ -132,6 +130,14 @@ static void post_losses(struct loop *loop, struct notes *notes, const struct run
     }
 }
 
+/* Not where a guard has broken: what came since is suspect, whatever its step, and nobody knows
+ * what was saved before. */
+static void post_left(struct loop *loop, const struct notes *notes, struct run *run)
+{
+    if (run->state != RUN_ENDED && !notes->is_suspect && run->suspect_step < 0)
+        (void)search_left(loop, run, notes->saved);
+}
+
 static void post_end(struct loop *loop, struct notes *notes, struct run *run, const json_t *outcome)
 {
     struct core_event event = {.step = -1};
@@ -139,10 +145,10 @@ static void post_end(struct loop *loop, struct notes *notes, struct run *run, co
         return;
     notes->has_ended = true;
     post_losses(loop, notes, run, outcome);
-    search_left(loop, notes, run);
+    post_left(loop, notes, run);
     event.workflow = run->phase->workflow;
     event.run = run;
-    struct loop_item *failure = failures_item(run, outcome);
+    struct loop_item *failure = entry_failure_item(run, outcome);
     if (failure)
         loop_post_item(loop, failure, &event);
     else
@@ -486,20 +492,24 @@ static struct run *find_run(struct loop *loop, uint64_t id)
     return loop_run(loop, id);
 }
 
+/* A run that is over keeps no notes. */
+void journal_heard(struct loop *loop, uint64_t run)
+{
+    if (loop_run(loop, run))
+        notes_get(loop, run)->heard_ms = loop_now_ms();
+}
+
 int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entries,
                  const struct journal_waiter *waiter, struct error *err)
 {
-    struct notes *notes;
     size_t length = strlen(node);
     if (length == 0 || length > NODE_NAME_MAX || strchr(node, '/') || node[0] == '.')
         return error_set(err, -EINVAL, "not a node's name: %.60s", node);
     if (!json_is_array(entries))
         return error_set(err, -EINVAL, "`entries` is not a list");
     struct run *object = find_run(loop, run);
-    int status = notes_get(loop, run, &notes, err);
-    if (status < 0)
-        return status;
-    status = take(loop, notes, node, json_incref(entries), waiter, err);
+    struct notes *notes = notes_get(loop, run);
+    int status = take(loop, notes, node, json_incref(entries), waiter, err);
     if (status == 0 && notes->outcome && !notes->has_ended && object) {
         json_t *outcome = json_incref(notes->outcome);
         read_missing(loop, notes, object, outcome, READ_QUIETLY); /* pushes may be behind */
@@ -512,12 +522,9 @@ int journal_take(struct loop *loop, uint64_t run, const char *node, json_t *entr
 
 void journal_read(struct loop *loop, const struct run *run)
 {
-    struct notes *notes;
     struct folder folder;
-    if (notes_get(loop, run->id, &notes, NULL) < 0)
-        return; /* the next look tries again */
     folder_init(&folder, loop->config.home, run);
-    read_nodes(loop, notes, folder.run, READ_AND_WARN);
+    read_nodes(loop, notes_get(loop, run->id), folder.run, READ_AND_WARN);
     folder_fini(&folder);
 }
 
@@ -554,13 +561,7 @@ bool journal_read_outcome(struct loop *loop, struct run *run)
 {
     struct core_event silent = {
         .kind = EV_RUN_SILENT, .workflow = run->phase->workflow, .run = run, .step = -1};
-    struct notes *notes;
-    struct error err;
-    if (notes_get(loop, run->id, &notes, &err) < 0) {
-        log_line("could not read what run %llu left: %s", (unsigned long long)run->id, err.message);
-        loop_post(loop, &silent);
-        return true;
-    }
+    struct notes *notes = notes_get(loop, run->id);
     struct folder folder;
     folder_init(&folder, loop->config.home, run);
     bool is_last = is_over(run->seat->allocation);
@@ -571,7 +572,7 @@ bool journal_read_outcome(struct loop *loop, struct run *run)
     bool is_whole = !outcome || take_outcome(loop, notes, run, outcome);
     if (is_whole && !notes->has_ended) {
         if (run->has_begun && is_last)
-            search_left(loop, notes, run);
+            post_left(loop, notes, run);
         char words[REASON_MAX];
         read_last_words(folder.own, words, sizeof words);
         silent.message = words;

@@ -15,6 +15,9 @@ struct error;
 struct loop;
 struct run;
 
+/* A worker of the run speaks. */
+void journal_heard(struct loop *loop, uint64_t run);
+
 /* Who waits for the commit. */
 struct journal_waiter {
     /* `committed` is what the record has of this node then; `failure` is NULL on success. */

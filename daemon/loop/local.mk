@@ -6,8 +6,6 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/crash.c daemon/loop/crash.h \
 	daemon/loop/effects.c \
 	daemon/loop/entry.c daemon/loop/entry.h \
-	daemon/loop/failures.c daemon/loop/failures.h \
-	daemon/loop/folder.c daemon/loop/folder.h \
 	daemon/loop/inside.h \
 	daemon/loop/journal.c daemon/loop/journal.h \
 	daemon/loop/journal_file.c daemon/loop/journal_file.h \
@@ -19,9 +17,5 @@ daemon_loop_libloop_a_SOURCES = \
 	daemon/loop/posthumous.c daemon/loop/posthumous.h \
 	daemon/loop/posts.c daemon/loop/posts.h \
 	daemon/loop/command.c \
-	daemon/loop/results.c \
 	daemon/loop/rooms.c \
-	daemon/loop/resume.c daemon/loop/resume.h \
-	daemon/loop/search.c daemon/loop/search.h \
-	daemon/loop/job_order.c daemon/loop/job_order.h \
 	daemon/loop/unheard.c daemon/loop/unheard.h

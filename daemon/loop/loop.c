@@ -128,7 +128,7 @@ static int batch_write_rows(struct loop *loop, struct error *err)
     for (size_t i = 0; i < loop->effects.count; i++) {
         status = store_apply(loop->config.store, &loop->effects.items[i], loop->batch_ms, err);
         if (status == 0)
-            status = effects_write_secret(loop, &loop->effects.items[i], err);
+            status = rooms_write(loop, &loop->effects.items[i], err);
         if (status < 0)
             return status;
     }
@@ -280,7 +280,7 @@ static void turn(struct loop *loop)
     int64_t now_ms = loop_now_ms();
     if (loop->results_ms != INT64_MAX && (loop->queue.first || now_ms >= loop->results_ms)) {
         loop->results_ms = INT64_MAX;
-        results_take(loop);
+        rooms_answer(loop);
     }
     if (loop->trouble[0] && now_ms >= loop->retry_ms)
         batch_try(loop);
@@ -345,7 +345,7 @@ static int64_t core_due(struct loop *loop, int64_t now_ms)
 static void set_alarm(struct loop *loop)
 {
     int64_t now_ms = loop_now_ms();
-    int64_t due_ms = earlier(results_poll(loop, now_ms), loop->results_ms);
+    int64_t due_ms = loop->results_ms;
     if (loop->trouble[0]) {
         due_ms = earlier(due_ms, loop->retry_ms);
     } else {
@@ -452,7 +452,6 @@ static void loop_free(struct loop *loop)
     map_fini(&loop->jobs);
     map_fini(&loop->owners);
     map_fini(&loop->notes);
-    failures_fini(&loop->failures);
     free(loop->finals);
     core_free(loop->core);
     free(loop);
@@ -588,5 +587,5 @@ struct run *loop_run(const struct loop *loop, uint64_t id)
 
 const struct loop_cluster_status *loop_cluster_status(const struct loop *loop)
 {
-    return &loop->poller.status;
+    return &loop->cluster_status;
 }

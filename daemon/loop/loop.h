@@ -98,6 +98,8 @@ struct room {
     /* Returns the room's state, which the others are called with. Without open() that is the
      * loop. */
     void *(*open)(struct loop *loop);
+    /* Writes what an effect needs besides its own row, in the transaction of the effect. */
+    int (*write)(void *state, const struct core_effect *effect, struct error *err);
     /* Carries out an effect that was committed. What cannot be done now is tried again. What was
      * done is told to the core by an event. */
     int (*carry[FX_COUNT])(void *state, const struct core_effect *effect);
@@ -132,6 +134,12 @@ enum effect_state {
 };
 /* `id` is that of what the effect is about: core_effect_target(). */
 enum effect_state loop_effect(const struct loop *loop, enum core_effect_kind kind, uint64_t id);
+/* The effect that the cluster has. */
+const struct core_effect *loop_effect_under_way(const struct loop *loop, enum core_effect_kind kind,
+                                                uint64_t id);
+/* The cluster has answered, and `carried` is what that came to, as carry() says it. The effect may
+ * be gone then. */
+void loop_answered(struct loop *loop, const struct core_effect *effect, int carried);
 
 /* --- Being told ------------------------------------------------------------------------------- */
 
@@ -168,6 +176,9 @@ const char *loop_trouble(const struct loop *loop);
 int loop_workflow(struct loop *loop, uint64_t id, struct workflow **ret_workflow,
                   struct error *err);
 struct run *loop_run(const struct loop *loop, uint64_t id); /* NULL: not in memory */
+/* The job with this token among those in memory; NULL: there is none. */
+struct allocation *loop_job_by_token(const struct loop *loop, const char *token,
+                                     struct workflow **ret_workflow);
 
 /* What the lead that speaks for this run is to do, having obeyed command `after`. */
 struct loop_command {

@@ -1,4 +1,4 @@
-/* Notes of runs, read from the record when first needed. */
+/* Notes of runs. */
 #include "daemon/loop/notes.h"
 
 #include "daemon/loop/inside.h"
@@ -10,49 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct notes *notes_add(struct loop *loop, uint64_t run, const char *secret)
+struct notes *notes_get(struct loop *loop, uint64_t run)
 {
-    struct notes *notes = xcalloc(1, sizeof *notes);
+    struct notes *notes = map_find(&loop->notes, run);
+    if (notes)
+        return notes;
+    notes = xcalloc(1, sizeof *notes);
     notes->run = run;
     notes->step = -1;
     notes->saved = json_array();
-    memcpy(notes->secret_text, secret, sizeof notes->secret_text);
     map_put(&loop->notes, run, notes);
     return notes;
-}
-
-int notes_get(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err)
-{
-    struct notes *notes = map_find(&loop->notes, run);
-    char secret[MAC_SECRET_SIZE];
-    if (!notes) {
-        int status = store_secret(loop->config.store, run, secret, err);
-        if (status < 0)
-            return status;
-        struct mac_secret key;
-        status = mac_secret_parse(secret, &key, err);
-        if (status < 0) {
-            (void)error_prefix(err, "run %llu", (unsigned long long)run);
-            return status;
-        }
-        notes = notes_add(loop, run, secret);
-        notes->secret = key;
-    }
-    *ret_notes = notes;
-    return 0;
-}
-
-int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err)
-{
-    int status = notes_get(loop, run, ret_notes, err);
-    if (status != -ENOENT)
-        return status;
-    char secret[MAC_SECRET_SIZE];
-    mac_random(secret, sizeof secret);
-    struct notes *notes = notes_add(loop, run, secret);
-    notes->secret_is_new = true;
-    *ret_notes = notes;
-    return mac_secret_parse(secret, &notes->secret, err);
 }
 
 void notes_forget(struct loop *loop, uint64_t run)

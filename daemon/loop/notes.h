@@ -1,9 +1,7 @@
-/* What the loop remembers of a run in memory, beside the core's model: the key of its messages, and
- * how far its journals were taken. All of it can be had again from the record. */
+/* What is remembered of a run in memory, beside the core's model: how far its journals were taken.
+ * All of it can be had again from the record. */
 #ifndef PHASED_DAEMON_LOOP_NOTES_H
 #define PHASED_DAEMON_LOOP_NOTES_H
-
-#include "lib/mac.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,27 +21,21 @@ struct notes_node {
 
 struct notes {
     uint64_t run;
-    char secret_text[MAC_SECRET_SIZE];
-    struct mac_secret secret;
-    bool secret_is_new; /* not in the record yet */
-    bool has_ended;     /* its end was posted */
-    bool has_foreign;   /* people were told that another job has left an outcome in its folder */
-    bool is_late;       /* its workers tell of it though its folder has a tombstone */
-    bool is_suspect;    /* something was told to be: the core may not know it yet */
-    json_t *outcome;    /* as the lead told it, while entries that it counts are missing */
-    int64_t heard_ms;   /* when its workers last spoke; 0: never since the daemon's start */
-    unsigned written;   /* the number of the last command that lies in its folder */
-    int64_t step;       /* the highest that was posted; -1: none */
-    json_t *saved;      /* entries of checkpoints, which the record may not have yet */
+    bool has_ended;   /* its end was posted */
+    bool has_foreign; /* people were told that another job has left an outcome in its folder */
+    bool is_late;     /* its workers tell of it though its folder has a tombstone */
+    bool is_suspect;  /* something was told to be: the core may not know it yet */
+    json_t *outcome;  /* as the lead told it, while entries that it counts are missing */
+    int64_t heard_ms; /* when its workers last spoke; 0: never since the daemon's start */
+    unsigned written; /* the number of the last command that lies in its folder */
+    int64_t step;     /* the highest that was posted; -1: none */
+    json_t *saved;    /* entries of checkpoints, which the record may not have yet */
     struct notes_node **nodes;
     size_t node_count;
 };
 
-/* The run's notes, with its secret from the record. -ENOENT: there is no such run, or it was given
- * no secret yet. Borrowed until notes_forget(). */
-int notes_get(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
-/* As above, but for a run without a secret a new one is made. */
-int notes_make(struct loop *loop, uint64_t run, struct notes **ret_notes, struct error *err);
+/* The run's notes, which are made when they are first asked for. Borrowed until notes_forget(). */
+struct notes *notes_get(struct loop *loop, uint64_t run);
 void notes_forget(struct loop *loop, uint64_t run);
 /* Whether a worker tells of a run of this workflow that was over: it is told of once. */
 bool notes_has_late(const struct loop *loop, const struct workflow *workflow);

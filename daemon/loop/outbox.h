@@ -17,8 +17,6 @@ struct duty {
     enum duty_state state;
     bool is_done;             /* while under way: the core does not need it any more */
     bool again;               /* while under way: the core wants it once more */
-    bool excludes;            /* SUBMIT: the order under way leaves nodes out, ... */
-    bool takes_any;           /* ... which Slurm has refused: this one does not */
     int64_t due_ms;           /* of a waiting one; 0: at once */
     struct duty *prev, *next; /* of a waiting one */
 };

@@ -2,7 +2,7 @@
  * its job is started again (worker/protocol/posthumous.c). */
 #include "daemon/loop/posthumous.h"
 
-#include "daemon/loop/folder.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/journal_file.h"
 #include "lib/file.h"
 #include "lib/text.h"

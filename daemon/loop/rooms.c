@@ -4,6 +4,7 @@
 #include "lib/memory.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct loop_place {
@@ -60,27 +61,54 @@ void rooms_open(struct loop *loop)
     }
 }
 
-int rooms_carry(struct loop *loop, const struct core_effect *effect)
+int rooms_write(struct loop *loop, const struct core_effect *effect, struct error *err)
 {
-    for (size_t i = 0; i < loop->place_count; i++) {
+    int status = 0;
+    for (size_t i = 0; i < loop->place_count && status == 0; i++) {
         const struct loop_place *place = &loop->places[i];
-        if (place->room->carry[effect->kind])
-            return place->room->carry[effect->kind](place->state, effect);
+        status = place->room->write ? place->room->write(place->state, effect, err) : 0;
     }
-    return -1;
+    return status;
 }
 
-bool rooms_answer(struct loop *loop, const struct cluster_result *result)
+int rooms_carry(struct loop *loop, const struct core_effect *effect)
 {
-    for (size_t i = 0; i < loop->place_count; i++) {
-        const struct loop_place *place = &loop->places[i];
-        if (place->room->answer[result->kind]) {
-            place->room->answer[result->kind](place->state, result);
-            return true;
-        }
-    }
-    return false;
+    const struct loop_place *place = loop->places;
+    while (!place->room->carry[effect->kind])
+        place++;
+    return place->room->carry[effect->kind](place->state, effect);
 }
+
+/* --- What the cluster answers ----------------------------------------------------------------- */
+
+void loop_note_answer(struct loop *loop, const struct cluster_result *result)
+{
+    struct loop_cluster_status *status = &loop->cluster_status;
+    bool is_answering = result->outcome != CLUSTER_UNREACHABLE;
+    if (result->cluster[0])
+        (void)snprintf(status->name, sizeof status->name, "%s", result->cluster);
+    if (is_answering != status->is_answering)
+        log_line("Slurm %s%s%s", is_answering ? "answers" : "does not answer",
+                 is_answering ? "" : ": ", is_answering ? "" : result->message);
+    status->is_answering = is_answering;
+    (void)snprintf(status->message, sizeof status->message, "%s",
+                   is_answering ? "" : result->message);
+}
+
+void rooms_answer(struct loop *loop)
+{
+    struct cluster_result result;
+    while (cluster_take(loop->cluster, &result)) {
+        const struct loop_place *place = loop->places;
+        loop_note_answer(loop, &result);
+        while (!place->room->answer[result.kind])
+            place++;
+        place->room->answer[result.kind](place->state, &result);
+        cluster_result_fini(&result);
+    }
+}
+
+/* --- The end ---------------------------------------------------------------------------------- */
 
 static void on_closed(uv_handle_t *handle)
 {

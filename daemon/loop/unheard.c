@@ -1,7 +1,7 @@
 /* Going round the folders of runs that are not heard. */
 #include "daemon/loop/unheard.h"
 
-#include "daemon/loop/folder.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/inside.h"
 #include "daemon/loop/journal.h"
 #include "daemon/loop/notes.h"
@@ -62,8 +62,10 @@ static void write_command(const struct loop *loop, struct notes *notes, const st
 static bool is_unheard(struct loop *loop, const struct run *run, int64_t now_ms,
                        struct notes **ret_notes)
 {
-    return is_served(run, now_ms) && notes_get(loop, run->id, ret_notes, NULL) == 0 &&
-           (!(*ret_notes)->heard_ms || now_ms - (*ret_notes)->heard_ms >= UNHEARD_MS);
+    if (!is_served(run, now_ms))
+        return false;
+    const struct notes *notes = *ret_notes = notes_get(loop, run->id);
+    return !notes->heard_ms || now_ms - notes->heard_ms >= UNHEARD_MS;
 }
 
 static void tell(struct loop *loop, struct run *run, int64_t now_ms)

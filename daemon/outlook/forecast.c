@@ -2,8 +2,7 @@
  * and the record of similar phases together. */
 #include "daemon/admission/admission.h"
 #include "daemon/core/model.h"
-#include "daemon/loop/folder.h"
-#include "daemon/loop/job_order.h"
+#include "daemon/launch/launch.h"
 #include "daemon/loop/loop.h"
 #include "daemon/outlook/fit.h"
 #include "daemon/outlook/outlook.h"

@@ -2,8 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/core/model.h"
-#include "daemon/loop/folder.h"
-#include "daemon/loop/job_order.h"
+#include "daemon/launch/launch.h"
 #include "daemon/store/store.h"
 
 #include <jansson.h>

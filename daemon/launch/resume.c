@@ -1,7 +1,6 @@
 /* Choosing checkpoints. */
-#include "daemon/loop/resume.h"
-
 #include "daemon/core/model.h"
+#include "daemon/launch/inside.h"
 #include "daemon/store/store.h"
 #include "lib/checkpoint.h"
 #include "lib/error.h"

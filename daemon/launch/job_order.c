@@ -1,8 +1,6 @@
 /* What a run's job asks for. */
-#include "daemon/loop/job_order.h"
-
 #include "daemon/core/model.h"
-#include "daemon/loop/folder.h"
+#include "daemon/launch/launch.h"
 #include "daemon/store/store.h"
 #include "lib/memory.h"
 #include "lib/text.h"

@@ -1,7 +1,6 @@
 /* Preparing the folders that a job and a run begin with. */
-#include "daemon/loop/folder.h"
-
 #include "daemon/core/model.h"
+#include "daemon/launch/inside.h"
 #include "daemon/store/store.h"
 #include "lib/error.h"
 #include "lib/file.h"

@@ -1,0 +1,289 @@
+/* The cluster's answers, turned into events; and when to poll. */
+#include "daemon/launch/inside.h"
+#include "daemon/loop/loop.h"
+#include "daemon/slurm/cluster.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum {
+    POLL_IDLE_MS = 30000,
+};
+
+/* --- Jobs as Slurm has them ------------------------------------------------------------------- */
+
+static unsigned limit_s(const struct cluster_job *seen)
+{
+    uint32_t minutes = seen->time_limit_minutes;
+    return minutes < UINT32_MAX / 60 ? 60 * minutes : 0;
+}
+
+static void post_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
+                      const struct cluster_job *seen)
+{
+    int64_t now = loop_now_ms() / 1000;
+    bool has_started = seen->state != CLUSTER_JOB_PENDING && seen->start_time > 0;
+    struct core_event event = {
+        .kind = EV_JOB_SEEN,
+        .workflow = workflow,
+        .allocation = job,
+        .slurm_id = seen->id,
+        .seen = {.state = cluster_job_state_name(seen->state),
+                 .reason = seen->reason,
+                 .nodes = seen->nodes,
+                 .is_final = cluster_job_is_final(seen),
+                 .is_running = seen->state == CLUSTER_JOB_RUNNING,
+                 .is_waiting = cluster_job_is_waiting(seen, now),
+                 .is_stuck = cluster_job_is_stuck(seen),
+                 .restarts = seen->restarts,
+                 .limit_s = limit_s(seen),
+                 .started_ms = has_started ? seen->start_time * 1000 : 0,
+                 .ended_ms = cluster_job_is_final(seen) ? seen->end_time * 1000 : 0},
+    };
+    loop_post(loop, &event);
+}
+
+/* Whether Slurm lets a requeued job wait, which the core wants to end. */
+static bool is_put_off(const struct cluster_job *seen)
+{
+    return seen->restarts > 0 && cluster_job_is_waiting(seen, loop_now_ms() / 1000);
+}
+
+/* Most jobs of most polls are as they were: they need no event. */
+static bool is_news(const struct allocation *job, const struct cluster_job *seen)
+{
+    return job->absent_since_ms || cluster_job_is_final(seen) || cluster_job_is_stuck(seen) ||
+           is_put_off(seen) || job->restarts != seen->restarts ||
+           (limit_s(seen) && limit_s(seen) != job->time_s) ||
+           !text_equal(job->state, cluster_job_state_name(seen->state)) ||
+           !text_equal(job->reason, seen->reason) || !text_equal(job->nodes, seen->nodes);
+}
+
+static void post_absent(struct loop *loop, struct workflow *workflow, struct allocation *job)
+{
+    struct core_event event = {.kind = EV_JOB_ABSENT, .workflow = workflow, .allocation = job};
+    loop_post(loop, &event);
+}
+
+/* Calls `each` for every job that Slurm should know, or should not; what shares one goes its way.
+ */
+static void live_jobs(struct loop *loop,
+                      void (*each)(struct loop *loop, struct workflow *workflow,
+                                   struct allocation *job, void *arg),
+                      void *arg)
+{
+    const struct core *core = loop_core(loop);
+    for (size_t i = 0; i < core_workflow_count(core); i++) {
+        struct workflow *workflow = core_workflow_at(core, i);
+        for (size_t j = 0; j < workflow->allocation_count; j++) {
+            struct allocation *job = workflow->allocations[j];
+            bool is_back = job->ended && loop_effect(loop, FX_CANCEL_JOB, job->id);
+            if (job->slurm_id && (!job->ended || is_back))
+                each(loop, workflow, job, arg);
+        }
+    }
+}
+
+static void still_absent(struct loop *loop, struct workflow *workflow, struct allocation *job,
+                         void *arg)
+{
+    (void)arg;
+    if (job->absent_since_ms && !job->ended)
+        post_absent(loop, workflow, job);
+}
+
+static void absent_unless_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
+                               void *arg)
+{
+    const struct map *seen = arg;
+    if (!map_find(seen, job->id))
+        post_absent(loop, workflow, job);
+}
+
+/* The job with this token, whose workflow may have ended long ago. Jobs of this user that carry
+ * tokens which nobody here knows are another daemon's. */
+static struct allocation *find_job(struct loop *loop, const struct cluster_job *seen,
+                                   struct workflow **ret_workflow)
+{
+    struct allocation *job = loop_job_by_token(loop, seen->token, ret_workflow);
+    uint64_t workflow;
+    if (job || cluster_job_is_final(seen) || seen->completing ||
+        store_find_token(loop_store(loop), seen->token, &workflow, NULL) < 0 ||
+        loop_workflow(loop, workflow, ret_workflow, NULL) < 0)
+        return job;
+    return loop_job_by_token(loop, seen->token, ret_workflow);
+}
+
+static void take_seen(struct loop *loop, struct workflow *workflow, struct allocation *job,
+                      const struct cluster_job *seen)
+{
+    bool is_final = cluster_job_is_final(seen);
+    bool is_back = job->ended && !is_final && !seen->completing;
+    bool is_gone = job->ended && is_final && job->slurm_id == seen->id &&
+                   loop_effect(loop, FX_CANCEL_JOB, job->id);
+    if (is_back || is_gone || (!job->ended && is_news(job, seen)))
+        post_seen(loop, workflow, job, seen);
+}
+
+/* --- Polls ------------------------------------------------------------------------------------ */
+
+static void take_jobs(struct launch *launch, const struct cluster_result *result)
+{
+    struct loop *loop = launch->loop;
+    struct map seen = {0};
+    launch->has_put_off = false;
+    for (size_t i = 0; i < result->job_count; i++) {
+        struct workflow *workflow;
+        struct allocation *job = find_job(loop, &result->jobs[i], &workflow);
+        /* Two may have one token, after an answer that was lost: the claim on the folder decides.
+         */
+        if (!job || (job->slurm_id != result->jobs[i].id && !job->ended))
+            continue;
+        map_put(&seen, job->id, job);
+        if (is_put_off(&result->jobs[i]))
+            launch->has_put_off = true;
+        take_seen(loop, workflow, job, &result->jobs[i]);
+    }
+    live_jobs(loop, absent_unless_seen, &seen);
+    map_fini(&seen);
+}
+
+void poll_answer(void *state, const struct cluster_result *result)
+{
+    struct launch *launch = state;
+    launch->is_polling = false;
+    launch->idle_due_ms = uv_now(loop_config(launch->loop)->uv) + POLL_IDLE_MS;
+    loop_look(launch->loop, &launch_room, POLL_BUSY_MS);
+    if (result->outcome == CLUSTER_UNCHANGED)
+        live_jobs(launch->loop, still_absent, NULL);
+    else if (result->outcome == CLUSTER_DONE)
+        take_jobs(launch, result);
+}
+
+void poll_look(void *state)
+{
+    struct launch *launch = state;
+    struct loop *loop = launch->loop;
+    bool is_idle = !launch->has_put_off && !core_is_busy(loop_core(loop), loop_now_ms());
+    if (launch->is_polling || (is_idle && uv_now(loop_config(loop)->uv) < launch->idle_due_ms))
+        return;
+    launch->is_polling = cluster_poll(loop_cluster(loop), 0, NULL) == 0; /* else there is no room */
+}
+
+/* --- Requests --------------------------------------------------------------------------------- */
+
+static enum core_event_kind answer_kind(const struct cluster_result *result)
+{
+    switch (result->outcome) {
+    case CLUSTER_DONE:
+        return EV_SUBMITTED;
+    case CLUSTER_LIMITED:
+        return EV_LIMITED;
+    case CLUSTER_ABSENT:
+        return EV_UNKNOWN;
+    case CLUSTER_REFUSED:
+        /* A look-up that was refused says nothing about the job. */
+        return result->kind == CLUSTER_SUBMIT ? EV_REFUSED : EV_UNSURE;
+    default:
+        return EV_UNSURE;
+    }
+}
+
+static void post_answer(struct loop *loop, const struct core_effect *effect,
+                        const struct cluster_result *result)
+{
+    char message[sizeof result->message];
+    bool is_away = result->outcome == CLUSTER_UNREACHABLE; /* its words alone tell nobody that */
+    (void)snprintf(message, sizeof message, "%s%.220s", is_away ? "Slurm does not answer: " : "",
+                   result->message);
+    struct core_event event = {.kind = answer_kind(result),
+                               .workflow = effect->workflow,
+                               .allocation = effect->allocation,
+                               .slurm_id = result->job_id,
+                               .message = message};
+    loop_post(loop, &event);
+}
+
+static enum core_effect_kind effect_kind(enum cluster_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_SUBMIT:
+        return FX_SUBMIT;
+    case CLUSTER_LOOKUP:
+        return FX_LOOKUP;
+    case CLUSTER_BEGIN:
+        return FX_BEGIN_JOB;
+    default:
+        assert(kind == CLUSTER_CANCEL);
+        return FX_CANCEL_JOB;
+    }
+}
+
+/* Slurm has refused an order that leaves nodes out. It may be that too few are left, or that one is
+ * no node any more: Slurm's reasons differ, and no exclusion is worth a phase that never runs. The
+ * same order goes once more, without them. */
+static void submit_anywhere(struct launch *launch, const struct core_effect *effect,
+                            const struct cluster_result *result)
+{
+    loop_warn(launch->loop, effect->run,
+              "submitted again without leaving out the excluded nodes: refused by Slurm: %s",
+              result->message);
+    map_put(&launch->anywhere, effect->allocation->id, effect->allocation);
+    loop_answered(launch->loop, effect, CARRIED_LATER_MS);
+}
+
+static void take_submit(struct launch *launch, const struct core_effect *effect,
+                        const struct cluster_result *result)
+{
+    bool is_refused = result->outcome == CLUSTER_REFUSED;
+    if (map_remove(&launch->excluding, effect->allocation->id) && is_refused) {
+        submit_anywhere(launch, effect, result);
+        return;
+    }
+    if (result->outcome == CLUSTER_DONE)
+        (void)map_remove(&launch->anywhere, effect->allocation->id);
+    if (is_refused && allocation_is_candidate(effect->allocation))
+        loop_warn(launch->loop, effect->run, "no job for GPUs of type %s: refused by Slurm: %s",
+                  effect->allocation->gpu_type, result->message);
+    if (result->has_dropped)
+        loop_warn(launch->loop, effect->run, "%s", result->message);
+    post_answer(launch->loop, effect, result);
+    loop_answered(launch->loop, effect, CARRIED_OUT);
+}
+
+static void take_lookup(struct loop *loop, const struct core_effect *effect,
+                        const struct cluster_result *result)
+{
+    post_answer(loop, effect, result);
+    if (result->outcome == CLUSTER_DONE && result->job_count == 1)
+        post_seen(loop, effect->workflow, effect->allocation, &result->jobs[0]);
+    loop_answered(loop, effect, CARRIED_OUT);
+}
+
+/* That a job to cancel is absent may be a controller's error: polls tell when it is gone. */
+static void take_change(struct loop *loop, const struct core_effect *effect,
+                        const struct cluster_result *result)
+{
+    bool is_open = result->outcome == CLUSTER_UNREACHABLE || result->outcome == CLUSTER_REFUSED ||
+                   (result->outcome == CLUSTER_ABSENT && result->kind == CLUSTER_CANCEL);
+    if (result->outcome == CLUSTER_REFUSED)
+        log_line("Slurm refused to %s job %u: %s", cluster_kind_name(result->kind),
+                 effect->allocation->slurm_id, result->message);
+    loop_answered(loop, effect, is_open ? CARRIED_LATER_MS + CHANGE_RETRY_MS : CARRIED_OUT);
+}
+
+void order_answer(void *state, const struct cluster_result *result)
+{
+    struct launch *launch = state;
+    const struct core_effect *effect =
+        loop_effect_under_way(launch->loop, effect_kind(result->kind), result->key);
+    if (result->kind == CLUSTER_SUBMIT)
+        take_submit(launch, effect, result);
+    else if (result->kind == CLUSTER_LOOKUP)
+        take_lookup(launch->loop, effect, result);
+    else
+        take_change(launch->loop, effect, result);
+}

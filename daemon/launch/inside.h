@@ -1,0 +1,87 @@
+/* Inside daemon/launch. Calls go down: launch.c, then answers.c, prepare.c and job_order.c, then
+ * search.c, then resume.c and folder.c. */
+#ifndef PHASED_DAEMON_LAUNCH_INSIDE_H
+#define PHASED_DAEMON_LAUNCH_INSIDE_H
+
+#include "daemon/core/core.h"
+#include "daemon/launch/launch.h"
+#include "lib/map.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum {
+    CHANGE_RETRY_MS = 5000, /* nobody answered; a call to a controller that is away took 18 s */
+    FOLDER_RETRY_MS = 1000,
+    POLL_BUSY_MS = 2000,
+};
+
+struct launch {
+    struct loop *loop;
+    /* What is known of failures, as it goes into run.json: what is built in and, before it, the
+     * user's own file in the home, which is read again when it has changed. */
+    json_t *failures; /* NULL: not read yet */
+    struct stat failures_seen;
+    /* Orders that leave nodes out. Slurm may refuse one that would be taken without that. */
+    struct map excluding; /* jobs whose order under way leaves nodes out, by id */
+    struct map anywhere;  /* jobs of which Slurm has refused such an order */
+    /* Polls: */
+    bool is_polling;
+    bool has_put_off;     /* Slurm lets some requeued job wait */
+    uint64_t idle_due_ms; /* of libuv's time: when the next poll is, if nothing is going on */
+};
+
+/* --- answers.c -------------------------------------------------------------------------------- */
+
+/* Polls when that is due: every 2 s while something starts or ends, else every 30 s, since workers
+ * tell what is new and the poll is the second witness. */
+void poll_look(void *state);
+void poll_answer(void *state, const struct cluster_result *result);
+/* For the other requests. */
+void order_answer(void *state, const struct cluster_result *result);
+
+/* --- prepare.c -------------------------------------------------------------------------------- */
+
+/* Writes the secret of a run that will begin, with its effect. */
+int secret_write(void *state, const struct core_effect *effect, struct error *err);
+/* Makes the run's folder. `ret_launch` is the caller's to store_launch_fini() on success. */
+int prepare(struct launch *launch, const struct run *run, const struct folder *folder,
+            struct store_launch *ret_launch, bool *ret_is_begun, struct error *err);
+
+/* --- search.c --------------------------------------------------------------------------------- */
+
+/* search_left() for the run before this one, which is about to be prepared: a program that outlives
+ * its agents may save after the end of its run. True: there is something, and the record has it a
+ * moment later. */
+bool search_again(struct loop *loop, const struct run *run);
+
+/* --- resume.c --------------------------------------------------------------------------------- */
+
+/* Where the phase has checkpoints and none of them will do, `ret_why` says so, the caller's to
+ * free(); else it is NULL. Fails as the record does. */
+int resume_choose(struct store *store, const struct run *run, json_t **ret_resume, char **ret_why,
+                  struct error *err);
+/* What the run, which is over, has left of a greater step than all that it has told, as the record
+ * has it or in `more`: saved_left() in lib/saved.h. `phase_dir` holds the runs of its phase. */
+int resume_left(struct store *store, const char *phase_dir, const struct run *run,
+                const json_t *more, json_t **ret_left, struct error *err);
+
+/* --- folder.c --------------------------------------------------------------------------------- */
+
+/* As folder_init(), for one of several jobs of the run. */
+void folder_init_job(struct folder *folder, const struct home *home, const struct run *run,
+                     const struct allocation *job);
+/* Makes the run's folder: run.json, which resumes from `resume` (JSON's null: from the start) and
+ * holds the catalogue of `failures`, and the secret. Where the lead of its job has begun the run
+ * already, `ret_is_begun`, the folder is taken over, and what the run resumes from stays as it is.
+ * What the lead of some other job has begun in this place is set aside. */
+int folder_make_run(const struct folder *folder, const struct home *home, const struct run *run,
+                    const struct store_launch *launch, const json_t *failures, const char *secret,
+                    const json_t *resume, bool *ret_is_begun, struct error *err);
+/* Makes the folder of a job that is to begin with this run. `script` is the batch script. */
+int folder_make_job(const struct folder *folder, const char *script, struct error *err);
+/* Makes the folder of a job that is to begin with this run in the allocation of its host, and tells
+ * that one's batch script who its guests are. */
+int folder_join_job(const struct folder *folder, const struct run *run, struct error *err);
+
+#endif

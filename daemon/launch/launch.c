@@ -1,0 +1,189 @@
+/* Carrying out what Slurm is asked for: submissions, look-ups, cancellations, begins. */
+#include "daemon/launch/launch.h"
+
+#include "daemon/admission/admission.h"
+#include "daemon/launch/inside.h"
+#include "daemon/loop/loop.h"
+#include "daemon/slurm/cluster.h"
+#include "daemon/store/store.h"
+#include "lib/error.h"
+#include "lib/memory.h"
+#include "lib/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BEGIN_DELAY_S = 2 /* sooner, and Slurm revokes the credential of some: the job fails */ };
+
+static void post_job(struct loop *loop, enum core_event_kind kind, const struct core_effect *effect,
+                     const struct error *err)
+{
+    struct core_event event = {.kind = kind,
+                               .workflow = effect->workflow,
+                               .allocation = effect->allocation,
+                               .message = err->message};
+    loop_post(loop, &event);
+}
+
+/* The nodes that the order leaves out; the caller's to free(). A record that cannot be read must
+ * not stop a submission. */
+static char *excluded_nodes(struct launch *launch, const struct core_effect *effect)
+{
+    struct allocation *job = effect->allocation;
+    char *nodes = NULL;
+    struct error err;
+    if (!map_find(&launch->anywhere, job->id) &&
+        store_nodes_excluded(loop_store(launch->loop), loop_now_ms(), &nodes, &err) < 0)
+        log_line("could not read which nodes are excluded: %s", err.message);
+    if (nodes)
+        map_put(&launch->excluding, job->id, job);
+    else
+        (void)map_remove(&launch->excluding, job->id);
+    return nodes;
+}
+
+/* The reason is written when it changes; else looking again costs no transaction. */
+static int wait_for_turn(struct loop *loop, const struct core_effect *effect, const char *reason)
+{
+    int64_t again_ms = admission_again_ms();
+    if (text_equal(reason, effect->allocation->reason))
+        return CARRIED_LATER_MS + (int)(again_ms - loop_now_ms());
+    struct core_event event = {.kind = EV_LIMITED,
+                               .workflow = effect->workflow,
+                               .allocation = effect->allocation,
+                               .retry_ms = again_ms,
+                               .message = reason};
+    loop_post(loop, &event);
+    return CARRIED_OUT;
+}
+
+/* Gives the order to the cluster. */
+static int order(struct launch *launch, const struct core_effect *effect,
+                 const struct folder *folder, const struct store_launch *stored, struct error *err)
+{
+    struct cluster *cluster = loop_cluster(launch->loop);
+    char *excluded = excluded_nodes(launch, effect);
+    struct job_order order;
+    job_order_init(&order, effect->run, effect->allocation, folder, stored,
+                   loop_config(launch->loop)->worker, excluded);
+    free(excluded);
+    enum core_event_kind failure = EV_LIMITED;
+    int status = folder_make_job(folder, order.script, err);
+    if (status == 0) {
+        failure = EV_REFUSED;
+        status = cluster_submit(cluster, core_effect_target(effect), &order.description, err);
+        assert(status != -EAGAIN); /* there was room */
+    }
+    job_order_fini(&order);
+    if (status == 0)
+        return CARRIED_REQUEST;
+    post_job(launch->loop, failure, effect, err);
+    return CARRIED_OUT;
+}
+
+static int carry_submit(void *state, const struct core_effect *effect)
+{
+    struct launch *launch = state;
+    struct loop *loop = launch->loop;
+    const struct run *run = effect->run;
+    const struct allocation *job = effect->allocation;
+    struct store_launch stored;
+    struct folder folder;
+    struct error err;
+    char reason[REASON_MAX];
+    if (core_allocation_is_vain(effect->workflow, job)) {
+        (void)error_set(&err, -ECANCELED, "not wanted any more");
+        post_job(loop, EV_LIMITED, effect, &err); /* nothing exists, and nothing shall */
+        return CARRIED_OUT;
+    }
+    if (!admission_asks(loop, effect->workflow, job, reason))
+        return wait_for_turn(loop, effect, reason);
+    if (search_again(loop, run))
+        return CARRIED_LATER_MS + FOLDER_RETRY_MS;
+    folder_init_job(&folder, loop_config(loop)->home, run, job);
+    bool is_begun; /* in another candidate for its seat, maybe */
+    int carried = CARRIED_OUT;
+    if (prepare(launch, run, &folder, &stored, &is_begun, &err) < 0) {
+        post_job(loop, EV_LIMITED, effect, &err); /* nothing exists; the core tries again later */
+    } else {
+        carried = order(launch, effect, &folder, &stored, &err);
+        store_launch_fini(&stored);
+    }
+    folder_fini(&folder);
+    return carried;
+}
+
+static int carry_lookup(void *state, const struct core_effect *effect)
+{
+    struct loop *loop = ((struct launch *)state)->loop;
+    struct error err;
+    if (cluster_lookup(loop_cluster(loop), core_effect_target(effect), effect->allocation->token,
+                       &err) == 0)
+        return CARRIED_REQUEST;
+    post_job(loop, EV_UNSURE, effect, &err);
+    return CARRIED_OUT;
+}
+
+static int carry_cancel(void *state, const struct core_effect *effect)
+{
+    struct loop *loop = ((struct launch *)state)->loop;
+    struct error err;
+    const struct allocation *job = effect->allocation;
+    if (job->slurm_id == 0)
+        return CARRIED_OUT; /* nothing to cancel is known yet; the core asks again when it is */
+    if (cluster_cancel(loop_cluster(loop), core_effect_target(effect), job->slurm_id, job->token, 0,
+                       &err) == 0)
+        return CARRIED_REQUEST;
+    log_line("could not cancel job %u: %s", job->slurm_id, err.message);
+    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
+}
+
+static int carry_begin(void *state, const struct core_effect *effect)
+{
+    struct loop *loop = ((struct launch *)state)->loop;
+    struct error err;
+    const struct allocation *job = effect->allocation;
+    int64_t begin = loop_now_ms() / 1000 + BEGIN_DELAY_S;
+    if (cluster_begin(loop_cluster(loop), core_effect_target(effect), job->slurm_id, job->token,
+                      begin, &err) == 0)
+        return CARRIED_REQUEST;
+    log_line("could not begin job %u: %s", job->slurm_id, err.message);
+    return CARRIED_LATER_MS + CHANGE_RETRY_MS;
+}
+
+/* --- The room --------------------------------------------------------------------------------- */
+
+static void *launch_open(struct loop *loop)
+{
+    struct launch *launch = xcalloc(1, sizeof *launch);
+    launch->loop = loop;
+    loop_look(loop, &launch_room, 0);
+    return launch;
+}
+
+static void launch_free(void *state)
+{
+    struct launch *launch = state;
+    json_decref(launch->failures);
+    map_fini(&launch->excluding);
+    map_fini(&launch->anywhere);
+    free(launch);
+}
+
+const struct room launch_room = {
+    .open = launch_open,
+    .write = secret_write,
+    .carry = {[FX_SUBMIT] = carry_submit,
+              [FX_LOOKUP] = carry_lookup,
+              [FX_CANCEL_JOB] = carry_cancel,
+              [FX_BEGIN_JOB] = carry_begin},
+    .answer = {[CLUSTER_POLL] = poll_answer,
+               [CLUSTER_SUBMIT] = order_answer,
+               [CLUSTER_LOOKUP] = order_answer,
+               [CLUSTER_CANCEL] = order_answer,
+               [CLUSTER_BEGIN] = order_answer},
+    .every_ms = POLL_BUSY_MS,
+    .look = poll_look,
+    .free = launch_free,
+};
